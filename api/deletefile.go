@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -39,7 +38,7 @@ func (c *Client) DeleteFile(ctx context.Context, r DeleteFile) (Result, error) {
 	whole := false
 	if !dry(ctx) {
 		var err error
-		if now, whole, err = c.filesOf(ctx, r.CUID, func(f CustomerFile) bool { return strings.EqualFold(string(f.ID), r.ID) }); err != nil {
+		if now, whole, _, err = c.filesOf(ctx, r.CUID, 1, func(f CustomerFile) bool { return strings.EqualFold(string(f.ID), r.ID) }); err != nil {
 			return Result{}, err
 		}
 	}
@@ -79,10 +78,11 @@ func mayDelete(op string, now []CustomerFile, whole bool, r DeleteFile) error {
 func lookForDeleted(ctx context.Context, c *Client, p Probe) (Observation, error) {
 	var s Observation
 	odd := false
-	found, whole, err := c.filesOf(ctx, p.CUID, func(f CustomerFile) bool {
+	found, whole, calls, err := c.filesOf(ctx, p.CUID, 1, func(f CustomerFile) bool {
 		odd = odd || f.ID == ""
 		return strings.EqualFold(string(f.ID), p.GUID)
 	})
+	s.calls = calls
 	s.Shown = err == nil && whole && !odd && len(found) == 0
 	return s, err
 }
@@ -90,14 +90,15 @@ func lookForDeleted(ctx context.Context, c *Client, p Probe) (Observation, error
 // maxFilePages bounds what a look through a customer's files costs.
 const maxFilePages = 6
 
-// filesOf reads a customer's files page by page and lists those that keep lets through.
-// whole is false when there are more files than were read.
-func (c *Client) filesOf(ctx context.Context, cuid string, keep func(CustomerFile) bool) (files []CustomerFile, whole bool, err error) {
+// filesOf reads a customer's files page by page, one customer call each, and lists those
+// that keep lets through; with most of them it reads no further (0: it needs all). whole
+// is false when there may be more files than were read.
+func (c *Client) filesOf(ctx context.Context, cuid string, most int, keep func(CustomerFile) bool) (files []CustomerFile, whole bool, calls int, err error) {
 	seen := map[string]bool{}
-	for n := range maxFilePages {
-		page, err := c.CustomerFiles(ctx, cuid, n)
-		if err != nil {
-			return files, false, err
+	for calls < maxFilePages {
+		page, err := c.CustomerFiles(ctx, cuid, calls)
+		if calls++; err != nil {
+			return files, false, calls, err
 		}
 		fresh := false
 		for _, f := range page.Items {
@@ -108,10 +109,12 @@ func (c *Client) filesOf(ctx context.Context, cuid string, keep func(CustomerFil
 				}
 			}
 		}
-		total, err := strconv.Atoi(string(page.Total))
-		if !fresh || err == nil && total > 0 && len(seen) >= total {
-			return files, true, nil
+		if most > 0 && len(files) >= most {
+			return files, false, calls, nil
+		}
+		if whole = page.Whole(len(seen)); whole || !fresh {
+			return files, whole, calls, nil
 		}
 	}
-	return files, false, nil
+	return files, false, calls, nil
 }

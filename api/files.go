@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -153,8 +154,16 @@ func (c *Client) openDocument(ctx context.Context, op, cuid, guid string) (*Rela
 	if cut := (*cutError)(nil); errors.As(err, &cut) && ctx.Err() == nil {
 		return nil, brokeOff(ctx, op, AsError(err).RequestID, cut)
 	}
-	if err != nil || in.Status == http.StatusOK {
-		return in, err
+	if err != nil {
+		return nil, err
+	}
+	if in.Status == http.StatusOK {
+		no := notTheFile(op, in)
+		if no == nil {
+			return in, nil
+		}
+		in.Body.Close()
+		return nil, no
 	}
 	defer in.Body.Close()
 	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
@@ -165,6 +174,27 @@ func (c *Client) openDocument(ctx context.Context, op, cuid, guid string) (*Rela
 	e := Classify(op, in.Status, said)
 	e.RequestID, e.RetryAfter = in.RequestID, session.RetryAfter(in.Header)
 	return nil, e
+}
+
+// notTheFile is what an answer says instead of the file, although its status is that of a
+// file: that something failed, or a web page. The service gives a file that it sends a name
+// (service-facts: Content-Disposition); what has one is passed on whatever it holds.
+func notTheFile(op string, in *Relayed) *Error {
+	if in.Header.Get("Content-Disposition") != "" {
+		return nil
+	}
+	kind, _, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
+	e := &Error{Op: op, Kind: Internal, Status: in.Status, RequestID: in.RequestID, Remedy: Remedy{Kind: Doctor}}
+	switch {
+	case object(in.all).fails(), object(in.all).says("success", false):
+		e.Kind, e.Public = Refused, "The service sent no file."
+		e.quote(Said(in.all))
+	case kind == "text/html":
+		e.Public = "The service answered with a web page (text/html) instead of the file; nothing was kept of it."
+	default:
+		return nil
+	}
+	return e
 }
 
 // brokeOff is a document whose bytes ended before its end.

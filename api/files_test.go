@@ -267,8 +267,8 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeAnswerIsAFile: a part, an answer without content and one that broke off are
-// told as that, and nothing of them is kept.
+// TestOnlyAWholeAnswerIsAFile: a part, an answer without content, one that broke off, an
+// error with the status of a file and a web page are told as that, and nothing of them is kept.
 func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve func(http.ResponseWriter)
@@ -284,15 +284,23 @@ func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte("%PD"))
 		}, "after 3 of 100 bytes"},
+		"an error with 200": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"success":false,"message":"Not for you"}`))
+		}, "It says: Not for you"},
+		"an error called a PDF": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/pdf")
+			_, _ = w.Write([]byte(`{"error":"gone"}`))
+		}, "It says: gone"},
+		"a web page": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write([]byte("<html>Please log in</html>"))
+		}, "web page"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { c.serve(w) }))
 			defer srv.Close()
-			client, err := api.New(api.Options{BaseURL: srv.URL, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
-				Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := clientAt(t, srv.URL)
 			var out bytes.Buffer
 			if _, err := client.DownloadDocument(t.Context(), "C1", "f-1", &out); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
 				t.Errorf("%d bytes were kept: %v", out.Len(), err)
@@ -302,4 +310,37 @@ func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestANamedAnswerIsAFile: what the service gives a name is the file, whatever it holds; so
+// is JSON that reports no failure.
+func TestANamedAnswerIsAFile(t *testing.T) {
+	for _, c := range []struct{ name, kind, body string }{
+		{`attachment; filename="a.html"`, "text/html", "<html>a contract</html>"},
+		{`attachment; filename="a.json"`, "application/json", `{"success":false}`},
+		{"", "application/json", `{"success":true,"error":null}`},
+		{"", "", "%PDF-1"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Disposition", c.name)
+			w.Header().Set("Content-Type", c.kind)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		defer srv.Close()
+		var out bytes.Buffer
+		if _, err := clientAt(t, srv.URL).DownloadDocument(t.Context(), "C1", "f-1", &out); err != nil || out.String() != c.body {
+			t.Errorf("%+v: %q, %v", c, out.String(), err)
+		}
+	}
+}
+
+// clientAt reads from a server without a session of its own.
+func clientAt(t *testing.T, url string) *api.Client {
+	t.Helper()
+	client, err := api.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
+		Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"time"
 
 	"opdeck/api/untrusted"
@@ -189,4 +190,14 @@ type Page[T any] struct {
 	At       time.Time // when the request was sent: the rows are at least that new
 	Unusable int       // items without an identifier: they can be shown, but not asked for
 	Shape    Shape     // how the answer carried them
+}
+
+// Whole reports whether n different records are all of the list when p was read last: as
+// many as the service told, or, where it told no number that can be true, no record came
+// any more. A page that repeats another one proves no end.
+func (p Page[T]) Whole(n int) bool {
+	if total, err := strconv.Atoi(string(p.Total)); err == nil && total >= n {
+		return total == n
+	}
+	return len(p.Items) == 0
 }

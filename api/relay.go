@@ -37,6 +37,8 @@ type Relayed struct {
 	Size      int64         // of Body in bytes; -1: not known before its end
 	RequestID string
 	Waited    time.Duration // for the slot and the session
+
+	all []byte // of the body, where it is short enough to have been read already
 }
 
 // Bounds of a relayed answer.
@@ -203,6 +205,7 @@ func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.
 	if a.whole {
 		out.Size = int64(len(a.body))
 		hideToken(a.body, a.token)
+		out.all = a.body
 	} else {
 		from = newEchoFilter(io.MultiReader(from, a.resp.Body), a.token)
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // settleAt is when the reads that settle a write are made, as parts of
-// Options.SettleWait: at once, then at growing distances. Four of them leave room
-// in a budget of twelve calls a minute.
+// Options.SettleWait: at once, then at growing distances. Four calls leave room in a budget
+// of twelve calls a minute: looks that read pages are fewer.
 var settleAt = []float64{0, 0.1, 0.4, 1}
 
 // minLook is the least time that one look is given.
@@ -22,6 +22,7 @@ type Observation struct {
 	Candidates []string // ids of files that may be the uploaded one
 
 	answer answer
+	calls  int // that it cost, where it reads pages; 0: one
 }
 
 // Look reads the object of a write once (one call, two when it fails on its way; for an upload one a page of
@@ -52,14 +53,16 @@ func (c *Client) settle(ctx context.Context, w write, a answer, out Outcome, los
 	until := began.Add(c.opt.SettleWait)
 	var looked time.Time // the last one that got an answer
 	var lookErr error
+	calls := 0
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if !w.probe.Readable() || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
+		if !w.probe.Readable() || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
 		s, err := c.Look(bound, w.probe)
 		cancel()
+		calls += max(s.calls, 1)
 		if lookErr = err; err != nil {
 			continue
 		}

@@ -197,8 +197,8 @@ func pathIn(body fields, path []string) string {
 // and new since the upload.
 func lookForFile(ctx context.Context, c *Client, p Probe) (Observation, error) {
 	var s Observation
-	files, whole, err := c.filesOf(ctx, p.CUID, p.names)
-	if err != nil {
+	files, whole, calls, err := c.filesOf(ctx, p.CUID, 0, p.names)
+	if s.calls = calls; err != nil {
 		return s, err
 	}
 	var fresh []string
@@ -230,7 +230,7 @@ func (c *Client) ProbeUpload(ctx context.Context, u Upload) Probe {
 	if dry(ctx) {
 		return p
 	}
-	files, whole, err := c.filesOf(ctx, p.CUID, p.names)
+	files, whole, _, err := c.filesOf(ctx, p.CUID, 0, p.names)
 	if err == nil {
 		for _, f := range files {
 			p.Before = append(p.Before, string(f.ID))

@@ -1,8 +1,6 @@
 package list
 
 import (
-	"strconv"
-
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
@@ -17,7 +15,8 @@ type Pages[T any] struct {
 
 	next  int    // the page that was not read yet
 	total string // as told; "" when it was not
-	ended bool   // the last page held nothing new
+	whole bool   // the last page proves that All is all
+	ended bool   // or it held nothing new
 }
 
 // With adds page n, from 0; the first one begins anew.
@@ -38,19 +37,19 @@ func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
 			out.All = append(out.All, r)
 		}
 	}
-	out.ended = len(out.All) == before
+	out.whole, out.ended = got.Whole(len(out.All)), len(out.All) == before
 	return out
 }
 
 // Next is the page that was not read yet.
 func (p Pages[T]) Next() int { return p.next }
 
-// Whole reports whether nothing is left to read: there are as many as the service told,
-// or its last page held nothing new.
-func (p Pages[T]) Whole() bool {
-	n, err := strconv.Atoi(p.total)
-	return p.ended || err == nil && len(p.All) >= n
-}
+// Whole reports whether these are all there are, as api.Page.Whole tells.
+func (p Pages[T]) Whole() bool { return p.whole }
+
+// Ended reports whether there is nothing left to read: these are all there are, or the
+// last page held nothing new.
+func (p Pages[T]) Ended() bool { return p.whole || p.ended }
 
 // Of says how many there are beside those that were read: " of 45"; "" when that was not told.
 func (p Pages[T]) Of() string {
@@ -67,6 +66,8 @@ func (p Pages[T]) Read(many string) string {
 		return "There are no " + many
 	case p.Whole():
 		return "All " + many + " were read: " + draw.Count(n)
+	case p.Ended():
+		return draw.Count(n) + p.Of() + " " + many + " were read; the service shows no more"
 	default:
 		return draw.Count(n) + p.Of() + " " + many + " were read"
 	}

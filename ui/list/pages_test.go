@@ -24,7 +24,10 @@ func TestPages(t *testing.T) {
 		"no id":              {[]api.Page[string]{page("3", "a", "", "b")}, 2, false, "2 of 3 files were read"},
 		"without a total":    {[]api.Page[string]{page("", "a"), page("", "b")}, 2, false, "2 files were read"},
 		"its end":            {[]api.Page[string]{page("", "a"), page("")}, 1, true, "All files were read: 1"},
-		"a total too large":  {[]api.Page[string]{page("9", "a"), page("9", "a")}, 1, true, "All files were read: 1"},
+		"a total too large":  {[]api.Page[string]{page("9", "a"), page("9")}, 1, false, "1 of 9 files were read; the service shows no more"},
+		"a page repeated":    {[]api.Page[string]{page("", "a"), page("", "a")}, 1, false, "1 files were read; the service shows no more"},
+		"a total too small":  {[]api.Page[string]{page("0", "a", "b")}, 2, false, "2 of 0 files were read"},
+		"and its end":        {[]api.Page[string]{page("1", "a", "b"), page("1")}, 2, true, "All files were read: 2"},
 		"a total of no kind": {[]api.Page[string]{page("many", "a")}, 1, false, "1 of many files were read"},
 	} {
 		t.Run(name, func(t *testing.T) {

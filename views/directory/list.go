@@ -211,7 +211,7 @@ func (s *List[T]) ask() string {
 // which costs a call.
 func (s *List[T]) Filtered(live bool) tea.Cmd {
 	s.List.Filtered(live)
-	all := s.asked == "" && s.read.Next() > 0 && s.read.Whole()
+	all := s.asked == "" && s.read.Whole()
 	if live || all || s.ask() == s.asked {
 		return nil
 	}
@@ -222,14 +222,14 @@ func (s *List[T]) Filtered(live bool) tea.Cmd {
 // ReadOn implements list.Screen: it reads the next page when the cursor stands on
 // the last row.
 func (s *List[T]) ReadOn() tea.Cmd {
-	if s.whole() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {
+	if s.ended() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {
 		return nil
 	}
 	return s.readPage(s.read.Next())
 }
 
-// whole reports that nothing is left to read, or that nothing was read yet.
-func (s *List[T]) whole() bool { return s.read.Next() == 0 || s.read.Whole() }
+// ended reports that nothing is left to read, or that nothing was read yet.
+func (s *List[T]) ended() bool { return s.read.Next() == 0 || s.read.Ended() }
 
 func (s *List[T]) readPage(page int) tea.Cmd {
 	read, asked := s.spec.Read, s.asked
@@ -257,7 +257,7 @@ func (s *List[T]) Arrange(all []T) {
 		})
 	}
 	s.rows.Set(all)
-	s.rows.Partial = !s.whole()
+	s.rows.Partial = !s.ended()
 	s.setColumns()
 	s.Changed()
 }
@@ -329,7 +329,7 @@ func (s *List[T]) Empty() widget.Notice {
 // None says why there are no rows; none is what is said when the service has none.
 func (s *List[T]) None(none widget.Notice) widget.Notice {
 	on := ""
-	if !s.whole() {
+	if !s.ended() {
 		on = s.env.Keys.Nav.Bottom.Help().Key
 	}
 	return s.NoRows(none, on)
@@ -358,8 +358,10 @@ func (s *List[T]) Above() []string {
 		}
 	}
 	switch {
-	case !s.whole():
+	case !s.ended():
 		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
+	case s.read.Next() > 0 && !s.read.Whole():
+		head += s.read.Of() + ", the service shows no more"
 	case s.read.Next() > 1:
 		head += ", all were read"
 	}

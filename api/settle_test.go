@@ -1,0 +1,62 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"opdeck/api"
+)
+
+// filesByPage is a customer's store whose pages hold one file each; its answer to a write
+// says nothing.
+type filesByPage struct {
+	pages int
+	sent  bool
+	looks int // calls since the write
+}
+
+func (f *filesByPage) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		f.sent = true
+		return reply(r, 200, "text/plain", "hello", nil, false), nil
+	}
+	if f.sent {
+		f.looks++
+	}
+	page := 0
+	fmt.Sscan(r.URL.Query().Get("meta.page"), &page)
+	body := `{"items":[],"meta":{}}`
+	if page < f.pages {
+		body = fmt.Sprintf(`{"items":[{"id":"file-%d","name":"a.pdf","size":6}],"meta":{}}`, page)
+	}
+	return reply(r, 200, "", body, nil, false), nil
+}
+
+// TestWhatALookCosts: the looks that settle a write cost four calls, whatever number of
+// pages one reads; only the first may need more, and no more than it reads pages.
+func TestWhatALookCosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		pages int
+		file  string
+		looks int
+	}{
+		"found on the first page":  {8, "file-0", 4},
+		"found on the second page": {8, "file-1", 4},
+		"found on the third page":  {8, "file-2", 6},
+		"on none of too many":      {8, "file-9", 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &filesByPage{pages: c.pages}
+				client, _, _ := clientOf(t, w, "https://service.invalid")
+				_, err := client.DeleteFile(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), api.DeleteFile{CUID: theCustomer, ID: c.file})
+				if api.KindOf(err) != api.UnknownOutcome || w.looks != c.looks {
+					t.Errorf("%d calls, %v", w.looks, err)
+				}
+			})
+		})
+	}
+}
