@@ -87,7 +87,7 @@ func (d draft) with(files content.FileList) draft {
 
 // namesFiles reports whether a document's file can be sent, or might be once more of the
 // customer's files are read.
-func (d draft) namesFiles() bool { return d.file != "" || len(d.docs) > 0 && !d.files.Whole() }
+func (d draft) namesFiles() bool { return d.file != "" || len(d.docs) > 0 && !d.files.Ended() }
 
 // learn sees in a document of the answer which of its members hold type and file.
 func (d *draft) learn(doc json.RawMessage) {

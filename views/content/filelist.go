@@ -74,7 +74,7 @@ func (f FileList) Choose(show func(FileList) ui.Choose) ui.Choose {
 	if out.Foot = f.Read("files"); f.Err != nil {
 		out.Foot = f.NotRead()
 	}
-	if f.Whole() {
+	if f.Ended() {
 		return out
 	}
 	out.Further, out.More = "Further files, one customer call", func(ctx context.Context) func() ui.Choose {
