@@ -102,7 +102,9 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 	bo.people.moved(at)
 	asking := at
 	asking.Asking = true
-	time.Sleep(1500 * time.Millisecond) // both have looked around and rest
+	if p := <-seen; p.At != at.Place || len(p.Others) > 0 { // bo has looked around
+		t.Fatalf("bo is alone and sees %+v", p)
+	}
 	for _, step := range []struct {
 		does string
 		to   ui.At
