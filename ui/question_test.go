@@ -78,6 +78,20 @@ func TestNoFakedYes(t *testing.T) {
 	}
 }
 
+// TestNothingIsPressedUnseen: in a window that shows nothing a key opens nothing and moves
+// nothing; ctrl+c still leaves.
+func TestNothingIsPressedUnseen(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	before := r.View()
+	r.Send(uitest.Size(19, 24), uitest.Keys("x", "j", "?", ":", "q"), w.clock.Wait(time.Second), uitest.Size(80, 24))
+	r.Same(before)
+	r.Send(uitest.Size(80, 4), uitest.Key("ctrl+c"))
+	if !r.Quit {
+		t.Error("ctrl+c does not leave")
+	}
+}
+
 func TestYes(t *testing.T) {
 	for name, yes := range map[string][]tea.Msg{
 		"y": {uitest.Key("y")}, "tab, enter": {uitest.Keys("tab", "enter")}, "arrow, enter": {uitest.Keys("right", "enter")},
