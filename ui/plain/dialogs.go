@@ -50,7 +50,10 @@ func (h *Host) dialogs(ctx context.Context) error {
 			cmd = h.sh.Close()
 		}
 		if err != nil {
-			if h.sh.Dialog() != nil {
+			for range mostClosed { // a No may ask something else instead
+				if h.sh.Dialog() == nil {
+					break
+				}
 				h.loop.start(h.sh.Close(), false)
 			}
 			return err
@@ -61,6 +64,9 @@ func (h *Host) dialogs(ctx context.Context) error {
 		}
 	}
 }
+
+// mostClosed is how many dialogs that follow each other are given up at once.
+const mostClosed = 8
 
 // maxLines bounds what is said of one text.
 const maxLines = 2000

@@ -95,10 +95,9 @@ func (p *testScreen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 					}
 				}}, nil
 		case p.keys.Attach.Match(msg):
-			return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Id", Check: ui.CheckID}, {Label: "Note (optional)"}},
-				Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-					return ui.Explain{Title: "Attached", Lines: []string{v.Text(0) + "/" + v.Text(1)}}, nil
-				}}, nil
+			return p.form(), nil
+		case p.keys.Upload.Match(msg):
+			return ui.Confirm{ID: "a.txt", Title: "Write over", Ask: "Write over a.txt?", No: func() ui.Action { return p.form() }, Yes: func(ui.Seen) tea.Cmd { return nil }}, nil
 		case p.env.Keys.List.Sort.Match(msg):
 			return ui.Choose{Title: "Sort by", Items: []ui.Choice{{Text: "name"}, {Text: "size", Why: "All are equal."}},
 				Pick: func(int) (ui.Action, tea.Cmd) { return ui.Copy{Text: "sorted", What: "the order"}, nil }}, nil
@@ -106,6 +105,13 @@ func (p *testScreen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 		p.table.Update(msg)
 	}
 	return nil, nil
+}
+
+func (p *testScreen) form() ui.Ask {
+	return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Id", Check: ui.CheckID}, {Label: "Note (optional)"}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			return ui.Explain{Title: "Attached", Lines: []string{v.Text(0) + "/" + v.Text(1)}}, nil
+		}}
 }
 
 func (p *testScreen) View() string         { return "" }
@@ -214,6 +220,35 @@ func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 		wants(t, d.hears(), "Still waiting for the answer to: Remove, 3 seconds so far.", ", 10 seconds so far.", ", 30 seconds so far.", ", 1 minute so far.")
 		time.Sleep(10 * time.Second)
 		wants(t, d.hears(), "Done. Removed beta-0002.", "2. name gamma-0003.", "Papers. A number")
+		d.says("quit")
+		if err := <-d.done; !errors.Is(err, ErrQuit) {
+			t.Error(err)
+		}
+		close(d.comes)
+	})
+}
+
+// TestMenuGivesUpAllThatIsAsked: what a No would ask instead is given up as well.
+func TestMenuGivesUpAllThatIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := converse(t, t.Context(), 0, ui.About{Environment: ui.Test})
+		d.says("papers")
+		asks := func(lines ...string) {
+			for _, l := range lines {
+				d.says(l)
+				time.Sleep(time.Second)
+			}
+			d.hears()
+		}
+		asks("upload")
+		wants(t, d.says("no"), "Attach.", "Id, or back:")
+		wants(t, d.says("menu"), "Main menu. A number")
+		asks("papers", "upload")
+		wants(t, d.says("menu"), "Main menu. A number")
+		asks("papers", "upload")
+		wants(t, d.says("back"), "Id, or back:") // it is a No there
+		wants(t, d.says("back"), "Left as it was.", "Papers. A number")
+		asks("upload")
 		d.says("quit")
 		if err := <-d.done; !errors.Is(err, ErrQuit) {
 			t.Error(err)

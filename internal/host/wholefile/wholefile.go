@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // Create writes a file that does not exist yet. When there is one, the error is
@@ -46,7 +48,13 @@ func New(path string) (*File, error) {
 // Over begins a file that takes the place of the one that may be there.
 func Over(path string) (*File, error) { return begin(path, Rename) }
 
+// errName refuses a name that a terminal would take for a command when it is listed.
+var errName = errors.New("the name holds a control character")
+
 func begin(path string, put func(tmp, path string) error) (*File, error) {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: errName}
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
 		return nil, err

@@ -184,3 +184,16 @@ func TestNoLinks(t *testing.T) {
 	}
 	holds(t, dir, map[string]string{"a": "content"})
 }
+
+// TestNameIsText: a name that a terminal would obey when it is listed is refused.
+func TestNameIsText(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a\x1b[2J.csv", "a\nb", "a\u009b2J"} {
+		if err := Create(filepath.Join(dir, name), []byte("x")); !errors.Is(err, errName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
