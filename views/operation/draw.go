@@ -2,7 +2,7 @@ package operation
 
 import (
 	"opdeck/api"
-	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -213,11 +213,11 @@ func (s *Screen) unknown() ui.Section {
 	}
 	th := s.env.Theme
 	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
-	for _, f := range fields {
+	for _, f := range api.Details(fields) {
 		if f.Odd {
 			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
 		}
-		out.Lines = append(out.Lines, th.Dim.Render(untrusted.Text(f.Path).Line(80))+"  "+untrusted.Text(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
 	return out
 }
