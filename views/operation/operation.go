@@ -12,7 +12,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -200,7 +199,7 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: s.ID, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + s.ID}
 	if s.Op != nil {
-		out.JSON = mask.JSONIf(s.Op.Raw, s.env.Masked())
+		out.JSON = s.Op.Raw
 	}
 	return out
 }

@@ -148,10 +148,11 @@ func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 	return n
 }
 
-// JSONIf is raw as it is shown or copied now: masked or as it came.
+// JSONIf is raw as it is shown or copied now: masked as the body of a message is (body),
+// or as it came.
 func JSONIf(raw []byte, masked bool) []byte {
 	if masked {
-		return JSON(raw)
+		return body(raw)
 	}
 	return raw
 }
