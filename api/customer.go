@@ -58,6 +58,7 @@ func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
 
 // Detail is one field of a record for people.
 type Detail struct {
+	Path  string // of a member without a name here, as it came: Label may be cut
 	Label string // safe to draw
 	Value untrusted.Text
 	At    Time // of a moment; Value holds its text
@@ -86,7 +87,7 @@ func Details(unknown []Field) []Detail {
 		if string(f.Value) == "null" { // not the text "null"
 			value = "–"
 		}
-		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd})
+		out = append(out, Detail{Path: f.Path, Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd})
 	}
 	return out
 }

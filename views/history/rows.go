@@ -207,7 +207,7 @@ func shown(c index.Change, v untrusted.Text, masked bool, max int) string {
 
 // value is what a field held, masked while masking is on.
 func value(c index.Change, v untrusted.Text, masked bool) untrusted.Text {
-	return mask.Detail(api.Detail{Label: c.Path, Value: v}, masked)
+	return mask.Detail(api.Detail{Path: c.Path, Value: v}, masked)
 }
 
 // amount turns "EUR 12.5" into the console's way of writing money, digits of the

@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -9,15 +10,15 @@ import (
 )
 
 // Detail is the value of a field, masked where masked says so: as JSON does it at the
-// path that is the field's label, in all of it where it is JSON itself.
+// path of the field, which may be its label, in all of it where it is JSON itself.
 func Detail(d api.Detail, masked bool) untrusted.Text {
-	s := string(d.Value)
+	s, path := string(d.Value), cmp.Or(d.Path, d.Label)
 	switch {
 	case !masked:
 	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, "["):
-		return untrusted.Text(within(d.Label, []byte(s)))
+		return untrusted.Text(within(path, []byte(s)))
 	case s != "true" && s != "false" && s != "–":
-		return untrusted.Text(hide(s, holds(levels(d.Label), s)))
+		return untrusted.Text(hide(s, holds(levels(path), s)))
 	}
 	return d.Value
 }
