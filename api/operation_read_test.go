@@ -15,7 +15,9 @@ func library(b []byte) (Operation, error) {
 	type plain Operation
 	var p plain
 	err := json.Unmarshal(b, &p)
-	return Operation(p), err
+	o := Operation(p)
+	o.dropUnread()
+	return o, err
 }
 
 const fullOperation = `{"opid":"a1","isVisible":true,"status":"PENDING","type":"WITHDRAW","paymentType":"SWIFT",
@@ -34,7 +36,7 @@ var oddOperations = []string{`{}`, `null`, ` { } `, `{"OPID":"x"}`, `{"opid":"a"
 	`{"source":[]}`, `{"source":{"account":null,"account":{}}}`, `{"createdAt":12}`, `{"createdAt":{}}`, `{"sourceAmount":{"sum":{"units":1e3}}}`,
 	`{"sourceAmount":{"sum":{"units":01}}}`, `{"sourceAmount":{"sum":{"units":"\u0031"}}}`, `{"opid":"\ud800"}`, "{\"opid\":\"\xff\"}", `{"opid":"a"}x`,
 	`{"opid":12}`, `{"opid":true}`, `{"opid":1.5}`, `{"opid":{}}`, `{"isVisible":"true"}`, `{"isVisible":1}`, `{"isParent":"0"}`, `{"isParent":[]}`,
-	`{"documents":[{"size":"1006","isLock":"false"}]}`, `{"documents":[{"size":"x","isLock":"maybe"}]}`, `{"documents":[{"size":" 7 "},"g",7,[]]}`, `{"documents":"none"}`, `{"customer":"c"}`,
+	`{"documents":[{"size":"1006","isLock":"false"}]}`, `{"documents":[{"size":"x","isLock":"maybe"}]}`, `{"documents":[{"size":" 7 "},"g",7,[]]}`, `{"documents":[null,{},{"guid":"g"}]}`, `{"documents":[null]}`, `{"documents":"none"}`, `{"customer":"c"}`,
 	`{"createdAt":1767323045}`, `{"updatedAt":"1767323045678"}`, `[]`, `"x"`, `7`, `{"source":{"account":7}}`, `{"sourceAmount":{"sum":{"currencyCode":978,"units":true}}}`,
 	`{"x":,}`, `{"x":tru}`, `{"x":[}`, `{"x":"\q"}`, `{"opid":"a",}`, `{"opid" "a"}`, `{"\u006fpid":"a"}`, `{"o\u017fid":"a"}`, `{"ſtatus":"x"}`, ``, `{`, `{"x":1 2}`}
 

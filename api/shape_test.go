@@ -200,7 +200,7 @@ func TestScalarsOfAnotherType(t *testing.T) {
 	if o, err = c.Operation(t.Context(), "odd"); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Documents) != 2 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
+	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
 		t.Errorf("%+v", o.Documents)
 	}
 	var odd []string

@@ -93,7 +93,8 @@ func Tells(record json.RawMessage, member string) bool {
 func Unknown(raw json.RawMessage, known any) []Field {
 	var out []Field
 	eachField(raw, reflect.TypeOf(known), "", func(path string, value json.RawMessage, t reflect.Type) {
-		if odd := t != nil && !slices.Contains(leaves, t) && !fits(value, t); path != "" && (t == nil || odd) {
+		odd := t != nil && !slices.Contains(leaves, t) && !fits(value, t) || null(value) && strings.HasSuffix(path, "]")
+		if path != "" && (t == nil || odd) {
 			out = append(out, Field{Path: path, Value: value, Odd: odd})
 		}
 	})
