@@ -46,7 +46,7 @@ func (p *pager) readRaw(s *Shell) {
 	is := mask.JSONIf(p.raw, p.hides)
 	lines, whole := draw.JSON(is, maxRawLines)
 	if !whole {
-		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+" in all")
+		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+" in all; the command that reads it shows everything with -o json")
 	}
 	p.lines, p.copy = func(*Shell) []string { return lines }, Copy{Text: string(is), What: "the JSON"}
 }

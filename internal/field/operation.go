@@ -101,7 +101,7 @@ var Operations = newCatalogue(
 		Column: Column{Min: 12, Flex: 2, HidePriority: hidden, Least: 6},
 		Text:   func(o api.Operation) untrusted.Text { return o.Comment }},
 	Field[api.Operation]{Name: OpDocuments, Aliases: []string{"docs"}, JSON: "documents", Kind: Count, Sortable: true,
-		About: "how many documents are attached; what the service did not tell is no number, not zero either", Example: "documents>=2",
+		About: "how many documents are attached", Example: "documents>=2",
 		Column: Column{Min: 9, HidePriority: 8, Least: 4},
 		Count:  func(o api.Operation) int { return len(o.Documents) },
 		Told:   api.Operation.DocumentsTold},

@@ -213,11 +213,18 @@ func (s *Screen) unknown() ui.Section {
 	}
 	th := s.env.Theme
 	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
-	for _, f := range api.Details(fields) {
+	more := len(fields) - maxOther
+	for _, f := range api.Details(fields[:min(len(fields), maxOther)]) {
 		if f.Odd {
 			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
 		}
 		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
+	if more > 0 {
+		out.Lines = append(out.Lines, th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
+	}
 	return out
 }
+
+// maxOther is how many fields without a name here a screen lists.
+const maxOther = 200
