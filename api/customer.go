@@ -74,6 +74,9 @@ func (c Customer) Details() []Detail {
 	return append(out, Details(c.Unknown())...)
 }
 
+// maxDetail is how many bytes of a value a Detail holds; it is for people.
+const maxDetail = 16 << 10
+
 // Details are fields without a name here, by their paths.
 func Details(unknown []Field) []Detail {
 	var out []Detail
@@ -86,6 +89,9 @@ func Details(unknown []Field) []Detail {
 		}
 		if string(f.Value) == "null" { // not the text "null"
 			value = "–"
+		}
+		if len(value) > maxDetail {
+			value = strings.ToValidUTF8(value[:maxDetail], "") + "…"
 		}
 		out = append(out, Detail{Path: f.Path, Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd})
 	}

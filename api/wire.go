@@ -79,8 +79,11 @@ func Tells(record json.RawMessage, member string) bool {
 			return true
 		}
 	}
-	if len(record) == 0 {
+	switch {
+	case len(record) == 0:
 		return true
+	case !bytes.Contains(record, []byte(`\u`)) && !bytes.Contains(bytes.ToLower(record), []byte(strings.ToLower(member))):
+		return false // the name stands nowhere
 	}
 	v := object(record).get(member)
 	return v != nil && string(v) != "null"

@@ -207,20 +207,18 @@ func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1
 
 // unknown lists what the service sent and this program has no name for.
 func (s *Screen) unknown() ui.Section {
-	fields := s.Op.Unknown()
-	if len(fields) == 0 {
+	if len(s.other) == 0 {
 		return ui.Section{}
 	}
 	th := s.env.Theme
 	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
-	more := len(fields) - maxOther
-	for _, f := range api.Details(fields[:min(len(fields), maxOther)]) {
+	for _, f := range s.other {
 		if f.Odd {
 			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
 		}
 		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
 	}
-	if more > 0 {
+	if more := s.others - len(s.other); more > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
 	}
 	return out
@@ -228,3 +226,10 @@ func (s *Screen) unknown() ui.Section {
 
 // maxOther is how many fields without a name here a screen lists.
 const maxOther = 200
+
+// onShow takes the fields without a name here out of the record, once.
+func (s *Screen) onShow(*api.Operation) ui.Action {
+	fields := s.Op.Unknown()
+	s.other, s.others = api.Details(fields[:min(len(fields), maxOther)]), len(fields)
+	return nil
+}

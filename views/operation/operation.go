@@ -43,6 +43,8 @@ type Screen struct {
 	keys    keymap.Operation
 	related keymap.Related
 
+	other   []api.Detail // of Op, without a name here; at most maxOther
+	others  int          // how many there are
 	tree    *api.OperationTree
 	treeErr *api.Error
 	states  []index.State // oldest first
@@ -52,6 +54,7 @@ type Screen struct {
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
+	s.OnShow = s.onShow
 	s.Beside = func(ctx context.Context, _ bool) ui.Then {
 		states, err := client.History(ctx, opid)
 		if errors.Is(err, index.ErrNone) {
