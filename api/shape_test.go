@@ -267,6 +267,7 @@ func TestTreeShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, want string
 		unread     int
+		again      int
 	}{
 		"none":                         {body: `{"item":` + op("p", "") + `}`, want: "p"},
 		"children beside":              {body: `{"item":` + op("p", "") + `,"children":[` + op("c", "") + `,` + op("d", "") + `]}`, want: "p c1 d1"},
@@ -276,7 +277,9 @@ func TestTreeShapes(t *testing.T) {
 		"nested, other names":          {body: `{"data":{"parent":` + op("p", "") + `,"spawned":{"items":[{"operation":` + op("c", "") + `}]}}}`, want: "p c1"},
 		"a flat list":                  {body: `{"items":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
 		"a bare list, parent last":     {body: `[` + op("c", "") + `,` + op("p", "") + `]`, want: "p c1"},
-		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
+		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1", again: 1},
+		"below itself":                 {body: op("p", `,"children":[`+op("p", `,"children":[`+op("p", "")+`]`)+`]`), want: "p", again: 2},
+		"a circle of three":            {body: op("p", `,"children":[`+op("c", `,"children":[`+op("d", `,"children":[`+op("p", `,"children":[`+op("c", "")+`]`)+`]`)+`]`)+`]`), want: "p c1 d2", again: 2},
 		"of a larger tree":             {body: op("r", `,"children":[`+op("x", "")+`,`+op("p", `,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1 <r"},
 		"far down in a larger tree":    {body: op("r", `,"children":[`+op("x", `,"children":[`+op("y", "")+`]`)+`,`+op("z", `,"children":[`+op("p", "")+`]`)+`]`), want: "p <z <r"},
 		"beside other children":        {body: `{"item":` + op("r", "") + `,"children":[` + op("x", "") + `,` + op("p", "") + `]}`, want: "p <r"},
@@ -298,8 +301,8 @@ func TestTreeShapes(t *testing.T) {
 			for _, above := range tree.Above {
 				got += " <" + string(above.OPID)
 			}
-			if got != c.want || tree.Unread != c.unread || len(tree.Raw) == 0 {
-				t.Errorf("%s, %d unread; want %s, %d", got, tree.Unread, c.want, c.unread)
+			if got != c.want || tree.Unread != c.unread || tree.Again != c.again || len(tree.Raw) == 0 {
+				t.Errorf("%s, %d unread, %d again; want %s, %d, %d", got, tree.Unread, tree.Again, c.want, c.unread, c.again)
 			}
 		})
 	}

@@ -179,7 +179,7 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil && s.Op.IsParent:
 		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
 		return out
-	case s.tree == nil, len(s.tree.Children)+s.tree.Unread == 0:
+	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Again == 0:
 		return ui.Section{}
 	}
 	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
@@ -188,6 +188,10 @@ func (s *Screen) children() ui.Section {
 	}
 	if n := s.tree.Unread; n > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out.Links = append(out.Links, widget.Link{})
+	}
+	if n := s.tree.Again; n > 0 {
+		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" The answer repeats an operation further down "+draw.Plural(n, "time", "times")+"; it is listed once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {

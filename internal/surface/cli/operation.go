@@ -188,6 +188,9 @@ func (r *root) operationTree() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if tree.Again > 0 && r.output != "json" {
+			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.", draw.Plural(tree.Again, "time", "times"))
+		}
 		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
 		}
