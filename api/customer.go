@@ -93,7 +93,11 @@ func Details(unknown []Field) []Detail {
 		if len(value) > maxDetail {
 			value = strings.ToValidUTF8(value[:maxDetail], "") + "…"
 		}
-		out = append(out, Detail{Path: f.Path, Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd})
+		label := safeLine(f.Path, 60)
+		if f.Earlier {
+			label += ", sent earlier"
+		}
+		out = append(out, Detail{Path: f.Path, Label: label, Value: untrusted.Text(value), Odd: f.Odd})
 	}
 	return out
 }

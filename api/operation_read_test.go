@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,4 +92,20 @@ func BenchmarkReadOperation(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestMembersThatStandTwice: the last one counts, and those before are told.
+func TestMembersThatStandTwice(t *testing.T) {
+	o, err := ReadOperation([]byte(`{"status":"PENDING","status":"SUCCESS","x":1,"x":2,"customer":{"cuid":"a","cuid":"b"},"documents":[{"guid":"g","isLock":true,"isLock":false}]}`))
+	if err != nil || o.Status != "SUCCESS" || o.Customer.CUID != "b" {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	var got []string
+	for _, d := range Details(o.Unknown()) {
+		got = append(got, d.Label+" "+string(d.Value))
+	}
+	want := []string{"customer.cuid, sent earlier a", "documents[0].isLock, sent earlier true", "status, sent earlier PENDING", "x 2", "x, sent earlier 1"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }
