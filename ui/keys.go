@@ -45,7 +45,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	if s.keys.Global.Leave.Match(p) {
 		return s.interrupt()
 	}
-	if s.leaving {
+	if s.leaving || !s.fits() { // nobody sees what a key would reach
 		return nil
 	}
 	if n := len(s.overlays); n > 0 {

@@ -44,6 +44,12 @@ func TestNoFakedYes(t *testing.T) {
 		"capital":             func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Key("Y")} },
 		"the opening key":     func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Keys("x", "x", "x")} },
 		"tab and back, enter": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Keys("tab", "tab", "enter")} },
+		"in a window too small": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Size(19, 5), c.Wait(time.Second), uitest.Keys("y", "tab", "enter")}
+		},
+		"in one that was too small": func(c *uitest.Clock) []tea.Msg {
+			return []tea.Msg{c.Wait(armed), uitest.Size(1, 1), c.Wait(time.Second), uitest.Size(80, 24), uitest.Key("y")}
+		},
 		"held key": func(c *uitest.Clock) []tea.Msg {
 			var out []tea.Msg
 			for range 200 { // 30 a second, from before the question opened
@@ -69,6 +75,20 @@ func TestNoFakedYes(t *testing.T) {
 				t.Errorf("removed %v", w.removed)
 			}
 		})
+	}
+}
+
+// TestNothingIsPressedUnseen: in a window that shows nothing a key opens nothing and moves
+// nothing; ctrl+c still leaves.
+func TestNothingIsPressedUnseen(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	before := r.View()
+	r.Send(uitest.Size(19, 24), uitest.Keys("x", "j", "?", ":", "q"), w.clock.Wait(time.Second), uitest.Size(80, 24))
+	r.Same(before)
+	r.Send(uitest.Size(80, 4), uitest.Key("ctrl+c"))
+	if !r.Quit {
+		t.Error("ctrl+c does not leave")
 	}
 }
 

@@ -288,7 +288,15 @@ func (s *Shell) resize(w, h int) {
 	for _, st := range s.stack {
 		st.screen.SetSize(bw, bh)
 	}
+	if !s.fits() {
+		for _, q := range s.questions() { // to be seen again before a key counts
+			q.asked, q.drawn = 0, false
+		}
+	}
 }
+
+// fits reports whether the window has room for dialogs and screens.
+func (s *Shell) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
 
 // body is the size that screens get.
 func (s *Shell) body() (w, h int) {
@@ -324,13 +332,13 @@ func (s *Shell) Lines() []string {
 
 // visible reports whether dialogs and screens are on the terminal.
 func (s *Shell) visible() bool {
-	return s.w >= MinWidth && s.h >= MinHeight && !s.gone && !s.lock.on
+	return s.fits() && !s.gone && !s.lock.on
 }
 
 // draw draws the lines of the window.
 func (s *Shell) draw() []string {
 	switch {
-	case s.w < MinWidth || s.h < MinHeight:
+	case !s.fits():
 		return []string{draw.Cut("Window too small: needs 20x5.", s.w)}
 	case s.gone:
 		return nil
