@@ -37,8 +37,8 @@ type CounterpartyProfile struct {
 
 // Details are what the profile holds beside the name.
 func (p CounterpartyProfile) Details() []Detail {
-	return told(Detail{Label: "email", Value: p.Email, Personal: true}, Detail{Label: "phone", Value: p.PhoneNumber, Personal: true},
-		Detail{Label: "tax number", Value: p.TaxNumber, Personal: true}, Detail{Label: "website", Value: p.Website}, Detail{Label: "address", Value: p.Address.Line()})
+	return told(Detail{Label: "email", Value: p.Email}, Detail{Label: "phone", Value: p.PhoneNumber},
+		Detail{Label: "tax number", Value: p.TaxNumber}, Detail{Label: "website", Value: p.Website}, Detail{Label: "address", Value: p.Address.Line()})
 }
 
 // PostalAddress is an address as the service has it.

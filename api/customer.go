@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,21 +58,24 @@ func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
 
 // Detail is one field of a record for people.
 type Detail struct {
-	Label    string // safe to draw
-	Value    untrusted.Text
-	At       Time // of a moment; Value holds its text
-	Personal bool // it leads to the person: shown masked where account numbers are
-	Odd      bool // it came and cannot be read as what it ought to be
+	Path  string // of a member without a name here, as it came: Label may be cut
+	Label string // safe to draw
+	Value untrusted.Text
+	At    Time // of a moment; Value holds its text
+	Odd   bool // it came and cannot be read as what it ought to be
 }
 
 // Details are all fields of the record beside name, kind and status that hold
 // anything: those with a name here first, then the others by their paths.
 func (c Customer) Details() []Detail {
-	out := told(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company}, Detail{Label: "email", Value: c.Email, Personal: true},
-		Detail{Label: "phone", Value: c.Phone, Personal: true}, Detail{Label: "comment", Value: c.Comment}, Detail{Label: "puid", Value: c.PUID},
+	out := told(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company}, Detail{Label: "email", Value: c.Email},
+		Detail{Label: "phone", Value: c.Phone}, Detail{Label: "comment", Value: c.Comment}, Detail{Label: "puid", Value: c.PUID},
 		Detail{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt}, Detail{Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt})
 	return append(out, Details(c.Unknown())...)
 }
+
+// maxDetail is how many bytes of a value a Detail holds; it is for people.
+const maxDetail = 16 << 10
 
 // Details are fields without a name here, by their paths.
 func Details(unknown []Field) []Detail {
@@ -88,7 +90,14 @@ func Details(unknown []Field) []Detail {
 		if string(f.Value) == "null" { // not the text "null"
 			value = "–"
 		}
-		out = append(out, Detail{Label: safeLine(f.Path, 60), Value: untrusted.Text(value), Odd: f.Odd, Personal: Personal(f.Path)})
+		if len(value) > maxDetail {
+			value = strings.ToValidUTF8(value[:maxDetail], "") + "…"
+		}
+		label := safeLine(f.Path, 60)
+		if f.Earlier {
+			label += ", sent earlier"
+		}
+		out = append(out, Detail{Path: f.Path, Label: label, Value: untrusted.Text(value), Odd: f.Odd})
 	}
 	return out
 }
@@ -110,12 +119,6 @@ func amountIn(raw json.RawMessage) string {
 func told(list ...Detail) []Detail {
 	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
-
-// personal are names of fields that lead to a person.
-var personal = regexp.MustCompile(`(?i)mail|phone|mobile|telephone|iban|passport|tax`)
-
-// Personal reports whether a field of that name leads to a person.
-func Personal(name string) bool { return personal.MatchString(name) }
 
 // FullName joins name and last name.
 func (c Customer) FullName() untrusted.Text {

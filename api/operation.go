@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +31,7 @@ type Operation struct {
 	Reference            untrusted.Text `json:"reference"`
 	Customer             CustomerRef    `json:"customer"`
 	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
+	UnreadDocuments      int            `json:"-"`         // elements of its documents that tell nothing that can be read
 
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
@@ -97,7 +99,18 @@ func ReadOperation(body []byte) (Operation, error) {
 		return Operation{}, err
 	}
 	o.Raw = body
+	o.dropUnread()
 	return o, nil
+}
+
+// dropUnread leaves out documents that tell nothing (null, {}, a text): they have neither
+// a name nor an identifier to act on. They are counted, and Unknown lists them.
+func (o *Operation) dropUnread() {
+	came := len(o.Documents)
+	o.Documents = slices.DeleteFunc(o.Documents, func(d Document) bool { return d == Document{} })
+	if o.UnreadDocuments = came - len(o.Documents); came > 0 && len(o.Documents) == 0 {
+		o.Documents = nil // none that is known, which is not none
+	}
 }
 
 // UnmarshalJSON keeps the record as it came beside the named fields.

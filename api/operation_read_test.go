@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,9 @@ func library(b []byte) (Operation, error) {
 	type plain Operation
 	var p plain
 	err := json.Unmarshal(b, &p)
-	return Operation(p), err
+	o := Operation(p)
+	o.dropUnread()
+	return o, err
 }
 
 const fullOperation = `{"opid":"a1","isVisible":true,"status":"PENDING","type":"WITHDRAW","paymentType":"SWIFT",
@@ -34,7 +37,7 @@ var oddOperations = []string{`{}`, `null`, ` { } `, `{"OPID":"x"}`, `{"opid":"a"
 	`{"source":[]}`, `{"source":{"account":null,"account":{}}}`, `{"createdAt":12}`, `{"createdAt":{}}`, `{"sourceAmount":{"sum":{"units":1e3}}}`,
 	`{"sourceAmount":{"sum":{"units":01}}}`, `{"sourceAmount":{"sum":{"units":"\u0031"}}}`, `{"opid":"\ud800"}`, "{\"opid\":\"\xff\"}", `{"opid":"a"}x`,
 	`{"opid":12}`, `{"opid":true}`, `{"opid":1.5}`, `{"opid":{}}`, `{"isVisible":"true"}`, `{"isVisible":1}`, `{"isParent":"0"}`, `{"isParent":[]}`,
-	`{"documents":[{"size":"1006","isLock":"false"}]}`, `{"documents":[{"size":"x","isLock":"maybe"}]}`, `{"documents":[{"size":" 7 "},"g",7,[]]}`, `{"documents":"none"}`, `{"customer":"c"}`,
+	`{"documents":[{"size":"1006","isLock":"false"}]}`, `{"documents":[{"size":"x","isLock":"maybe"}]}`, `{"documents":[{"size":" 7 "},"g",7,[]]}`, `{"documents":[null,{},{"guid":"g"}]}`, `{"documents":[null]}`, `{"documents":"none"}`, `{"customer":"c"}`,
 	`{"createdAt":1767323045}`, `{"updatedAt":"1767323045678"}`, `[]`, `"x"`, `7`, `{"source":{"account":7}}`, `{"sourceAmount":{"sum":{"currencyCode":978,"units":true}}}`,
 	`{"x":,}`, `{"x":tru}`, `{"x":[}`, `{"x":"\q"}`, `{"opid":"a",}`, `{"opid" "a"}`, `{"\u006fpid":"a"}`, `{"o\u017fid":"a"}`, `{"ſtatus":"x"}`, ``, `{`, `{"x":1 2}`}
 
@@ -89,4 +92,20 @@ func BenchmarkReadOperation(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestMembersThatStandTwice: the last one counts, and those before are told.
+func TestMembersThatStandTwice(t *testing.T) {
+	o, err := ReadOperation([]byte(`{"status":"PENDING","status":"SUCCESS","x":1,"x":2,"customer":{"cuid":"a","cuid":"b"},"documents":[{"guid":"g","isLock":true,"isLock":false}]}`))
+	if err != nil || o.Status != "SUCCESS" || o.Customer.CUID != "b" {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	var got []string
+	for _, d := range Details(o.Unknown()) {
+		got = append(got, d.Label+" "+string(d.Value))
+	}
+	want := []string{"customer.cuid, sent earlier a", "documents[0].isLock, sent earlier true", "status, sent earlier PENDING", "x 2", "x, sent earlier 1"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }

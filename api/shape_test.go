@@ -110,6 +110,9 @@ func TestListShapes(t *testing.T) {
 		"a bare array":                           {say: said{body: `[` + opA + `,` + opB + `]`}, ids: "a b"},
 		"a bare array of one":                    {say: said{body: `[` + opA + `]`}, ids: "a"},
 		"a bare array, counted in the header":    {say: said{body: `[` + opA + `]`, header: http.Header{"X-Total-Count": {"40"}}}, ids: "a", total: "40"},
+		"one record for a list":                  {say: said{body: `{"items":{"opid":"a","documents":[],"parts":[{"opid":"z"}]}}`}, ids: "a"},
+		"one wrapped record for a list":          {say: said{body: `{"data":{"operation":{"opid":"a","documents":[]}},"total":1}`}, ids: "a", total: "1"},
+		"an object for a list":                   {say: said{body: `{"items":{"state":"x","documents":[]}}`}, ids: "!", words: []string{"“items” (object)"}},
 		"an object by ids":                       {say: said{body: `{"items":{"a":` + opA + `,"b":` + opB + `},"total":2}`}, ids: "a b", total: "2"},
 		"JSON that is called text":               {say: said{kind: "text/plain; charset=utf-8", body: `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
 		"JSON that is called nothing":            {say: said{kind: "none", body: "\ufeff " + `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
@@ -200,7 +203,7 @@ func TestScalarsOfAnotherType(t *testing.T) {
 	if o, err = c.Operation(t.Context(), "odd"); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Documents) != 2 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
+	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
 		t.Errorf("%+v", o.Documents)
 	}
 	var odd []string
@@ -264,6 +267,7 @@ func TestTreeShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, want string
 		unread     int
+		again      int
 	}{
 		"none":                         {body: `{"item":` + op("p", "") + `}`, want: "p"},
 		"children beside":              {body: `{"item":` + op("p", "") + `,"children":[` + op("c", "") + `,` + op("d", "") + `]}`, want: "p c1 d1"},
@@ -273,7 +277,9 @@ func TestTreeShapes(t *testing.T) {
 		"nested, other names":          {body: `{"data":{"parent":` + op("p", "") + `,"spawned":{"items":[{"operation":` + op("c", "") + `}]}}}`, want: "p c1"},
 		"a flat list":                  {body: `{"items":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
 		"a bare list, parent last":     {body: `[` + op("c", "") + `,` + op("p", "") + `]`, want: "p c1"},
-		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
+		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1", again: 1},
+		"below itself":                 {body: op("p", `,"children":[`+op("p", `,"children":[`+op("p", "")+`]`)+`]`), want: "p", again: 2},
+		"a circle of three":            {body: op("p", `,"children":[`+op("c", `,"children":[`+op("d", `,"children":[`+op("p", `,"children":[`+op("c", "")+`]`)+`]`)+`]`)+`]`), want: "p c1 d2", again: 2},
 		"of a larger tree":             {body: op("r", `,"children":[`+op("x", "")+`,`+op("p", `,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1 <r"},
 		"far down in a larger tree":    {body: op("r", `,"children":[`+op("x", `,"children":[`+op("y", "")+`]`)+`,`+op("z", `,"children":[`+op("p", "")+`]`)+`]`), want: "p <z <r"},
 		"beside other children":        {body: `{"item":` + op("r", "") + `,"children":[` + op("x", "") + `,` + op("p", "") + `]}`, want: "p <r"},
@@ -295,8 +301,8 @@ func TestTreeShapes(t *testing.T) {
 			for _, above := range tree.Above {
 				got += " <" + string(above.OPID)
 			}
-			if got != c.want || tree.Unread != c.unread || len(tree.Raw) == 0 {
-				t.Errorf("%s, %d unread; want %s, %d", got, tree.Unread, c.want, c.unread)
+			if got != c.want || tree.Unread != c.unread || tree.Again != c.again || len(tree.Raw) == 0 {
+				t.Errorf("%s, %d unread, %d again; want %s, %d, %d", got, tree.Unread, tree.Again, c.want, c.unread, c.again)
 			}
 		})
 	}

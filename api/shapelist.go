@@ -107,10 +107,17 @@ func (t thing) spots(m fields, at string, depth int, field string) []spot {
 		switch {
 		case named && (is || null(m[name])):
 			return []spot{sp}
-		case is && (len(items) == 0 || sp.records > 0 || t.rank(name) < unnamed), null(m[name]) && t.rank(name) < unnamed:
+		case is && (len(items) == 0 && depth == 0 || sp.records > 0 || t.rank(name) < unnamed), null(m[name]) && t.rank(name) < unnamed:
 			out = append(out, sp)
 		case !is && depth+1 < maxNesting:
 			inner := t.spots(object(m[name]), path, depth+1, field)
+			if t.isRecord(m[name]) && t.rank(name) < unnamed { // one record, and what is in it is its own
+				inner = slices.DeleteFunc(inner, func(s spot) bool { return s.rank%100 >= unnamed })
+				if len(inner) == 0 {
+					sp.items, sp.records = []json.RawMessage{m[name]}, 1
+					inner = []spot{sp}
+				}
+			}
 			if len(inner) == 1 && field != "" && strings.HasSuffix(inner[0].path, field) {
 				return inner
 			}

@@ -13,6 +13,7 @@ type OperationTree struct {
 	Above    []Operation // those that spawned it, the nearest first; only as the answer tells them
 	Children []Child     // each before those that it spawned itself
 	Unread   int         // children that hold no operation that can be read
+	Again    int         // places further down where one stands that stood before, as below itself; it is in Children once
 	Raw      json.RawMessage
 }
 
@@ -46,7 +47,7 @@ func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error)
 	}
 	b := branches{seen: map[string]bool{}}
 	b.walk(a.body, 0)
-	t := OperationTree{Unread: b.unread, Raw: a.body}
+	t := OperationTree{Unread: b.unread, Again: b.again, Raw: a.body}
 	if len(b.found) == 0 {
 		_, err := c.one(r, a, operationThing)
 		return t, err
@@ -86,6 +87,7 @@ const maxDepth = 64
 type branches struct {
 	found  []Child
 	unread int
+	again  int
 	seen   map[string]bool
 	deep   int // of the walk
 }
@@ -126,6 +128,8 @@ func (b *branches) walk(raw json.RawMessage, depth int) bool {
 	if id := string(op.OPID); !b.seen[id] {
 		b.seen[id] = true
 		b.found = append(b.found, Child{*op, depth})
+	} else if at := slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == id }); depth > b.found[at].Depth {
+		b.again++
 	}
 	if key != "" {
 		b.children(object(m[key]), "", depth)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
+
+	"opdeck/api/jsontree"
 )
 
 // Time is a moment as the service writes it: ISO 8601, in UTC where no zone is
@@ -69,6 +71,8 @@ type Field struct {
 	Path  string // "source.account.iban", "documents[2].scan"
 	Value json.RawMessage
 	Odd   bool // it has a name, and its value is of no kind that can be read
+
+	Earlier bool // a member of that name stands again behind it, and counts
 }
 
 // Tells reports whether a record has a member that is not null. A record that no answer
@@ -79,8 +83,11 @@ func Tells(record json.RawMessage, member string) bool {
 			return true
 		}
 	}
-	if len(record) == 0 {
+	switch {
+	case len(record) == 0:
 		return true
+	case !bytes.Contains(record, []byte(`\u`)) && !bytes.Contains(bytes.ToLower(record), []byte(strings.ToLower(member))):
+		return false // the name stands nowhere
 	}
 	v := object(record).get(member)
 	return v != nil && string(v) != "null"
@@ -93,11 +100,33 @@ func Tells(record json.RawMessage, member string) bool {
 func Unknown(raw json.RawMessage, known any) []Field {
 	var out []Field
 	eachField(raw, reflect.TypeOf(known), "", func(path string, value json.RawMessage, t reflect.Type) {
-		if odd := t != nil && !slices.Contains(leaves, t) && !fits(value, t); path != "" && (t == nil || odd) {
+		odd := t != nil && !slices.Contains(leaves, t) && !fits(value, t) || null(value) && strings.HasSuffix(path, "]")
+		if path != "" && (t == nil || odd) {
 			out = append(out, Field{Path: path, Value: value, Odd: odd})
+		}
+		if t != nil && t.Kind() == reflect.Struct && !slices.Contains(leaves, t) {
+			out = append(out, earlier(path, value)...)
 		}
 	})
 	slices.SortStableFunc(out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// earlier are the members of an object that stand again further on in it: of one name the
+// last counts, as encoding/json has it.
+func earlier(path string, raw json.RawMessage) (out []Field) {
+	tree, err := jsontree.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	defer tree.Free()
+	last := map[string]json.RawMessage{}
+	for name, v := range tree.Root().Members() {
+		if was, twice := last[name]; twice && tree.Root().Kind() == jsontree.Object {
+			out = append(out, Field{Path: under(path, name), Value: was, Earlier: true})
+		}
+		last[name] = v.Raw()
+	}
 	return out
 }
 

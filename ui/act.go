@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"opdeck/ui/draw"
 )
 
 // act does what the screen st asked for; st is nil while no screen is open. Opening,
@@ -57,14 +55,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Choose:
 		s.push(newMenu(s, st.id, a))
 	case Raw:
-		lines, whole := draw.JSON(a.JSON, maxRawLines)
-		if !whole {
-			lines = append(lines, "… cut here: "+draw.Size(int64(len(a.JSON)))+" in all")
-		}
-		p := newPager(s, st.id, a.Title, func(*Shell) []string { return lines })
-		p.copy = Copy{Text: string(a.JSON), What: "the JSON"}
-		p.offer(s)
-		s.push(p)
+		s.push(newRaw(s, st.id, a))
 	}
 	return nil
 }

@@ -73,6 +73,8 @@ type display struct {
 	alone    bool      // lists show no preview beside them
 }
 
+func (d *display) hides() bool { return d.masked && d.revealed.IsZero() }
+
 // Preview reports whether lists show what is under the cursor beside them.
 func (e *Env) Preview() bool { return !e.shared.alone }
 
@@ -101,7 +103,7 @@ func (e *Env) Snapshot() *Env {
 }
 
 // Masked reports whether account numbers and the like are drawn masked.
-func (e *Env) Masked() bool { return e.shared.masked && e.shared.revealed.IsZero() }
+func (e *Env) Masked() bool { return e.shared.hides() }
 
 // FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its
 // methods may wait.

@@ -193,7 +193,7 @@ func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case f.item.CopyID.Match(msg):
 		return ui.Copy{Text: f.table.SelectedID(), What: "the document id"}, nil
 	case f.item.Raw.Match(msg):
-		return ui.Raw{Title: "Document as sent", JSON: []byte(`{"item":{"units":"12345678901234567890","nanos":5}}`)}, nil
+		return ui.Raw{Title: "Document as sent", JSON: []byte(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"P-771-20"}`)}, nil
 	case f.env.Keys.Global.Back.Match(msg) && f.table.Unmark() > 0:
 		return ui.Handled{}, nil
 	default:

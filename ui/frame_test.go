@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
 
@@ -183,6 +184,23 @@ func TestRevealEndsByItself(t *testing.T) {
 	if !e.Masked() {
 		t.Error("still revealed after 30 s")
 	}
+}
+
+// TestRawIsMasked: what shows and copies JSON masks it as all else is masked at that
+// time, whatever screen opened it.
+func TestRawIsMasked(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("J"))
+	has(t, r, `"passport": "••••20"`)
+	r.Send(uitest.Key("y"))
+	if want := osc52.New(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"••••20"}`).String(); len(w.copied) != 1 || w.copied[0] != want {
+		t.Errorf("copied %q", w.copied)
+	}
+	r.Send(uitest.Keys("esc", "M", "J"))
+	has(t, r, `"passport": "P-771-20"`)
+	r.Send(w.clock.Wait(30 * time.Second))
+	hasNot(t, r, "P-771-20")
+	has(t, r, `"passport": "••••20"`)
 }
 
 func TestZone(t *testing.T) {

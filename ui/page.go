@@ -117,7 +117,7 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 		if a, cmd, ok := p.screen.OwnKey(k); ok {
 			return a, cmd
 		}
-		if a, ok := TakeItem(p.env.Keys.Item, k, p.item); ok {
+		if a, ok := TakeItem(p.env, k, p.item); ok {
 			return a, nil
 		}
 		if g.Reload.Match(k) {

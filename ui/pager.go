@@ -5,6 +5,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/domain/mask"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -17,14 +19,36 @@ type pager struct {
 	lines func(*Shell) []string
 	live  func(*Shell, time.Time) time.Time // nil: the lines do not change
 	view  *widget.Viewer
-	wide  int // how wide it is at most, in cells
+	wide  int    // how wide it is at most, in cells
+	raw   []byte // JSON that it shows and that y copies, as both may be seen now; nil: none
 	w, h  int
 	copy  Copy // Text empty: nothing to copy
+	hides bool // raw is masked in lines and copy
 	k     keymap.Viewer
 }
 
 func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
 	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth, view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
+}
+
+// newRaw shows JSON, masked while masking is on.
+func newRaw(s *Shell, owner screenID, a Raw) *pager {
+	p := newPager(s, owner, a.Title, nil)
+	p.raw = a.JSON
+	p.readRaw(s)
+	p.offer(s)
+	return p
+}
+
+// readRaw makes lines and copy of raw.
+func (p *pager) readRaw(s *Shell) {
+	p.hides = s.shown.hides()
+	is := mask.JSONIf(p.raw, p.hides)
+	lines, whole := draw.JSON(is, maxRawLines)
+	if !whole {
+		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+" in all; the command that reads it shows everything with -o json")
+	}
+	p.lines, p.copy = func(*Shell) []string { return lines }, Copy{Text: string(is), What: "the JSON"}
 }
 
 func (p *pager) counts(s *Shell, now time.Time) time.Time {
@@ -70,7 +94,11 @@ const pagerWidth = 120
 func (p *pager) layout(s *Shell) {
 	_, h := s.area()
 	w := p.room(s)
-	if p.live != nil || w != p.w {
+	again := p.raw != nil && p.hides != s.shown.hides()
+	if again {
+		p.readRaw(s)
+	}
+	if again || p.live != nil || w != p.w {
 		p.view.SetLines(p.lines(s))
 	}
 	p.w, p.h = w, max(h-2, 1)

@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/domain/mask"
 	"opdeck/ui/keymap"
 )
 
@@ -88,9 +89,10 @@ type Item struct {
 	NoJSON     string // why there is none now
 }
 
-// TakeItem does what a key of k does with the item; false: p is none, or there is
-// nothing. item is asked only then.
-func TakeItem(k keymap.Item, p keymap.Press, item func() Item) (Action, bool) {
+// TakeItem does what a key does with the item, its JSON as it may be shown now; false: p
+// is no such key, or there is nothing. item is asked only then.
+func TakeItem(e *Env, p keymap.Press, item func() Item) (Action, bool) {
+	k := e.Keys.Item
 	id, raw := k.CopyID.Match(p), k.Raw.Match(p)
 	if !id && !raw && !k.CopyJSON.Match(p) {
 		return nil, false
@@ -105,7 +107,7 @@ func TakeItem(k keymap.Item, p keymap.Press, item func() Item) (Action, bool) {
 	case raw:
 		return Raw{Title: i.Title, JSON: i.JSON}, true
 	default:
-		return Copy{Text: string(i.JSON), What: i.JSONWhat}, true
+		return Copy{Text: string(mask.JSONIf(i.JSON, e.Masked())), What: i.JSONWhat}, true
 	}
 	return nil, false
 }

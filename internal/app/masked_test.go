@@ -20,14 +20,17 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-const canary = "DE89370400440532013000"
+const (
+	canary  = "DE89370400440532013000"
+	unnamed = "P-5510-2207-XQ" // in members that this program has no name for
+)
 
 // holds reports whether a value has the secret in any of its texts, in fields that
 // are not exported too.
 func holds(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
-		return strings.Contains(v.String(), canary)
+		return strings.Contains(v.String(), canary) || strings.Contains(v.String(), unnamed)
 	case reflect.Pointer, reflect.Interface:
 		return !v.IsNil() && holds(v.Elem())
 	case reflect.Struct:
@@ -38,7 +41,7 @@ func holds(v reflect.Value) bool {
 		}
 	case reflect.Slice, reflect.Array:
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
-			return bytes.Contains(v.Bytes(), []byte(canary))
+			return bytes.Contains(v.Bytes(), []byte(canary)) || bytes.Contains(v.Bytes(), []byte(unnamed))
 		}
 		for i := range v.Len() {
 			if holds(v.Index(i)) {
@@ -105,6 +108,9 @@ func fillIn(v any) {
 			}
 			fillIn(e)
 		}
+		if slices.ContainsFunc([]string{"opid", "cuid", "id", "guid", "counterpartyId"}, func(id string) bool { return v[id] != nil }) {
+			v["passportNo2"], v["more"] = unnamed, map[string]any{"deep": []any{map[string]any{"apiToken": unnamed, "e-mail": unnamed}}}
+		}
 	case []any:
 		for _, e := range v {
 			fillIn(e)
@@ -157,7 +163,7 @@ func reads(ctx context.Context, v any, id string, n int, out []string) map[strin
 			}
 		}
 		got := m.Call(args)
-		found[name] = found[name] || slices.ContainsFunc(got, holds) || bytes.Contains(w.Bytes(), []byte(canary))
+		found[name] = found[name] || slices.ContainsFunc(got, holds) || holds(reflect.ValueOf(w.Bytes()))
 	}
 	return found
 }

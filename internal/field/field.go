@@ -148,12 +148,6 @@ func (c *Catalogue[T]) Label(path string) string {
 	return f.Name + rest
 }
 
-// MayHide reports whether masking covers the value at a path of the record.
-func (c *Catalogue[T]) MayHide(path string) bool {
-	f, rest, ok := c.at(path)
-	return ok && rest == "" && f.Sensitive || strings.HasSuffix("."+strings.ToLower(path), ".number")
-}
-
 // at finds the field with the longest JSON path that path begins with, and what
 // follows it.
 func (c *Catalogue[T]) at(path string) (found Field[T], rest string, ok bool) {

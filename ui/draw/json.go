@@ -8,23 +8,81 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// JSON lays a JSON document out as safe lines, two spaces a level. Numbers,
-// order and unknown fields stay as they came. What is not JSON is shown line by
-// line, cleaned. At most max lines; false when there were more.
-func JSON(doc []byte, max int) (lines []string, whole bool) {
+const (
+	// deepest is the level from which on JSON is laid out no further to the right: ten
+	// thousand levels would be a hundred million spaces.
+	deepest = 64
+	// widest is how much of a line of JSON is shown, in characters.
+	widest = 4096
+)
+
+// Indent lays valid JSON out as json.Indent does with two spaces a level, but for levels
+// beyond the 64th, which stand below each other.
+func Indent(doc []byte) []byte {
 	var b bytes.Buffer
-	if err := json.Indent(&b, doc, "", "  "); err != nil {
-		b.Reset()
-		b.Write(doc)
+	b.Grow(len(doc) + len(doc)/4)
+	depth, empty := 0, false // empty: an object or list has begun, and nothing stood in it
+	line := func() {
+		b.WriteByte('\n')
+		for range min(depth, deepest) {
+			b.WriteString("  ")
+		}
 	}
-	rest := b.String()
+	for i := 0; i < len(doc); i++ {
+		c := doc[i]
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			continue
+		}
+		ends := c == '}' || c == ']'
+		if ends {
+			depth = max(depth-1, 0)
+		}
+		if empty != ends { // the first of a level, or the end of one that is not empty
+			line()
+		}
+		if empty = false; c == '"' {
+			end := i + 1
+			for ; end < len(doc) && doc[end] != '"'; end++ {
+				if doc[end] == '\\' {
+					end++
+				}
+			}
+			end = min(end, len(doc)-1)
+			b.Write(doc[i : end+1])
+			i = end
+			continue
+		}
+		b.WriteByte(c)
+		switch c {
+		case '{', '[':
+			depth++
+			empty = true
+		case ',':
+			line()
+		case ':':
+			b.WriteByte(' ')
+		}
+	}
+	return b.Bytes()
+}
+
+// JSON lays a JSON document out as safe lines (Indent). Numbers,
+// order and unknown fields stay as they came. What is not JSON is shown line by
+// line, cleaned. At most max lines; false when there were more, or one was cut.
+func JSON(doc []byte, max int) (lines []string, whole bool) {
+	rest := string(doc)
+	if json.Valid(doc) {
+		rest = string(Indent(doc))
+	}
+	whole = true
 	for rest != "" {
 		if len(lines) == max {
 			return lines, false
 		}
 		var l string
 		l, rest, _ = strings.Cut(rest, "\n")
-		lines = append(lines, untrusted.Text(l).Line(4096))
+		whole = whole && len(l) <= widest
+		lines = append(lines, untrusted.Text(l).Line(widest))
 	}
-	return lines, true
+	return lines, whole
 }

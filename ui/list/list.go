@@ -168,7 +168,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return action, cmd
 	}
 	k := l.Env.Keys
-	if action, ok := ui.TakeItem(k.Item, msg, l.screen.Item); ok {
+	if action, ok := ui.TakeItem(l.Env, msg, l.screen.Item); ok {
 		return action, nil
 	}
 	back := k.Global.Back.Match(msg) || k.Global.Quit.Match(msg)

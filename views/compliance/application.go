@@ -64,7 +64,7 @@ func newDraft(app api.Application, masked bool) draft {
 		s, ok := text(d.app[n])
 		switch {
 		case !ok || len(d.names) == maxTexts || !typed(s) || !typed(n):
-		case masked && (api.Personal(n) || mask.Value(s) != s):
+		case masked && mask.Detail(api.Detail{Path: n, Value: untrusted.Text(s)}, true) != untrusted.Text(s):
 			d.hidden++
 		default:
 			d.names = append(d.names, n)

@@ -233,8 +233,8 @@ func (s *Screen) application() ui.Section {
 	}
 	list := plain(flat("", body))
 	for i, p := range list {
-		if s.env.Masked() && p.Tone != theme.Dim && api.Personal(p.Label) {
-			list[i].Value = mask.Personal(p.Value)
+		if p.Tone != theme.Dim {
+			list[i].Value = string(mask.Detail(api.Detail{Label: p.Label, Value: untrusted.Text(p.Value)}, s.env.Masked()))
 		}
 	}
 	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list, Beside: true}

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -286,7 +287,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key {
-	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return d.Personal })
+	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return mask.Detail(d, true) != d.Value })
 	return s.PageKeys(secrets, keymap.Join(s.keys, s.env.Keys.Item)...)
 }
 

@@ -171,5 +171,12 @@ func Details(env *ui.Env, heading string, list []api.Detail) []widget.Pair {
 
 // More are the fields that this program has no name for.
 func More(env *ui.Env, unknown []api.Field) []widget.Pair {
-	return Details(env, "More that the service sent", api.Details(unknown))
+	out := Details(env, "More that the service sent", api.Details(unknown[:min(len(unknown), maxMore)]))
+	if more := len(unknown) - maxMore; more > 0 {
+		out = append(out, widget.Pair{Label: "…", Value: draw.Count(more) + " more; " + env.Keys.Item.Raw.Help().Key + " shows them", Tone: theme.Warn, Long: true})
+	}
+	return out
 }
+
+// maxMore is how many fields without a name here a record lists.
+const maxMore = 200

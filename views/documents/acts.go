@@ -13,7 +13,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/replace"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -52,7 +51,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Replace.Match(msg) && has:
 		return s.askReplace(doc), nil, true
 	case s.env.Keys.Item.Raw.Match(msg) && s.Op != nil:
-		return ui.Raw{Title: "Operation " + s.ID, JSON: mask.JSONIf(s.Op.Raw, s.env.Masked())}, nil, true
+		return ui.Raw{Title: "Operation " + s.ID, JSON: s.Op.Raw}, nil, true
 	}
 	a, ok := ui.TakeRelated(s.env.Keys.Related, msg, s)
 	return a, nil, ok

@@ -299,6 +299,9 @@ func (s *Screen) Above() []string {
 	if !s.Op.DocumentsTold() {
 		n = "documents not told"
 	}
+	if u := s.Op.UnreadDocuments; u > 0 {
+		n += ", " + draw.Count(u) + " more cannot be read (" + s.env.Keys.Item.Raw.Help().Key + ")"
+	}
 	if s.rows.Len() < len(s.Op.Documents) {
 		n += " of " + draw.Count(len(s.Op.Documents))
 	}

@@ -184,7 +184,7 @@ func (s *Screen) Item() ui.Item {
 	}
 	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body", Title: "Event " + line(it.Key, 80)}
 	if s.env.Masked() && it.sensitive() {
-		out.NoJSON = "The body holds account numbers: M reveals masked values first."
+		out.NoJSON = "The body may hold account numbers: M reveals masked values first."
 	}
 	return out
 }

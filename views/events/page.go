@@ -104,7 +104,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 	if it.sensitive() && s.env.Masked() {
 		text.Cut(theme.Dim, "It may hold account numbers: M reveals it for 30 s.")
 	} else {
-		text.JSON(it.Raw, 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
+		text.JSON(mask.JSONIf(it.Raw, s.env.Masked()), 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
 	}
 	return text.Lines
 }

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,10 +66,8 @@ func read(s receiver.Stored) item {
 	return it
 }
 
-// sensitive reports whether the body may hold account numbers.
-func (it item) sensitive() bool {
-	return it.Object == hook.ObjectAccount || !it.good
-}
+// sensitive reports whether masking cannot tell what the body holds.
+func (it item) sensitive() bool { return !json.Valid(it.Raw) }
 
 type code struct {
 	field hook.Field

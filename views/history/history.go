@@ -11,7 +11,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -170,7 +169,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: s.id, IDWhat: "the operation id"}
 	if m, on := s.rows.Find(s.Table.SelectedID()); on {
-		if out.JSON = mask.JSONIf(m.state.Op.Raw, s.env.Masked()); len(out.JSON) == 0 {
+		if out.JSON = m.state.Op.Raw; len(out.JSON) == 0 {
 			out.NoJSON = "The service did not send this state as JSON; it was put together here."
 		}
 		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.state.At, s.env.Zone())

@@ -111,10 +111,7 @@ func (p *difference) change(th *theme.Theme, c index.Change, label string, w int
 			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
 		}
 	}
-	if masked && sensitive(c.Path) {
-		return out
-	}
-	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(c.Before)}, {"is", draw.SuspiciousText(c.After)}} {
+	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(value(c, c.Before, masked))}, {"is", draw.SuspiciousText(value(c, c.After, masked))}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
@@ -200,14 +201,14 @@ func shown(c index.Change, v untrusted.Text, masked bool, max int) string {
 		return "–"
 	case c.Money:
 		return amount(string(v))
-	case masked && sensitive(c.Path):
-		return mask.Number(v).Line(max)
 	}
-	return v.Line(max)
+	return value(c, v, masked).Line(max)
 }
 
-// sensitive reports whether a field holds an account number.
-func sensitive(path string) bool { return field.Operations.MayHide(path) }
+// value is what a field held, masked while masking is on.
+func value(c index.Change, v untrusted.Text, masked bool) untrusted.Text {
+	return mask.Detail(api.Detail{Path: c.Path, Value: v}, masked)
+}
 
 // amount turns "EUR 12.5" into the console's way of writing money, digits of the
 // currency and thousands grouped; anything else is shown as it is.

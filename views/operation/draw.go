@@ -2,7 +2,7 @@ package operation
 
 import (
 	"opdeck/api"
-	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -179,7 +179,7 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil && s.Op.IsParent:
 		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
 		return out
-	case s.tree == nil, len(s.tree.Children)+s.tree.Unread == 0:
+	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Again == 0:
 		return ui.Section{}
 	}
 	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
@@ -188,6 +188,10 @@ func (s *Screen) children() ui.Section {
 	}
 	if n := s.tree.Unread; n > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out.Links = append(out.Links, widget.Link{})
+	}
+	if n := s.tree.Again; n > 0 {
+		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" The answer repeats an operation further down "+draw.Plural(n, "time", "times")+"; it is listed once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {
@@ -207,17 +211,29 @@ func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1
 
 // unknown lists what the service sent and this program has no name for.
 func (s *Screen) unknown() ui.Section {
-	fields := s.Op.Unknown()
-	if len(fields) == 0 {
+	if len(s.other) == 0 {
 		return ui.Section{}
 	}
 	th := s.env.Theme
 	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
-	for _, f := range fields {
+	for _, f := range s.other {
 		if f.Odd {
 			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
 		}
-		out.Lines = append(out.Lines, th.Dim.Render(untrusted.Text(f.Path).Line(80))+"  "+untrusted.Text(f.Value).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+	}
+	if more := s.others - len(s.other); more > 0 {
+		out.Lines = append(out.Lines, th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
 	}
 	return out
+}
+
+// maxOther is how many fields without a name here a screen lists.
+const maxOther = 200
+
+// onShow takes the fields without a name here out of the record, once.
+func (s *Screen) onShow(*api.Operation) ui.Action {
+	fields := s.Op.Unknown()
+	s.other, s.others = api.Details(fields[:min(len(fields), maxOther)]), len(fields)
+	return nil
 }

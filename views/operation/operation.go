@@ -12,7 +12,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -44,6 +43,8 @@ type Screen struct {
 	keys    keymap.Operation
 	related keymap.Related
 
+	other   []api.Detail // of Op, without a name here; at most maxOther
+	others  int          // how many there are
 	tree    *api.OperationTree
 	treeErr *api.Error
 	states  []index.State // oldest first
@@ -53,6 +54,7 @@ type Screen struct {
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
+	s.OnShow = s.onShow
 	s.Beside = func(ctx context.Context, _ bool) ui.Then {
 		states, err := client.History(ctx, opid)
 		if errors.Is(err, index.ErrNone) {
@@ -200,7 +202,7 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: s.ID, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + s.ID}
 	if s.Op != nil {
-		out.JSON = mask.JSONIf(s.Op.Raw, s.env.Masked())
+		out.JSON = s.Op.Raw
 	}
 	return out
 }

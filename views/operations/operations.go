@@ -13,7 +13,6 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -224,7 +223,7 @@ func (s *Screen) Item() ui.Item {
 	case !ok || len(rec.Op.Raw) == 0:
 		out.NoJSON = "This operation was not read from the service yet; enter opens and reads it."
 	default:
-		out.JSON = mask.JSONIf(rec.Op.Raw, s.env.Masked())
+		out.JSON = rec.Op.Raw
 	}
 	return out
 }
@@ -236,7 +235,7 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	var all []json.RawMessage
 	for _, id := range marked {
 		if rec, ok := s.rows.record(id); ok && len(rec.Op.Raw) > 0 {
-			all = append(all, mask.JSONIf(rec.Op.Raw, s.env.Masked()))
+			all = append(all, rec.Op.Raw)
 		}
 	}
 	if lacking := len(marked) - len(all); lacking > 0 {

@@ -4,24 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-
-	"opdeck/api/untrusted"
 )
 
-// JSON masks account numbers in valid JSON, by the names of their fields in
-// whatever case and spelling, and by their shape in every text. A JSON without
+// JSON masks valid JSON by the names of its members in whatever case and spelling
+// (kindOf), and account numbers by their shape in every text too. A JSON without
 // any is returned as it is; everything that is not masked stays to the letter.
 func JSON(raw []byte) []byte { return within("", raw) }
 
-// within is JSON for a value that stands under a key: in an account of its own a
-// number is an account's.
-func within(key string, raw []byte) []byte {
+// within is JSON for a value that stands at a path ("customer.email"): in an account of
+// its own a number is an account's.
+func within(path string, raw []byte) []byte {
 	s := string(raw)
 	var b strings.Builder
-	var at []level
-	if key != "" {
-		at = append(at, level{object: true, key: key})
-	}
+	at := levels(path)
 	kept := 0
 	for i := 0; i < len(s); {
 		top := len(at) - 1
@@ -58,7 +53,26 @@ type level struct {
 	object bool
 	key    string // of an object: the last one; of a list: the one that it is the value of; folded
 	isKey  bool   // the next string is a key
+	is     kind   // what stands under that key holds
 	within place  // what the object or list is part of
+	inside kind   // the same for what the members of the object or list hold
+}
+
+// levels is where a value at that path of a record stands.
+func levels(path string) (at []level) {
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		if strings.Trim(name, "0123456789") != "" { // not the place in a list
+			l := below(at, true)
+			l.enter(name)
+			at = append(at, l)
+		}
+	}
+	return at
+}
+
+// enter is called with each key.
+func (l *level) enter(name string) {
+	l.key, l.is, l.isKey = fold(name), kindOf(name, l.inside), false
 }
 
 // place is what an object is about, by the keys above it.
@@ -76,9 +90,9 @@ func below(at []level, object bool) level {
 		return l
 	}
 	up := at[len(at)-1]
-	l.within = max(up.within, about(up.key))
+	l.within, l.inside = max(up.within, about(up.key)), up.is
 	if !object {
-		l.key = up.key
+		l.key, l.is = up.key, up.is
 	}
 	return l
 }
@@ -106,46 +120,46 @@ func fold(key string) string {
 // token is what stands for a string, number or word; ok is false when it stays.
 func token(at []level, raw string) (new string, ok bool) {
 	if top := len(at) - 1; top >= 0 && at[top].isKey {
-		at[top].key, at[top].isKey = fold(unquote(raw)), false
-		return written(raw, false)
+		at[top].enter(unquote(raw))
+		return written(raw, open)
 	}
-	return written(raw, hidden(at, raw))
+	return written(raw, holds(at, raw))
 }
 
 // written masks a token: the whole of it, or IBANs in it.
-func written(raw string, whole bool) (string, bool) {
+func written(raw string, is kind) (string, bool) {
 	isText := strings.HasPrefix(raw, `"`)
-	if !whole && (!isText || !strings.Contains(raw, `\`) && !Changes(raw)) {
+	if is == open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") && !Changes(raw)) {
 		return "", false
 	}
 	was := unquote(raw)
-	is := Text(was)
-	if whole {
-		is = string(Number(untrusted.Text(was)))
-	}
-	if is == was && (isText || !whole) {
+	shown := hide(was, is)
+	if shown == was && (isText || is == open) {
 		return "", false
 	}
-	return quote(is), true
+	return quote(shown), true
 }
 
-// hidden reports whether the value at hand is an account number by its name.
-func hidden(at []level, raw string) bool {
+// holds is what the value at hand holds, by the names around it.
+func holds(at []level, raw string) kind {
 	if len(at) == 0 || raw == "null" || raw == "true" || raw == "false" {
-		return false
+		return open
 	}
 	l := at[len(at)-1]
-	for _, name := range []string{"iban", "bban", "accountnumber", "accountno"} {
-		if strings.HasSuffix(l.key, name) {
-			return true
-		}
+	if l.is == open && isNumber(l, raw) {
+		return number
 	}
+	return l.is
+}
+
+// isNumber reports whether a value is an account number by where it stands.
+func isNumber(l level, raw string) bool {
 	switch {
 	case l.key == "number":
 		return l.within != elsewhere || digits(raw)
 	case l.within == requisite && (l.key == "value" || l.key != "id" && digits(raw)):
 		return true
-	case about(l.key) != elsewhere: // an identifier, or a number in its place
+	case about(l.key) != elsewhere || l.key == "wallet": // an identifier, or a number in its place
 		return digits(raw)
 	}
 	return false

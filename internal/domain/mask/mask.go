@@ -1,9 +1,9 @@
-// Package mask masks account numbers for people whose role may not see them: in
-// any value of the service, in webhooks, and in any JSON as it came, where
-// everything else stays to the letter. A number is known by the name of its field (number, iban,
-// accountNumber, the values of requisites) and, in any text, by its shape: an
-// IBAN whose check digits are right. Masking what is masked already changes
-// nothing.
+// Package mask masks account numbers, what leads to a person, and secrets for people
+// whose role may not see them: in any value of the service, in webhooks, and in any JSON
+// as it came, where everything else stays to the letter. All are known by the names of
+// their members (names.go; number, accountNumber, the values of requisites), account
+// numbers in any text by their shape too: an IBAN whose check digits are right. Masking
+// what is masked already changes nothing.
 package mask
 
 import (
@@ -49,21 +49,21 @@ func For[T any](ctx context.Context, v T) T {
 	return v
 }
 
-// Value is v with account numbers masked in every text that it holds, whatever
+// Value is v with every text that it holds masked as JSON would mask the record, whatever
 // type it has: a field that is added later is masked without more ado. Fields
-// called Number are account numbers, bytes are the body of a message (body), and
-// raw JSON is masked by JSON. v itself is not changed.
+// called Number are account numbers, others hold what their names in JSON say; bytes are
+// the body of a message (body), and raw JSON is masked by JSON. v itself is not changed.
 func Value[T any](v T) T {
-	maskIn(reflect.ValueOf(&v).Elem(), "")
+	maskIn(reflect.ValueOf(&v).Elem(), open)
 	return v
 }
 
-// maskIn masks what v holds, in copies of what v points to. name is the field's.
-func maskIn(v reflect.Value, name string) {
+// maskIn masks what v holds, in copies of what v points to. is tells of which kind it is.
+func maskIn(v reflect.Value, is kind) {
 	switch v.Kind() {
 	case reflect.String:
-		if is := maskText(v.String(), name); is != v.String() {
-			v.SetString(is)
+		if shown := hide(v.String(), is); shown != v.String() {
+			v.SetString(shown)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -73,44 +73,57 @@ func maskIn(v reflect.Value, name string) {
 					raw.SetBytes(within("account", raw.Bytes()))
 				}
 			case f.IsExported():
-				maskIn(v.Field(i), f.Name)
+				maskIn(v.Field(i), kindOfField(f, is))
 			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			c := reflect.New(v.Type().Elem())
 			c.Elem().Set(v.Elem())
-			maskIn(c.Elem(), name)
+			maskIn(c.Elem(), is)
 			v.Set(c)
 		}
 	case reflect.Slice:
-		maskSlice(v, name)
+		maskSlice(v, is)
 	case reflect.Map:
 		if v.IsNil() {
 			return
 		}
 		c := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for k, e := range v.Seq2() {
-			c.SetMapIndex(maskCopy(k, ""), maskCopy(e, name))
+			is := is
+			if k.Kind() == reflect.String {
+				is = kindOf(k.String(), is)
+			}
+			c.SetMapIndex(maskCopy(k, open), maskCopy(e, is))
 		}
 		v.Set(c)
 	case reflect.Interface:
 		if !v.IsNil() {
-			v.Set(maskCopy(v.Elem(), name))
+			v.Set(maskCopy(v.Elem(), is))
 		}
 	}
 }
 
 var accountType, rawType = reflect.TypeFor[api.Account](), reflect.TypeFor[json.RawMessage]()
 
-func maskCopy(v reflect.Value, name string) reflect.Value {
+// kindOfField is what a field of a type holds, in a value of the kind inside.
+func kindOfField(f reflect.StructField, inside kind) kind {
+	if f.Name == "Number" {
+		return number
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return kindOf(name, inside)
+}
+
+func maskCopy(v reflect.Value, is kind) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
-	maskIn(c, name)
+	maskIn(c, is)
 	return c
 }
 
-func maskSlice(v reflect.Value, name string) {
+func maskSlice(v reflect.Value, is kind) {
 	switch {
 	case v.IsNil():
 	case v.Type() == rawType:
@@ -121,17 +134,10 @@ func maskSlice(v reflect.Value, name string) {
 		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(c, v)
 		for i := range c.Len() {
-			maskIn(c.Index(i), name)
+			maskIn(c.Index(i), is)
 		}
 		v.Set(c)
 	}
-}
-
-func maskText(s, name string) string {
-	if name == "Number" {
-		return string(Number(untrusted.Text(s)))
-	}
-	return Text(s)
 }
 
 // NumberIf is an account number as it is shown now: masked or in full.
@@ -142,10 +148,11 @@ func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 	return n
 }
 
-// JSONIf is raw as it is shown or copied now: masked or as it came.
+// JSONIf is raw as it is shown or copied now: masked as the body of a message is (body),
+// or as it came.
 func JSONIf(raw []byte, masked bool) []byte {
 	if masked {
-		return JSON(raw)
+		return body(raw)
 	}
 	return raw
 }

@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -8,16 +9,18 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Detail is the value of a field, masked where masked says so and it leads to a
-// person or holds an account number.
+// Detail is the value of a field, masked where masked says so: as JSON does it at the
+// path of the field, which may be its label, in all of it where it is JSON itself.
 func Detail(d api.Detail, masked bool) untrusted.Text {
+	s, path := string(d.Value), cmp.Or(d.Path, d.Label)
 	switch {
 	case !masked:
-		return d.Value
-	case d.Personal:
-		return untrusted.Text(Personal(string(d.Value)))
+	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, "["):
+		return untrusted.Text(within(path, []byte(s)))
+	case s != "true" && s != "false" && s != "–":
+		return untrusted.Text(hide(s, holds(levels(path), s)))
 	}
-	return untrusted.Text(Text(string(d.Value)))
+	return d.Value
 }
 
 // Personal leaves nothing of "", the first letter and the host of a mail address, and the last

@@ -18,8 +18,8 @@ func TestPersonal(t *testing.T) {
 		masked bool
 		want   untrusted.Text
 	}{
-		{api.Detail{Value: "ana@example.com", Personal: true}, false, "ana@example.com"},
-		{api.Detail{Value: "ana@example.com", Personal: true}, true, "a••••@example.com"},
+		{api.Detail{Label: "email", Value: "ana@example.com"}, false, "ana@example.com"},
+		{api.Detail{Label: "email", Value: "ana@example.com"}, true, "a••••@example.com"},
 		{api.Detail{Value: "pay DE89370400440532013000 now"}, true, "pay ••••3000 now"},
 	} {
 		if got := Detail(c.d, c.masked); got != c.want {

@@ -39,6 +39,9 @@ func (r *root) documentList() *cobra.Command {
 		if !op.DocumentsTold() {
 			none = "The answer tells no documents that can be read; whether the operation has any is not known. opdeck operation get " + args[0] + " -o json shows it."
 		}
+		if n := op.UnreadDocuments; n > 0 && op.DocumentsTold() {
+			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows what came.", draw.Plural(n, "document", "documents"), args[0])
+		}
 		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
 	})
 }

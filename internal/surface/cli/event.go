@@ -240,7 +240,7 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 // printBody prints a body for people, quoted where it is not JSON.
 func (r *root) printBody(b []byte) error {
 	if json.Valid(b) {
-		return r.encode(r.env.Out, json.RawMessage(b), "  ")
+		return r.encode(r.env.Out, json.RawMessage(b), true)
 	}
 	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(b)))
 	return err

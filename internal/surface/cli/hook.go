@@ -22,10 +22,29 @@ var hookCommands = commands{
 	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
 }
 
-// hooksJSON is the settings in the service's names, the secret as dots.
+// hooksJSON is the settings in the service's names, the secret as dots; null: the service
+// did not tell it.
 type hooksJSON struct {
-	api.HookSettings
-	Secret secret.Value `json:"jwtSecret"`
+	Enabled            *bool           `json:"enabled"`
+	HookURL            *untrusted.Text `json:"hookUrl"`
+	HookCustomer       *bool           `json:"hookCustomer"`
+	HookOperation      *bool           `json:"hookOperation"`
+	HookDepositAccount *bool           `json:"hookDepositAccount"`
+	HookCounterparty   *bool           `json:"hookCounterparty"`
+	Secret             *secret.Value   `json:"jwtSecret"`
+}
+
+func toldHooks(h api.HookSettings) hooksJSON {
+	return hooksJSON{told(h, "enabled", h.Enabled), told(h, "hookUrl", h.HookURL), told(h, "hookCustomer", h.HookCustomer), told(h, "hookOperation", h.HookOperation),
+		told(h, "hookDepositAccount", h.HookDepositAccount), told(h, "hookCounterparty", h.HookCounterparty), told(h, "jwtSecret", h.JWTSecret)}
+}
+
+// told is the value of a member of the settings, nil when it was not told.
+func told[T any](h api.HookSettings, member string, v T) *T {
+	if !h.Knows(member) {
+		return nil
+	}
+	return &v
 }
 
 func (r *root) hookGet() *cobra.Command {
@@ -37,7 +56,7 @@ func (r *root) hookGet() *cobra.Command {
 		if h.Untold != "" {
 			r.say("The service did not tell %s.", strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", "))
 		}
-		return out.card(hooksJSON{h, h.JWTSecret}, hookCard(h))
+		return out.card(toldHooks(h), hookCard(h))
 	})
 }
 
@@ -125,7 +144,7 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange, out one[
 			return err
 		}
 		r.say("Set.")
-		return out.card(hooksJSON{h, h.JWTSecret}, hookCard(h))
+		return out.card(toldHooks(h), hookCard(h))
 	}}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/ui/draw"
 )
@@ -43,7 +44,7 @@ func (r *root) operationGet() *cobra.Command {
 				return err
 			}
 			a.Learn(ctx, op, sent)
-			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op)))
+			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op), mask.Needed(ctx)))
 		}
 		return r.getMany(ctx, a, args, out)
 	})
@@ -60,7 +61,7 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string, out one[a
 		}
 		switch e := api.AsError(err); {
 		case err == nil && r.output == "table":
-			return operationCard(op, a.Client.Phase(op)).write(r.env.Out)
+			return operationCard(op, a.Client.Phase(op), mask.Needed(ctx)).write(r.env.Out)
 		case err == nil:
 			return out.line(answerJSON{Item: &op})
 		case r.output == "table":
@@ -90,7 +91,7 @@ func (r *root) getMany(ctx context.Context, a *app.App, args []string, out one[a
 }
 
 // operationCard is every field of an operation, exactly.
-func operationCard(op api.Operation, phase api.Phase) *table {
+func operationCard(op api.Operation, phase api.Phase, masked bool) *table {
 	t := newCard()
 	for _, f := range field.Operations.All() {
 		switch f.Name {
@@ -113,9 +114,7 @@ func operationCard(op api.Operation, phase api.Phase) *table {
 		}
 		t.add("rate", sign+rate.Text('f'))
 	}
-	for _, f := range op.Unknown() {
-		t.add(f.Path, string(f.Value)+oddMark(f.Odd))
-	}
+	t.details(api.Details(op.Unknown()), masked)
 	return t
 }
 
@@ -188,6 +187,9 @@ func (r *root) operationTree() *cobra.Command {
 		tree, err := a.Client.OperationTree(ctx, args[0])
 		if err != nil {
 			return err
+		}
+		if tree.Again > 0 && r.output != "json" {
+			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.", draw.Plural(tree.Again, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))

@@ -24,18 +24,21 @@ func safeText(s string) string {
 // is nil is an empty one. Control characters are escaped by the encoder; direction and
 // other format characters are escaped here, so that a terminal that shows the output
 // is safe too. The JSON stays equal. Commands print through a printer.
-func (r *root) encode(w io.Writer, v any, indent string) error {
+func (r *root) encode(w io.Writer, v any, indent bool) error {
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
 		v = []struct{}{}
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	_, err := io.WriteString(w, escapeFormat(b.String()))
+	doc := b.String()
+	if indent {
+		doc = string(draw.Indent([]byte(doc))) + "\n"
+	}
+	_, err := io.WriteString(w, escapeFormat(doc))
 	return err
 }
 

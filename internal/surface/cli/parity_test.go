@@ -94,7 +94,7 @@ func TestEveryActOnEverySurface(t *testing.T) {
 func TestSchemaIsTheContract(t *testing.T) {
 	var out bytes.Buffer
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
-	if err := r.encode(&out, r.schemaOf(r.command()), "  "); err != nil {
+	if err := r.encode(&out, r.schemaOf(r.command()), true); err != nil {
 		t.Fatal(err)
 	}
 	const file = "testdata/schema.json"

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 )
@@ -84,5 +87,19 @@ func TestCodesInAHistory(t *testing.T) {
 		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
 			t.Errorf("%d: %s, want %s", code, got, want)
 		}
+	}
+}
+
+// TestHookSettingsNotTold: what the service did not tell is null in JSON, not false.
+func TestHookSettingsNotTold(t *testing.T) {
+	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`, Untold: "jwtSecret,hookCustomer,hookCounterparty,"}
+	raw, err := json.Marshal(toldHooks(h))
+	var got map[string]any
+	if err != nil || json.Unmarshal(raw, &got) != nil {
+		t.Fatalf("%s, %v", raw, err)
+	}
+	want := map[string]any{"enabled": true, "hookUrl": `https://x.example/,"hookCustomer":1}`, "jwtSecret": nil, "hookCustomer": nil, "hookOperation": false, "hookDepositAccount": false, "hookCounterparty": nil}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
 	}
 }

@@ -97,11 +97,11 @@ func (o one[T]) json(v T) error {
 	if o.r.output == "jsonl" {
 		return o.line(v)
 	}
-	return o.r.encode(o.out(), v, "  ")
+	return o.r.encode(o.out(), v, true)
 }
 
 // line prints v as one line of JSON.
-func (o one[T]) line(v T) error { return o.r.encode(o.out(), v, "") }
+func (o one[T]) line(v T) error { return o.r.encode(o.out(), v, false) }
 
 // card prints v as JSON for programs, and as a card for people.
 func (o one[T]) card(v T, c *table) error {
@@ -145,10 +145,10 @@ func (o many[W, T]) print(whole W, items []T, t *table) error {
 	r := o.r
 	switch r.output {
 	case "json":
-		return r.encode(r.env.Out, whole, "  ")
+		return r.encode(r.env.Out, whole, true)
 	case "jsonl":
 		for _, v := range items {
-			if err := r.encode(r.env.Out, v, ""); err != nil {
+			if err := r.encode(r.env.Out, v, false); err != nil {
 				return err
 			}
 		}

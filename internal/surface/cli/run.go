@@ -117,7 +117,7 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		_ = r.encode(r.env.Err, failure{*errorOf(e)}, "") // there is nowhere left to tell
+		_ = r.encode(r.env.Err, failure{*errorOf(e)}, false) // there is nowhere left to tell
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))

@@ -59,6 +59,18 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// TestDocumentsNotTold: what was not told is no number, not zero either.
+func TestDocumentsNotTold(t *testing.T) {
+	untold, none := sample(), sample()
+	untold.Documents, none.Documents = nil, []api.Document{}
+	for in, want := range map[string][2]bool{"docs:0": {false, true}, "docs<5": {false, true}, "docs<=0": {false, true}, "docs:..3": {false, true}, "docs>=0": {false, true}, "-docs>=0": {true, false}, "docs>0": {}} {
+		e, err := Parse(in)
+		if got := [2]bool{e.Match(untold, now), e.Match(none, now)}; err != nil || got != want {
+			t.Errorf("%q finds %v, want %v, %v", in, got, want, err)
+		}
+	}
+}
+
 func TestErrorsPointAtTheColumn(t *testing.T) {
 	for in, want := range map[string]struct {
 		col  int

@@ -99,7 +99,12 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 	case field.Time:
 		out.Kind, out.Time = Time, func(r T) time.Time { return f.Time(r).Time }
 	case field.Count:
-		out.Kind, out.Count = Count, func(r T) int64 { return int64(f.Count(r)) }
+		out.Kind, out.Count = Count, func(r T) int64 {
+			if f.Told != nil && !f.Told(r) {
+				return NotTold
+			}
+			return int64(f.Count(r))
+		}
 	case field.Party:
 		out.Kind, out.Strings = Text, func(r T) []string { return PartyTexts(f.Party(r)) }
 		out.Masked = func(r T) []string { return MaskedPartyTexts(f.Party(r)) }

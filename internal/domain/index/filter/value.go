@@ -175,9 +175,16 @@ func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 	return b
 }
 
-// countBounds gives the range of a Count leaf's value.
+// NotTold is the number of a Count that the answer did not tell.
+const NotTold int64 = -1
+
+// countBounds gives the range of a Count leaf's value. It never holds for NotTold.
 func (l *Leaf) countBounds(v Value) Bounds[int64] {
-	return compare(l.Op, v, func(p point) int64 { return p.num })
+	b := compare(l.Op, v, func(p point) int64 { return p.num })
+	if !b.HasLo {
+		b.HasLo, b.LoWith = true, true
+	}
+	return b
 }
 
 // noTime is what the zero time is in µs; it never matches.

@@ -1,0 +1,55 @@
+package mask
+
+import "strings"
+
+// address is a text in which every web address has dots for who logs in there, and for
+// the values of its query that let somebody in by their names.
+func address(s string) string {
+	var b strings.Builder
+	for {
+		at := strings.Index(s, "://")
+		if at < 0 {
+			return b.String() + s
+		}
+		b.WriteString(s[:at+3])
+		s = s[at+3:]
+		end := strings.IndexAny(s, " \t\r\n\"'<>")
+		if end < 0 {
+			end = len(s)
+		}
+		b.WriteString(addressParts(s[:end]))
+		s = s[end:]
+	}
+}
+
+// addressParts is an address behind its scheme.
+func addressParts(s string) string {
+	host := strings.IndexAny(s, "/?#")
+	if host < 0 {
+		host = len(s)
+	}
+	if at := strings.LastIndexByte(s[:host], '@'); at >= 0 {
+		s, host = dots+s[at:], host-at+len(dots)
+	}
+	query := strings.IndexByte(s[host:], '?')
+	if query < 0 {
+		return s
+	}
+	var b strings.Builder
+	rest := s[host+query:]
+	b.WriteString(s[:host+query])
+	for rest != "" {
+		end := strings.IndexAny(rest[1:], "&#;") + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		name, _, given := strings.Cut(rest[1:end], "=")
+		if given && kindOf(name, open) == secret {
+			b.WriteString(rest[:1] + name + "=" + dots)
+		} else {
+			b.WriteString(rest[:end])
+		}
+		rest = rest[end:]
+	}
+	return b.String()
+}

@@ -1,0 +1,76 @@
+package mask
+
+import (
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// TestNames: what a member holds is told by the words of its name, in any spelling, and
+// what only tells about it stays.
+func TestNames(t *testing.T) {
+	for want, names := range map[kind]string{
+		number:   "iban iban2 toIban IBAN beneficiary_iban ibanHolder accountNumber account_no Account-Number cardNumber pan PAN",
+		personal: "email e-mail emailAddress phone telephoneNumber mobile passport passportNumber passport_no taxNumber tax_id TIN inn dateOfBirth birthDate dob ssn nationalId national_id identityDocument documentNumber driverLicense address legalAddress street",
+		secret:   "password userPassword secret webhookSecret api_secret token accessToken access_token apiKey API-KEY privateKey authorization jwt jwtSecret cvv PIN pinCode pin_code otp cookie",
+		open: "id name number units status comment reference shipping opinion panel company tinted inner spin campaign accountNotes currency taxAmount tax_rate emailVerified phoneType tokenType token_ttl secret_sha256 addressCountry " +
+			"opid cuid suid isVisible createdAt documents fileName mime requisites bank bic hookUrl counterparty source destination",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if got := kindOf(name, open); got != want {
+				t.Errorf("%s is of kind %d, want %d", name, got, want)
+			}
+		}
+	}
+}
+
+// TestMembersNobodyKnows: the names decide, however deep and whatever stands there, in JSON
+// and in what people read of it.
+func TestMembersNobodyKnows(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"iban2":"XX99 0001"}`:                                                         `{"iban2":"••••0001"}`,
+		`{"a":[{"nested":{"passportNumber":"P1234567"}}]}`:                              `{"a":[{"nested":{"passportNumber":"••••67"}}]}`,
+		`{"email":"ana@example.com","emails":["b@x.de",null]}`:                          `{"email":"a••••@example.com","emails":["b••••@x.de",null]}`,
+		`{"passport":{"series":"AB","no":1234567,"valid":true,"type":"RED","x":[1]}}`:   `{"passport":{"series":"••••","no":"••••67","valid":true,"type":"RED","x":["••••"]}}`,
+		`{"apiSecret":"long secret","secret":{"value":"x","next":{"iban":"XX990001"}}}`: `{"apiSecret":"••••","secret":{"value":"••••","next":{"iban":"••••"}}}`,
+		`{"taxAmount":{"sum":{"units":"5"}},"tax":{"rate":"20","number":"123456"}}`:     `{"taxAmount":{"sum":{"units":"5"}},"tax":{"rate":"20","number":"••••56"}}`,
+		`{"url":"https://u:pw@h.example/p?a=1&access_token=xyz&b=2#f and ws://k@i"}`:    `{"url":"https://••••@h.example/p?a=1&access_token=••••&b=2#f and ws://••••@i"}`,
+	} {
+		got := string(JSON([]byte(in)))
+		if got != want {
+			t.Errorf("%s\nbecame %s\nwant   %s", in, got, want)
+		}
+		if again := string(JSON([]byte(got))); again != got {
+			t.Errorf("masked again: %s", again)
+		}
+	}
+	for _, c := range []struct{ path, value, want string }{
+		{"email", "ana@example.com", "a••••@example.com"}, {"tax number", "TAX-12345", "••••45"}, {"customer.nested.passportNumber", "P1234567", "••••67"},
+		{"documents[0].iban2", "XX990001", "••••0001"}, {"source.account.number", "12345678", "••••5678"}, {"accounts[0]", "12345678", "••••5678"}, {"number", "12", "12"},
+		{"nested", `{"phone":"+49123456","n":1.50}`, `{"phone":"••••56","n":1.50}`}, {"passport", `["P1234567"]`, `["••••67"]`}, {"email.verified", "true", "true"},
+		{"comment", "pay DE89370400440532013000", "pay ••••3000"}, {"passport", "–", "–"},
+	} {
+		d := api.Detail{Path: c.path, Label: "cut", Value: untrusted.Text(c.value)}
+		if got := Detail(d, true); string(got) != c.want {
+			t.Errorf("%s %s is %s, want %s", c.path, c.value, got, c.want)
+		}
+		if Detail(d, false) != d.Value {
+			t.Errorf("%s is masked while nothing is", c.path)
+		}
+	}
+}
+
+// TestTypedFields are masked as their names in JSON say.
+func TestTypedFields(t *testing.T) {
+	p := api.Counterparty{Profile: api.CounterpartyProfile{Name: "Ana", Email: "ana@example.com", TaxNumber: "TAX-12345", Address: api.PostalAddress{Line1: "Main street 5", CountryISO: "EE"}}}
+	got := Value(p)
+	want := api.CounterpartyProfile{Name: "Ana", Email: "a••••@example.com", TaxNumber: "••••45", Address: api.PostalAddress{Line1: "•••• 5", CountryISO: "EE"}}
+	if got.Profile != want {
+		t.Errorf("%+v", got.Profile)
+	}
+	if m := Value(map[string]string{"Authorization": "Bearer x", "Host": "h"}); m["Authorization"] != dots || m["Host"] != "h" {
+		t.Errorf("%v", m)
+	}
+}
