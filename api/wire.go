@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api/untrusted"
-
 	"opdeck/api/jsontree"
+	"opdeck/api/untrusted"
 )
 
 // Time is a moment as the service writes it: ISO 8601, in UTC where no zone is
