@@ -60,7 +60,7 @@ func mayDelete(op string, now []CustomerFile, whole bool, r DeleteFile) error {
 	switch {
 	case len(now) == 0 && whole:
 		return &Error{Op: op, Kind: Refused, Rule: RuleDocumentUnknown, Unsent: true,
-			Public: "The customer's files were just read, and this file is not among them.", Remedy: Remedy{Kind: Reload}}
+			Public: "The customer's files were just read, and this file is not among them.", Remedy: Remedy{Kind: ReloadFiles}}
 	case len(now) == 0:
 		return nil
 	}

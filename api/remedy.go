@@ -19,12 +19,13 @@ const (
 	NoRemedy RemedyKind = ""
 
 	// Ids and what is shown.
-	RecheckID RemedyKind = "check_id"   // it may belong to another account or context
-	CopyID    RemedyKind = "copy_id"    // it was mistyped
-	Reload    RemedyKind = "reload"     // the documents may have changed
-	LookAgain RemedyKind = "look_again" // and decide again
-	History   RemedyKind = "history"    // holds the last states of the operation ID
-	AwaitSync RemedyKind = "await_sync" // it decides whether the operation is gone
+	RecheckID   RemedyKind = "check_id"     // it may belong to another account or context
+	CopyID      RemedyKind = "copy_id"      // it was mistyped
+	Reload      RemedyKind = "reload"       // the documents may have changed
+	ReloadFiles RemedyKind = "reload_files" // the customer's files may have changed
+	LookAgain   RemedyKind = "look_again"   // and decide again
+	History     RemedyKind = "history"      // holds the last states of the operation ID
+	AwaitSync   RemedyKind = "await_sync"   // it decides whether the operation is gone
 
 	// Writes.
 	Force              RemedyKind = "force"          // lets the service decide

@@ -60,3 +60,14 @@ func TestWhatALookCosts(t *testing.T) {
 		})
 	}
 }
+
+// TestFileThatIsNotListed: the remedy speaks of the customer's files, not of an operation.
+func TestFileThatIsNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _, _ := clientOf(t, &filesByPage{pages: 1}, "https://service.invalid")
+		_, err := client.DeleteFile(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), api.DeleteFile{CUID: theCustomer, ID: "file-9"})
+		if e := api.AsError(err); e == nil || !e.Unsent || e.Rule != api.RuleDocumentUnknown || e.Remedy.Kind != api.ReloadFiles {
+			t.Errorf("%+v", err)
+		}
+	})
+}

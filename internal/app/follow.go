@@ -74,7 +74,10 @@ type witness struct {
 }
 
 // Hold marks this process.
-func (w witness) Hold(runner string) (func(), bool) { return w.alive.Hold(runner) }
+func (w witness) Hold(runner string) (func(), bool) {
+	release, ok := w.alive.Hold(runner)
+	return func() { release(false) }, ok
+}
 
 // Gone reports that a runner has ended.
 func (w witness) Gone(runner string, asked time.Time) bool {

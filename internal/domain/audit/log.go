@@ -40,8 +40,9 @@ type Options struct {
 
 // Alive marks processes that have acts under way, by their Boot.
 type Alive interface {
-	// Hold marks this process until release is called or it ends.
-	Hold(boot string) (release func(), ok bool)
+	// Hold marks this process until release is called or it ends. behind: acts without a
+	// stored outcome stay behind, so that Gone must be true for it from then on.
+	Hold(boot string) (release func(behind bool), ok bool)
 	// Gone reports that a process has ended; false when in doubt. It is asked only
 	// about processes that were marked.
 	Gone(boot string) bool
@@ -57,8 +58,8 @@ type Log struct {
 	wake  chan struct{} // holds one token: there is work for Run
 
 	marking sync.Once
-	release func() // ends the mark of this process; nil: there is none
-	marked  bool   // set before the first intent, never changed afterwards
+	release func(behind bool) // ends the mark of this process; nil: there is none
+	marked  bool              // set before the first intent, never changed afterwards
 
 	flushing   sync.Mutex // serialises work on pending
 	growing    sync.Mutex // serialises work on a tree that is behind

@@ -116,11 +116,11 @@ func (l *Log) Close(ctx context.Context) error {
 		l.submit(ctx)
 	}
 	l.mu.Lock()
-	release := l.release
+	release, behind := l.release, len(l.unfinished) > 0
 	l.release = nil
 	l.mu.Unlock()
 	if release != nil {
-		release()
+		release(behind)
 	}
 	return err
 }

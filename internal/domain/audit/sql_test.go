@@ -247,7 +247,7 @@ func boots(t *testing.T, s *store.Store) audit.Alive {
 	b := session.Boots()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if release, ok := b.Hold("tried"); ok { // its connection is there
-			release()
+			release(false)
 			break
 		}
 	}

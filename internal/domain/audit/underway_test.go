@@ -2,7 +2,9 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
@@ -40,5 +42,27 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	}
 	if open, flying, err := l.OpenIntents(t.Context()); err != nil || len(open)+len(flying) != 0 {
 		t.Errorf("afterwards: %+v, %v, %v", open, flying, err)
+	}
+}
+
+// A process that ends in order, but could not store an outcome, leaves the act to
+// others at once: they do not wait for Grace.
+func TestActLeftBehindIsShownAtOnce(t *testing.T) {
+	mem, marks, clk := &memory{}, alive{}, newClock()
+	opt := audit.Options{Store: mem, Now: clk.Now, Alive: marks}
+	one, two := newLog(t, opt), newLog(t, opt)
+	ref, err := one.Intent(as(ana), ana, act)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem.trouble(errors.New("no room left"), nil)
+	if one.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Done}) == nil || one.Close(t.Context()) == nil {
+		t.Error("an outcome that could not be stored was not told")
+	}
+	mem.trouble(nil, nil)
+	clk.add(time.Second)
+	open, flying, err := two.OpenIntents(t.Context())
+	if err != nil || len(open) != 1 || open[0].UID != ref || flying[ref] {
+		t.Errorf("unsettled %+v, under way %v, %v", open, flying, err)
 	}
 }

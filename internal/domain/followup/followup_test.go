@@ -43,8 +43,8 @@ func (w *world) Look(context.Context, api.Probe) (api.Observation, error) {
 // alive knows the processes that are gone.
 type alive map[string]bool
 
-func (a alive) Hold(string) (func(), bool) { return func() {}, true }
-func (a alive) Gone(boot string) bool      { return a[boot] }
+func (a alive) Hold(string) (func(bool), bool) { return func(bool) {}, true }
+func (a alive) Gone(boot string) bool          { return a[boot] }
 
 type rig struct {
 	t       *testing.T

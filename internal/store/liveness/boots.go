@@ -39,14 +39,19 @@ func (b *Boots) file(boot string) string {
 
 // Hold marks this process until release is called or the process ends. ok is
 // false when it cannot be marked: others then wait for a time instead.
-func (b *Boots) Hold(boot string) (release func(), ok bool) {
+func (b *Boots) Hold(boot string) (release func(behind bool), ok bool) {
 	b.sweep()
 	name := b.file(boot)
 	f, ok := files.Hold(name)
 	if !ok {
-		return func() {}, false
+		return func(bool) {}, false
 	}
-	return func() { _ = os.Remove(name); _ = f.Close() }, true
+	return func(behind bool) {
+		if !behind { // else the free lock tells others that this process has ended
+			_ = os.Remove(name)
+		}
+		_ = f.Close()
+	}, true
 }
 
 // Gone reports that a process had marked itself and has ended. When in doubt:
@@ -83,7 +88,10 @@ type serverBoots struct{ on *Listener }
 func (l *Listener) Boots() audit.Alive { return serverBoots{l} }
 
 // Hold implements audit.Alive.
-func (b serverBoots) Hold(boot string) (release func(), ok bool) { return b.on.Hold(bootID(boot)) }
+func (b serverBoots) Hold(boot string) (release func(behind bool), ok bool) {
+	unlock, ok := b.on.Hold(bootID(boot))
+	return func(bool) { unlock() }, ok
+}
 
 // Gone implements audit.Alive.
 func (b serverBoots) Gone(boot string) bool { return b.on.Gone(bootID(boot)) }

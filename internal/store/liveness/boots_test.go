@@ -22,9 +22,16 @@ func TestBootsTellWhoHasEnded(t *testing.T) {
 	if !ok || b.Gone("one") || b.Gone("never seen") {
 		t.Errorf("held %v, gone %v, %v", ok, b.Gone("one"), b.Gone("never seen"))
 	}
-	release()
+	release(false)
 	if b.Gone("one") {
 		t.Error("who left in order is not known to have crashed")
+	}
+	if release, ok = b.Hold("behind"); !ok {
+		t.Fatal("not marked")
+	}
+	release(true)
+	if !b.Gone("behind") {
+		t.Error("who left acts without an outcome behind counts as alive")
 	}
 	crashed := filepath.Join(dir, "boot-two.lock") // what is left of one: the file without its lock
 	if err := os.WriteFile(crashed, nil, 0o600); err != nil {
@@ -38,7 +45,7 @@ func TestBootsTellWhoHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	release, _ = b.Hold("three")
-	defer release()
+	defer release(false)
 	if _, err := os.Stat(crashed); err == nil {
 		t.Error("the mark of who ended long ago is kept")
 	}
