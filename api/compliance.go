@@ -57,7 +57,7 @@ var (
 	_ = declare(ActShare, rule{need: MayCompliance, number: "201", doing: "The share",
 		flag: "applied", ownToken: true, statuses: []int{http.StatusConflict, http.StatusForbidden}, refused: shareRefused,
 		advice: DiscardToken, shown: func(_ Probe, body fields, answer bool) bool { return answer && body.says("applied", true) }})
-	_ = declare(ActLink, rule{need: MayCompliance, number: "202", doing: "The link",
+	_ = declare(ActLink, rule{need: MayCompliance, again: true, number: "202", doing: "The link",
 		advice: MakeAnother, shown: func(_ Probe, body fields, answer bool) bool {
 			_, ok := linkIn(body)
 			return answer && ok

@@ -56,7 +56,7 @@ const (
 )
 
 var (
-	_ = declare(ActSetApplication, rule{need: MayCompliance, number: "204", doing: "Setting the application",
+	_ = declare(ActSetApplication, rule{need: MayCompliance, again: true, number: "204", doing: "Setting the application",
 		look: lookAtApplication, readable: func(p Probe) bool { return len(p.Leaves) > 0 },
 		shown: func(p Probe, body fields, answer bool) bool {
 			return answer && body.says("success", true) || p.holds(body)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -107,9 +108,20 @@ type Follower interface {
 	Sending(ctx context.Context, p Pending) error
 	// Ended takes the outcome: an unknown one is followed, any other forgotten.
 	Ended(ctx context.Context, ref string, out Outcome) error
+	// Doubt finds a write whose request was the same as that of act, and of which nothing
+	// tells yet what became of it; nil for none.
+	Doubt(ctx context.Context, act Act) (*Doubt, error)
 }
 
-// Gate is what every write passes, in this order: role, read-only, guard,
+// Doubt is a write that was sent, perhaps, and whose outcome is not known.
+type Doubt struct {
+	Ref   string // of the intent in the audit trail
+	Who   string // safe to draw
+	Sent  time.Time
+	Until time.Time // from when on it is looked for no longer, and may be sent again
+}
+
+// Gate is what every write passes, in this order: role, read-only, guard, doubt,
 // approval, audit intent; then the call; then its outcome. Nothing else in this
 // program sends a write.
 type Gate struct {
@@ -170,9 +182,7 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 	if p.followed = err == nil; p.followed {
 		return nil
 	}
-	return &Error{Op: string(p.Act.Kind), Kind: Refused, Rule: RuleAudit,
-		Public: "The write cannot be noted in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore},
-		Err: errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"}))}
+	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"})))
 }
 
 func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
@@ -186,10 +196,37 @@ func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
 	if g.ReadOnly {
 		return ReadOnly(string(act.Kind))
 	}
-	if guard == nil {
+	if guard != nil {
+		if err := guard(); err != nil {
+			return err
+		}
+	}
+	return g.doubted(ctx, act)
+}
+
+// doubted refuses to send a request again while nothing tells what became of it, unless
+// sending it twice does what sending it once does.
+func (g *Gate) doubted(ctx context.Context, act Act) error {
+	if g.Follow == nil || rules[act.Kind].again {
 		return nil
 	}
-	return guard()
+	const clock = "15:04:05 UTC"
+	d, err := g.Follow.Doubt(ctx, act)
+	switch {
+	case err != nil:
+		return unnoted(act, err)
+	case d == nil:
+		return nil
+	}
+	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
+		Public: fmt.Sprintf("The same was sent by %s at %s, and nothing tells yet what became of it (%s). It can be sent again when that is known, or from %s on.",
+			cmp.Or(d.Who, "somebody"), d.Sent.UTC().Format(clock), d.Ref, d.Until.UTC().Format(clock))}
+}
+
+// unnoted is what is not sent because the store cannot hold it.
+func unnoted(act Act, err error) *Error {
+	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
+		Public: "The write cannot be noted in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore}, Err: err}
 }
 
 // denied records an attempt that was refused; a trail that cannot be written

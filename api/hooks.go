@@ -49,7 +49,7 @@ func hooksOf(raw []byte, id string) (HookSettings, error) {
 // The write of this file.
 const ActSetHooks ActKind = "hook.set"
 
-var _ = declare(ActSetHooks, rule{need: MayHooks, number: "301", doing: "Setting the webhooks",
+var _ = declare(ActSetHooks, rule{need: MayHooks, again: true, number: "301", doing: "Setting the webhooks",
 	ownToken: true, look: lookAt("check webhook settings", func(Probe) []string { return hooksPath }),
 	shown: func(p Probe, body fields, answer bool) bool {
 		return answer && body.says("success", true) || p.hooked(body, answer)

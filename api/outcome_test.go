@@ -194,6 +194,7 @@ func (plainSession) Do(ctx context.Context, _ limit.Class, send api.Send) error 
 type followed struct {
 	pending []api.Pending
 	ended   []api.Outcome
+	doubt   *api.Doubt // of the next write
 }
 
 func (f *followed) Sending(_ context.Context, p api.Pending) error {
@@ -204,6 +205,7 @@ func (f *followed) Ended(_ context.Context, _ string, o api.Outcome) error {
 	f.ended = append(f.ended, o)
 	return nil
 }
+func (f *followed) Doubt(context.Context, api.Act) (*api.Doubt, error) { return f.doubt, nil }
 
 func clientOf(t *testing.T, rt http.RoundTripper, base string) (*api.Client, *trail, *followed) {
 	t.Helper()

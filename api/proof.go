@@ -49,6 +49,8 @@ type rule struct {
 	readable func(p Probe) bool
 	// flag is a member beside "success" that says yes or no; "" for none.
 	flag string
+	// again: sending it twice does what sending it once does.
+	again bool
 	// ownToken: the request carries a token beside the session's, which the service's
 	// words may be about.
 	ownToken bool

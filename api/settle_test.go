@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"opdeck/api"
 )
@@ -70,4 +73,33 @@ func TestFileThatIsNotListed(t *testing.T) {
 			t.Errorf("%+v", err)
 		}
 	})
+}
+
+// TestWhatIsInDoubtIsNotSentAgain: nothing leaves, no approval is spent, and it is told
+// when, by whom, and until when; but for writes that do the same twice or once.
+func TestWhatIsInDoubtIsNotSentAgain(t *testing.T) {
+	again := []api.ActKind{api.ActLink, api.ActSetApplication, api.ActSetHooks}
+	for kind, do := range writes {
+		w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: kind}
+		c, tr, fo := clientOf(t, w, "https://service.invalid")
+		sent := time.Date(2026, 3, 2, 12, 0, 5, 0, time.UTC)
+		fo.doubt = &api.Doubt{Ref: "ref-1", Who: "bo", Sent: sent, Until: sent.Add(15 * time.Minute)}
+		err := do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c)
+		if slices.Contains(again, kind) {
+			if err != nil || w.sent != 1 {
+				t.Errorf("%s: sent %d times, %v", kind, w.sent, err)
+			}
+			continue
+		}
+		e := api.AsError(err)
+		if e == nil || e.Rule != api.RuleDoubt || !e.Unsent || w.sent != 0 || len(tr.outcomes) != 0 || len(fo.pending) != 0 {
+			t.Errorf("%s: sent %d times, %v", kind, w.sent, err)
+			continue
+		}
+		for _, want := range []string{"by bo", "12:00:05 UTC", "ref-1", "12:15:05 UTC"} {
+			if !strings.Contains(e.Public, want) {
+				t.Errorf("%s does not tell %s: %s", kind, want, e.Public)
+			}
+		}
+	}
 }

@@ -356,3 +356,54 @@ func TestConclude(t *testing.T) {
 		}
 	})
 }
+
+// TestDoubt: a write is in doubt for as long as it is looked for, under way or unknown, in
+// any process; another request is not.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.st.Close()
+		_, other := r.process()
+		act := removal
+		act.Method, act.Path, act.Body = "DELETE", "/v2/x/op1/d1", []byte(`{"a":1}`)
+		in := func(want string, change func(*api.Act)) {
+			t.Helper()
+			a := act
+			if change != nil {
+				change(&a)
+			}
+			d, err := other.Doubt(t.Context(), a)
+			if err != nil || (d != nil) != (want != "") || d != nil && (d.Ref != want || d.Who != "ana" || d.Until.Sub(d.Sent) != lateAfter) {
+				t.Errorf("%+v, %v, want %q", d, err, want)
+			}
+		}
+		in("", nil)
+		ref := r.send(r.log, r.tracker, act, true) // under way
+		in(ref, nil)
+		in(ref, func(a *api.Act) { a.Seen, a.Reason, a.Summary = "another", "another", "another" })
+		for _, change := range []func(*api.Act){
+			func(a *api.Act) { a.Kind = api.ActAttachDocument }, func(a *api.Act) { a.ID = "op2" }, func(a *api.Act) { a.Method = "POST" },
+			func(a *api.Act) { a.Path += "2" }, func(a *api.Act) { a.Body = nil }, func(a *api.Act) { a.SecretDigest = "x" },
+		} {
+			in("", change)
+		}
+		if err := r.log.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Unclear}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.tracker.Ended(t.Context(), ref, api.Outcome{Verdict: api.Unclear}); err != nil {
+			t.Fatal(err)
+		}
+		in(ref, nil)
+		time.Sleep(lateAfter - time.Second)
+		in(ref, nil)
+		time.Sleep(time.Second)
+		in("", nil)
+		ref = r.send(r.log, r.tracker, act, false)
+		in(ref, nil)
+		r.w.shown = true
+		if err := r.tracker.Look(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		in("", nil)
+	})
+}

@@ -111,6 +111,31 @@ func (t *Tracker) Ended(ctx context.Context, ref string, out api.Outcome) error 
 	return err
 }
 
+// Doubt implements api.Follower.
+func (t *Tracker) Doubt(ctx context.Context, act api.Act) (*api.Doubt, error) {
+	rows, err := t.opt.Store.Rows(ctx)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	now, err := t.opt.Store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		until := r.Sent.Add(t.opt.LateAfter)
+		if r.Kind != act.Kind || r.ID != act.ID || r.State == NotSeen || !now.Before(until) {
+			continue
+		}
+		switch e, err := t.opt.Trail.Entry(ctx, r.Ref); {
+		case err != nil:
+			return nil, err
+		case e.Same(act):
+			return &api.Doubt{Ref: r.Ref, Who: r.Who, Sent: r.Sent, Until: until}, nil
+		}
+	}
+	return nil, nil
+}
+
 // change changes the row of a write, if there is one and no other process is first.
 func (t *Tracker) change(ctx context.Context, ref string, change func(*Row)) error {
 	rows, err := t.opt.Store.Rows(ctx)
