@@ -205,6 +205,8 @@ func cmdChange(ts *testscript.TestScript, _ bool, args []string) {
 			ch.Lock = &on
 		case "set":
 			ch.Set = json.RawMessage(v)
+		case "unset":
+			ch.Unset = true
 		default:
 			ts.Fatalf("unknown %q", name)
 		}

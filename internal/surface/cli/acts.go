@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"opdeck/api"
 	"opdeck/internal/act"
@@ -116,6 +117,15 @@ func (r *root) begin(cmd *cobra.Command, args []string) error {
 	}
 	row.Need = row.Needs(args, cmd.Flags().Changed)
 	r.row, r.args = row, args
+	if cmd.ValidateFlagGroups() != nil {
+		var given []string
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if len(f.Annotations) > 0 {
+				given = append(given, "--"+f.Name)
+			}
+		})
+		return usage("only one of %s can be given", strings.Join(given, ", "))
+	}
 	return r.checkOutput(cmd)
 }
 

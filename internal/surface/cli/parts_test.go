@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
+	"opdeck/internal/store"
 )
 
 func TestWanted(t *testing.T) {
@@ -101,5 +104,22 @@ func TestHookSettingsNotTold(t *testing.T) {
 	want := map[string]any{"enabled": true, "hookUrl": `https://x.example/,"hookCustomer":1}`, "jwtSecret": nil, "hookCustomer": nil, "hookOperation": false, "hookDepositAccount": false, "hookCounterparty": nil}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestClosedAfterSuccess: what was done was done, also when the store could not take what
+// was left to note; that is told.
+func TestClosedAfterSuccess(t *testing.T) {
+	var told bytes.Buffer
+	r := &root{env: Env{Err: &told}}
+	full, failed := &store.Error{Kind: store.Full, Where: "the store"}, errors.New("refused")
+	if err := r.closed(full, nil); err != nil || !strings.Contains(told.String(), "Done, but") || !strings.Contains(told.String(), "no room") {
+		t.Errorf("%v, %q", err, told.String())
+	}
+	if err := r.closed(full, failed); !errors.Is(err, failed) || !errors.Is(err, full) {
+		t.Error(err)
+	}
+	if err := r.closed(nil, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -306,6 +306,17 @@ func (r *root) waits(sentence string, moves bool) {
 	}
 }
 
+// closed is how a command ended whose App was closed with an error. What was done was done,
+// whatever could not be noted afterwards: that is told, and the exit code says done.
+func (r *root) closed(closing, err error) error {
+	if closing == nil || err != nil {
+		return errors.Join(err, closing)
+	}
+	e := asError(closing)
+	r.say("opdeck: Done, but not all of it could be noted afterwards: %s", strings.TrimSpace(e.Public+" "+remedy.Command(e)))
+	return nil
+}
+
 // with opens the App for one command and closes it afterwards. A person without the
 // command's permission is refused before it does anything.
 func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
@@ -314,7 +325,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 		if a, err = app.Open(ctx, r.appOptions()); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, a.Close()) }()
+		defer func() { err = r.closed(a.Close(), err) }()
 	}
 	who := r.env.Actor
 	if who.Name == "" {
