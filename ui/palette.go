@@ -188,7 +188,7 @@ func (p *palette) elsewhere(direct bool) {
 		kind  string
 		group any
 	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindOperation, k.Related}, {KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
-		{KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
+		{KindLimits, k.Tariffs}, {KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
 		for _, key := range keymap.All(of.group) {
 			if p.seen[key.Name] || pressable(of.kind, key) != direct {
 				continue
