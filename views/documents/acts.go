@@ -71,7 +71,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 func (s *Screen) facts(d api.Document) []widget.Pair {
 	return append([]widget.Pair{
 		{Label: "document", Value: d.FileName.Line(200), Long: true},
-		{Label: "type", Value: d.DocType.Line(64) + ", " + draw.Size(d.Size)},
+		{Label: "type", Value: strings.TrimPrefix(d.DocType.Line(64)+", "+draw.Size(d.Size), ", ")},
 		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())},
 	}, s.target()...)
 }

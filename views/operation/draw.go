@@ -7,6 +7,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 	"opdeck/views/history"
+	"strings"
 )
 
 const wide = 400 // cells; the viewer wraps what is wider than the window
@@ -90,7 +91,7 @@ func (s *Screen) documents() ui.Section {
 		if d.IsLock {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
 		}
-		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " + th.Dim.Render(d.DocType.Line(30)+", "+draw.Size(d.Size))
+		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " + th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+draw.Size(d.Size), ", "))
 		if d.IsLock {
 			line += th.Locked.Render("  locked")
 		}
