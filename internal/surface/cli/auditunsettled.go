@@ -35,7 +35,7 @@ func (r *root) auditUnsettled() *cobra.Command {
 		}
 		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list, func(x unsettledJSON) []any {
 			return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks, x.State, x.Ref}
-		}).none("The outcome of every write is known."))
+		}).none("No write that has ended is in doubt."))
 		if err == nil && len(list) > 0 && r.output == "table" {
 			r.say("What nothing can be read about: look at the object, then opdeck audit settle REF --note \"what you found\".")
 		}
