@@ -152,8 +152,8 @@ func (a Application) Kind() string {
 // ShareResult is the answer to a share call (spec, Share verified KYC/KYB data).
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
-	Message     untrusted.Text   `json:"message"`     // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding"` // document sets still to be given: none when empty, not known when nil
+	Message     untrusted.Text   `json:"message"`                   // the reason when applied is false
+	Outstanding []OutstandingSet `json:"outstanding" null:"untold"` // document sets still to be given: none when empty, not known when nil
 	Raw         json.RawMessage  `json:"-"`
 }
 

@@ -25,7 +25,7 @@ var documentCommands = commands{
 
 // documentsJSON is the documents of an operation.
 type documentsJSON struct {
-	Items []api.Document `json:"items"` // null: not told, or nothing that can be read
+	Items []api.Document `json:"items" null:"untold"` // null: not told, or nothing that can be read
 	OPID  string         `json:"opid"`
 }
 

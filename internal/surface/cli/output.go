@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -20,18 +19,15 @@ func safeText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// encode writes v as JSON, each on a line of its own without an indent; a list that
-// is nil is an empty one. Control characters are escaped by the encoder; direction and
+// encode writes v as JSON, each on a line of its own without an indent; lists are as
+// notNull has them. Control characters are escaped by the encoder; direction and
 // other format characters are escaped here, so that a terminal that shows the output
 // is safe too. The JSON stays equal. Commands print through a printer.
 func (r *root) encode(w io.Writer, v any, indent bool) error {
-	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
-		v = []struct{}{}
-	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := enc.Encode(notNull(v)); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	doc := b.String()

@@ -259,7 +259,7 @@ func (types schemaTypes) members(t reflect.Type) []schemaMember {
 			out = append(out, types.members(f.Type)...)
 		case f.IsExported() && name != "-" && name != "":
 			absent := strings.Contains(options, "omit")
-			nilable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface
+			nilable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface || f.Tag.Get("null") != ""
 			out = append(out, schemaMember{name, absent, nilable && !absent, types.value(f.Type)})
 		}
 	}
