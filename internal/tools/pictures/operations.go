@@ -40,7 +40,7 @@ var lookedOperations = []scene{
 	{name: "share", title: "The form of a share token", where: "Tallinn", word: "╭─ Share token", steps: customerOf("Tallinn", "Next: ", step{"S", "╭─ Share token"})},
 	{name: "link", title: "A verification link", where: "Tallinn", word: "lapses in", steps: customerOf("Tallinn", "Next: ", step{"l", "[ No ]"}, step{"y", "lapses in"})},
 	{name: "application", title: "The form of an application", where: "› Harbour", word: "╭─ Application", steps: then(toCustomer, step{"A", "╭─ Application"})},
-	{name: "application-more", title: "Documents to add to an application", where: "› Harbour", word: "Take off INVOICE", steps: then(toCustomer, step{"A", "╭─ Application"}, step{tab, "TYPE_VISA"}, step{"PHOTO" + enter, "╭─ Documents to add"},
+	{name: "application-more", title: "Documents to add to an application", where: "› Harbour", word: "Take off INVOICE", steps: then(toCustomer, step{"A", "╭─ Application"}, step{tab, "› taxReference"}, step{tab, "TYPE_VISA"}, step{"PHOTO" + enter, "╭─ Documents to add"},
 		step{down + enter, "╭─ Another document"}, step{"INVOICE" + enter, "2 documents"})},
 	{name: "customers-filter", title: "Customers by their status", where: "› Customers", word: "2 customers", steps: []step{list, {"K", "20 customers"}, {"/", "esc as before"}, {"status:VERIFY" + enter, "of 20 read"}}},
 	{name: "palette-typed", title: "The palette with something typed", where: "Operations", word: "Ledger", steps: []step{list, {":", "╭─ Commands"}, {"ledger", "customer DVb6"}}},
