@@ -134,13 +134,13 @@ func TestPaletteDoes(t *testing.T) {
 // TestPaletteHeight: it is as high as the window allows, and says when more follow.
 func TestPaletteHeight(t *testing.T) {
 	w := newWorld()
-	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 90), uitest.Key(":"))
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 110), uitest.Key(":"))
 	all := strings.Count(r.View(), "│")
 	hasNot(t, r, "more follow")
 	r.Send(uitest.Size(100, 24))
 	has(t, r, "more follow")
 	if few := strings.Count(r.View(), "│"); few >= all || few < 30 {
-		t.Errorf("%d frame cells in 24 lines, %d in 90", few, all)
+		t.Errorf("%d frame cells in 24 lines, %d in 110", few, all)
 	}
 	r.Send(uitest.Size(20, 5))
 }
