@@ -14,7 +14,7 @@ import (
 var lookedOnCall = []scene{
 	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "another client", before: foreignLogin, steps: []step{list, {"6", "generation"}}},
 	{name: "session-blocked", title: "The service refuses the login", where: "› Session", word: "blocked", before: faulty("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},
-	{name: "session-offline", title: "The session cannot be renewed", where: "› Session", word: "renew", before: faulty("refuse=*", dropPair), steps: []step{list, {"L", "cannot be renewed"}, {"6", "generation"}}},
+	{name: "session-offline", title: "The session cannot be renewed", where: "› Session", word: "no usable answer", before: faulty("refuse=*", dropPair), steps: []step{list, {"L", "cannot be renewed"}, {"6", "generation"}}},
 	{name: "session-question", title: "The question before a login", where: "› Session", word: "[ No ]", steps: []step{list, {"6", "generation"}, {"L", "[ No ]"}}},
 	{name: "session-refreshing", title: "The pair is renewed now", where: "› Session", word: "refreshing", before: faulty("delay=refresh:5s"), steps: []step{list, {"6", "generation"}, {"F", "[ No ]"}, {"y", "refreshing"}}},
 	{name: "doctor", title: "The doctor", where: "› Session", word: "two-factor", steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
