@@ -12,9 +12,9 @@ type kind int
 
 const (
 	open     kind = iota
-	number        // an account, a card or a wallet: its end stays
+	number        // of an account, a card or a wallet: its end is shown
 	personal      // it leads to a person
-	secret        // it lets in whoever has it: nothing stays
+	secret        // it gives access to whoever holds it: all of it is hidden
 )
 
 // stem is a part of names in small letters, without what parts their words. A whole one is
