@@ -127,6 +127,7 @@ func TestResizes(t *testing.T) {
 	x.shows("Documents")
 	x.resize(1, 1)
 	x.resize(80, 24)
+	x.shows("of 3", "created", "? help") // a key that nobody could aim does nothing
 	x.press(home).shows("1 of 3", "created", "? help")
 	x.until("the frame from before", func(string) bool { return steady(x) == before })
 	x.quit()
