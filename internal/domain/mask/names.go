@@ -14,7 +14,7 @@ const (
 	open     kind = iota
 	number        // of an account, a card or a wallet: its end is shown
 	personal      // it leads to a person
-	secret        // it gives access to whoever holds it: all of it is hidden
+	secret        // a password, a key, a token: all of it is hidden
 )
 
 // stem is a part of names in small letters, without what parts their words. A whole one is

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +24,7 @@ import (
 // OPDECK_KEYS is how many keys (600), OPDECK_SEED which ones (1).
 func TestAnyKeys(t *testing.T) {
 	t.Chdir(t.TempDir()) // files are written
-	seed := number(t, "OPDECK_SEED", 1)
+	seed := roletest.Setting(t, "OPDECK_SEED", 1)
 	_, a := matrix(t)
 	w := walk(t, a, uint64(seed))
 	defer func() {
@@ -40,7 +38,7 @@ func TestAnyKeys(t *testing.T) {
 			writes++
 		}
 	})
-	for range number(t, "OPDECK_KEYS", 600) {
+	for range roletest.Setting(t, "OPDECK_KEYS", 600) {
 		before := ansi.Strip(w.run.View())
 		if w.step(); writes > 0 || w.run.Quit {
 			t.Fatalf("%d writes, left: %v\nbefore:\n%s", writes, w.run.Quit, before)
@@ -58,20 +56,6 @@ func TestAnyKeys(t *testing.T) {
 	if got := ansi.Strip(w.run.View()); !strings.Contains(got, ".. Operations .") {
 		t.Error("esc does not lead home")
 	}
-}
-
-// number is a variable of the environment, or what it is without.
-func number(t *testing.T, name string, without int) int {
-	t.Helper()
-	s := os.Getenv(name)
-	if s == "" {
-		return without
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // walker presses keys at random.

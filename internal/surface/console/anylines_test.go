@@ -3,12 +3,12 @@ package console_test
 import (
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"opdeck/api"
+	"opdeck/internal/surface/serve/roletest"
 )
 
 // TestAnyLines answers plain mode at random: each line is answered by a prompt, what is
@@ -28,7 +28,7 @@ func TestAnyLines(t *testing.T) {
 			writes.Add(1)
 		}
 	})
-	r := rand.New(rand.NewPCG(uint64(setting(t, "OPDECK_SEED", 1)), 2))
+	r := rand.New(rand.NewPCG(uint64(roletest.Setting(t, "OPDECK_SEED", 1)), 2))
 	id := string(newest(t, a, 0).OPID)
 	said := strings.Fields("? help menu all more next previous first last back 1 2 3 4 5 6 7 8 9 12 99 -1 0 no n enter esc open documents history customer raw reveal remove restore attach upload replace " +
 		"share link finalize application sort filter totals views chart export mark marked copy json events audit approvals limits session doctor tour customers accounts counterparties " +
@@ -36,7 +36,7 @@ func TestAnyLines(t *testing.T) {
 	said = append(said, "", " ", "open "+id, "open "+id[:6], "remove 1", "remove 3", "filter status:PENDING", "filter amount>>1", "filter off", "sort created", "views pending", "\x1b[2J", strings.Repeat("long ", 300), "menu 1", "ctx", "totals status")
 	p, _ := startPlain(t, a, ana, nil)
 	var last []string
-	for range setting(t, "OPDECK_KEYS", 300) {
+	for range roletest.Setting(t, "OPDECK_KEYS", 300) {
 		line := said[r.IntN(len(said))]
 		if last = append(last, line); len(last) > 30 {
 			last = last[1:]
@@ -57,18 +57,4 @@ func TestAnyLines(t *testing.T) {
 		p.say("no")
 	}
 	t.Errorf("quit does not leave after %q", last)
-}
-
-// setting is a variable of the environment, or what it is without.
-func setting(t *testing.T, name string, without int) int {
-	t.Helper()
-	s := os.Getenv(name)
-	if s == "" {
-		return without
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
