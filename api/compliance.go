@@ -26,7 +26,7 @@ func CheckShareToken(s string) (secret.Value, error) {
 	s = strings.TrimSpace(s)
 	bad := func(why string) (secret.Value, error) {
 		return secret.Value{}, &Error{Op: op, Kind: Usage, Public: "This does not look like a share token: " + why + ".",
-			Unsent: true, Remedy: Remedy{Kind: CopyToken}}
+			Field: FieldToken, Unsent: true, Remedy: Remedy{Kind: CopyToken}}
 	}
 	switch {
 	case s == "":
@@ -108,7 +108,7 @@ func shareResult(b []byte) ShareResult {
 func shareRefused(e *Error, words string, body fields, a answer) bool {
 	switch {
 	case body.says("applied", false) && a.status != http.StatusConflict && a.status != http.StatusForbidden:
-		e.Kind, e.Rule, e.Public, e.Remedy = Refused, RuleRejected, cmp.Or(words, "The service gave no reason."), Remedy{Kind: CorrectToken}
+		e.Kind, e.Rule, e.Field, e.Public, e.Remedy = Refused, RuleRejected, FieldToken, cmp.Or(words, "The service gave no reason."), Remedy{Kind: CorrectToken}
 	case a.status == http.StatusForbidden && (body != nil || len(bytes.TrimSpace(a.body)) == 0): // a page in HTML is not the service's
 		e.Rule = RuleBaaS
 	case a.status == http.StatusConflict:
@@ -130,21 +130,11 @@ func shareError(err error) error {
 		out.Remedy = Remedy{Kind: MakeLink}
 	case out.Rule == RuleBaaS:
 		out.Kind = Refused
-		out.Public = strings.TrimSpace("The service forbids the share (403), which it documents for accounts on the BaaS verification program. " + serviceSaid(out.Err))
+		out.Public = "The service forbids the share (403), which it documents for accounts on the BaaS verification program."
+		out.quote(string(out.Said))
 		out.Remedy = Remedy{Kind: UseLink}
 	}
 	return &out
-}
-
-// serviceSaid is what the service said, as Classify keeps it.
-func serviceSaid(err error) string {
-	if err == nil {
-		return ""
-	}
-	if s, ok := strings.CutPrefix(err.Error(), "service: "); ok {
-		return "It says: " + s
-	}
-	return ""
 }
 
 // Link makes a short-lived, single-use address for the customer

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"opdeck/api/untrusted"
 )
 
 // Kind says what can be done about an error; it fixes the exit code.
@@ -77,6 +79,14 @@ const (
 	RuleIdentifier       Rule = "identifier" // not usable in a path
 )
 
+// The inputs that an Error names as wrong, as the service's own members are called.
+const (
+	FieldToken  = "token"
+	FieldFile   = "file"
+	FieldURL    = "hookUrl"
+	FieldSecret = "jwtSecret"
+)
+
 // Error is what every call returns when it fails. Public is a sentence for
 // people and Remedy what they can do; neither holds a secret or a raw answer.
 type Error struct {
@@ -84,10 +94,12 @@ type Error struct {
 	Kind       Kind
 	Rule       Rule
 	Public     string
-	Remedy     Remedy // worded by each surface: internal/act/remedy
-	Hint       string // of a surface's own error: a sentence in its own terms
-	Unsent     bool   // we refused it ourselves: nothing was sent
-	Status     int    // HTTP status, 0 when there was none
+	Field      string         // the input that is wrong, by one of the names below; "" when none is known to be
+	Said       untrusted.Text // the service's own words, for people; Public has them too where they add something
+	Remedy     Remedy         // worded by each surface: internal/act/remedy
+	Hint       string         // of a surface's own error: a sentence in its own terms
+	Unsent     bool           // we refused it ourselves: nothing was sent
+	Status     int            // HTTP status, 0 when there was none
 	RequestID  string
 	RetryAfter time.Duration
 	Err        error // the cause, for the log

@@ -136,7 +136,7 @@ func knownMessage(said string) bool {
 // the status does not tell, else by its status.
 func Classify(op string, status int, body []byte) *Error {
 	said := Said(body)
-	e := &Error{Op: op, Status: status}
+	e := &Error{Op: op, Status: status, Said: untrusted.Text(said)}
 	for _, m := range messages {
 		if m.re.MatchString(said) {
 			e.Kind, e.Rule, e.Public, e.Remedy = m.kind, m.rule, m.say, Remedy{Kind: m.do}

@@ -86,11 +86,13 @@ func CheckFile(name string, size int64, begins []byte) error {
 	kind := MediaType(name, begins)
 	switch limit := int64(SizeLimit(kind)); {
 	case size == 0:
-		return Refusal(op, RuleFile, "The file is empty.")
+		e := Refusal(op, RuleFile, "The file is empty.")
+		e.Field = FieldFile
+		return e
 	case size > limit:
 		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s bytes (%d MB).",
 			humanize.Comma(size), kindWord(kind), humanize.Comma(limit), limit>>20)
-		e.Unsent = true
+		e.Field, e.Unsent = FieldFile, true
 		return e
 	}
 	return nil

@@ -44,5 +44,5 @@ func ReadUploadFrom(r io.Reader, name string) (api.Upload, error) {
 }
 
 func badUpload(what string, err error) (api.Upload, error) {
-	return api.Upload{}, &api.Error{Op: "upload document", Kind: api.Usage, Public: what, Err: err}
+	return api.Upload{}, &api.Error{Op: "upload document", Kind: api.Usage, Field: api.FieldFile, Public: what, Err: err}
 }
