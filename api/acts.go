@@ -26,33 +26,22 @@ var (
 	_ = declare(ActSessionReset, rule{need: MaySession, number: "403"})
 )
 
-// former are names that acts had in trails and stores of earlier versions.
-var former = map[ActKind]ActKind{"application.set": ActSetApplication}
-
 // ActKinds lists all writes, in the order of their numbers.
 func ActKinds() []ActKind {
 	return slices.SortedFunc(maps.Keys(rules), func(a, b ActKind) int { return strings.Compare(rules[a].number, rules[b].number) })
 }
 
-// Current is the name that k has now; k itself when it never had another.
-func (k ActKind) Current() ActKind {
-	if now, ok := former[k]; ok {
-		return now
-	}
-	return k
-}
-
 // Needs returns the permission that an act asks for; empty for an unknown one,
 // which the gate refuses.
-func (k ActKind) Needs() Permission { return rules[k.Current()].need }
+func (k ActKind) Needs() Permission { return rules[k].need }
 
 // AuditNumber is the stable number of the act's event in the audit trail; empty
 // for an unknown one.
-func (k ActKind) AuditNumber() string { return rules[k.Current()].number }
+func (k ActKind) AuditNumber() string { return rules[k].number }
 
 // Doing names the write for people while its outcome is not known: "Removing". It
 // is the kind itself for one without a word.
-func (k ActKind) Doing() string { return cmp.Or(rules[k.Current()].doing, string(k)) }
+func (k ActKind) Doing() string { return cmp.Or(rules[k].doing, string(k)) }
 
 // TouchesSession reports whether the act concerns only our own session: it needs
 // no second person.

@@ -223,7 +223,7 @@ func Find(name string) (Act, bool) {
 }
 
 // Of is the act that people know as the gate's act of this kind.
-func Of(kind api.ActKind) (Act, bool) { return Find(string(kind.Current())) }
+func Of(kind api.ActKind) (Act, bool) { return Find(string(kind)) }
 
 // Consequence says what happens when an act of this kind goes through, for the
 // person who approves it.

@@ -65,8 +65,8 @@ func ColumnStrings(list []Choice) []string {
 	return out
 }
 
-// ParseColumns reads a choice; names of earlier versions are understood. Each
-// column comes once; a width is from Column.Least to MaxWidth. No entries are no
+// ParseColumns reads a choice; a column may be named by an alias. Each column
+// comes once; a width is from Column.Least to MaxWidth. No entries are no
 // choice: nil. The error is a sentence for people.
 func ParseColumns(list []string) ([]Choice, error) {
 	var out []Choice

@@ -63,11 +63,11 @@ func check[T any](t *testing.T, of string, c *Catalogue[T], record T) {
 	}
 }
 
-// TestNamesOfEarlierVersionsAreUnderstood in columns, filters and orders.
-func TestNamesOfEarlierVersionsAreUnderstood(t *testing.T) {
-	for old, now := range map[string]string{"via": "payment", "fee": "commission", "docs": "documents", "from": "source", "to": "destination", "opid": "id"} {
-		if f, ok := Operations.Find(old); !ok || f.Name != now {
-			t.Errorf("%s is %s, not %s", old, f.Name, now)
+// TestAliases are understood in columns, filters and orders.
+func TestAliases(t *testing.T) {
+	for alias, name := range map[string]string{"paymenttype": "payment", "fee": "commission", "docs": "documents", "from": "source", "to": "destination", "opid": "id"} {
+		if f, ok := Operations.Find(alias); !ok || f.Name != name {
+			t.Errorf("%s is %s, not %s", alias, f.Name, name)
 		}
 	}
 }

@@ -42,7 +42,7 @@ var Operations = newCatalogue(
 		About: "the kind of operation", Example: "type:WITHDRAW",
 		Column: Column{Min: 9, Max: 12, HidePriority: 6, Least: 5},
 		Text:   func(o api.Operation) untrusted.Text { return o.Type }},
-	Field[api.Operation]{Name: OpPayment, Aliases: []string{"paymenttype", "rail", "via"}, JSON: "paymentType", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpPayment, Aliases: []string{"paymenttype"}, JSON: "paymentType", Kind: Code, Sortable: true,
 		About: "the payment type", Example: "payment:SWIFT",
 		Column: Column{Min: 7, Max: 9, HidePriority: 7, Least: 4},
 		Text:   func(o api.Operation) untrusted.Text { return o.PaymentType }},

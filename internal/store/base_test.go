@@ -204,6 +204,16 @@ func TestBusyIsNamed(t *testing.T) {
 	}
 }
 
+func write(ctx context.Context, db *store.DB, v string) error {
+	return db.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (v TEXT)"); err != nil {
+			return err
+		}
+		err := tx.Exec(ctx, "INSERT INTO probe (v) VALUES (?)", v)
+		return err
+	})
+}
+
 func checkIntegrity(t testing.TB, db *store.DB) {
 	t.Helper()
 	var said string

@@ -29,16 +29,6 @@ func both(t *testing.T, run func(t *testing.T, url string, pick func(*store.Stor
 	}
 }
 
-func write(ctx context.Context, db *store.DB, v string) error {
-	return db.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (v TEXT)"); err != nil {
-			return err
-		}
-		err := tx.Exec(ctx, "INSERT INTO probe (v) VALUES (?)", v)
-		return err
-	})
-}
-
 func holds(ctx context.Context, t *testing.T, db *store.DB, want ...string) {
 	t.Helper()
 	for _, v := range want {

@@ -25,8 +25,12 @@ type history struct{ newest, count int64 }
 // migrate brings the tables of r to the newest version, once, however many
 // processes start together: the one writer of a file (SQLite) or a transaction's
 // advisory lock (PostgreSQL) lets one through, the others find nothing left to do.
-func (db *DB) migrate(ctx context.Context, r tableSet, upgrading func()) error {
-	dir, err := fs.Sub(migrations, path.Join("migrations", string(r), db.engine.dir()))
+func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
+	var all fs.FS = migrations
+	if opt.migrations != nil {
+		all = opt.migrations
+	}
+	dir, err := fs.Sub(all, path.Join("migrations", string(r), db.engine.dir()))
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -44,8 +48,8 @@ func (db *DB) migrate(ctx context.Context, r tableSet, upgrading func()) error {
 	if err := db.switchToWAL(ctx); err != nil {
 		return err
 	}
-	if have.count > 0 && have.count < known.count && upgrading != nil {
-		upgrading()
+	if have.count > 0 && have.count < known.count && opt.Upgrading != nil {
+		opt.Upgrading()
 	}
 	return db.up(ctx, r, dir)
 }

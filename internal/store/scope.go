@@ -12,22 +12,21 @@ func (tx *Tx) Lock(ctx context.Context, number int64) error {
 }
 
 // Scope is the number of a machine account in a table of such (n, base_url,
-// account). An account without one gets the next, under a lock; made tells of that.
-func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock int64) (n int64, made bool, err error) {
+// account). An account without one gets the next, under a lock.
+func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock int64) (int64, error) {
 	known := "SELECT n FROM " + table + " WHERE base_url = ? AND account = ?"
 	n, found, err := Find[int64](ctx, tx, known, baseURL, account)
 	if found || err != nil {
-		return n, false, err
+		return n, err
 	}
 	if err := tx.Lock(ctx, lock); err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	if n, found, err = Find[int64](ctx, tx, known, baseURL, account); found || err != nil { // made while we waited
-		return n, false, err
+		return n, err
 	}
 	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n); err != nil {
-		return 0, false, err
+		return 0, err
 	}
-	err = tx.Exec(ctx, "INSERT INTO "+table+" (n, base_url, account) VALUES (?, ?, ?)", n, baseURL, account)
-	return n, true, err
+	return n, tx.Exec(ctx, "INSERT INTO "+table+" (n, base_url, account) VALUES (?, ?, ?)", n, baseURL, account)
 }

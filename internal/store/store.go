@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -38,7 +39,8 @@ type Options struct {
 	// given a time of their own; nil: the store's clock.
 	Now func() time.Time
 
-	system func(dir string) (string, error) // tests: names the remote file system of dir
+	system     func(dir string) (string, error) // tests: names the remote file system of dir
+	migrations fs.FS                            // tests: others than those of the program
 }
 
 // Store holds the two databases. With PostgreSQL both are the same.
@@ -121,7 +123,7 @@ func openPair(ctx context.Context, opt Options, open func(tableSet) (*DB, error)
 			s.Core = db
 		}
 		s.Bulk = db
-		if err := db.migrate(ctx, r, opt.Upgrading); err != nil {
+		if err := db.migrate(ctx, r, opt); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}

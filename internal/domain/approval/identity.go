@@ -108,7 +108,7 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 		return refuse(api.RuleRole, "Nobody approves or denies their own request.", "Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
 	case !p.proven() || !q.proven():
 		return refuse(api.RuleRole, "Nothing proves that you and the requester are two people.",
-			"Over SSH a key proves it, locally a user id. A request that an older opdeck filed lapses; the requester repeats the act.")
+			"Over SSH a key proves it, locally a user id.")
 	case p.Local() != q.Local():
 		return refuse(api.RuleRole, "One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
 			"Ask and approve in the same way, best both over SSH.")

@@ -43,7 +43,7 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 		{"Cyrillic letters", overSSH("ana"), changed(overSSH("bo"), func(a *api.Actor) { a.Login = "аnа" }), "own request"},
 		{"full width, a mark, a hidden character", overSSH("ana"), changed(overSSH("bo"), func(a *api.Actor) { a.Name = "ａn\u200bá" }), "own request"},
 		{"no key", overSSH("ana"), api.Actor{Name: "bo", Role: api.Operator}, "Nothing proves"},
-		{"a request of an older opdeck", api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", Key: "SHA256:ana"}, overSSH("bo"), "Nothing proves"},
+		{"a request without a proof", api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", Key: "SHA256:ana"}, overSSH("bo"), "Nothing proves"},
 
 		{"two user ids", alice, here("bob", "1002"), ""},
 		{"one user id, another name", alice, here("bob", "1001"), "own user id"},

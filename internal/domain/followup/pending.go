@@ -10,7 +10,7 @@ import (
 
 // Pending lists the writes whose outcome is not known, oldest first, and those
 // that were not seen in time. What is under way in living processes is left out;
-// what died with its process, also under an older opdeck, is taken in.
+// what died with its process is taken in.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	gone, flying, err := t.opt.Trail.OpenIntents(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 
 // adopt takes in an intent that has no row.
 func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
-	kind := api.ActKind(e.Event).Current()
+	kind := api.ActKind(e.Event)
 	p := api.Probe{Kind: kind}
 	switch e.Object {
 	case "operation":

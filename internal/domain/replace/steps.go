@@ -122,11 +122,7 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 // afterUploading looks for the file that was sent. It is never sent again from
 // here: a person chooses among what was found.
 func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
-	p, err := r.probe(j)
-	if err != nil {
-		return j, err
-	}
-	s, err := r.Client.Look(ctx, p)
+	s, err := r.Client.Look(ctx, *j.Probe) // stored with the step
 	if err == nil && s.Shown && s.File != "" {
 		j.NewGUID, j.Candidates = s.File, nil
 		return r.done(ctx, j, Uploaded)
@@ -146,15 +142,6 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the replacement up, which puts the old document back."
 	}
 	return j, e
-}
-
-// probe is what finds the upload; a job of an older opdeck has none.
-func (r *Jobs) probe(j Job) (api.Probe, error) {
-	if j.Probe != nil {
-		return *j.Probe, nil
-	}
-	u, err := r.file(j)
-	return api.Probe{Kind: api.ActUploadDocument, CUID: j.CUID, FileName: j.FileName, Size: int64(len(u.Content)), Since: j.Began}, err
 }
 
 func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {

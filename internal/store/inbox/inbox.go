@@ -36,10 +36,6 @@ func New(bulk *store.DB, baseURL, login string) *Inbox {
 	return &Inbox{bulk, account{baseURL, login}}
 }
 
-// Unassigned is the inbox of the deliveries that an older program stored and that
-// cannot be told to belong to one account. They are shown, and nothing else.
-func (b *Inbox) Unassigned() *Inbox { return &Inbox{b.db, account{}} }
-
 const hookColumns = `hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
  verifier, authenticated, bound, status, reason, detail`
 

@@ -2,35 +2,24 @@ package inbox
 
 import (
 	"context"
-	"errors"
 
 	"opdeck/internal/store"
 )
 
-// account is whose inbox it is; the zero value stands for the deliveries
-// that belong to no account.
+// account is whose inbox it is.
 type account struct{ baseURL, name string }
 
 // in is the condition that a row of the table called alias is the account's, with
 // its arguments. It meets no row of an account that has none yet.
 func (a account) in(alias string) (string, []any) {
-	if a == (account{}) {
-		return alias + ".scope = 0", nil
-	}
 	return alias + ".scope = (SELECT n FROM hook_scope WHERE base_url = ? AND account = ?)", []any{a.baseURL, a.name}
 }
-
-// errUnassigned says that something should be written that belongs to no account.
-var errUnassigned = errors.New("store: nothing can be added to the unassigned events")
 
 // write runs fn in a transaction with the number of the account's scope, which is
 // made when it is not there yet.
 func (b *Inbox) write(ctx context.Context, fn func(tx *store.Tx, scope int64) error) error {
-	if b.account == (account{}) {
-		return errUnassigned
-	}
 	return b.db.Write(ctx, func(tx *store.Tx) error {
-		scope, _, err := tx.Scope(ctx, "hook_scope", b.account.baseURL, b.account.name, writeLock)
+		scope, err := tx.Scope(ctx, "hook_scope", b.account.baseURL, b.account.name, writeLock)
 		if err != nil {
 			return err
 		}

@@ -53,14 +53,11 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, 
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	if x.scope > 0 {
-		return x, x.fillShown(ctx)
+		return x, nil
 	}
 	err = bulk.Write(ctx, func(tx *store.Tx) (err error) {
-		var made bool
-		if x.scope, made, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil || !made {
-			return err
-		}
-		return tx.Exec(ctx, "INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?) ON CONFLICT (scope, name) DO NOTHING", x.scope, shownName, shownVersion)
+		x.scope, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)

@@ -17,7 +17,6 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/store/inbox"
 	"opdeck/ui/draw"
 )
 
@@ -31,14 +30,14 @@ func (r *root) eventList() *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
-	var rejected, unassigned bool
+	var rejected bool
 	cmd := f.times(f.flags(&cobra.Command{}))
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
 		choose, err := f.choose(ctx, a)
 		if err != nil {
 			return err
 		}
-		inbox, whose := inboxOf(a, unassigned)
+		inbox, whose := a.Inbox(), a.Context.Name
 		events, _, err := eventfilter.Find(ctx, inbox, choose, a.Now(), before, limit, math.MaxInt)
 		if err != nil {
 			return err
@@ -62,7 +61,7 @@ func (r *root) eventList() *cobra.Command {
 			return usage("--limit must be from 1 to 1000, and --before not below 0")
 		case !rejected:
 			return stored(cmd, args)
-		case f.any() || before > 0 || unassigned:
+		case f.any() || before > 0:
 			return usage("--rejected takes --limit and no other choice")
 		}
 		return r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.rejectedList(ctx, a, limit, refused) })(cmd, args)
@@ -70,19 +69,7 @@ func (r *root) eventList() *cobra.Command {
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
 	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last deliveries that were not accepted, and why")
-	cmd.Flags().BoolVar(&unassigned, "unassigned", false, unassignedHelp)
 	return cmd
-}
-
-const unassignedHelp = "events that an older opdeck stored and that cannot be told to belong to one context"
-
-// inboxOf is the context's inbox, or that of the events of no context, and whose
-// it is.
-func inboxOf(a *app.App, unassigned bool) (*inbox.Inbox, string) {
-	if unassigned {
-		return a.Inbox().Unassigned(), "unknown"
-	}
-	return a.Inbox(), a.Context.Name
 }
 
 // problem is why an event cannot be used, or is not in the index yet; "" for one
@@ -181,7 +168,6 @@ func inboxError(err error) error {
 }
 
 func (r *root) eventShow() *cobra.Command {
-	var unassigned bool
 	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
 		"not accepted."}
 	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
@@ -189,7 +175,7 @@ func (r *root) eventShow() *cobra.Command {
 		if id, is := receiver.RejectionID(args[0]); is {
 			return r.rejectedCard(ctx, a, id, refused)
 		}
-		inbox, whose := inboxOf(a, unassigned)
+		inbox, whose := a.Inbox(), a.Context.Name
 		s, err := inbox.Get(ctx, args[0])
 		if err != nil {
 			return inboxError(err)
@@ -207,7 +193,6 @@ func (r *root) eventShow() *cobra.Command {
 		}
 		return r.printBody(s.Raw)
 	})
-	cmd.Flags().BoolVar(&unassigned, "unassigned", false, unassignedHelp)
 	return cmd
 }
 

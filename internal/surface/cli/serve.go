@@ -77,7 +77,7 @@ var remoteGlobals = []string{"output", "no-color", "help"}
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view", "by",
 	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id", "event", "phase",
 	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret", "operations",
-	"customers", "accounts", "counterparties", "rejected", "waiting", "unassigned", "consistency"}
+	"customers", "accounts", "counterparties", "rejected", "waiting", "consistency"}
 
 // offered says why a command line is not run over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {

@@ -181,19 +181,14 @@ const (
 
 // MaskedIn finds them.
 func MaskedIn(o api.Operation) MaskedText {
-	return MaskedTexts(string(o.Reference), string(o.Comment), DocTexts(o.Documents)...)
-}
-
-// MaskedTexts finds them in the texts, as they came or folded and joined.
-func MaskedTexts(reference, comment string, docs ...string) MaskedText {
 	var h MaskedText
-	if mask.Changes(reference) {
+	if mask.Changes(string(o.Reference)) {
 		h |= MaskedReference
 	}
-	if mask.Changes(comment) {
+	if mask.Changes(string(o.Comment)) {
 		h |= MaskedComment
 	}
-	if slices.ContainsFunc(docs, mask.Changes) {
+	if slices.ContainsFunc(DocTexts(o.Documents), mask.Changes) {
 		h |= MaskedDocs
 	}
 	return h

@@ -1,0 +1,235 @@
+-- +goose Up
+-- Times are nanoseconds since 1970 by the database's clock; 0 is "long ago".
+CREATE TABLE session (
+    base_url         TEXT    NOT NULL,
+    account          TEXT    NOT NULL,
+    incarnation      TEXT    NOT NULL, -- random; (incarnation, gen) names a pair
+    gen              BIGINT  NOT NULL DEFAULT 0,
+    pair_state       TEXT    NOT NULL DEFAULT 'none',
+    sealed_access    BYTEA,
+    sealed_refresh   BYTEA,
+    access_ttl_ns    BIGINT  NOT NULL DEFAULT 0,
+    refresh_ttl_ns   BIGINT  NOT NULL DEFAULT 0,
+    access_until_ns  BIGINT  NOT NULL DEFAULT 0,
+    refresh_until_ns BIGINT  NOT NULL DEFAULT 0,
+    installed_ns     BIGINT  NOT NULL DEFAULT 0,
+    made_by          TEXT    NOT NULL DEFAULT '', -- login or refresh
+    installer        TEXT    NOT NULL DEFAULT '{}', -- JSON: process
+    fence            BIGINT  NOT NULL DEFAULT 0,
+    owner            TEXT    NOT NULL DEFAULT '{}', -- JSON: process that holds or held the lease
+    phase            TEXT    NOT NULL DEFAULT 'free',
+    has_lock         BIGINT  NOT NULL DEFAULT 0,
+    lease_boot       TEXT    NOT NULL DEFAULT '', -- SQLite only
+    lease_for_ns     BIGINT  NOT NULL DEFAULT 0,
+    lease_until_ns   BIGINT  NOT NULL DEFAULT 0,
+    fails            BIGINT  NOT NULL DEFAULT 0,
+    login_from_ns    BIGINT  NOT NULL DEFAULT 0,
+    refresh_from_ns  BIGINT  NOT NULL DEFAULT 0,
+    premature        TEXT    NOT NULL DEFAULT '[]', -- JSON
+    blocks           TEXT    NOT NULL DEFAULT '[]', -- JSON: fingerprints of refused passwords
+    event_seq        BIGINT  NOT NULL DEFAULT 0,
+    PRIMARY KEY (base_url, account)
+);
+CREATE TABLE session_event (
+    base_url TEXT    NOT NULL,
+    account  TEXT    NOT NULL,
+    seq      BIGINT  NOT NULL,
+    body     TEXT    NOT NULL, -- JSON; no secrets
+    PRIMARY KEY (base_url, account, seq)
+);
+CREATE TABLE session_count (
+    base_url TEXT    NOT NULL,
+    account  TEXT    NOT NULL,
+    kind     TEXT    NOT NULL,
+    n        BIGINT  NOT NULL,
+    PRIMARY KEY (base_url, account, kind)
+);
+CREATE TABLE session_instance (
+    base_url   TEXT    NOT NULL,
+    account    TEXT    NOT NULL,
+    owner_id   TEXT    NOT NULL,
+    owner      TEXT    NOT NULL, -- JSON: process
+    started_ns BIGINT  NOT NULL,
+    seen_ns    BIGINT  NOT NULL,
+    PRIMARY KEY (base_url, account, owner_id)
+);
+
+CREATE TABLE limit_ring (
+    base_url      TEXT    NOT NULL,
+    account       TEXT    NOT NULL,
+    class         TEXT    NOT NULL,
+    not_before_ns BIGINT  NOT NULL DEFAULT 0,
+    trimmed_ns    BIGINT  NOT NULL DEFAULT 0, -- when old slots were last dropped
+    PRIMARY KEY (base_url, account, class)
+);
+CREATE TABLE limit_slot (
+    base_url   TEXT    NOT NULL,
+    account    TEXT    NOT NULL,
+    class      TEXT    NOT NULL,
+    at_ns      BIGINT  NOT NULL, -- store clock
+    ticket     TEXT    NOT NULL,
+    background BIGINT  NOT NULL,
+    over       BIGINT  NOT NULL,
+    PRIMARY KEY (base_url, account, class, at_ns, ticket)
+);
+CREATE TABLE limit_throttle (
+    base_url TEXT    NOT NULL,
+    account  TEXT    NOT NULL,
+    class    TEXT    NOT NULL,
+    at_ns    BIGINT  NOT NULL
+);
+CREATE INDEX limit_throttle_at ON limit_throttle (base_url, account, class, at_ns);
+
+CREATE TABLE audit_head (
+    one   BIGINT PRIMARY KEY CHECK (one = 1),
+    chain TEXT   NOT NULL, -- name of the log: a UUID
+    n     BIGINT NOT NULL, -- number of records
+    hash  TEXT   NOT NULL, -- of the last record
+    at_us BIGINT NOT NULL  -- of the last record, Unix time in µs
+);
+
+CREATE TABLE audit (
+    seq       BIGINT PRIMARY KEY,
+    uid       TEXT   NOT NULL UNIQUE, -- UUID version 7
+    at_us     BIGINT NOT NULL,        -- Unix time in µs
+    event     TEXT   NOT NULL,
+    phase     TEXT   NOT NULL,        -- intent, outcome, note
+    ref       TEXT   NOT NULL,        -- outcome: uid of the intent
+    boot      TEXT   NOT NULL,        -- process that wrote it
+    actor     TEXT   NOT NULL,
+    object    TEXT   NOT NULL,
+    object_id TEXT   NOT NULL,
+    item      TEXT   NOT NULL,
+    bytes     BYTEA  NOT NULL,        -- the record: exactly what hash is over
+    hash      TEXT   NOT NULL
+);
+CREATE INDEX audit_actor ON audit (actor, seq);
+CREATE INDEX audit_object ON audit (object_id, seq);
+CREATE INDEX audit_item ON audit (item, seq) WHERE item <> '';
+CREATE INDEX audit_event ON audit (event, seq);
+CREATE INDEX audit_time ON audit (at_us);
+
+-- Intents without an outcome. An index, not evidence: it can be made again.
+CREATE TABLE audit_open (
+    uid TEXT   PRIMARY KEY,
+    seq BIGINT NOT NULL
+);
+
+-- The triggers guard against mistakes, not against the owner of the tables. Give
+-- the program's user INSERT and SELECT on audit, and nothing more.
+-- +goose StatementBegin
+CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE FUNCTION audit_in_order() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.seq IS DISTINCT FROM (SELECT n + 1 FROM audit_head) THEN
+        RAISE EXCEPTION 'the audit trail is append-only';
+    END IF;
+    RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER audit_no_update BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_in_order BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION audit_in_order();
+CREATE TRIGGER audit_head_forward BEFORE UPDATE ON audit_head FOR EACH ROW
+    WHEN (NEW.n <> OLD.n + 1 OR NEW.chain <> OLD.chain) EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_head_stays BEFORE DELETE ON audit_head FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_head_truncate BEFORE TRUNCATE ON audit_head FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
+
+CREATE TABLE approval (
+    scope      TEXT NOT NULL, -- base_url and account
+    id         TEXT NOT NULL, -- random
+    requester  TEXT NOT NULL, -- name, lower case
+    target     TEXT NOT NULL, -- what the act is about, without the content
+    state      TEXT NOT NULL,
+    created_us BIGINT NOT NULL, -- Unix time in µs
+    expires_us BIGINT NOT NULL,
+    body       TEXT NOT NULL, -- the whole request, JSON; no secrets
+    PRIMARY KEY (scope, id)
+);
+CREATE INDEX approval_target ON approval (scope, requester, target, created_us);
+CREATE INDEX approval_newest ON approval (scope, created_us);
+CREATE INDEX approval_live ON approval (scope, expires_us) WHERE state IN ('open', 'approved');
+
+-- One row: grows with each change, and lines up the writers.
+CREATE TABLE approval_version (
+    one BIGINT PRIMARY KEY CHECK (one = 1),
+    n   BIGINT NOT NULL
+);
+INSERT INTO approval_version (one, n) VALUES (1, 0);
+
+CREATE TABLE job (
+    id         TEXT    PRIMARY KEY, -- random
+    kind       TEXT    NOT NULL,    -- replace_document, …
+    context    TEXT    NOT NULL,    -- base_url and account: whose job it is
+    step       TEXT    NOT NULL,
+    body       TEXT    NOT NULL,    -- JSON; no secrets
+    owner      TEXT    NOT NULL,    -- person who started it
+    created_us BIGINT NOT NULL,    -- Unix time in µs
+    updated_us BIGINT NOT NULL,
+    done       BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX job_open ON job (context, done, created_us);
+
+CREATE TABLE presence (
+    console   TEXT PRIMARY KEY, -- one console of a person
+    scope     TEXT NOT NULL,    -- base_url and account
+    object    TEXT NOT NULL,
+    object_id TEXT NOT NULL,
+    person    TEXT NOT NULL,
+    host      TEXT NOT NULL,
+    since_us  BIGINT NOT NULL, -- Unix time in µs
+    seen_us   BIGINT NOT NULL, -- last sign of life
+    dialog    BIGINT NOT NULL  -- 1: a question about a write is open
+);
+CREATE INDEX presence_object ON presence (scope, object, object_id);
+
+CREATE TABLE journey (
+    context    TEXT    NOT NULL, -- base_url and account
+    cuid       TEXT    NOT NULL,
+    body       TEXT    NOT NULL, -- JSON; no secrets
+    unfinished BIGINT  NOT NULL,
+    updated_us BIGINT  NOT NULL, -- Unix time in µs
+    PRIMARY KEY (context, cuid)
+);
+CREATE INDEX journey_open ON journey (context, unfinished, updated_us);
+
+CREATE TABLE unsettled (
+    ref        TEXT    PRIMARY KEY, -- uid of the intent in the audit trail
+    context    TEXT    NOT NULL,    -- base_url and account: whose write it is
+    object_id  TEXT    NOT NULL,    -- opid, cuid
+    state      TEXT    NOT NULL,    -- sending, unknown, not_seen
+    body       TEXT    NOT NULL,    -- JSON: what it is and what would prove it; no secrets
+    sent_us    BIGINT NOT NULL,     -- the store's time, as are all of these
+    looked_us  BIGINT NOT NULL DEFAULT 0,
+    next_us    BIGINT NOT NULL,
+    looks      BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX unsettled_next ON unsettled (context, next_us);
+
+-- The Merkle tree over the records (RFC 6962), kept so that proofs need not read
+-- them all. An index, not evidence: it can be made again from the records.
+CREATE TABLE audit_tree (
+    seq    BIGINT PRIMARY KEY,
+    hashes BYTEA  NOT NULL -- of the subtrees that this record completes, smallest first, 32 bytes each
+);
+
+-- The newest checkpoint of each key that signs, as it was signed.
+CREATE TABLE audit_signed (
+    key  TEXT   PRIMARY KEY, -- fingerprint
+    n    BIGINT NOT NULL,    -- records it covers
+    note TEXT   NOT NULL
+);
+
+-- What scripts borrowed the session through each proxy. A tally, not evidence: the
+-- audit trail holds that.
+CREATE TABLE borrower (
+    scope   TEXT NOT NULL, -- base_url and account
+    process TEXT NOT NULL, -- of the proxy: random
+    name    TEXT NOT NULL,
+    body    TEXT NOT NULL, -- JSON: counts; no secrets
+    seen_us BIGINT NOT NULL, -- Unix time in µs, the store's
+    PRIMARY KEY (scope, process, name)
+);
