@@ -1,290 +1,217 @@
 package hook
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"math"
-	"strconv"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
-	"opdeck/api/jsontree"
+	"github.com/golang-jwt/jwt/v5"
+
+	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
 
-// The service documents only that deliveries carry a JWT made with the
-// configured secret. So the algorithms and the age are settings, within what can
-// be proven: HMAC with the shared secret, and no algorithm that the config does
-// not name, whatever the token's header asks for. Key hints (kid, jku, x5u, jwk)
-// are not looked at.
+// The service documents only that deliveries carry a JWT made with the configured
+// secret, so algorithms and age are settings: HMAC with the shared secret, and no
+// algorithm that the config does not name. Key hints (kid, jku, x5u, jwk) are ignored.
 
-const (
-	maxToken = 8 << 10 // bytes
-
-	usualHead = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" // {"alg":"HS256","typ":"JWT"}
-)
+const maxToken = 8 << 10 // bytes
 
 var strict64 = base64.RawURLEncoding.Strict()
 
-// jwt accepts JSON Web Tokens in compact form.
-type jwt struct {
-	header string
-	keys   keyring
-	maxAge time.Duration // 0: no bound
-	seen   *replayGuard
+var errHeader = errors.New("the token's header is ambiguous or asks for extensions")
+
+// jwtVerifier accepts JSON Web Tokens in compact form.
+type jwtVerifier struct {
+	header     string
+	algorithms []string
+	keys       jwt.VerificationKeySet
+	maxAge     time.Duration // 0: no bound
+	seen       *replayGuard
 }
 
-func (*jwt) Name() string { return VerifyJWT }
+func newJWTVerifier(header string, secrets []secret.Value, algorithms []string, maxAge time.Duration) *jwtVerifier {
+	j := &jwtVerifier{header: header, algorithms: algorithms, maxAge: maxAge, seen: newReplayGuard(maxAge + 2*Skew)}
+	for _, s := range secrets {
+		j.keys.Keys = append(j.keys.Keys, []byte(s.Reveal()))
+	}
+	return j
+}
 
-func (j *jwt) Verify(d Delivery) (Verdict, error) {
-	got, ok := single(d.Header, j.header)
+func (*jwtVerifier) Name() string { return VerifyJWT }
+
+func (j *jwtVerifier) Verify(d Delivery) (Verdict, error) {
+	text, ok := single(d.Header, j.header)
 	if !ok {
 		return refuse("header", missing(d.Header, j.header))
 	}
-	token := bearer(got)
-	t, ok := splitToken(token)
-	if !ok {
-		return refuse("token", "The header "+j.header+" holds no JWT: three parts of base64url with a dot between them.")
-	}
-	verdict, err := j.check(d, t)
+	var c claims
+	token, err := j.parse(bearer(text), &c, d.At)
+	var verdict Verdict
+	var refused *AuthError
 	if err == nil {
-		return verdict, nil
+		verdict, refused = j.judge(d, token, &c)
+	} else {
+		refused = j.refusal(err, token, &c, d.At)
 	}
-	err.Algorithm, err.Claims = untrusted.Text(algorithmOf(t.head)).Line(40), claimNames(t.claims)
-	return Verdict{}, err
+	if refused != nil {
+		refused.Algorithm, refused.Claims = untrusted.Text(algorithmOf(token)).Line(40), c.names
+		return Verdict{}, refused
+	}
+	return verdict, nil
 }
 
-// check verifies a token's algorithm, then its signature, and only then reads what
-// it claims.
-func (j *jwt) check(d Delivery, t tokenParts) (Verdict, *AuthError) {
-	alg := HS256
-	if !t.usual {
-		alg = algorithmOf(t.head)
+// parse checks form, algorithm, signature, claims and times, in this order.
+func (j *jwtVerifier) parse(text string, c *claims, at time.Time) (*jwt.Token, error) {
+	if len(text) > maxToken || strings.ContainsAny(text, "\r\n") { // the decoder skips line ends
+		return nil, jwt.ErrTokenMalformed
 	}
-	keys := j.keys[alg]
-	if keys == nil {
-		return Verdict{}, &AuthError{Reason: "algorithm", Detail: j.notAllowed(alg)}
+	p := jwt.NewParser(jwt.WithValidMethods(j.algorithms), jwt.WithStrictDecoding(), jwt.WithIssuedAt(),
+		jwt.WithLeeway(Skew+1), // the parser excludes the last moment
+		jwt.WithTimeFunc(func() time.Time { return at }))
+	return p.ParseWithClaims(text, c, j.key)
+}
+
+// key refuses headers that the parser is too lax about: names that occur twice or
+// in another case, and critical extensions (RFC 7515 4.1.11).
+func (j *jwtVerifier) key(t *jwt.Token) (any, error) {
+	encoded, _, _ := strings.Cut(t.Raw, ".")
+	head, err := strict64.DecodeString(encoded)
+	if err != nil {
+		return nil, errHeader
 	}
-	which := matching(keys, t.signature, t.signed)
-	if which < 0 {
-		return Verdict{}, &AuthError{Reason: "signature", Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ."}
+	tree, bad := parse(head)
+	if bad != nil {
+		return nil, errHeader
 	}
-	c, ok := readClaims(t.claims)
-	if !ok {
-		return Verdict{}, &AuthError{Reason: "claims", Detail: "A claim has the wrong kind: exp, iat and nbf are numbers of seconds, jti and hashes are texts."}
+	defer tree.Free()
+	if _, critical := t.Header["crit"]; critical || exactNames(tree.Root(), "alg", "crit") != nil {
+		return nil, errHeader
 	}
+	return j.keys, nil
+}
+
+// algorithmOf is the algorithm that a token's header names, "" when there is none.
+func algorithmOf(t *jwt.Token) string {
+	if t == nil {
+		return ""
+	}
+	alg, _ := t.Header["alg"].(string)
+	return alg
+}
+
+// judge checks what the standard leaves to us: the body, the age and the token's reuse.
+func (j *jwtVerifier) judge(d Delivery, token *jwt.Token, c *claims) (Verdict, *AuthError) {
 	sum := sha256.Sum256(d.Body)
 	bound, right := c.covers(sum)
 	if !right {
-		return Verdict{}, &AuthError{Reason: "body", Detail: "The token's hash of the body is that of another body: something on the way changed it, or it is forged."}
+		return Verdict{}, &AuthError{Reason: "body", Detail: "The token's hash of the body is that of another body: " +
+			"something on the way changed it, or it is forged."}
 	}
-	late, bad := c.timely(d.At, j.maxAge, bound)
-	if bad != nil {
-		return Verdict{}, bad
-	}
-	v := Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound, OldSecret: which > 0}
+	signed := token.Raw[:strings.LastIndexByte(token.Raw, '.')]
+	v := Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound}
+	v.OldSecret = len(j.keys.Keys) > 1 && token.Method.Verify(signed, token.Signature, j.keys.Keys[0]) != nil
 	if bound || j.maxAge == 0 {
 		return v, nil
 	}
-	if c.jti != "" && !late && !j.seen.accept(c.jti, sum, d.At) {
-		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
-			Detail: "The token's id (jti) came before with another body: it may have been captured. Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
+	late, bad := c.late(d.At, j.maxAge)
+	if bad != nil {
+		return Verdict{}, bad
 	}
-	v.Token = c.use(t.signed, d.At, j.maxAge, late)
+	if c.ID != "" && !late && !j.seen.accept(c.ID, sum, d.At) {
+		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
+			Detail: "The token's id (jti) came before with another body: it may have been captured. " +
+				"Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
+	}
+	v.Token = c.use(signed, d.At, j.maxAge, late)
 	return v, nil
 }
 
+// refusal says why the parser refused a token, and what to set.
+func (j *jwtVerifier) refusal(err error, token *jwt.Token, c *claims, at time.Time) *AuthError {
+	alg := algorithmOf(token)
+	switch {
+	case errors.Is(err, jwt.ErrTokenMalformed):
+		return &AuthError{Reason: "token", Detail: "The header " + j.header +
+			" holds no JWT: three parts of base64url with a dot between them, the first two of them JSON."}
+	case errors.Is(err, errHeader):
+		return &AuthError{Reason: "algorithm", Detail: j.notAllowed("")}
+	case !slices.Contains(j.algorithms, alg):
+		return &AuthError{Reason: "algorithm", Detail: j.notAllowed(alg)}
+	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return &AuthError{Reason: "signature",
+			Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ."}
+	case errors.Is(err, jwt.ErrTokenExpired) && c.ok:
+		return &AuthError{Reason: "expired", Detail: "The token expired " + span(at.Sub(c.ExpiresAt.Time)) + " before it came."}
+	case errors.Is(err, jwt.ErrTokenNotValidYet) && c.ok:
+		return &AuthError{Reason: "not_yet",
+			Detail: "The token is valid only in " + span(c.NotBefore.Sub(at)) + ": the clocks differ."}
+	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued) && c.ok:
+		return &AuthError{Reason: "from_the_future",
+			Detail: "The token was made " + span(c.IssuedAt.Sub(at)) + " from now: the clocks differ."}
+	}
+	return &AuthError{Reason: "claims", Detail: "A claim has the wrong kind or spelling: " +
+		"exp, iat and nbf are numbers of seconds, jti and hashes are texts, none is null."}
+}
+
 // notAllowed says why an algorithm is refused, and what to set.
-func (j *jwt) notAllowed(alg string) string {
+func (j *jwtVerifier) notAllowed(alg string) string {
 	switch {
 	case alg == "":
 		return "The token's header names no algorithm that could be read, or asks for extensions (crit)."
 	case strings.EqualFold(alg, "none"):
 		return "A token without a signature (alg none) is never accepted."
-	case hashOf(alg) == nil:
+	case !slices.Contains(Algorithms, alg):
 		return quote(alg) + " is not supported: only " + strings.Join(Algorithms, ", ") + ", which use the shared secret."
 	}
-	return alg + " is not allowed: [webhooks] algorithms lists " + strings.Join(j.keys.names(), ", ") + "."
+	allowed := slices.Sorted(slices.Values(j.algorithms))
+	return alg + " is not allowed: [webhooks] algorithms lists " + strings.Join(allowed, ", ") + "."
 }
 
-// tokenParts are the parts of a compact token.
-type tokenParts struct {
-	signed, head, claims, signature []byte // the first as it is written, the others decoded
-
-	usual bool // the head is the one that nearly everybody writes, HS256
-}
-
-// splitToken takes a compact token apart: three parts of unpadded base64url in
-// their only spelling. The signature may be empty, so that "none" can be named
-// when it is refused.
-func splitToken(token string) (t tokenParts, ok bool) {
-	if len(token) > maxToken || strings.Count(token, ".") != 2 || strings.ContainsAny(token, "\r\n") { // the decoder skips line ends
-		return t, false
-	}
-	b := []byte(token)
-	t.signed = b[:strings.LastIndexByte(token, '.')]
-	head, claims, _ := bytes.Cut(t.signed, []byte("."))
-	out := make([]byte, 0, len(b))
-	for _, part := range []struct {
-		at   *[]byte
-		text []byte
-	}{{&t.head, head}, {&t.claims, claims}, {&t.signature, b[len(t.signed)+1:]}} {
-		from := len(out)
-		var err error
-		if out, err = strict64.AppendDecode(out, part.text); err != nil || len(out) == from && part.at != &t.signature {
-			return t, false
-		}
-		*part.at = out[from:len(out):len(out)]
-	}
-	t.usual = string(head) == usualHead
-	return t, true
-}
-
-// algorithmOf is the algorithm that a token's header names; "" when it cannot be
-// read, or asks for extensions that are not understood (RFC 7515 4.1.11).
-func algorithmOf(head []byte) string {
-	d, bad := parse(head)
-	if bad != nil {
-		return ""
-	}
-	defer d.Free()
-	v := d.Root()
-	alg, _ := v.Get("alg")
-	if _, critical := v.Get("crit"); v.Kind() != jsontree.Object || alg.Kind() != jsontree.String || critical {
-		return ""
-	}
-	return strings.Clone(alg.Text())
-}
-
-// maxClaims is how many claims are named of a token that was refused.
-const maxClaims = 20
-
-// claimNames are the names of a token's claims, without their values.
-func claimNames(b []byte) []string {
-	d, bad := parse(b)
-	if bad != nil {
-		return nil
-	}
-	defer d.Free()
-	var out []string
-	for name := range d.Root().Members() {
-		if len(out) < maxClaims {
-			out = append(out, untrusted.Text(name).Line(40))
-		}
-	}
-	return out
-}
-
-type claims struct {
-	exp, iat, nbf claimTime
-	jti           string
-	hashes        []string // of the body
-}
-
-type claimTime struct {
-	seconds float64
-	given   bool
-}
-
-// readClaims reads what is judged; a claim of the wrong kind spoils the token.
-func readClaims(b []byte) (c claims, ok bool) {
-	d, bad := parse(b)
-	if bad != nil {
-		return c, false
-	}
-	defer d.Free()
-	v := d.Root()
-	ok = v.Kind() == jsontree.Object
-	c.exp = readTime(v, "exp", &ok)
-	c.iat = readTime(v, "iat", &ok)
-	c.nbf = readTime(v, "nbf", &ok)
-	c.jti = readText(v, "jti", &ok)
-	for _, name := range []string{"body_sha256", "request_body_sha256"} {
-		if hash, there := v.Get(name); there || hash.Null() { // null is not a hash, and not the absence of one
-			ok = ok && hash.Kind() == jsontree.String
-			c.hashes = append(c.hashes, hash.Text())
-		}
-	}
-	return c, ok
-}
-
-func readTime(v jsontree.Value, name string, ok *bool) claimTime {
-	n, there := v.Get(name)
-	if !there {
-		return claimTime{}
-	}
-	f, err := strconv.ParseFloat(string(n.Raw()), 64)
-	if n.Kind() != jsontree.Number || err != nil || math.Abs(f) > lastSecond {
-		*ok = false
-	}
-	return claimTime{f, true}
-}
-
-func readText(v jsontree.Value, name string, ok *bool) string {
-	s, there := v.Get(name)
-	if there && s.Kind() != jsontree.String {
-		*ok = false
-	}
-	return s.Text()
-}
-
-// timely judges a token's times. A token whose hash covers the body needs none:
-// it can only bring that body again, which is known by its hook_id. Any other is
-// accepted when it was made within maxAge (0: whenever). One that is older, or
-// does not say, but has not expired, is late: a retry carries the token of its
-// first attempt, so it may come, with the body that it came with first.
-func (c claims) timely(at time.Time, maxAge time.Duration, bound bool) (late bool, bad *AuthError) {
-	now := float64(at.UnixNano()) / 1e9
-	skew, age := Skew.Seconds(), maxAge.Seconds()
-	no := func(reason, detail string) (bool, *AuthError) {
-		return false, &AuthError{Reason: reason, Detail: detail}
-	}
+// late judges the age of a token that does not cover the body. One that is older than
+// maxAge, or does not say, but has not expired, is late: a retry carries the token of
+// its first attempt, so it may come, with the body that it came with first.
+func (c *claims) late(at time.Time, maxAge time.Duration) (late bool, bad *AuthError) {
+	most := maxAge + Skew
 	switch {
-	case c.exp.given && now > c.exp.seconds+skew:
-		return no("expired", "The token expired "+seconds(now-c.exp.seconds)+" before it came.")
-	case c.nbf.given && now < c.nbf.seconds-skew:
-		return no("not_yet", "The token is valid only in "+seconds(c.nbf.seconds-now)+": the clocks differ.")
-	case c.iat.given && now < c.iat.seconds-skew:
-		return no("from_the_future", "The token was made "+seconds(c.iat.seconds-now)+" from now: the clocks differ.")
-	case bound || maxAge == 0:
+	case c.ExpiresAt == nil && c.IssuedAt == nil:
+		return false, &AuthError{Reason: "no_time", Detail: "The token has neither iat nor exp, and no hash of the body: " +
+			"only [webhooks] max_age = \"0s\" accepts such tokens."}
+	case c.IssuedAt != nil && at.Sub(c.IssuedAt.Time) <= most, c.IssuedAt == nil && c.ExpiresAt.Sub(at) <= most:
 		return false, nil
-	case !c.exp.given && !c.iat.given:
-		return no("no_time", "The token has neither iat nor exp, and no hash of the body: only [webhooks] max_age = \"0s\" accepts such tokens.")
-	case c.iat.given && now <= c.iat.seconds+age+skew, !c.iat.given && c.exp.seconds <= now+age+skew:
-		return false, nil
-	case !c.exp.given:
-		return no("too_old", "The token was made "+seconds(now-c.iat.seconds)+" ago and has no exp: [webhooks] max_age is "+maxAge.String()+".")
+	case c.ExpiresAt == nil:
+		return false, &AuthError{Reason: "too_old", Detail: "The token was made " + span(at.Sub(c.IssuedAt.Time)) +
+			" ago and has no exp: [webhooks] max_age is " + maxAge.String() + "."}
 	}
 	return true, nil
 }
 
-// seconds writes a span for people.
-func seconds(s float64) string {
-	if s > 1e9 {
+// span writes a duration for people.
+func span(d time.Duration) string {
+	if d > 1e9*time.Second {
 		return "decades"
 	}
-	return (time.Duration(s) * time.Second).String()
+	return d.Truncate(time.Second).String()
 }
 
 // use is what must be remembered of a token that does not cover the body: nil
 // when it expires before it could come late.
-func (c claims) use(signed []byte, at time.Time, maxAge time.Duration, late bool) *TokenUse {
-	if !c.exp.given || !late && c.iat.given && c.exp.seconds <= c.iat.seconds+maxAge.Seconds() {
+func (c *claims) use(signed string, at time.Time, maxAge time.Duration, late bool) *TokenUse {
+	if c.ExpiresAt == nil || !late && c.IssuedAt != nil && c.ExpiresAt.Sub(c.IssuedAt.Time) <= maxAge {
 		return nil
 	}
-	until := at.Add(maxRemember)
-	if left := c.exp.seconds - float64(at.UnixNano())/1e9; left < maxRemember.Seconds() {
-		until = at.Add(time.Duration(left*float64(time.Second)) + 2*Skew)
-	}
-	return &TokenUse{ID: sha256.Sum256(signed), Until: until, Late: late}
+	until := at.Add(min(c.ExpiresAt.Sub(at), maxRemember-2*Skew) + 2*Skew)
+	return &TokenUse{ID: sha256.Sum256([]byte(signed)), Until: until, Late: late}
 }
 
 // covers reports whether the token names a hash of the body, and whether every
 // hash it names is right. Hashes are hexadecimal, in either case.
-func (c claims) covers(sum [sha256.Size]byte) (bound, right bool) {
+func (c *claims) covers(sum [sha256.Size]byte) (bound, right bool) {
 	for _, h := range c.hashes {
 		b, err := hex.DecodeString(h)
 		if err != nil || subtle.ConstantTimeCompare(b, sum[:]) != 1 {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	gojwt "github.com/golang-jwt/jwt/v5"
+	"github.com/golang-jwt/jwt/v5"
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -44,7 +44,14 @@ func TestJWTRefusesOtherTokens(t *testing.T) {
 		"alg None":           tokenWith(`{"alg":"None"}`, claims),
 		"alg hs256":          tokenWith(`{"alg":"hs256"}`, claims),
 		"alg twice":          tokenWith(`{"alg":"HS256","alg":"none"}`, claims),
+		"alg none first":     tokenWith(`{"alg":"none","alg":"HS256"}`, claims),
+		"alg in two cases":   tokenWith(`{"alg":"HS256","Alg":"none"}`, claims),
 		"alg in other case":  tokenWith(`{"ALG":"HS256"}`, claims),
+		"alg null":           tokenWith(`{"alg":null}`, claims),
+		"alg a list":         tokenWith(`{"alg":["HS256"]}`, claims),
+		"crit null":          tokenWith(`{"alg":"HS256","crit":null}`, claims),
+		"CRIT":               tokenWith(`{"alg":"HS256","CRIT":["b64"]}`, claims),
+		"head null":          tokenWith(`null`, claims),
 		"crit":               tokenWith(`{"alg":"HS256","crit":["b64"],"b64":false}`, claims),
 		"claims twice":       tokenWith(`{"alg":"HS256"}`, `{"iat":1,"iat":`+strconv.FormatInt(at.Unix(), 10)+`}`),
 		"HS384":              hs384(),
@@ -132,7 +139,10 @@ func TestJWTTimes(t *testing.T) {
 		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-10, now-61), "expired"},
 		{fmt.Sprintf(`{"iat":%d,"nbf":%d}`, now, now+61), "not_yet"},
 		{fmt.Sprintf(`{"iat":%d,"exp":1e18}`, now), "claims"}, {`{"exp":1e18}`, "claims"}, {`{"exp":1e999}`, "claims"},
-		{fmt.Sprintf(`{"exp":"%d"}`, now+10), "claims"}, {fmt.Sprintf(`{"iat":%d,"exp":null}`, now), ""},
+		{fmt.Sprintf(`{"exp":"%d"}`, now+10), "claims"}, {fmt.Sprintf(`{"iat":%d,"exp":null}`, now), "claims"},
+		{fmt.Sprintf(`{"exp":%d,"iat":null}`, now), "claims"}, {fmt.Sprintf(`{"iat":%d,"jti":null}`, now), "claims"},
+		{fmt.Sprintf(`{"iat":%d,"Exp":%d}`, now, now+9), "claims"}, {fmt.Sprintf(`{"exp":%d,"IAT":%d}`, now, now), "claims"},
+		{fmt.Sprintf(`{"iat":%d,"exp":0}`, now), "expired"}, {`null`, "claims"}, {`{"iat":NaN}`, "token"}, {`{"iat":1`, "token"},
 		{fmt.Sprintf(`{"iat":%d,"jti":7}`, now), "claims"}, {`[]`, "claims"}, {`"x"`, "claims"},
 	}
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
@@ -182,9 +192,11 @@ func TestJWTRules(t *testing.T) {
 	now := at.Unix()
 	token := func(alg, claims string) string {
 		signed := strict64.EncodeToString([]byte(`{"alg":"`+alg+`"}`)) + "." + strict64.EncodeToString([]byte(claims))
-		m := hmac.New(hashOf(alg), []byte(secretA))
-		m.Write([]byte(signed))
-		return signed + "." + strict64.EncodeToString(m.Sum(nil))
+		mac, err := jwt.GetSigningMethod(alg).Sign(signed, []byte(secretA))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signed + "." + strict64.EncodeToString(mac)
 	}
 	fresh := fmt.Sprintf(`{"iat":%d}`, now)
 	for _, c := range []struct {
@@ -276,6 +288,9 @@ func TestJWTBody(t *testing.T) {
 		{map[string]any{"body_sha256": 7}, false, "claims"},
 		{map[string]any{"body_sha256": nil}, false, "claims"},
 		{map[string]any{"request_body_sha256": nil, "body_sha256": right}, false, "claims"},
+		{map[string]any{"Body_SHA256": right}, false, "claims"},
+		{map[string]any{"Body_SHA256": wrong}, false, "claims"},
+		{map[string]any{"body_ſha256": wrong}, false, "claims"},
 	}
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for _, c := range cases {
@@ -320,7 +335,7 @@ func TestJWTTokenOverAnotherBody(t *testing.T) {
 
 // Our tokens are those of a JWT library, and the other way round.
 func TestJWTInterop(t *testing.T) {
-	theirs, err := gojwt.NewWithClaims(gojwt.SigningMethodHS256, gojwt.MapClaims{"iat": at.Unix(), "exp": at.Add(time.Minute).Unix()}).SignedString([]byte(secretA))
+	theirs, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"iat": at.Unix(), "exp": at.Add(time.Minute).Unix()}).SignedString([]byte(secretA))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,9 +343,31 @@ func TestJWTInterop(t *testing.T) {
 		t.Error(err)
 	}
 	ours := sign(t, secretA, BodyClaims(body, at))
-	tok, err := gojwt.Parse(ours, func(*gojwt.Token) (any, error) { return []byte(secretA), nil },
-		gojwt.WithValidMethods([]string{"HS256"}), gojwt.WithTimeFunc(func() time.Time { return at }), gojwt.WithIssuedAt(), gojwt.WithStrictDecoding())
+	tok, err := jwt.Parse(ours, func(*jwt.Token) (any, error) { return []byte(secretA), nil },
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithTimeFunc(func() time.Time { return at }), jwt.WithIssuedAt(), jwt.WithStrictDecoding())
 	if err != nil || !tok.Valid {
 		t.Error(err)
+	}
+}
+
+// The cost of one delivery whose token covers the body (docs/decisions/0018-jwt.md).
+func BenchmarkJWT(b *testing.B) {
+	signer, err := Rules{}.Signer(VerifyJWT, "", secret.New(secretA))
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := Delivery{Header: http.Header{}, Body: body, At: at}
+	if err := signer(d.Header, body, at); err != nil {
+		b.Fatal(err)
+	}
+	v, err := NewVerifier(VerifyJWT, "", Secrets{Now: secret.New(secretA)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := v.Verify(d); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
