@@ -99,7 +99,6 @@ var reads = []Act{
 	{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract", Args: []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Prove that one record stands in the trail, showing no other", Without: map[Surface]string{Screen: "a proof is a file; the command writes it"}},
 	{Name: "audit.key", Need: api.MayRead, Short: "The public key that verifies the checkpoints, and where they are", Without: map[Surface]string{Screen: "the command prints it"}},
-	{Name: "audit.witness", Effect: Local, Short: "Co-sign the checkpoints of trails that are kept elsewhere", Without: onlyCommand(serves)},
 	{Name: "audit.unsettled", Need: api.MayAudit, Event: "-", Short: "Writes whose outcome is not known", Place: "audit"},
 	{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"), Short: "Close an unsettled write after its object was looked at",
 		Without: map[Surface]string{Screen: "needs a note; the command takes one"}},

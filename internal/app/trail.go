@@ -44,7 +44,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
 	}
 	var err error
-	if opt.Trusted, opt.Witnesses, err = a.vouchers(); err != nil {
+	if opt.Trusted, err = a.otherHosts(); err != nil {
 		return err
 	}
 	if a.Audit, err = audit.New(opt); err != nil {
@@ -64,24 +64,16 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	return nil
 }
 
-// vouchers are the keys of other hosts and the witnesses that the config names.
-func (a *App) vouchers() (keys []audit.Trusted, witnesses []audit.Witness, err error) {
-	bad := func(err error) error {
-		return &api.Error{Kind: api.BadConfig, Public: "A key in [audit] cannot be read: " + err.Error(), Err: err}
-	}
+// otherHosts are the keys of other hosts that the config names.
+func (a *App) otherHosts() ([]audit.Trusted, error) {
+	var keys []audit.Trusted
 	for _, s := range a.Config.Audit.Keys {
 		key, chain, err := audit.ReadVerifierKey(s)
 		if err != nil {
-			return nil, nil, bad(err)
+			return nil, &api.Error{Kind: api.BadConfig, Err: err,
+				Public: "A key in [audit] cannot be read: " + err.Error()}
 		}
 		keys = append(keys, audit.Trusted{Chain: chain, Key: key})
 	}
-	for _, w := range a.Config.Audit.Witnesses {
-		key, err := audit.ReadCosigner(w.Key)
-		if err != nil {
-			return nil, nil, bad(err)
-		}
-		witnesses = append(witnesses, audit.Witness{URL: w.URL, Key: key})
-	}
-	return keys, witnesses, nil
+	return keys, nil
 }

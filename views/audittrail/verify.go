@@ -64,14 +64,11 @@ func (s *Screen) report(r audit.Report, w int) []string {
 		points = draw.Count(r.Checkpoints) + ", good up to record " + draw.Count(int(r.Covered))
 	}
 	out.Gap()
-	witnesses := make([]widget.Pair, 0, len(r.Witnesses))
-	for _, x := range r.Witnesses {
-		witnesses = append(witnesses, widget.Pair{Label: "witness " + safe(x.Name), Value: draw.Plural(x.Checkpoints, "checkpoint", "checkpoints") + ", up to record " + draw.Count(int(x.Covered))})
-	}
-	out.Pairs(append([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
-		{Label: "from", Value: draw.Count(int(r.First)) + ", " + draw.Time(r.From, zone)}, {Label: "until", Value: draw.Count(int(r.Last)) + ", " + draw.Time(r.Until, zone)},
-		{Label: "checkpoints", Value: points},
-		{Label: "log", Value: safe(r.Chain), Tone: theme.Dim}, {Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}}, witnesses...))
+	out.Pairs([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
+		{Label: "from", Value: draw.Count(int(r.First)) + ", " + draw.Time(r.From, zone)},
+		{Label: "until", Value: draw.Count(int(r.Last)) + ", " + draw.Time(r.Until, zone)},
+		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain), Tone: theme.Dim},
+		{Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}})
 	section := func(title, none string, tone theme.Tone, lines []string) {
 		out.Title(title)
 		if len(lines) == 0 {

@@ -119,28 +119,11 @@ func (c *Config) checkGeneral(k *checker) {
 	c.checkAudit(k)
 }
 
-// checkAudit checks the keys of other hosts and of witnesses.
+// checkAudit checks the keys of other hosts.
 func (c *Config) checkAudit(k *checker) {
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
 			k.add("holds something that is not a key as opdeck audit key prints it on the other host", "audit", "keys")
-		}
-	}
-	seen := map[string]bool{}
-	for _, w := range c.Audit.Witnesses {
-		key, err := audit.ReadCosigner(w.Key)
-		switch {
-		case err != nil:
-			k.add("needs the key of each witness as opdeck audit witness prints it", "audit", "witnesses")
-			continue
-		case w.Name != "" && w.Name != key.Name():
-			k.add("names "+w.Name+", whose key is that of "+key.Name(), "audit", "witnesses")
-		case seen[key.Name()]:
-			k.add("names "+key.Name()+" twice", "audit", "witnesses")
-		}
-		seen[key.Name()] = true
-		if err := CheckBaseURL(w.URL); err != nil {
-			k.add("url "+err.Error(), "audit", "witnesses")
 		}
 	}
 }

@@ -147,15 +147,6 @@ type Audit struct {
 	KeyFile     string `toml:"key_file"`
 	// Keys are those of other hosts that sign for the same store, as opdeck audit key prints them.
 	Keys []string `toml:"keys"`
-	// Witnesses co-sign the checkpoints.
-	Witnesses []Witness `toml:"witnesses"`
-}
-
-// Witness is a process elsewhere that co-signs checkpoints.
-type Witness struct {
-	Name string `toml:"name"` // as in the key; "" is allowed
-	URL  string `toml:"url"`
-	Key  string `toml:"key"` // as opdeck audit witness prints it
 }
 
 // UI is how the console looks.
@@ -218,7 +209,7 @@ func Default() Config {
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		Lend:     Lend{Borrowers: map[string]Borrower{}},
-		Audit:    Audit{Keys: []string{}, Witnesses: []Witness{}},
+		Audit:    Audit{Keys: []string{}},
 		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}, Viewer: []string{}},
 		Views:    map[string]View{},
 	}

@@ -37,7 +37,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		return rows, nil
 	}
 	err := l.opt.Store.Append(ctx, store)
-	for try := 0; errors.Is(err, errBehind) && try < maxBehind; try++ {
+	if errors.Is(err, errBehind) {
 		if err = l.catchUp(ctx); err == nil {
 			err = l.opt.Store.Append(ctx, store)
 		}

@@ -4,52 +4,35 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/ed25519"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Version2 is the version of checkpoints that are signed notes; those of Version
-// are lines of JSON, which are still read and verified.
-const Version2 = 2
-
 // Checkpoint says how the trail stood at a moment.
 type Checkpoint struct {
-	V     int       `json:"v"`
-	Chain string    `json:"chain"`
-	N     int64     `json:"n"`    // records
-	Head  string    `json:"head"` // hash of record n
-	At    time.Time `json:"at"`
-	Root  tlog.Hash `json:"-"` // of the Merkle tree over the records; Version has none
+	Chain string
+	N     int64     // records
+	Head  string    // hash of record n
+	At    time.Time // ms
+	Root  tlog.Hash // of the Merkle tree over the records
 }
 
-// Signed is a checkpoint with its signature, as one line of a file.
+// Signed is a checkpoint with its signature.
 type Signed struct {
 	Checkpoint
-	Note string // the signed note; "" for Version
-	Line []byte // the exact line, without its end
-
-	key       string // Version: fingerprint of the key that signed
-	message   []byte // Version
-	signature []byte // Version
+	Note string // the signed note
+	Line []byte // the line of a checkpoint file that holds it, without its end
 }
 
-// signing stands before the bytes of a checkpoint of Version in what is signed.
-const signing = "opdeck audit checkpoint v1\n"
-
+// What stands around the note in a line of a checkpoint file.
 const (
 	noteOpen = `{"note":"`
-	lineOpen = `{"checkpoint":`
-	lineKey  = `,"key":"`
-	lineSig  = `","sig":"`
 	lineEnd  = `"}`
-	keyLen   = 16
-	tailLen  = len(lineKey) + keyLen + len(lineSig) + 2*ed25519.SignatureSize + len(lineEnd)
 )
 
 // errTorn is a last line without its end: a power cut while writing.
@@ -61,13 +44,8 @@ func (s Signed) By(keys ...ed25519.PublicKey) bool { return s.signer(keys) != ""
 // signer is the fingerprint of the key among keys that signed s, "" for none.
 func (s Signed) signer(keys []ed25519.PublicKey) string {
 	for _, k := range keys {
-		switch {
-		case s.Note != "":
-			if s.signedBy(k) {
-				return Fingerprint(k)
-			}
-		case Fingerprint(k) == s.key && ed25519.Verify(k, s.message, s.signature):
-			return s.key
+		if s.signedBy(k) {
+			return Fingerprint(k)
 		}
 	}
 	return ""
@@ -75,26 +53,10 @@ func (s Signed) signer(keys []ed25519.PublicKey) string {
 
 // parseSigned reads a line to the letter: nothing may stand anywhere else.
 func parseSigned(line []byte) (Signed, error) {
-	bad := errors.New("audit: this is not a line of a checkpoint file")
-	if bytes.HasPrefix(line, []byte(noteOpen)) {
-		s, err := parseNoteLine(line)
-		if err != nil {
-			return Signed{}, bad
-		}
-		return s, nil
-	}
-	if len(line) <= len(lineOpen)+tailLen || !bytes.HasPrefix(line, []byte(lineOpen)) {
-		return Signed{}, bad
-	}
-	body, tail := line[len(lineOpen):len(line)-tailLen], string(line[len(line)-tailLen:])
-	key, sig := tail[len(lineKey):len(lineKey)+keyLen], tail[tailLen-len(lineEnd)-2*ed25519.SignatureSize:tailLen-len(lineEnd)]
-	raw, err := hex.DecodeString(sig)
-	if err != nil || tail != lineKey+key+lineSig+hex.EncodeToString(raw)+lineEnd {
-		return Signed{}, bad
-	}
-	s := Signed{key: key, Line: bytes.Clone(line), message: append([]byte(signing), body...), signature: raw}
-	if err := json.Unmarshal(body, &s.Checkpoint); err != nil || s.V != Version {
-		return Signed{}, bad
+	body := strings.TrimSuffix(strings.TrimPrefix(string(line), noteOpen), lineEnd)
+	s, err := ParseCheckpoint(strings.ReplaceAll(body, `\n`, "\n"))
+	if err != nil || !bytes.Equal(s.Line, line) {
+		return Signed{}, errors.New("audit: this is not a line of a checkpoint file")
 	}
 	return s, nil
 }

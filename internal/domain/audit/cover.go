@@ -13,13 +13,10 @@ type cover struct {
 	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by seq
 	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
 	partial  bool                       // only some records are there: nothing can be missing
-
-	named []*Cosigner
-	seen  map[string]Witnessed
 }
 
 func newCover() cover {
-	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}, seen: map[string]Witnessed{}}
+	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}}
 }
 
 // noteSignature notes a checkpoint by that key.
@@ -28,14 +25,6 @@ func (v *verifier) noteSignature(s Signed, by string) {
 		v.signed[by] = map[int64]bool{}
 	}
 	v.signed[by][s.N] = true
-	for _, c := range s.Cosignatures(v.named) {
-		w := v.seen[c.Name]
-		w.Checkpoints++
-		if s.N >= w.Covered {
-			w.Covered, w.At = s.N, c.At
-		}
-		v.seen[c.Name] = w
-	}
 }
 
 // noteSigner notes what a record says about checkpoints.
@@ -99,20 +88,5 @@ func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	default:
 		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records speak of are not there; the newest is for %d records (record %d)",
 			len(missing), key, newest, claims[newest])
-	}
-}
-
-// reportWitnesses tells what the named witnesses have signed.
-func (v *verifier) reportWitnesses() {
-	for _, c := range v.named {
-		w := v.seen[c.name]
-		w.Name = c.name
-		v.r.Witnesses = append(v.r.Witnesses, w)
-		switch {
-		case w.Checkpoints == 0:
-			v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("witness %s has signed no checkpoint", w.Name))
-		case w.Covered < v.r.Covered:
-			v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("witness %s has signed up to record %d; its signature is missing for the %d records after it", w.Name, w.Covered, v.r.Covered-w.Covered))
-		}
 	}
 }

@@ -117,7 +117,7 @@ func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 // addProofs adds that each record stands in the tree of the newest checkpoint.
 func (l *Log) addProofs(ctx context.Context, ev *Evidence) error {
 	last, err := l.lastPoint(ctx)
-	if err != nil || last.Note == "" || last.Chain != ev.Chain {
+	if err != nil || last.Chain != ev.Chain {
 		return err
 	}
 	for i, x := range ev.Records {
@@ -219,7 +219,7 @@ func (v *verifier) checkAmong(known map[int64][]Signed) {
 	for _, n := range slices.Sorted(maps.Keys(v.points)) {
 		for _, s := range v.points[n] {
 			same := slices.ContainsFunc(known[n], func(k Signed) bool {
-				return k.Chain == s.Chain && k.Head == s.Head && (k.Note == "" || s.Note == "" || k.Root == s.Root)
+				return k.Chain == s.Chain && k.Head == s.Head && k.Root == s.Root
 			})
 			switch {
 			case same:
@@ -250,10 +250,10 @@ func (v *verifier) checkExhibit(ev Evidence, x EvidenceRecord) {
 	v.checkPoints(x.Seq, x.Hash)
 	v.matchIntent(r)
 	if ev.ProvenBy < x.Seq {
-		return // a pack of an older program, or written while nothing could be signed
+		return // written while nothing could be signed
 	}
 	for _, s := range v.points[ev.ProvenBy] {
-		if s.Note != "" && s.Chain == ev.Chain && tlog.CheckRecord(x.Proof, s.N, s.Root, x.Seq-1, tlog.RecordHash(x.Record)) == nil {
+		if s.Chain == ev.Chain && tlog.CheckRecord(x.Proof, s.N, s.Root, x.Seq-1, tlog.RecordHash(x.Record)) == nil {
 			v.r.Proven++
 			v.r.Covered = max(v.r.Covered, s.N)
 			return

@@ -8,7 +8,7 @@ import (
 	"opdeck/api"
 )
 
-// Verify is VerifyLog without witnesses.
+// Verify is VerifyLog with its input as arguments.
 func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
 	return VerifyLog(log, VerifyInput{Checkpoints: checkpoints, Keys: keys})
 }

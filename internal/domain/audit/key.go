@@ -149,6 +149,12 @@ func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 	return keys, nil
 }
 
+// Trusted is the key of another host that signs for the same store.
+type Trusted struct {
+	Chain string // the log it is for
+	Key   ed25519.PublicKey
+}
+
 // Fingerprint is a short name of a public key.
 func Fingerprint(pub ed25519.PublicKey) string {
 	s := sha256.Sum256(pub)

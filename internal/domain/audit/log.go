@@ -23,7 +23,6 @@ type Options struct {
 	Key         *Key          // signs checkpoints; nil: none are made
 	Checkpoints string        // their file, or a folder for it; "": none are made
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
-	Witnesses   []Witness     // co-sign checkpoints elsewhere
 	Every       int64         // records from one checkpoint to the next at most; 0 means 100
 	Interval    time.Duration // time from one checkpoint to the next while records come; 0 means 60 s
 
@@ -85,9 +84,7 @@ type Log struct {
 	trusted    Head   // guarded by mu: an end of the trail that continues the newest checkpoint, as far as this process knows
 	trustedBy  []byte // guarded by mu: the line of that checkpoint
 
-	compared  time.Time // guarded by mu: when Run last held the trail against its checkpoint
-	submitted time.Time // guarded by mu: when witnesses were last asked
-	witnessed int64     // guarded by mu: records of the newest checkpoint that was submitted
+	compared time.Time // guarded by mu: when Run last compared the trail with its checkpoint
 }
 
 var _ api.Auditor = (*Log)(nil)

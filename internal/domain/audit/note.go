@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -70,7 +69,7 @@ func parseText(text string) (c Checkpoint, err error) {
 	if raw, err := hex.DecodeString(c.Head); err != nil || len(raw) != sha256.Size {
 		return c, errNoNote
 	}
-	if c.V = Version2; c.text() != text {
+	if c.text() != text {
 		return c, errNoNote
 	}
 	return c, nil
@@ -108,12 +107,10 @@ func (k *Key) signNote(c Checkpoint) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("audit: checkpoint: %w", err)
 	}
-	c.V = Version2
 	return Signed{Checkpoint: c, Note: string(b), Line: noteLine(string(b))}, nil
 }
 
-// ParseCheckpoint reads a checkpoint that is a signed note, to the letter. Its
-// signatures are for By and Cosignatures to check.
+// ParseCheckpoint reads a checkpoint, a note with one signature, to the letter. By checks the signature.
 func ParseCheckpoint(text string) (Signed, error) {
 	_, err := note.Open([]byte(text), note.VerifierList())
 	var unverified *note.UnverifiedNoteError
@@ -124,24 +121,17 @@ func ParseCheckpoint(text string) (Signed, error) {
 	if s.Checkpoint, err = parseText(n.Text); err != nil {
 		return Signed{}, err
 	}
-	exact := n.Text + "\n"
-	for _, sig := range n.UnverifiedSigs {
-		raw, err := base64.StdEncoding.DecodeString(sig.Base64)
-		if err != nil || base64.StdEncoding.EncodeToString(raw) != sig.Base64 {
-			return Signed{}, errNoNote
-		}
-		exact += sigLine(sig.Name, raw)
+	if len(n.UnverifiedSigs) != 1 || n.Text+"\n"+sigLine(n.UnverifiedSigs[0]) != text {
+		return Signed{}, errNoNote // a second signature, another spelling, a line that nobody checks
 	}
-	if exact != text { // signatures twice, another spelling
-		return Signed{}, errNoNote
+	if _, err := base64.StdEncoding.Strict().DecodeString(n.UnverifiedSigs[0].Base64); err != nil {
+		return Signed{}, errNoNote // another spelling of the same bytes
 	}
 	s.Line = noteLine(text)
 	return s, nil
 }
 
-func sigLine(name string, raw []byte) string {
-	return "— " + name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
-}
+func sigLine(sig note.Signature) string { return "— " + sig.Name + " " + sig.Base64 + "\n" }
 
 // signedBy reports whether key signed the note.
 func (s Signed) signedBy(key ed25519.PublicKey) bool {
@@ -153,53 +143,22 @@ func (s Signed) signedBy(key ed25519.PublicKey) bool {
 	return err == nil && len(n.Sigs) == 1
 }
 
-// Cosigner is the public key of a witness: it verifies the timestamped
-// signatures (c2sp.org/tlog-cosignature) that a witness puts under a checkpoint.
-type Cosigner struct {
-	name string
-	hash uint32
-	pub  ed25519.PublicKey
-}
-
-// cosignAlg is the kind of key and signature of a witness.
-const cosignAlg = 4
-
-// cosignHash is the short name of a witness's key.
-func cosignHash(name string, pub ed25519.PublicKey) uint32 {
-	h := sha256.New()
-	h.Write([]byte(name + "\n"))
-	h.Write([]byte{cosignAlg})
-	h.Write(pub)
-	return binary.BigEndian.Uint32(h.Sum(nil))
-}
-
-// ReadCosigner reads the key of a witness: name+hash+key, as opdeck audit
-// witness prints it.
-func ReadCosigner(s string) (*Cosigner, error) {
-	name, hash, pub, err := splitKey(s, cosignAlg)
-	if err != nil {
-		return nil, fmt.Errorf("audit: not the key of a witness: %w", err)
-	}
-	c := &Cosigner{name: name, hash: cosignHash(name, pub), pub: pub}
-	if c.hash != hash {
-		return nil, errors.New("audit: not the key of a witness: its parts do not belong together")
-	}
-	return c, nil
-}
+// noteAlgorithm stands before the bytes of an Ed25519 key in a note key.
+const noteAlgorithm = 1
 
 // splitKey takes a note key apart.
-func splitKey(s string, alg byte) (name string, hash uint32, pub ed25519.PublicKey, err error) {
+func splitKey(s string) (name string, pub ed25519.PublicKey, err error) {
 	name, rest, _ := strings.Cut(s, "+")
 	short, long, _ := strings.Cut(rest, "+")
 	h, err := hex.DecodeString(short)
 	if err != nil || len(h) != 4 || !plainName(name) {
-		return "", 0, nil, errors.New("it has not the form name+hash+key")
+		return "", nil, errors.New("it has not the form name+hash+key")
 	}
 	raw, err := base64.StdEncoding.DecodeString(long)
-	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != alg {
-		return "", 0, nil, errors.New("it is no such Ed25519 key")
+	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != noteAlgorithm {
+		return "", nil, errors.New("it is no such Ed25519 key")
 	}
-	return name, binary.BigEndian.Uint32(h), raw[1:], nil
+	return name, raw[1:], nil
 }
 
 // plainName reports whether a name can stand in a note.
@@ -207,87 +166,10 @@ func plainName(name string) bool {
 	return name != "" && len(name) <= 200 && plain(name) && !strings.ContainsAny(name, " +")
 }
 
-// Name implements note.Verifier.
-func (c *Cosigner) Name() string { return c.name }
-
-// KeyHash implements note.Verifier.
-func (c *Cosigner) KeyHash() uint32 { return c.hash }
-
-// Verify implements note.Verifier.
-func (c *Cosigner) Verify(msg, sig []byte) bool {
-	if len(sig) != 8+ed25519.SignatureSize {
-		return false
-	}
-	at := binary.BigEndian.Uint64(sig)
-	return ed25519.Verify(c.pub, cosigned(at, string(msg)), sig[8:])
-}
-
-// cosigned is what a witness signs.
-func cosigned(at uint64, text string) []byte {
-	return fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text)
-}
-
-// Cosignature is that of one witness under a checkpoint.
-type Cosignature struct {
-	Name string
-	At   time.Time
-}
-
-// Cosignatures are the good ones of the witnesses in list.
-func (s Signed) Cosignatures(list []*Cosigner) []Cosignature {
-	var out []Cosignature
-	if s.Note == "" {
-		return nil
-	}
-	for _, c := range list {
-		n, err := note.Open([]byte(s.Note), note.VerifierList(c))
-		if err != nil || len(n.Sigs) != 1 {
-			continue
-		}
-		raw, err := base64.StdEncoding.DecodeString(n.Sigs[0].Base64)
-		if err != nil || len(raw) < 12 {
-			continue
-		}
-		out = append(out, Cosignature{Name: c.name, At: time.Unix(int64(binary.BigEndian.Uint64(raw[4:])), 0).UTC()})
-	}
-	return out
-}
-
-// miscosigned names a witness in list whose signature is there and not good; ""
-// for none.
-func (s Signed) miscosigned(list []*Cosigner) string {
-	for _, c := range list {
-		var bad *note.InvalidSignatureError
-		if _, err := note.Open([]byte(s.Note), note.VerifierList(c)); errors.As(err, &bad) {
-			return c.name
-		}
-	}
-	return ""
-}
-
-// Cosign signs a checkpoint as the witness with that name and returns the
-// signature's line.
-func (k *Key) Cosign(name string, s Signed, at time.Time) string {
-	sec := uint64(at.Unix())
-	raw := binary.BigEndian.AppendUint32(nil, cosignHash(name, k.Public()))
-	raw = binary.BigEndian.AppendUint64(raw, sec)
-	raw = append(raw, ed25519.Sign(k.private, cosigned(sec, s.text()))...)
-	return sigLine(name, raw)
-}
-
-// CosignerKey is the public key of a witness with that name.
-func (k *Key) CosignerKey(name string) (string, error) {
-	if !plainName(name) {
-		return "", errors.New("audit: the name of a witness has no spaces and no +")
-	}
-	return fmt.Sprintf("%s+%08x+%s", name, cosignHash(name, k.Public()),
-		base64.StdEncoding.EncodeToString(append([]byte{cosignAlg}, k.Public()...))), nil
-}
-
 // ReadVerifierKey reads a key that signs checkpoints in the form name+hash+key,
 // and the log that it is for.
 func ReadVerifierKey(s string) (pub ed25519.PublicKey, chain string, err error) {
-	name, _, pub, err := splitKey(s, 1)
+	name, pub, err := splitKey(s)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit: not a key for checkpoints: %w", err)
 	}
@@ -305,14 +187,4 @@ func noteLine(text string) []byte {
 	b.WriteString(strings.ReplaceAll(text, "\n", `\n`)) // nothing else in it needs an escape
 	b.WriteString(lineEnd)
 	return b.Bytes()
-}
-
-// parseNoteLine reads such a line to the letter.
-func parseNoteLine(line []byte) (Signed, error) {
-	body := strings.TrimSuffix(strings.TrimPrefix(string(line), noteOpen), lineEnd)
-	s, err := ParseCheckpoint(strings.ReplaceAll(body, `\n`, "\n"))
-	if err != nil || !bytes.Equal(s.Line, line) {
-		return Signed{}, errNoNote
-	}
-	return s, nil
 }

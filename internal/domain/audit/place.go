@@ -18,11 +18,6 @@ import (
 // CheckpointFile is the file of the checkpoints that this Log signs, "" when
 // there is none. In a folder each log and each key has its own.
 func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
-	return l.pointFile(ctx, ".jsonl")
-}
-
-// pointFile is the file of checkpoints with that end of its name.
-func (l *Log) pointFile(ctx context.Context, suffix string) (string, error) {
 	if !l.signs() {
 		return "", nil
 	}
@@ -34,7 +29,7 @@ func (l *Log) pointFile(ctx context.Context, suffix string) (string, error) {
 	if err != nil || chain == "" {
 		return "", err
 	}
-	return filepath.Join(folder, "audit-"+chain+"-"+l.fingerprint()+suffix), nil
+	return filepath.Join(folder, "audit-"+chain+"-"+l.fingerprint()+".jsonl"), nil
 }
 
 // Chain is the name of the log, "" before its first record. A Log keeps to the one
@@ -56,15 +51,6 @@ func (l *Log) Chain(ctx context.Context) (string, error) {
 		l.chain = head.Chain
 	}
 	return l.chain, nil
-}
-
-// cosignedFile is the file of the checkpoints that witnesses have signed.
-func (l *Log) cosignedFile(ctx context.Context) (string, error) {
-	name, err := l.pointFile(ctx, ".cosigned.jsonl")
-	if name != "" && name == l.opt.Checkpoints { // a file, no folder
-		name += ".cosigned"
-	}
-	return name, err
 }
 
 func (l *Log) fingerprint() string { return Fingerprint(l.opt.Key.Public()) }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,8 +40,7 @@ const maxProof = 64 << 10
 
 var errNoProof = errors.New("audit: this is not a proof")
 
-// Prove proves that record seq stands in the log, against the newest checkpoint,
-// with the signatures of witnesses where there are any. The person in ctx needs
+// Prove proves that record seq stands in the log, against the newest checkpoint. The person in ctx needs
 // api.MayAuditOut, and the proof is recorded as an export is.
 func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
@@ -61,7 +59,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err := l.Checkpoint(ctx); err != nil {
 		return Proof{}, err
 	}
-	point, err := l.pointFrom(ctx, seq)
+	point, err := l.lastPoint(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -128,25 +126,6 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	return p, nil
 }
 
-// pointFrom is the newest checkpoint that covers record seq: one with signatures
-// of witnesses if there is any.
-func (l *Log) pointFrom(ctx context.Context, seq int64) (Signed, error) {
-	name, err := l.cosignedFile(ctx)
-	if err != nil {
-		return Signed{}, err
-	}
-	list, err := pointsIn(name)
-	if err != nil {
-		return Signed{}, err
-	}
-	for _, s := range slices.Backward(list) {
-		if s.Note != "" && s.N >= seq {
-			return s, nil
-		}
-	}
-	return l.lastPoint(ctx)
-}
-
 // pointAt is the checkpoint for n records.
 func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	name, err := l.CheckpointFile(ctx)
@@ -160,7 +139,6 @@ func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
 	var below, above int64
 	for _, s := range list {
 		switch {
-		case s.Note == "":
 		case s.N == n:
 			return s, nil
 		case s.N < n:
@@ -301,35 +279,28 @@ func (p Proof) holds() error {
 
 // Proven is what a good proof shows.
 type Proven struct {
-	Log      string          `json:"log"`
-	Seq      int64           `json:"seq,omitempty"` // inclusion
-	Record   json.RawMessage `json:"record,omitempty"`
-	From     int64           `json:"from,omitempty"` // consistency: records of the older checkpoint
-	Records  int64           `json:"records"`        // of the checkpoint
-	At       time.Time       `json:"at"`             // of the checkpoint
-	Key      string          `json:"key"`            // fingerprint of the key that signed it
-	Cosigned []string        `json:"cosigned"`       // good signatures of the given witnesses
+	Log     string          `json:"log"`
+	Seq     int64           `json:"seq,omitempty"` // inclusion
+	Record  json.RawMessage `json:"record,omitempty"`
+	From    int64           `json:"from,omitempty"` // consistency: records of the older checkpoint
+	Records int64           `json:"records"`        // of the checkpoint
+	At      time.Time       `json:"at"`             // of the checkpoint
+	Key     string          `json:"key"`            // fingerprint of the key that signed it
 }
 
-// VerifyProof checks a proof with nothing but public keys: of the log, which must
-// not come with the proof, and of witnesses whose signatures shall count.
-func VerifyProof(b []byte, keys []ed25519.PublicKey, witnesses []*Cosigner) (Proven, error) {
+// VerifyProof checks a proof with nothing but public keys of the log, which must
+// not come with the proof.
+func VerifyProof(b []byte, keys []ed25519.PublicKey) (Proven, error) {
 	p, err := ParseProof(b)
 	if err != nil {
 		return Proven{}, err
 	}
-	out := Proven{Log: p.Checkpoint.Chain, Records: p.Checkpoint.N, At: p.Checkpoint.At, Key: p.Checkpoint.signer(keys), Cosigned: []string{}}
+	out := Proven{Log: p.Checkpoint.Chain, Records: p.Checkpoint.N, At: p.Checkpoint.At, Key: p.Checkpoint.signer(keys)}
 	if out.Key == "" || p.Old != nil && p.Old.signer(keys) == "" {
 		return Proven{}, errors.New("audit: none of the given keys signed the checkpoint")
 	}
 	if err := p.holds(); err != nil {
 		return Proven{}, err
-	}
-	if name := p.Checkpoint.miscosigned(witnesses); name != "" {
-		return Proven{}, fmt.Errorf("audit: the signature of witness %s is not good", name)
-	}
-	for _, c := range p.Checkpoint.Cosignatures(witnesses) {
-		out.Cosigned = append(out.Cosigned, c.Name)
 	}
 	if p.Old != nil {
 		out.From = p.Old.N

@@ -120,7 +120,7 @@ func TestProofs(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range [][]byte{p.Text(), asJSON} {
-				shown, err := audit.VerifyProof(b, publics(key), nil)
+				shown, err := audit.VerifyProof(b, publics(key))
 				if err != nil || shown.Seq != seq || shown.Records != p.Checkpoint.N || !bytes.Equal(shown.Record, m.rows[seq-1].Bytes) {
 					t.Errorf("record %d: %+v, %v", seq, shown, err)
 				}
@@ -162,7 +162,7 @@ func TestDamagedProofs(t *testing.T) {
 		if _, err := otherVerifier(b, vkey); err == nil {
 			t.Errorf("%s: the other verifier accepts it", what)
 		}
-		if _, err := audit.VerifyProof(b, publics(key), nil); err == nil {
+		if _, err := audit.VerifyProof(b, publics(key)); err == nil {
 			t.Errorf("%s: it is accepted", what)
 		}
 	}
@@ -189,10 +189,10 @@ func TestDamagedProofs(t *testing.T) {
 	record, _, _ := bytes.Cut(q.Text(), []byte("\n"))
 	_, rest, _ := bytes.Cut(good, []byte("\n"))
 	try("another record", append(append(bytes.Clone(record), '\n'), rest...))
-	if _, err := audit.VerifyProof(good, publics(other), nil); err == nil {
+	if _, err := audit.VerifyProof(good, publics(other)); err == nil {
 		t.Error("another key")
 	}
-	if _, err := audit.VerifyProof(good, nil, nil); err == nil {
+	if _, err := audit.VerifyProof(good, nil); err == nil {
 		t.Error("no key")
 	}
 }
@@ -208,7 +208,7 @@ func TestConsistency(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if shown, err := audit.VerifyProof(p.Text(), publics(key), nil); err != nil || shown.From != from || shown.Records != to {
+			if shown, err := audit.VerifyProof(p.Text(), publics(key)); err != nil || shown.From != from || shown.Records != to {
 				t.Errorf("%d to %d: %+v, %v", from, to, shown, err)
 			}
 		}
@@ -221,7 +221,7 @@ func TestConsistency(t *testing.T) {
 	for i := range good {
 		b := bytes.Clone(good)
 		b[i] ^= 1
-		if _, err := audit.VerifyProof(b, publics(key), nil); err == nil {
+		if _, err := audit.VerifyProof(b, publics(key)); err == nil {
 			t.Errorf("byte %d (%q) changed", i, good[i])
 		}
 	}
@@ -246,7 +246,7 @@ func TestConsistency(t *testing.T) {
 	}
 	mixed := newest
 	mixed.Old = f.Old
-	if _, err := audit.VerifyProof(mixed.Text(), publics(key), nil); err == nil {
+	if _, err := audit.VerifyProof(mixed.Text(), publics(key)); err == nil {
 		t.Error("a fork is continued")
 	}
 }

@@ -79,17 +79,8 @@ type Report struct {
 	ClockSteps  []ClockStep  `json:"clock_steps"`
 	Warnings    []string     `json:"warnings"`
 
-	Witnesses []Witnessed `json:"witnesses"`        // those that were named
-	Proven    int64       `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log
-	Evidence  bool        `json:"evidence,omitempty"`
-}
-
-// Witnessed is what one witness has signed.
-type Witnessed struct {
-	Name        string    `json:"name"`
-	Checkpoints int       `json:"checkpoints"`
-	Covered     int64     `json:"covered"` // records of the newest
-	At          time.Time `json:"at"`      // of the newest
+	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log
+	Evidence bool  `json:"evidence,omitempty"`
 }
 
 // Intact reports whether nothing is wrong.

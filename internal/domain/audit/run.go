@@ -21,8 +21,7 @@ func (l *Log) Start(ctx context.Context, who api.Actor) error {
 }
 
 // Run does in the background what is due: it stores waiting outcomes and the counts of
-// refused attempts, signs checkpoints, also of other processes' records, and asks the
-// witnesses. It compares the trail with its newest checkpoint at the start and every
+// refused attempts, and signs checkpoints, also of other processes' records. It compares the trail with its newest checkpoint at the start and every
 // Interval; otherwise it sleeps while nothing is due. It returns when ctx ends.
 func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -67,9 +66,6 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 		if l.since >= l.opt.Every {
 			soonest(0)
 		}
-		if l.unwitnessed() {
-			soonest(l.submitted.Add(submitPause).Sub(now))
-		}
 	}
 	return wait, some
 }
@@ -83,14 +79,10 @@ func (l *Log) work(ctx context.Context) {
 	if due {
 		l.compared = now
 	}
-	submit := l.unwitnessed() && now.Sub(l.submitted) >= submitPause
 	l.mu.Unlock()
 	_ = l.Flush(ctx) // told by Health and Alarm
 	if due {
 		_ = l.Checkpoint(ctx)
-	}
-	if submit {
-		l.submit(ctx)
 	}
 }
 
@@ -108,12 +100,6 @@ func (l *Log) Close(ctx context.Context) error {
 	}
 	if signed := l.Checkpoint(ctx); wrote || who != nil {
 		err = errors.Join(err, signed) // else it is told by Health and Alarm
-	}
-	l.mu.Lock()
-	submit := l.unwitnessed()
-	l.mu.Unlock()
-	if submit {
-		l.submit(ctx)
 	}
 	l.mu.Lock()
 	release, behind := l.release, len(l.unfinished) > 0

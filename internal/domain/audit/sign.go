@@ -234,9 +234,6 @@ func (l *Log) checkPoint(ctx context.Context, last Signed, head Head) error {
 	if len(rows) == 0 || rows[0].Seq != last.N || Hash(rows[0].Bytes) != last.Head {
 		return &TamperedError{last.N, fmt.Sprintf("record %d is not the one that was signed", last.N)}
 	}
-	if last.Note == "" {
-		return nil
-	}
 	root, err := l.rootAt(ctx, last.N)
 	if errors.Is(err, errBehind) { // made again from the records before anything is signed
 		return nil

@@ -121,7 +121,7 @@ func TestCheckpointFile(t *testing.T) {
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString(`{"checkpoint":{"v":1,"ch`)
+		_, err = f.WriteString(`{"note":"opdeck.audit/6f7`)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,21 +12,13 @@ import (
 )
 
 // Verify checks the stored trail where it is: the records, every column and table
-// that is derived from them, the checkpoints that this Log writes, those of the
-// keys in Options.Trusted, and the signatures of the witnesses, who are asked
-// where they stand. The person in ctx needs api.MayAudit.
+// that is derived from them, the checkpoints that this Log writes and those of the
+// keys in Options.Trusted. The person in ctx needs api.MayAudit.
 func (l *Log) Verify(ctx context.Context) (Report, error) {
 	if err := l.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
 	v := newVerifier()
-	v.named = l.cosigners()
-	var forked *TamperedError
-	if len(l.opt.Witnesses) > 0 && l.signs() {
-		askCtx, cancel := context.WithTimeout(ctx, submitTime)
-		_ = errors.As(l.cosign(askCtx, true), &forked)
-		cancel()
-	}
 	if err := l.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
@@ -50,9 +41,6 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 	side, err := l.walk(ctx, v)
 	if err != nil {
 		return Report{}, err
-	}
-	if forked != nil {
-		v.problem(v.r.Last, Cut, "%s", forked.Reason)
 	}
 	v.checkTables(side)
 	return v.end(&side.Head), nil
@@ -119,13 +107,6 @@ func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, err
 		if err := read(own, l.opt.Key.Public()); err != nil {
 			return nil, err
 		}
-		cosigned, err := l.cosignedFile(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := read(cosigned, l.opt.Key.Public()); err != nil {
-			return nil, err
-		}
 	}
 	if folder, err := l.checkpointFolder(); err != nil {
 		return nil, err
@@ -181,7 +162,7 @@ func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files 
 		v.points[s.N] = append(v.points[s.N], s)
 	}
 	for key, newest := range files {
-		if newest > stored[key] && slices.ContainsFunc(v.points[newest], func(s Signed) bool { return s.Note != "" }) { // only notes are kept in the store
+		if newest > stored[key] {
 			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one for %d", key, stored[key], newest)
 		}
 	}

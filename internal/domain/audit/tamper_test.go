@@ -388,9 +388,8 @@ func TestOtherHosts(t *testing.T) {
 	})
 }
 
-// TestOldTrailGetsATree: a trail that an older program wrote has no tree; it is
-// made before the next record.
-func TestOldTrailGetsATree(t *testing.T) {
+// TestEmptiedTreeIsMadeAgain: a tree that somebody emptied is made again before the next record.
+func TestEmptiedTreeIsMadeAgain(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 3)
 		p.exec("DELETE FROM audit_tree")

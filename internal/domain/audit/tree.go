@@ -154,35 +154,35 @@ func (l *Log) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error)
 	return p, nil
 }
 
-// edge returns the end of the chain with the edge of its tree.
+// edge returns the end of the chain with the edge of its tree, which is completed when
+// hashes are missing.
 func (l *Log) edge(ctx context.Context) (Head, error) {
-	for try := 0; ; try++ {
-		head, err := l.opt.Store.Head(ctx)
-		if err != nil {
-			return head, err
-		}
-		head.Edge, err = l.edgeOf(ctx, head.N)
-		if err != nil || head.Edge.fits(head.N) {
-			return head, err
-		}
-		if try == maxBehind {
-			return head, errBehind
-		}
-		if err := l.catchUp(ctx); err != nil {
-			return head, err
-		}
+	head, err := l.storedEdge(ctx)
+	if !errors.Is(err, errBehind) {
+		return head, err
 	}
+	if err := l.catchUp(ctx); err != nil {
+		return head, err
+	}
+	return l.storedEdge(ctx)
 }
 
-// maxBehind is how often the tree is completed for one record: an older program
-// that writes to the same store leaves it behind again.
-const maxBehind = 5
+func (l *Log) storedEdge(ctx context.Context) (Head, error) {
+	head, err := l.opt.Store.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	head.Edge, err = l.edgeOf(ctx, head.N)
+	if err == nil && !head.Edge.fits(head.N) {
+		err = errBehind
+	}
+	return head, err
+}
 
-// catchUpPage is how many records of an older trail are added to the tree at once.
+// catchUpPage is how many records are added to the tree at once.
 const catchUpPage = 2000
 
-// catchUp completes the stored tree up to the head: a trail that an older program
-// wrote has none. Where hashes are missing in between, all are made again.
+// catchUp completes the stored tree up to the head, after somebody emptied the table. Where hashes are missing in between, all are made again.
 func (l *Log) catchUp(ctx context.Context) error {
 	l.growing.Lock()
 	defer l.growing.Unlock()

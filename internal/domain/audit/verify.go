@@ -16,7 +16,6 @@ import (
 type VerifyInput struct {
 	Checkpoints []io.Reader         // checkpoint files
 	Keys        []ed25519.PublicKey // that may have signed them
-	Witnesses   []*Cosigner         // whose signatures are counted
 }
 
 // VerifyLog checks an exported log, whole or several exports one after the other,
@@ -25,7 +24,6 @@ type VerifyInput struct {
 // log stands in the Report.
 func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 	v := newVerifier()
-	v.named = with.Witnesses
 	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
 		return Report{}, err
 	}
@@ -77,7 +75,7 @@ type verifier struct {
 }
 
 func newVerifier() *verifier {
-	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{}, Warnings: []string{}, Witnesses: []Witnessed{}},
+	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{}, Warnings: []string{}},
 		prev: zeroHash, want: 1, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
@@ -130,7 +128,7 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 
 // addPoint adds a good checkpoint.
 func (v *verifier) addPoint(s Signed, by string) {
-	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Note != "" && have.Checkpoint == s.Checkpoint }) {
+	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Checkpoint == s.Checkpoint }) {
 		v.points[s.N] = append(v.points[s.N], s)
 	}
 	v.noteSignature(s, by)
@@ -233,7 +231,7 @@ func (v *verifier) checkPoints(seq int64, hash string) {
 		case s.Head != hash:
 			v.rewritten = true
 			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d", seq, seq+1)
-		case s.Note != "" && v.edge != nil && v.edge.root() != s.Root:
+		case v.edge != nil && v.edge.root() != s.Root:
 			v.edge = nil
 			v.problem(seq, Rewritten, "the first %d records are not those of the tree that their checkpoint signed", seq)
 		default:
@@ -278,7 +276,6 @@ func (v *verifier) end(head *Head) Report {
 		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last, newest)
 	}
 	v.reportUncovered()
-	v.reportWitnesses()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
 	}

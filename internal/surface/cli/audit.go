@@ -19,7 +19,7 @@ import (
 
 var auditCommands = commands{
 	"audit.list": (*root).auditList, "audit.verify": (*root).auditVerify, "audit.export": (*root).auditExport,
-	"audit.prove": (*root).auditProve, "audit.key": (*root).auditKey, "audit.witness": (*root).auditWitness,
+	"audit.prove": (*root).auditProve, "audit.key": (*root).auditKey,
 	"audit.unsettled": (*root).auditUnsettled, "audit.settle": (*root).auditSettle,
 }
 
@@ -189,7 +189,7 @@ type keyJSON struct {
 
 func (r *root) auditKey() *cobra.Command {
 	return prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
-		"this log; a witness and [audit] keys of other hosts take that line). --pub takes either."},
+		"this log; [audit] keys of other hosts take that line). --pub takes either."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
 			key, _, err := audit.OpenKey(a.AuditKeyFile())
 			if err != nil {
@@ -266,11 +266,6 @@ func (r *root) printReport(rep audit.Report, out one[audit.Report]) error {
 	}
 	for _, w := range rep.Warnings {
 		line("! %s", w)
-	}
-	for _, w := range rep.Witnesses {
-		if w.Checkpoints > 0 {
-			line("witness %s has signed %d checkpoints, the newest for %d records at %s", w.Name, w.Checkpoints, w.Covered, moment(w.At))
-		}
 	}
 	for _, c := range rep.ClockSteps {
 		line("! before record %d the clock went back by %s", c.Seq, c.Back)

@@ -2,31 +2,26 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
 	"opdeck/internal/app"
-	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/domain/witness"
 )
 
 // auditFiles are what an offline verification reads.
 type auditFiles struct {
-	logs, checkpoints, keys, witnesses []string
-	evidence, proof                    string
+	logs, checkpoints, keys []string
+	evidence, proof         string
 }
 
 func (r *root) auditVerify() *cobra.Command {
@@ -34,8 +29,7 @@ func (r *root) auditVerify() *cobra.Command {
 	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
 		"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
 		"anywhere: no config, no store, no network. --pub is the public key that opdeck audit key prints,\n" +
-		"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them; --witness is\n" +
-		"the key of a witness whose signatures shall be counted.\n\n" +
+		"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them.\n\n" +
 		"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read."}
 	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -44,8 +38,8 @@ func (r *root) auditVerify() *cobra.Command {
 			return usage("--file, --evidence and --proof do not go together")
 		case kinds == 1:
 			return r.unreadable(r.verifyFiles(in, report, proven))
-		case len(in.checkpoints)+len(in.keys)+len(in.witnesses) > 0:
-			return usage("--checkpoints, --pub and --witness go with --file, --evidence or --proof")
+		case len(in.checkpoints)+len(in.keys) > 0:
+			return usage("--checkpoints and --pub go with --file, --evidence or --proof")
 		}
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
 			rep, err := a.Audit.Verify(ctx)
@@ -59,7 +53,6 @@ func (r *root) auditVerify() *cobra.Command {
 	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
 	f.StringArrayVar(&in.checkpoints, "checkpoints", nil, "a checkpoint file or a folder of them; may be given several times")
 	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
-	f.StringArrayVar(&in.witnesses, "witness", nil, "key of a witness, or a file of such keys; may be given several times")
 	f.StringVar(&in.evidence, "evidence", "", "an evidence pack instead of an export")
 	f.StringVar(&in.proof, "proof", "", "a proof instead of an export")
 	return cmd
@@ -92,19 +85,12 @@ func (r *root) unreadable(err error) error {
 }
 
 func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[provenJSON]) error {
-	keys, err := keysOf(r, in.keys, func(line string) (ed25519.PublicKey, error) {
-		key, _, err := audit.ReadVerifierKey(line)
-		return key, err
-	}, func(b []byte) ([]ed25519.PublicKey, error) { return audit.ReadPublic(bytes.NewReader(b)) })
-	if err != nil {
-		return err
-	}
-	witnesses, err := keysOf(r, in.witnesses, audit.ReadCosigner, readCosigners)
+	keys, err := r.publicKeys(in.keys)
 	if err != nil {
 		return err
 	}
 	if in.proof != "" {
-		return r.verifyProof(in.proof, keys, witnesses, proven)
+		return r.verifyProof(in.proof, keys, proven)
 	}
 	points, err := r.checkpointFiles(in.checkpoints)
 	if err != nil {
@@ -123,7 +109,7 @@ func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[p
 	if in.evidence != "" {
 		rep, err = audit.VerifyEvidence(copies, points, keys...)
 	} else {
-		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Witnesses: witnesses})
+		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys})
 	}
 	if err != nil {
 		return err
@@ -131,11 +117,11 @@ func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[p
 	return r.printReport(rep, report)
 }
 
-// keysOf reads keys that stand on the command line, or in files that it names.
-func keysOf[K any](r *root, names []string, line func(string) (K, error), file func([]byte) ([]K, error)) ([]K, error) {
-	var keys []K
+// publicKeys reads keys that stand on the command line, or in files that it names.
+func (r *root) publicKeys(names []string) ([]ed25519.PublicKey, error) {
+	var keys []ed25519.PublicKey
 	for _, name := range names {
-		if key, err := line(name); err == nil {
+		if key, _, err := audit.ReadVerifierKey(name); err == nil {
 			keys = append(keys, key)
 			continue
 		}
@@ -143,26 +129,11 @@ func keysOf[K any](r *root, names []string, line func(string) (K, error), file f
 		if err != nil {
 			return nil, err
 		}
-		more, err := file(b)
+		more, err := audit.ReadPublic(bytes.NewReader(b))
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, more...)
-	}
-	return keys, nil
-}
-
-// readCosigners reads keys of witnesses, one a line.
-func readCosigners(b []byte) (keys []*audit.Cosigner, err error) {
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		key, err := audit.ReadCosigner(line)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
 	}
 	return keys, nil
 }
@@ -223,7 +194,7 @@ type provenJSON struct {
 }
 
 // verifyProof checks a proof and says what it shows.
-func (r *root) verifyProof(name string, keys []ed25519.PublicKey, witnesses []*audit.Cosigner, out one[provenJSON]) error {
+func (r *root) verifyProof(name string, keys []ed25519.PublicKey, out one[provenJSON]) error {
 	if len(keys) == 0 {
 		return usage("a proof cannot be checked without --pub")
 	}
@@ -231,7 +202,7 @@ func (r *root) verifyProof(name string, keys []ed25519.PublicKey, witnesses []*a
 	if err != nil {
 		return err
 	}
-	shown, err := audit.VerifyProof(b, keys, witnesses)
+	shown, err := audit.VerifyProof(b, keys)
 	if err != nil {
 		if err := out.data(provenJSON{Why: err.Error()}, "NOT proven: "+err.Error()); err != nil {
 			return err
@@ -242,56 +213,8 @@ func (r *root) verifyProof(name string, keys []ed25519.PublicKey, witnesses []*a
 	if shown.From > 0 {
 		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.", shown.Records, moment(shown.At), shown.Key, shown.From)
 	}
-	for _, name := range shown.Cosigned {
-		line += "\nWitness " + oneLine(name) + " has signed that checkpoint."
-	}
 	if len(shown.Record) > 0 {
 		line += "\n" + oneLine(string(shown.Record))
 	}
 	return out.text(provenJSON{Proof: &shown, Proven: true}, line+"\n")
-}
-
-func (r *root) auditWitness() *cobra.Command {
-	var opt witness.Options
-	var listen, cert, key string
-	cmd := &cobra.Command{Long: "Runs a witness (c2sp.org/tlog-witness) until it is interrupted: it signs the checkpoints that\n" +
-		"opdeck submits, as long as each continues the one before. Run it on another host, under another\n" +
-		"account than opdeck. --log is the line that opdeck audit key prints there; the line that this\n" +
-		"command prints goes into [audit] witnesses there. Its folder holds its key and what it saw:\n" +
-		"keep it, or the witness forgets.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(opt.Logs) == 0 {
-				return usage("--log is needed: the line of opdeck audit key that begins with opdeck.audit/")
-			}
-			if (cert == "") != (key == "") {
-				return usage("--tls-cert and --tls-key go together")
-			}
-			opt.Dir = cmp.Or(opt.Dir, filepath.Join(config.StateDir(r.state, r.env.Getenv), "witness"))
-			opt.Name = cmp.Or(opt.Name, app.HostName())
-			w, err := witness.Open(opt)
-			if err != nil {
-				return &api.Error{Kind: api.BadConfig, Public: "The witness cannot be opened: " + err.Error(), Err: err}
-			}
-			ln, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", listen)
-			if err != nil {
-				return &api.Error{Kind: api.Unavailable, Public: "The address cannot be listened at: " + listen + ".", Err: err}
-			}
-			scheme := "http"
-			if cert != "" {
-				if ln, err = witness.TLS(ln, cert, key); err != nil {
-					return &api.Error{Kind: api.BadConfig, Public: "The certificate cannot be used: " + err.Error(), Err: err}
-				}
-				scheme = "https"
-			}
-			fmt.Fprintf(r.env.Out, "url %s://%s\nkey %s\n", scheme, ln.Addr(), w.Key())
-			return w.Serve(cmd.Context(), ln)
-		}}
-	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8790", "address to listen at")
-	f.StringVar(&opt.Dir, "dir", "", "folder for its key and what it saw (default: witness in the state folder)")
-	f.StringVar(&opt.Name, "name", "", "name in its signatures (default: this host's)")
-	f.StringArrayVar(&opt.Logs, "log", nil, "key of a log; may be given several times")
-	f.StringVar(&cert, "tls-cert", "", "certificate, to serve https")
-	f.StringVar(&key, "tls-key", "", "its key")
-	return cmd
 }

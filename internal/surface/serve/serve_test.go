@@ -78,7 +78,7 @@ func TestNotOverSSH(t *testing.T) {
 		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
 		"document upload --yes " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
 		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "operation report " + p.file("new"), "event send " + trap,
-		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap, "audit verify --pub " + trap, "audit witness", "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
+		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap, "audit verify --pub " + trap, "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
 	} {
 		out, errs, code := p.run(api.Admin, "", command)
 		if code == 0 || strings.Contains(out+errs, "content of the server") {
