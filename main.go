@@ -12,14 +12,13 @@ import (
 
 func main() { os.Exit(program.Main(build())) }
 
-// release, commit, builtAt (RFC 3339) and releaseKey (the public key of releases)
-// are set when a release is built; without them the commit is the one that the go
-// command found.
-var release, commit, builtAt, releaseKey = "dev", "", "", ""
+// release, commit and builtAt (RFC 3339) are set when a release is built; without them
+// the commit is the one that the go command found.
+var release, commit, builtAt = "dev", "", ""
 
 // build tells what this program was built from.
 func build() cli.Build {
-	b := cli.Build{Release: release, Commit: commit, Built: builtAt, Key: releaseKey}
+	b := cli.Build{Release: release, Commit: commit, Built: builtAt}
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
 		b.Commit = revision(info.Settings)
 	}

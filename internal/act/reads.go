@@ -34,7 +34,7 @@ var reads = []Act{
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export what the filter shows", Extra: true}},
 	{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut, Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
 		Short: "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
-		Place: "operations", Key: Key{Press: "E", Hint: "report", Help: "save the service's own report of operations", Extra: true}},
+		Without: map[Surface]string{Screen: "a page of the service's choice, whatever is filtered; the command saves it"}},
 	{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}},
 	{Name: "document.show", Effect: TakeOut, Need: api.MayReveal, Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}}, Short: "A document's content: text, picture, facts",
@@ -117,7 +117,7 @@ var reads = []Act{
 	{Name: "serve", Short: "Serve the console over SSH, receive webhooks, keep the session, publish metrics", Without: onlyCommand(serves)},
 	{Name: "sandbox", Short: "Run the built-in service as a server of its own", Without: onlyCommand(serves)},
 	{Name: "schema", Short: "Every command, flag, argument, JSON field and exit code as JSON", Without: map[Surface]string{Screen: "for programs"}},
-	{Name: "version", Short: "Version, commit and build; --verify checks a release's file", Without: map[Surface]string{Screen: "the help names it"}},
+	{Name: "version", Short: "Version, commit and build", Without: map[Surface]string{Screen: "the help names it"}},
 	{Name: "completion", Args: args("SHELL"), Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")},
 	{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}}, Short: "Show the manual page, or write the pages of all commands into a folder", Without: onlyCommand(ofHost)},
 }

@@ -33,7 +33,7 @@ type List struct{ Open, Filter, Sort, Views, Mark, MarkAll, Range, Remark, Left,
 type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
-type Operations struct{ Documents, Live, Totals, Export, Report, Columns, Customers, Accounts, Counterparties Key }
+type Operations struct{ Documents, Live, Totals, Export, Columns, Customers, Accounts, Counterparties Key }
 
 // Totals are the keys while the totals of the list are open; but for Within they are
 // those of the cursor in them.
@@ -135,8 +135,8 @@ func New() *Map {
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
 			Totals: of("operation.totals"), Export: of("operation.export"),
-			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
-			Report:  of("operation.report"), Customers: of("customer.list"), Accounts: of("account.list"), Counterparties: of("counterparty.list"),
+			Columns:   Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
+			Customers: of("customer.list"), Accounts: of("account.list"), Counterparties: of("counterparty.list"),
 		},
 		Totals: Totals{
 			Within: Bind("totals.within", "within", "divide each group of the totals further", "w"),

@@ -45,7 +45,7 @@ const (
 // wholeLine are the keys behind which a number is not a row: they are about the whole list,
 // or lead elsewhere.
 var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "list.markall": true, "list.remark": true,
-	"operation.totals": true, "totals.within": true, "openid": true, "operations.live": true, "operation.export": true, "operation.report": true,
+	"operation.totals": true, "totals.within": true, "openid": true, "operations.live": true, "operation.export": true,
 	"customer.list": true, "account.list": true, "counterparty.list": true,
 	"event.tail": true, "event.codes": true, "events.rejected": true, "hook.get": true, "audit.verify": true, "audit.everything": true, "approval.list": true}
 

@@ -32,7 +32,6 @@ type fake struct {
 	pages   int    // read from the service
 	reads   []string
 	readErr error
-	report  func(q api.ReportQuery, path string) (api.Report, error)
 	export  func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
 	fresh   index.Freshness
@@ -185,11 +184,6 @@ func (f *fake) Export(_ context.Context, s index.Sheet, path string, replace boo
 	f.calls++
 	n, err := f.export(s, path, replace, progress)
 	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
-}
-
-func (f *fake) Report(_ context.Context, q api.ReportQuery, path string) (api.Report, error) {
-	f.calls++
-	return f.report(q, path)
 }
 
 var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}

@@ -43,8 +43,6 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
 		return s.unlessBusy(s.askExport), nil, true
-	case k.Operations.Report.Match(msg):
-		return s.unlessBusy(s.askReport), nil, true
 	case k.Operations.Customers.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
 	case k.Global.Quit.Match(msg):
@@ -87,7 +85,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Report, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 		s.emptyKeys = slices.Clone(s.usualKeys)
 		for i, key := range s.emptyKeys {
 			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name, k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}

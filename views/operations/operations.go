@@ -44,8 +44,6 @@ type Client interface {
 	// Export writes a sheet to a file, telling how far it is; one that is there is
 	// written over only when replace is set, else the error wraps os.ErrExist.
 	Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error)
-	// Report saves the service's own report of operations to a new file.
-	Report(ctx context.Context, q api.ReportQuery, path string) (api.Report, error)
 }
 
 // Exported is a file that was written; AsOf words how old its content is.

@@ -302,41 +302,6 @@ func TestExportNeedsTheRole(t *testing.T) {
 	has(t, d, "does not allow to export")
 }
 
-func TestReport(t *testing.T) {
-	f := &fake{n: 4}
-	f.report = func(q api.ReportQuery, path string) (api.Report, error) {
-		if path != "report-2026-03-02.xlsx" || q != (api.ReportQuery{Page: 2, Size: 100}) {
-			t.Errorf("%q %+v", path, q)
-		}
-		return api.Report{Bytes: 12345}, nil
-	}
-	d := open(t, f, admin)
-	d.keys("E")
-	has(t, d, "The service's report of operations", "report-2026-03-02.xlsx", "host. One billing call; the export is recorded.")
-	d.keys("tab", "backspace")
-	d.Send(uitest.Type("x"))
-	d.keys("enter", "enter")
-	has(t, d, "A whole number from 0 on.")
-	d.keys("backspace")
-	d.Send(uitest.Type("2"))
-	d.keys("enter", "enter")
-	has(t, d, "12,345 bytes of the service's report saved to report-2026-03-02.xlsx.")
-	f.report = func(api.ReportQuery, string) (api.Report, error) {
-		return api.Report{}, &api.Error{Kind: api.Usage, Public: "There is a file of that name already."}
-	}
-	d.keys("E", "enter", "enter", "enter")
-	has(t, d, "The report", "There is a file of that name already.")
-}
-
-// TestReportNeedsTheRoles: what is in the report cannot be masked.
-func TestReportNeedsTheRoles(t *testing.T) {
-	for role, want := range map[api.Role]string{api.Viewer: "does not allow to export", api.Operator: "does not allow to export", api.Analyst: "The service's report of operations"} {
-		d := open(t, &fake{n: 4}, func(o *ui.Options) { o.About.Role = string(role) })
-		d.keys("E")
-		has(t, d, want)
-	}
-}
-
 func TestOpensWhatIsUnderTheCursor(t *testing.T) {
 	d := open(t, &fake{n: 0})
 	d.keys("enter", "d", "y", "J", "Y") // nothing is there: nothing happens

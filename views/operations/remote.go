@@ -32,9 +32,3 @@ func (s *Screen) exportOverSSH(of sheet) ui.Action {
 	}
 	return s.env.OverSSH("Export "+of.what, s.env.RemoteCommand(append(line, "-o", string(index.CSV))...)+" > FILE", "-o jsonl writes JSON lines in its place.")
 }
-
-// reportOverSSH is the same for the service's report.
-func (s *Screen) reportOverSSH() ui.Action {
-	return s.env.OverSSH("The service's report of operations", s.env.RemoteCommand("operation", "report", "-")+" > FILE",
-		"The service makes a workbook (.xlsx) of one page of its operations, account numbers included; --page and --limit say which. One billing call; the export is recorded.")
-}

@@ -21,7 +21,6 @@ func TestExportsOverSSHAreCommands(t *testing.T) {
 	}{
 		"export":        {[]string{"e"}, host + "operation export - --sort -created -o csv > FILE"},
 		"marked":        {[]string{" ", "e"}, host + "operation export - --filter id:" + id(0) + " --sort -created -o csv > FILE"},
-		"report":        {[]string{"E"}, host + "operation report - > FILE"},
 		"totals":        {[]string{"T", "tab", "e"}, host + "operation totals --by currency -o csv > FILE"},
 		"too many mark": {[]string{"*", "e"}, ""},
 	} {

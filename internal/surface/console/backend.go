@@ -205,14 +205,6 @@ func (d *backend) Replace(ctx context.Context, op api.Operation, guid, path, kin
 	return d.Jobs.Run(ctx, j)
 }
 
-// Report saves the service's report of operations to a file of this host.
-func (d *backend) Report(ctx context.Context, q api.ReportQuery, path string) (api.Report, error) {
-	if err := refuseFiles(ctx, "read report"); err != nil {
-		return api.Report{}, err
-	}
-	return d.SaveReport(ctx, q, path)
-}
-
 // Resume goes on with a job.
 func (d *backend) Resume(ctx context.Context, id string) (replace.Job, error) {
 	return d.withJob(ctx, id, d.Jobs.Run)

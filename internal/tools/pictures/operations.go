@@ -44,7 +44,6 @@ var lookedOperations = []scene{
 		step{down + enter, "╭─ Another document"}, step{"INVOICE" + enter, "2 documents"})},
 	{name: "customers-filter", title: "Customers by their status", where: "› Customers", word: "2 customers", steps: []step{list, {"K", "20 customers"}, {"/", "esc as before"}, {"status:VERIFY" + enter, "of 20 read"}}},
 	{name: "palette-typed", title: "The palette with something typed", where: "Operations", word: "Ledger", steps: []step{list, {":", "╭─ Commands"}, {"ledger", "customer DVb6"}}},
-	{name: "report", title: "The form of the service's report", where: "Operations", word: "╭─ The service's report", steps: []step{list, {"E", "╭─ The service's report"}}},
 	{name: "approval", title: "A write that waits, and what it would do", more: secondPerson, before: request, where: "Approv", word: "Asked by", steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {enter, "Asked by"}}},
 	{name: "approve", title: "The second person's question", more: secondPerson, before: request, where: "Approv", word: "[ No ]", steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {"P", "[ No ]"}}},
 }

@@ -101,7 +101,7 @@ var Table = filled([]Row{
 	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
 	{Name: "audit.prove", Command: "audit prove 1"},
-	{Name: "operation.report", Command: "operation report -", Place: "operations", Keys: []string{"E", "ctrl+u", "'{new}.xlsx", "enter", "enter", "enter"}},
+	{Name: "operation.report", Command: "operation report -"},
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 })
 
