@@ -33,7 +33,7 @@ var reads = []Act{
 	{Name: "operation.export", Effect: TakeOut, Need: api.MayExport, Event: "export", Args: []Arg{{Name: "FILE", File: true}}, Short: "Write operations of the index to a new file",
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export what the filter shows", Extra: true}},
 	{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut, Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
-		Short: "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
+		Short:   "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
 		Without: map[Surface]string{Screen: "a page of the service's choice, whatever is filtered; the command saves it"}},
 	{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}},
