@@ -9,8 +9,7 @@ import (
 // Asking completes the question of an act with what the table of acts says: title,
 // question, button, risk, and whether a production context asks for typing. What c
 // says already goes before: its Ask instead of the act's, its Risk in front of it.
-func Asking(name string, o act.Object, c Confirm) Confirm {
-	a := act.Get(name)
+func Asking(a *act.Act, o act.Object, c Confirm) Confirm {
 	q := a.Words.Fill(o)
 	c.Title, c.Verb, c.SkipTypedConfirmation = q.Title, q.Verb, a.Ask != act.Typed
 	if c.Ask == "" {

@@ -85,7 +85,7 @@ const held = 500 * time.Millisecond
 // refuse says why a key is off. Whoever wants to know is told once for a key that is
 // held down, when read-only mode or the role bars it.
 func (s *Shell) refuse(k keymap.Key) tea.Cmd {
-	if !k.Barred() || s.opt.OnBarred == nil {
+	if !k.Barred() || k.Act == nil || s.opt.OnBarred == nil {
 		return s.hint(Denied, k.Why())
 	}
 	again := s.barred.name == k.Name && s.now().Sub(s.barred.at) < held
@@ -97,7 +97,7 @@ func (s *Shell) refuse(k keymap.Key) tea.Cmd {
 	if top := s.top(); top != nil {
 		at = top.screen.Place()
 	}
-	return tea.Batch(s.notify(Denied, k.Why()), s.opt.OnBarred(k.Name, at))
+	return tea.Batch(s.notify(Denied, k.Why()), s.opt.OnBarred(k.Act, at))
 }
 
 // barred is the last key that read-only mode or the role refused.

@@ -25,8 +25,8 @@ func Alone(o Options, p Place, screen func(*Env) Screen) Model {
 	}
 	m := Model{New(o)}
 	others := append(keymap.All(m.keys.Global)[:places], m.keys.Global.OpenID)
-	m.keys.Allow(func(name string) (why string) {
-		if slices.ContainsFunc(others, func(k keymap.Key) bool { return k.Name == name }) {
+	m.keys.Allow(func(k keymap.Key) (why string) {
+		if slices.ContainsFunc(others, func(o keymap.Key) bool { return o.Name == k.Name }) {
 			return "Only this screen is open here."
 		}
 		return ""

@@ -87,8 +87,8 @@ func (p *palette) refuses(k keymap.Key) {
 
 // names are what else a key is found by: its act's command and short names.
 func names(k keymap.Key) []string {
-	a, ok := act.Find(k.Name)
-	if !ok {
+	a := k.Act
+	if a == nil {
 		return []string{strings.ReplaceAll(k.Name, ".", " ")}
 	}
 	path := a.Path()
@@ -148,7 +148,7 @@ func (p *palette) own() {
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 		p.refuses(*k)
 	}
-	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key, Words: append(act.Get("customer.list").Aliases, "all customers", "customer list", "verifications")},
+	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key, Words: append(slices.Clone(act.CustomerList.Aliases), "all customers", "customer list", "verifications")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
 	zone := s.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })
@@ -176,8 +176,10 @@ func (p *palette) contexts() {
 }
 
 func aliases(k keymap.Key) []string {
-	a, _ := act.Find(k.Name)
-	return a.Aliases
+	if k.Act == nil {
+		return nil
+	}
+	return k.Act.Aliases
 }
 
 // elsewhere adds the acts of other screens. Those that need nothing but their screen are
@@ -206,12 +208,11 @@ func (p *palette) elsewhere(direct bool) {
 // pressable reports whether a key of another screen can be pressed as soon as that is
 // open: its act is about the screen, or about the one object that the screen is of.
 func pressable(kind string, k keymap.Key) bool {
-	a, ok := act.Find(k.Name)
-	if !ok {
+	if k.Act == nil {
 		return kind != KindEvents
 	}
 	need := 0
-	for _, arg := range a.Args {
+	for _, arg := range k.Act.Args {
 		if !arg.Optional && !arg.File {
 			need++
 		}

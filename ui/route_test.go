@@ -8,6 +8,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/act"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -400,12 +401,12 @@ func TestBarredKeysAreTold(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
 	var told []string
-	o.OnBarred = func(name string, at ui.Place) tea.Cmd {
-		told = append(told, name+" "+at.Kind)
+	o.OnBarred = func(a *act.Act, at ui.Place) tea.Cmd {
+		told = append(told, a.Name+" "+at.Kind)
 		return nil
 	}
-	o.May = func(name string) string {
-		if name == "document.remove" {
+	o.May = func(k keymap.Key) string {
+		if k.Act == act.DocumentRemove {
 			return "Your role does not allow it."
 		}
 		return ""

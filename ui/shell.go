@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
+	"opdeck/internal/act"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -28,12 +29,11 @@ type Options struct {
 	Make    Factory
 	Start   Place     // the root screen; KindOperations when empty
 	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
-	// May says why a person's role may not press a key, "" when it may;
-	// name is keymap.Key.Name. nil: everything.
-	May func(name string) (why string)
-	// OnBarred is told when a key was pressed that read-only mode or the role bars,
-	// by the key's name. What it returns is run. nil: nobody is told.
-	OnBarred func(name string, at Place) tea.Cmd
+	// May says why a person's role may not press a key, "" when it may. nil: everything.
+	May func(k keymap.Key) (why string)
+	// OnBarred is called when a key was pressed whose act read-only mode or the role bars;
+	// the command that it returns is run. May be nil.
+	OnBarred func(a *act.Act, at Place) tea.Cmd
 	UTC      bool // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like

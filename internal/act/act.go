@@ -10,7 +10,6 @@
 package act
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -110,13 +109,13 @@ type Act struct {
 }
 
 // Barred reports whether a read-only context refuses the act.
-func (a Act) Barred() bool { return a.Effect == Write || a.Effect == Session || a.Effect == Send }
+func (a *Act) Barred() bool { return a.Effect == Write || a.Effect == Session || a.Effect == Send }
 
 // Path is the act's command: "document remove".
-func (a Act) Path() string { return strings.ReplaceAll(a.Name, ".", " ") }
+func (a *Act) Path() string { return strings.ReplaceAll(a.Name, ".", " ") }
 
 // Use is the last word of the command with its arguments: "remove OPID DOCID".
-func (a Act) Use() string {
+func (a *Act) Use() string {
 	out := a.Path()[strings.LastIndexByte(a.Path(), ' ')+1:]
 	for _, arg := range a.Args {
 		s := arg.Name
@@ -132,7 +131,7 @@ func (a Act) Use() string {
 }
 
 // Needs is the permission that a command line asks for; given reports which flags it has.
-func (a Act) Needs(args []string, given func(flag string) bool) api.Permission {
+func (a *Act) Needs(args []string, given func(flag string) bool) api.Permission {
 	for flag, p := range a.With {
 		if given(flag) {
 			return api.Permission(p)
@@ -146,7 +145,7 @@ func (a Act) Needs(args []string, given func(flag string) bool) api.Permission {
 
 // AuditEvent is the act's event in the audit trail; empty when it leaves none of
 // its own. A write's is that of the gate's acts that it sends.
-func (a Act) AuditEvent() string {
+func (a *Act) AuditEvent() string {
 	switch {
 	case a.Event == "-":
 		return ""
@@ -162,7 +161,7 @@ func (a Act) AuditEvent() string {
 
 // Refusal says why role may not do the act in a context that is read-only or not;
 // nil: it may. It is the same on every surface, and the gate looks again.
-func (a Act) Refusal(role api.Role, readOnly bool) *api.Error {
+func (a *Act) Refusal(role api.Role, readOnly bool) *api.Error {
 	switch {
 	case a.Need != "" && !role.May(a.Need):
 		return api.LacksPermission(a.Name, role, a.Need)
@@ -174,7 +173,7 @@ func (a Act) Refusal(role api.Role, readOnly bool) *api.Error {
 
 // Offered reports whether the act is offered to a role on screens and over SSH;
 // what it needs is another question.
-func (a Act) Offered(role api.Role) bool { return len(a.Roles) == 0 || slices.Contains(a.Roles, role) }
+func (a *Act) Offered(role api.Role) bool { return len(a.Roles) == 0 || slices.Contains(a.Roles, role) }
 
 // RoleNames lists roles for a sentence: "oncall, admin".
 func RoleNames(roles []api.Role) string {
@@ -199,36 +198,40 @@ func (q Question) Fill(o Object) Question {
 	return q
 }
 
+// The table, in two parts: each row is declared beside the others of its effect.
+var writes, reads []*Act
+
+// declare puts a row into its part of the table. What a write needs is said beside its call in package api.
+func declare(part *[]*Act, a Act) *Act {
+	if a.Need == "" && len(a.Sends) > 0 {
+		a.Need = a.Sends[0].Needs()
+	}
+	*part = append(*part, &a)
+	return &a
+}
+
 // All is the table, writes first.
-func All() []Act { return table }
+func All() []*Act { return slices.Concat(writes, reads) }
 
-// Get returns the act of a name. It panics for a name that is not in the table: names
-// are written in the program, not typed by people.
-func Get(name string) Act {
-	a, ok := Find(name)
-	if !ok {
-		panic(fmt.Sprintf("act: there is no act %q", name))
-	}
-	return a
-}
-
-// Find returns the act of a name, or of a command's path.
-func Find(name string) (Act, bool) {
+// Find returns the act of a name that was stored or typed, or of a command's path; nil: there is none.
+// The program itself names an act by its variable.
+func Find(name string) *Act {
 	name = strings.ReplaceAll(name, " ", ".")
-	i := slices.IndexFunc(table, func(a Act) bool { return a.Name == name })
-	if i < 0 {
-		return Act{}, false
+	for _, part := range [][]*Act{writes, reads} {
+		if i := slices.IndexFunc(part, func(a *Act) bool { return a.Name == name }); i >= 0 {
+			return part[i]
+		}
 	}
-	return table[i], true
+	return nil
 }
 
-// Of is the act that people know as the gate's act of this kind.
-func Of(kind api.ActKind) (Act, bool) { return Find(string(kind)) }
+// Of is the act that people know as the gate's act of this kind; nil: there is none.
+func Of(kind api.ActKind) *Act { return Find(string(kind)) }
 
 // Consequence says what happens when an act of this kind goes through, for the
 // person who approves it.
 func Consequence(kind api.ActKind) string {
-	if a, ok := Of(kind); ok && a.Words.Consequence != "" {
+	if a := Of(kind); a != nil && a.Words.Consequence != "" {
 		return a.Words.Consequence
 	}
 	return "An act that this version has no description of; look at the request itself."

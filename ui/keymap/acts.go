@@ -2,11 +2,9 @@ package keymap
 
 import "opdeck/internal/act"
 
-// of declares the key of an act; key, words and what it changes stand in the
-// table of acts.
-func of(name string) Key {
-	a := act.Get(name)
+// of is the key of an act; the act's row says which key, its words and what it changes.
+func of(a *act.Act) Key {
 	k := Bind(a.Name, a.Key.Hint, a.Key.Help, a.Key.Press)
-	k.Writes, k.Extra = a.Barred(), a.Key.Extra
+	k.Act, k.Writes, k.Extra = a, a.Barred(), a.Key.Extra
 	return k
 }

@@ -10,17 +10,20 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
+
+	"opdeck/internal/act"
 )
 
 // Key is one binding. It is a value: a screen copies its group from the Map
 // and switches its own copy.
 type Key struct {
 	key.Binding
-	Name   string // stable: "document.remove"
-	Long   string // the sentence of the help screen
-	Writes bool   // changes something at the service; off when read-only
-	Extra  bool   // left out of the hint line, shown in the help
-	Word   string // names it where it is typed: "put-back"
+	Name   string   // stable: "document.remove"
+	Act    *act.Act // that it does; nil: it is about the screen alone
+	Long   string   // the sentence of the help screen
+	Writes bool     // changes something at the service; off when read-only
+	Extra  bool     // left out of the hint line, shown in the help
+	Word   string   // names it where it is typed: "put-back"
 
 	off    string // why the screen has switched it off
 	barred string // why nobody may switch it on: read-only, role

@@ -1,6 +1,7 @@
 package keymap
 
 import (
+	"opdeck/internal/act"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -132,8 +133,8 @@ func TestReadOnlyBarsEveryWrite(t *testing.T) {
 
 func TestRole(t *testing.T) {
 	m := New()
-	m.Allow(func(name string) string {
-		if name == m.Documents.Remove.Name {
+	m.Allow(func(k Key) string {
+		if k.Act == act.DocumentRemove {
 			return "Your role may not."
 		}
 		return ""

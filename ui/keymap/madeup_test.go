@@ -11,12 +11,8 @@ import (
 // TestMadeUpKey holds that a key's words, and what bars it, come from the row of its
 // act alone.
 func TestMadeUpKey(t *testing.T) {
-	all := act.All() // the table itself
-	before := all[0]
-	all[0] = act.Act{Name: "made.up", Effect: act.Write, Need: api.MayCompliance, Key: act.Key{Press: "ctrl+x", Hint: "make up", Help: "make something up (asks)"}}
-	defer func() { all[0] = before }()
-
-	k := of("made.up")
+	k := of(&act.Act{Name: "made.up", Effect: act.Write, Need: api.MayCompliance,
+		Key: act.Key{Press: "ctrl+x", Hint: "make up", Help: "make something up (asks)"}})
 	if k.Name != "made.up" || k.Help().Key != "ctrl+x" || k.Help().Desc != "make up" || k.Long != "make something up (asks)" || !k.Writes {
 		t.Errorf("the key is %+v", k)
 	}
@@ -26,8 +22,8 @@ func TestMadeUpKey(t *testing.T) {
 		t.Errorf("read-only it is %q", why)
 	}
 	m = &Map{Compliance: Compliance{Share: k}}
-	m.Allow(func(name string) string {
-		if a, ok := act.Find(name); ok && a.Refusal(api.Viewer, false) != nil {
+	m.Allow(func(k Key) string {
+		if k.Act != nil && k.Act.Refusal(api.Viewer, false) != nil {
 			return "not for a viewer"
 		}
 		return ""

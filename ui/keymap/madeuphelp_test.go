@@ -1,7 +1,6 @@
 package keymap_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,12 +35,10 @@ func (s *screen) Place() ui.Place     { return ui.Place{Kind: ui.KindDocuments} 
 // TestMadeUpKeyInHelp puts a made-up act into the table, in the place of another one:
 // the hint line, the help and the palette show its words, and why it is off.
 func TestMadeUpKeyInHelp(t *testing.T) {
-	all := act.All() // the table itself
-	i := slices.IndexFunc(all, func(a act.Act) bool { return a.Name == "document.remove" })
-	before := all[i]
-	all[i] = act.Act{Name: before.Name, Effect: act.Write, Need: api.MayCompliance, Place: before.Place,
+	before := *act.DocumentRemove
+	*act.DocumentRemove = act.Act{Name: before.Name, Effect: act.Write, Need: api.MayCompliance, Place: before.Place,
 		Key: act.Key{Press: "ctrl+x", Hint: "make up", Help: "make something up (asks)"}}
-	defer func() { all[i] = before }()
+	defer func() { *act.DocumentRemove = before }()
 
 	see := func(r *uitest.Run, want ...string) {
 		t.Helper()
@@ -64,8 +61,8 @@ func TestMadeUpKeyInHelp(t *testing.T) {
 	r.Send(uitest.Key("?"))
 	see(r, "ctrl+x make something up (asks)", "off: This context is read-only")
 	r = shelltest.Open(t, uitest.NewClock(), newScreen, at, func(o *ui.Options) {
-		o.May = func(name string) string {
-			if a, ok := act.Find(name); ok && a.Refusal(api.Viewer, false) != nil {
+		o.May = func(k keymap.Key) string {
+			if k.Act != nil && k.Act.Refusal(api.Viewer, false) != nil {
 				return "Not for a viewer."
 			}
 			return ""

@@ -1,6 +1,10 @@
 package keymap
 
-import "reflect"
+import (
+	"reflect"
+
+	"opdeck/internal/act"
+)
 
 // Global keys work on every screen unless text is being typed.
 type Global struct {
@@ -134,9 +138,9 @@ func New() *Map {
 		},
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra(),
-			Totals: of("operation.totals"), Export: of("operation.export"),
+			Totals: of(act.OperationTotals), Export: of(act.OperationExport),
 			Columns:   Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c"),
-			Customers: of("customer.list"), Accounts: of("account.list"), Counterparties: of("counterparty.list"),
+			Customers: of(act.CustomerList), Accounts: of(act.AccountList), Counterparties: of(act.CounterpartyList),
 		},
 		Totals: Totals{
 			Within: Bind("totals.within", "within", "divide each group of the totals further", "w"),
@@ -145,37 +149,37 @@ func New() *Map {
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
-			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of("operation.tree"),
-			Account: of("account.get"), Counterparty: of("counterparty.get"),
+			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of(act.OperationTree),
+			Account: of(act.AccountGet), Counterparty: of(act.CounterpartyGet),
 		},
-		Related:   Related{History: of("operation.history"), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
-		Documents: documentKeys(), Files: Files{Delete: of("customer.delete-file")},
+		Related:   Related{History: of(act.OperationHistory), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
+		Documents: documentKeys(), Files: Files{Delete: of(act.CustomerDeleteFile)},
 		Compliance: Compliance{
-			Share:    of("compliance.share"),
-			Link:     of("compliance.link"),
-			Finalize: of("compliance.finalize"), SetApplication: of("customer.set-application"),
+			Share:    of(act.ComplianceShare),
+			Link:     of(act.ComplianceLink),
+			Finalize: of(act.ComplianceFinalize), SetApplication: of(act.CustomerSetApplication),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
-			Files:      of("customer.files"),
+			Files:      of(act.CustomerFiles),
 		},
-		Tariffs: Tariffs{Limits: of("tariff.limits"), Commissions: of("tariff.commissions")},
+		Tariffs: Tariffs{Limits: of(act.TariffLimits), Commissions: of(act.TariffCommissions)},
 		Session: Session{
-			Refresh: of("session.refresh"),
-			Login:   of("session.login"),
-			Reset:   of("session.reset"),
-			Doctor:  of("doctor"),
+			Refresh: of(act.SessionRefresh),
+			Login:   of(act.SessionLogin),
+			Reset:   of(act.SessionReset),
+			Doctor:  of(act.Doctor),
 		},
 		Events: Events{
-			Follow: of("event.tail"), Replay: of("event.replay"),
-			Codes: of("event.codes"), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b"),
-			Settings:  of("hook.get"),
+			Follow: of(act.EventTail), Replay: of(act.EventReplay),
+			Codes: of(act.EventCodes), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b"),
+			Settings:  of(act.HookGet),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
-		Hooks: Hooks{Change: of("hook.set")},
+		Hooks: Hooks{Change: of(act.HookSet)},
 		Audit: Audit{
-			Verify: of("audit.verify"), Export: of("audit.export"),
+			Verify: of(act.AuditVerify), Export: of(act.AuditExport),
 			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals alone", "a"),
-			Approvals:  of("approval.list"),
-			Approve:    of("approval.approve"), Deny: of("approval.deny"),
+			Approvals:  of(act.ApprovalList),
+			Approve:    of(act.ApprovalApprove), Deny: of(act.ApprovalDeny),
 		},
 		Dialog: dialogKeys(),
 		Form:   formKeys(),
@@ -186,17 +190,17 @@ func New() *Map {
 
 func globalKeys() Global {
 	return Global{
-		Operations: of("operation.list"), Operation: of("operation.get"),
-		Documents: of("document.list"), Compliance: of("customer.get"),
-		Limits: of("limits"), Session: of("session.status"),
-		Events: of("event.list"), Audit: of("audit.list"),
+		Operations: of(act.OperationList), Operation: of(act.OperationGet),
+		Documents: of(act.DocumentList), Compliance: of(act.CustomerGet),
+		Limits: of(act.Limits), Session: of(act.SessionStatus),
+		Events: of(act.EventList), Audit: of(act.AuditList),
 		Help: Bind("help", "help", "help for this screen", "?"), Palette: Bind("palette", "commands", "commands, views, customers and operations by name", ":"),
 		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer", "o").extra(),
 		Back:   Bind("back", "back", "back; at the root only marks, then the filter; asks before text is lost", "esc").extra(),
 		Quit:   Bind("quit", "back", "back; at the root asks to leave", "q").extra(), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra(),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)", "r"), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
 		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra(), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra(),
-		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of("reveal"),
+		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra(), Reveal: of(act.Reveal),
 		Before: Bind("before", "before", "where you were before", "[").extra(), After: Bind("after", "forward", "forward again, after [", "]").extra(),
 		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page", "B").extra(),
@@ -204,8 +208,8 @@ func globalKeys() Global {
 }
 
 func documentKeys() Documents {
-	return Documents{Look: of("document.show"), Save: of("document.download"), Remove: of("document.remove"), Restore: of("document.restore"), Attach: of("document.attach"),
-		Upload: of("document.upload"), Replace: of("document.replace"), View: of("document.open")}
+	return Documents{Look: of(act.DocumentShow), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove), Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
+		Upload: of(act.DocumentUpload), Replace: of(act.DocumentReplace), View: of(act.DocumentOpen)}
 }
 
 // All returns the keys of a group in the order they are declared.
@@ -259,14 +263,13 @@ func (m *Map) ReadOnly(why string) {
 	})
 }
 
-// Allow bars every key whose name may refuses; it returns the reason
-// or "". Use it for roles: names are those of Key.Name.
-func (m *Map) Allow(may func(name string) (why string)) {
+// Allow bars every key that may refuses; it returns the reason or "". Use it for roles.
+func (m *Map) Allow(may func(k Key) (why string)) {
 	m.each(func(k *Key) {
 		if k.barred != "" {
 			return
 		}
-		if why := may(k.Name); why != "" {
+		if why := may(*k); why != "" {
 			k.Bar(why)
 		}
 	})

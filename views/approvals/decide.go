@@ -17,7 +17,7 @@ import (
 // digest: what is approved is what stands in it.
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
-	return ui.Asking("approval.approve", act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
+	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
 		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
@@ -31,7 +31,7 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
-			return ui.Asking("approval.deny", act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
+			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
 				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}), nil
 		}}

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/ui"
@@ -354,7 +355,7 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool { return st.Key == "finalize" && st.State == journey.Done }) {
 		risk = "The application was submitted already: the service may refuse this."
 	}
-	return ui.Asking("customer.set-application", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
+	return ui.Asking(act.CustomerSetApplication, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
 		Facts: append(facts(s.id, s.j.Customer), differs...),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("setting the application")

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/ui"
@@ -214,7 +215,7 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 }
 
 func (s *Screen) askLink() ui.Action {
-	return ui.Asking("compliance.link", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
+	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("making a link")
 			client, id, now := s.client, s.id, s.env.Now
@@ -260,7 +261,7 @@ func (s *Screen) askFinalize() ui.Action {
 	if s.j.Application.Kind() == "" {
 		risk = "No application was read: the service decides whether there is one."
 	}
-	return ui.Asking("compliance.finalize", subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
+	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
 			client, id := s.client, s.id

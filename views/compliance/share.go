@@ -79,7 +79,7 @@ func (f *share) confirm(token secret.Value) ui.Action {
 	if f.unclear {
 		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same."
 	}
-	return ui.Asking("compliance.share", subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer), Risk: risk,
+	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer), Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			f.started()
 			t, ctx, client, id := f.env.Ticket(), f.env.Root, f.client, f.id

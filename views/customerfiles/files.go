@@ -114,7 +114,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
-	return ui.Asking("customer.delete-file", act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.facts(f),
+	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.facts(f),
 		Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
 		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }

@@ -86,7 +86,7 @@ func (s *Screen) askRemove(d api.Document) ui.Action {
 		risk = "The operation is " + s.client.Phase(*s.Op).Word() + ": the service normally refuses this, and may refuse to take it back."
 	}
 	seen := *s.Op
-	return ui.Asking("document.remove", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
+	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
 		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
 }
 
@@ -123,7 +123,7 @@ func (s *Screen) target() []widget.Pair {
 
 func (s *Screen) askRestore() ui.Action {
 	last, id := s.undone[len(s.undone)-1], s.ID
-	return ui.Asking("document.restore", s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
+	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
 				func(ctx context.Context, c Client) (api.Operation, error) {
@@ -155,7 +155,7 @@ func (s *Screen) askUpload() ui.Action {
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f := *s.Op, fileFrom(v, "")
-			return ui.Asking("document.upload", s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
+			return ui.Asking(act.DocumentUpload, s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
@@ -210,7 +210,7 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			f := fileFrom(v, kind)
-			return ui.Asking("document.replace", s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
+			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
 				Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, c Client) (replace.Job, error) {

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -96,7 +97,7 @@ func (s *Screen) confirmAttach(d content.Document, name string) ui.Action {
 	if name != "" {
 		facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
 	}
-	return ui.Asking("document.attach", s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
+	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
 				func(ctx context.Context, c Client) (api.Operation, error) {

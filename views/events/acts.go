@@ -56,7 +56,7 @@ func (s *Screen) confirmReplay(it item, target string) ui.Action {
 		ask, to = "Send this event to "+line(target, 200)+"?", target
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
-	return ui.Asking("event.replay", act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
+	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {

@@ -182,7 +182,7 @@ func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action 
 		p.Long = true
 		facts = append(facts, p)
 	}
-	return ui.Asking("hook.set", act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
+	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "writing the settings"
 			client := s.client

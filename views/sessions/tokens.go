@@ -137,7 +137,7 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 	}
 	facts := []widget.Pair{{Label: "state", Value: s.st.State},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}}
-	return ui.Asking(a.key.Name, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask, Facts: facts,
+	return ui.Asking(a.key.Act, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = a.what
 			s.Layout()

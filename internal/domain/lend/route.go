@@ -34,9 +34,9 @@ func (r Route) Op() string {
 // Refusal says why a role may not call the route in a context that is read-only or
 // not; nil: it may. The gate looks again at writes.
 func (r Route) Refusal(role api.Role, readOnly bool) *api.Error {
-	row := act.Act{Name: r.Op(), Need: r.Need}
+	row := &act.Act{Name: r.Op(), Need: r.Need}
 	if r.Act != "" {
-		row = act.Get(r.Act)
+		row = act.Find(r.Act)
 	}
 	return row.Refusal(role, readOnly)
 }

@@ -9,12 +9,13 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
-var accountCommands = commands{"account.list": (*root).accountList, "account.get": (*root).accountGet}
+var accountCommands = commands{act.AccountList: (*root).accountList, act.AccountGet: (*root).accountGet}
 
 func (r *root) accountList() *cobra.Command {
 	var q api.AccountQuery

@@ -18,12 +18,12 @@ import (
 // commands make the command of each act that has one; each group's stand in its
 // file. Usage, arguments, help, role, read-only check, --yes and --dry-run come from
 // the act's row.
-type commands map[string]func(*root) *cobra.Command
+type commands map[*act.Act]func(*root) *cobra.Command
 
 // otherCommands stand behind no group.
 var otherCommands = commands{
-	"limits": (*root).limits, "doctor": (*root).doctorCommand, "sandbox": (*root).sandbox, "schema": (*root).schema,
-	"version": (*root).version, "completion": (*root).completion, "man": (*root).man,
+	act.Limits: (*root).limits, act.Doctor: (*root).doctorCommand, act.Sandbox: (*root).sandbox, act.Schema: (*root).schema,
+	act.Version: (*root).version, act.Completion: (*root).completion, act.Man: (*root).man,
 }
 
 // groups are the words that commands of one thing stand behind.
@@ -49,11 +49,11 @@ var groups = map[string]struct {
 }
 
 // maker makes the command of an act; nil when there is none.
-func maker(name string) func(*root) *cobra.Command {
-	if group, _, two := strings.Cut(name, "."); two {
-		return groups[group].commands[name]
+func maker(a *act.Act) func(*root) *cobra.Command {
+	if group, _, two := strings.Cut(a.Name, "."); two {
+		return groups[group].commands[a]
 	}
-	return otherCommands[name]
+	return otherCommands[a]
 }
 
 // addCommands puts the command of every act below top.
@@ -71,12 +71,12 @@ func (r *root) addCommands(top *cobra.Command) {
 				top.AddCommand(parent)
 			}
 		}
-		parent.AddCommand(r.applyRow(maker(row.Name)(r), row))
+		parent.AddCommand(r.applyRow(maker(row)(r), row))
 	}
 }
 
 // applyRow gives a command what its act's row says.
-func (r *root) applyRow(cmd *cobra.Command, row act.Act) *cobra.Command {
+func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 	cmd.Use, cmd.Short = row.Use(), row.Short
 	least, most := 0, len(row.Args)
 	for _, a := range row.Args {
@@ -105,18 +105,17 @@ func (r *root) applyRow(cmd *cobra.Command, row act.Act) *cobra.Command {
 
 // begin takes the row of the command that is about to run.
 func (r *root) begin(cmd *cobra.Command, args []string) error {
-	row, ok := act.Find(path(cmd))
-	if !ok { // the console itself, and help
-		row = act.Act{Name: path(cmd)}
-		if cmd == cmd.Root() {
-			row.Need = api.MayRead
-		}
+	row := act.Act{Name: path(cmd)} // the console itself, and help
+	if a := act.Find(path(cmd)); a != nil {
+		row = *a
+	} else if cmd == cmd.Root() {
+		row.Need = api.MayRead
 	}
 	if row.Bare != "" && len(args) == 0 { // only a list
 		row.Effect, row.Ask = act.Read, act.Nothing
 	}
 	row.Need = row.Needs(args, cmd.Flags().Changed)
-	r.row, r.args = row, args
+	r.row, r.args = &row, args
 	if cmd.ValidateFlagGroups() != nil {
 		var given []string
 		cmd.Flags().Visit(func(f *pflag.Flag) {

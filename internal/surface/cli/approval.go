@@ -13,8 +13,8 @@ import (
 )
 
 var approvalCommands = commands{
-	"approval.list": (*root).approvalList, "approval.show": (*root).approvalShow,
-	"approval.approve": (*root).approvalApprove, "approval.deny": (*root).approvalDeny,
+	act.ApprovalList: (*root).approvalList, act.ApprovalShow: (*root).approvalShow,
+	act.ApprovalApprove: (*root).approvalApprove, act.ApprovalDeny: (*root).approvalDeny,
 }
 
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}

@@ -12,15 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 )
 
 var auditCommands = commands{
-	"audit.list": (*root).auditList, "audit.verify": (*root).auditVerify, "audit.export": (*root).auditExport,
-	"audit.prove": (*root).auditProve, "audit.key": (*root).auditKey,
-	"audit.unsettled": (*root).auditUnsettled, "audit.settle": (*root).auditSettle,
+	act.AuditList: (*root).auditList, act.AuditVerify: (*root).auditVerify, act.AuditExport: (*root).auditExport,
+	act.AuditProve: (*root).auditProve, act.AuditKey: (*root).auditKey,
+	act.AuditUnsettled: (*root).auditUnsettled, act.AuditSettle: (*root).auditSettle,
 }
 
 func (r *root) auditList() *cobra.Command {

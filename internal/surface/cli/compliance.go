@@ -15,8 +15,8 @@ import (
 )
 
 var complianceCommands = commands{
-	"compliance.share": (*root).complianceShare, "compliance.link": (*root).complianceLink,
-	"compliance.finalize": (*root).complianceFinalize, "compliance.journey": (*root).complianceJourney,
+	act.ComplianceShare: (*root).complianceShare, act.ComplianceLink: (*root).complianceLink,
+	act.ComplianceFinalize: (*root).complianceFinalize, act.ComplianceJourney: (*root).complianceJourney,
 }
 
 // onCustomer is a write about a customer.
@@ -132,7 +132,7 @@ func (r *root) complianceFinalize() *cobra.Command {
 
 // commandOf says with which command an act is done.
 func commandOf(kind api.ActKind) string {
-	return " (opdeck " + act.Act{Name: string(kind)}.Path() + ")"
+	return " (opdeck " + (&act.Act{Name: string(kind)}).Path() + ")"
 }
 
 func (r *root) complianceJourney() *cobra.Command {

@@ -13,14 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 )
 
 var configCommands = commands{
-	"config.init": (*root).configInit, "config.check": (*root).configCheck, "config.show": (*root).configShow,
-	"config.path": (*root).configPath,
+	act.ConfigInit: (*root).configInit, act.ConfigCheck: (*root).configCheck, act.ConfigShow: (*root).configShow,
+	act.ConfigPath: (*root).configPath,
 }
 
 // loadConfig reads the file that the flags and the environment name.

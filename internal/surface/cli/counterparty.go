@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
-var counterpartyCommands = commands{"counterparty.list": (*root).counterpartyList, "counterparty.get": (*root).counterpartyGet}
+var counterpartyCommands = commands{act.CounterpartyList: (*root).counterpartyList, act.CounterpartyGet: (*root).counterpartyGet}
 
 func (r *root) counterpartyList() *cobra.Command {
 	var q api.CounterpartyQuery

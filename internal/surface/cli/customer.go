@@ -22,9 +22,9 @@ import (
 )
 
 var customerCommands = commands{
-	"customer.list": (*root).customerList, "customer.get": (*root).customerGet,
-	"customer.application": (*root).customerApplication, "customer.files": (*root).customerFiles,
-	"customer.set-application": (*root).customerSetApplication, "customer.delete-file": (*root).customerDeleteFile,
+	act.CustomerList: (*root).customerList, act.CustomerGet: (*root).customerGet,
+	act.CustomerApplication: (*root).customerApplication, act.CustomerFiles: (*root).customerFiles,
+	act.CustomerSetApplication: (*root).customerSetApplication, act.CustomerDeleteFile: (*root).customerDeleteFile,
 }
 
 // pageJSON is a page of the service's list; total is "" where it does not tell.

@@ -17,10 +17,10 @@ import (
 )
 
 var documentCommands = commands{
-	"document.list": (*root).documentList, "document.remove": (*root).documentRemove,
-	"document.restore": (*root).documentRestore, "document.attach": (*root).documentAttach,
-	"document.upload": (*root).documentUpload, "document.replace": (*root).documentReplace,
-	"document.resume": (*root).documentResume, "document.download": (*root).documentDownload,
+	act.DocumentList: (*root).documentList, act.DocumentRemove: (*root).documentRemove,
+	act.DocumentRestore: (*root).documentRestore, act.DocumentAttach: (*root).documentAttach,
+	act.DocumentUpload: (*root).documentUpload, act.DocumentReplace: (*root).documentReplace,
+	act.DocumentResume: (*root).documentResume, act.DocumentDownload: (*root).documentDownload,
 }
 
 // documentsJSON is the documents of an operation.

@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
@@ -21,9 +22,9 @@ import (
 )
 
 var eventCommands = commands{
-	"event.list": (*root).eventList, "event.show": (*root).eventShow, "event.tail": (*root).eventTail,
-	"event.codes": (*root).eventCodes, "event.listen": (*root).eventListen, "event.send": (*root).eventSend,
-	"event.replay": (*root).eventReplay, "event.forward": (*root).eventForward,
+	act.EventList: (*root).eventList, act.EventShow: (*root).eventShow, act.EventTail: (*root).eventTail,
+	act.EventCodes: (*root).eventCodes, act.EventListen: (*root).eventListen, act.EventSend: (*root).eventSend,
+	act.EventReplay: (*root).eventReplay, act.EventForward: (*root).eventForward,
 }
 
 func (r *root) eventList() *cobra.Command {

@@ -15,11 +15,12 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 )
 
 var hookCommands = commands{
-	"hook.get": (*root).hookGet, "hook.set": (*root).hookSet,
+	act.HookGet: (*root).hookGet, act.HookSet: (*root).hookSet,
 }
 
 // hooksJSON is the settings in the service's names, the secret as dots; null: the service

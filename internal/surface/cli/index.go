@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/ui/draw"
 )
 
 var indexCommands = commands{
-	"index.status": (*root).indexStatus, "index.sync": (*root).indexSync, "index.verify": (*root).indexVerify,
-	"index.rebuild": (*root).indexRebuild,
+	act.IndexStatus: (*root).indexStatus, act.IndexSync: (*root).indexSync, act.IndexVerify: (*root).indexVerify,
+	act.IndexRebuild: (*root).indexRebuild,
 }
 
 func (r *root) indexStatus() *cobra.Command {

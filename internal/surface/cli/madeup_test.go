@@ -22,18 +22,17 @@ var madeUp = act.Act{Name: "customer.made-up", Effect: act.Write, Sends: []api.A
 // place puts the made-up act into the table, where another one stood, and gives it a
 // command that says which row was admitted and asks as every write does.
 func place(t *testing.T, row act.Act) (admitted *act.Act) {
-	all := act.All() // the table itself
-	i := slices.IndexFunc(all, func(a act.Act) bool { return a.Name == "config.path" })
-	before := all[i]
-	all[i] = row
+	slot := act.ConfigPath
+	before := *slot
+	*slot = row
 	admitted = &act.Act{}
-	groups["customer"].commands[row.Name] = func(r *root) *cobra.Command {
+	groups["customer"].commands[slot] = func(r *root) *cobra.Command {
 		return &cobra.Command{RunE: func(*cobra.Command, []string) error {
-			*admitted = r.row
+			*admitted = *r.row
 			return r.askable()
 		}}
 	}
-	t.Cleanup(func() { all[i] = before; delete(groups["customer"].commands, row.Name) })
+	t.Cleanup(func() { *slot = before; delete(groups["customer"].commands, slot) })
 	return admitted
 }
 
@@ -87,14 +86,14 @@ func TestMadeUpAct(t *testing.T) {
 		!slices.ContainsFunc(c.Flags, func(f schemaFlag) bool { return f.Name == "yes" }) {
 		t.Errorf("the schema says %+v", c)
 	}
-	for surface, cell := range cells(nil, nil, s, madeUp) {
+	for surface, cell := range cells(nil, nil, s, act.ConfigPath) {
 		if cell == "" {
 			t.Errorf("it has no %s", surface)
 		}
 	}
 
 	for _, role := range api.Roles {
-		row, _ := act.Find("customer made-up")
+		row := act.Find("customer made-up")
 		if err := row.Refusal(role, false); (err == nil) != role.May(api.MayCompliance) {
 			t.Errorf("%s: %v", role, err)
 		}

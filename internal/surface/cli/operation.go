@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
@@ -18,9 +19,9 @@ import (
 )
 
 var operationCommands = commands{
-	"operation.list": (*root).operationList, "operation.get": (*root).operationGet, "operation.tree": (*root).operationTree,
-	"operation.history": (*root).operationHistory, "operation.export": (*root).operationExport, "operation.report": (*root).operationReport,
-	"operation.totals": (*root).operationTotals,
+	act.OperationList: (*root).operationList, act.OperationGet: (*root).operationGet, act.OperationTree: (*root).operationTree,
+	act.OperationHistory: (*root).operationHistory, act.OperationExport: (*root).operationExport, act.OperationReport: (*root).operationReport,
+	act.OperationTotals: (*root).operationTotals,
 }
 
 // answerJSON is an operation as the service sent it, or why it could not be read; opid

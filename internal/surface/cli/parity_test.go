@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write golden files and the table of commands")
 
 // cells are an act on each surface; "" where it is not there.
-func cells(r *root, keys map[string]keymap.Key, s schema, row act.Act) map[string]string {
+func cells(r *root, keys map[string]keymap.Key, s schema, row *act.Act) map[string]string {
 	out := map[string]string{"command": "", "screen": "", "ssh": "", "role": "", "audit": "", "schema": ""}
 	reason := func(on act.Surface, have bool, what string) string {
 		why := row.Without[on]
@@ -29,7 +29,7 @@ func cells(r *root, keys map[string]keymap.Key, s schema, row act.Act) map[strin
 		}
 		return ""
 	}
-	out["command"] = reason(act.Command, maker(row.Name) != nil, row.Path())
+	out["command"] = reason(act.Command, maker(row) != nil, row.Path())
 	key, has := keys[row.Name]
 	out["screen"] = reason(act.Screen, has || row.Place != "", row.Place+" "+key.Binding.Help().Key)
 	if has != (row.Key.Press != "") {
@@ -82,9 +82,9 @@ func TestEveryActOnEverySurface(t *testing.T) {
 	for _, g := range groups {
 		maps.Copy(all, g.commands)
 	}
-	for name := range all {
-		if _, ok := act.Find(name); !ok {
-			t.Errorf("the command %s is no act", name)
+	for a := range all {
+		if act.Find(a.Name) != a {
+			t.Errorf("the command %s is no act", a.Name)
 		}
 	}
 }

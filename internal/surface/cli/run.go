@@ -163,7 +163,7 @@ type root struct {
 	verbose  bool
 	dryRun   bool
 	yes      bool     // of a write: do not ask
-	row      act.Act  // of the command that runs
+	row      *act.Act // of the command that runs
 	args     []string // its arguments
 	real     bool     // the context is a production one
 

@@ -113,7 +113,7 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 		if row.Command == "" || c == nil || len(c.Prints) == 0 {
 			continue
 		}
-		row.Need = cmp.Or(row.Need, act.Get(row.Name).Need)
+		row.Need = cmp.Or(row.Need, act.Find(row.Name).Need)
 		for _, form := range []string{"json", "jsonl"} {
 			if !slices.Contains(c.Outputs, form) || strings.Contains(row.Command, "-o ") && form == "json" {
 				continue

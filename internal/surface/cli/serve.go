@@ -18,7 +18,7 @@ import (
 
 // The server runs commands for other people, so it refers to all of them: as an
 // element of otherCommands it would be a cycle.
-func init() { otherCommands["serve"] = (*root).serve }
+func init() { otherCommands[act.Serve] = (*root).serve }
 
 func (r *root) serve() *cobra.Command {
 	return &cobra.Command{Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
@@ -96,13 +96,13 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	if help, _ := cmd.Flags().GetBool("help"); help || errors.Is(parse, pflag.ErrHelp) {
 		return path, nil
 	}
-	row, known := act.Find(path)
-	known = known && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
+	row := act.Find(path)
+	known := row != nil && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
 	group := cmd.HasSubCommands() && cmd != top // its own error tells what there is
 	switch {
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")
-	case known && !row.Offered(role):
+	case row != nil && known && !row.Offered(role):
 		return path, &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Your role (" + string(role) + ") does not allow opdeck " + path + " over SSH.",
 			Hint: "Roles that do: " + act.RoleNames(row.Roles) + "."}
 	case parse != nil:
@@ -121,11 +121,14 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	if err != nil {
 		return path, err
 	}
+	if row == nil {
+		return path, nil
+	}
 	return path, checkFiles(row, cmd.Flags().Args())
 }
 
 // checkFiles refuses arguments that name files of the server.
-func checkFiles(row act.Act, args []string) error {
+func checkFiles(row *act.Act, args []string) error {
 	for i, a := range row.Args {
 		if a.File && i < len(args) && args[i] != "-" {
 			return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")

@@ -11,15 +11,16 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui/draw"
 )
 
 var sessionCommands = commands{
-	"session.status": (*root).sessionStatus, "session.keep": (*root).sessionKeep, "session.refresh": (*root).sessionRefresh,
-	"session.login": (*root).sessionLogin, "session.reset": (*root).sessionReset,
-	"session.proxy": (*root).sessionProxy, "session.exec": (*root).sessionExec,
+	act.SessionStatus: (*root).sessionStatus, act.SessionKeep: (*root).sessionKeep, act.SessionRefresh: (*root).sessionRefresh,
+	act.SessionLogin: (*root).sessionLogin, act.SessionReset: (*root).sessionReset,
+	act.SessionProxy: (*root).sessionProxy, act.SessionExec: (*root).sessionExec,
 }
 
 func (r *root) sessionStatus() *cobra.Command {

@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
-var tariffCommands = commands{"tariff.limits": (*root).tariffLimits, "tariff.commissions": (*root).tariffCommissions}
+var tariffCommands = commands{act.TariffLimits: (*root).tariffLimits, act.TariffCommissions: (*root).tariffCommissions}
 
 func (r *root) tariffLimits() *cobra.Command {
 	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")

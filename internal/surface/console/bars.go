@@ -10,14 +10,14 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 )
 
-// mayPress says why a role may not press a key; the gate decides again. Keys that
-// are no acts are everybody's.
-func mayPress(role api.Role) func(string) string {
-	return func(name string) string {
-		a, ok := act.Find(name)
-		if !ok {
+// mayPress says why a role may not press the key of an act; the gate decides again.
+func mayPress(role api.Role) func(keymap.Key) string {
+	return func(k keymap.Key) string {
+		a := k.Act
+		if a == nil {
 			return ""
 		}
 		if err := a.Refusal(role, false); err != nil {
@@ -32,12 +32,8 @@ func mayPress(role api.Role) func(string) string {
 
 // denied records that a person pressed a key that read-only mode or the role bars: an
 // attempt, recorded as one by command is.
-func denied(ctx context.Context, trail api.Auditor, who api.Actor, readOnly bool) func(name string, at ui.Place) tea.Cmd {
-	return func(name string, at ui.Place) tea.Cmd {
-		a, ok := act.Find(name)
-		if !ok {
-			return nil
-		}
+func denied(ctx context.Context, trail api.Auditor, who api.Actor, readOnly bool) func(a *act.Act, at ui.Place) tea.Cmd {
+	return func(a *act.Act, at ui.Place) tea.Cmd {
 		rule, what := api.RuleRole, string(a.Need)
 		if err := a.Refusal(who.Role, readOnly); err != nil {
 			rule = err.Rule
@@ -45,7 +41,7 @@ func denied(ctx context.Context, trail api.Auditor, who api.Actor, readOnly bool
 		if rule == api.RuleReadOnly {
 			what = a.Name
 		}
-		e := api.Event{Name: "denied", Object: "key", ID: name, Detail: what + ": " + string(rule)}
+		e := api.Event{Name: "denied", Object: "key", ID: a.Name, Detail: what + ": " + string(rule)}
 		return func() tea.Msg {
 			_ = trail.Note(context.WithoutCancel(ctx), who, e) // the refusal stands without a record
 			return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
 
@@ -13,7 +14,7 @@ import (
 // it says, on the screen as over the command.
 func TestDoctorNeedsTheRightThatTheCommandNeeds(t *testing.T) {
 	for _, role := range api.Roles {
-		why := mayPress(role)("doctor")
+		why := mayPress(role)(keymap.New().Session.Doctor)
 		if may := role.May(api.MaySession); may != (why == "") || !may && !strings.Contains(why, "oncall") {
 			t.Errorf("%s: %q", role, why)
 		}

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/views/limits"
 	"opdeck/views/sessions"
 )
@@ -238,7 +239,7 @@ func TestRevealIsAudited(t *testing.T) {
 func TestRolesBarKeys(t *testing.T) {
 	for _, a := range act.All() {
 		for _, role := range api.Roles {
-			why := mayPress(role)(a.Name)
+			why := mayPress(role)(keymap.Key{Act: a})
 			if may := (a.Need == "" || role.May(a.Need)) && a.Offered(role); (why == "") != may {
 				t.Errorf("%s as %s: %q", a.Name, role, why)
 			}

@@ -132,7 +132,7 @@ func TestReadOnlyInPlainMode(t *testing.T) {
 		}
 		said := attempt(t, a, roletest.Known(api.Actor{Name: "s-admin", Role: api.Admin, Via: "console", From: "here"}), r, words, func() { m = w.Mark() }, told)
 		a.ReadOnly = false
-		barred := act.Get(r.Name).Barred()
+		barred := act.Find(r.Name).Barred()
 		if told(said) != barred {
 			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
 		}

@@ -148,7 +148,7 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 		}
 		a.ReadOnly = false
 		leave()
-		barred := act.Get(r.Name).Barred()
+		barred := act.Find(r.Name).Barred()
 		if told := strings.Contains(said, "This context is read-only"); told != barred {
 			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
 		}

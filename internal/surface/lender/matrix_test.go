@@ -68,7 +68,7 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 			continue
 		}
 		writes++
-		row := act.Get(route.Act)
+		row := act.Find(route.Act)
 		for _, role := range api.Roles {
 			n++
 			path, body, header := r.sample(route, n)
@@ -100,7 +100,7 @@ func TestReadsByRoles(t *testing.T) {
 		}
 		for _, role := range api.Roles {
 			no := route.Refusal(role, true)
-			if route.Act != "" && (no == nil) != role.May(act.Get(route.Act).Need) || route.Act == "" && (no == nil) != role.May(route.Need) {
+			if route.Act != "" && (no == nil) != role.May(act.Find(route.Act).Need) || route.Act == "" && (no == nil) != role.May(route.Need) {
 				t.Errorf("%s as %s: %v", route.Path, role, no)
 			}
 		}

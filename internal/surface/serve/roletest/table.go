@@ -108,10 +108,10 @@ var Table = filled([]Row{
 // filled takes from each row's act what is the act's.
 func filled(rows []Row) []Row {
 	for i, r := range rows {
-		a := act.Get(r.Name)
+		a := act.Find(r.Name)
 		rows[i].Need, rows[i].Event = a.Need, a.AuditEvent()
-		switch own, is := act.Of(api.ActKind(a.Name)); {
-		case is && len(own.Sends) > 0 && string(own.Sends[0]) == a.Name:
+		switch own := act.Of(api.ActKind(a.Name)); {
+		case own != nil && len(own.Sends) > 0 && string(own.Sends[0]) == a.Name:
 			rows[i].Kind = own.Sends[0]
 		case r.Name == "document.replace": // the upload is what leaves a trace when the removal is refused
 			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)

@@ -125,7 +125,7 @@ func TestReadOnly(t *testing.T) {
 		off[k.Name] = k.Why() != ""
 	}
 	for _, r := range roletest.Table {
-		row := act.Get(r.Name)
+		row := act.Find(r.Name)
 		if row.Key.Press != "" && off[r.Name] != row.Barred() {
 			t.Errorf("%s: the key is off: %v", r.Name, off[r.Name])
 		}
