@@ -50,7 +50,7 @@ func (a *accountRow) render() any {
 }
 
 // listAccounts: GET /v2/account.
-func (s *Service) listAccounts(c *call) (any, error) {
+func listAccounts(c *call) (any, error) {
 	q, w := c.r.URL.Query(), &where{}
 	w.equal("a.currency", q.Get("currencyIso"))
 	w.equal("c.cuid", q.Get("customerId"))
@@ -72,11 +72,11 @@ func (s *Service) listAccounts(c *call) (any, error) {
 	default:
 		return nil, refuse(http.StatusBadRequest, "Unknown balance: "+v)
 	}
-	return listPage(s, c, accountFrom, w, "a.n", queryAccounts, (*accountRow).render)
+	return listPage(c, accountFrom, w, "a.n", queryAccounts, (*accountRow).render)
 }
 
 // getAccount: GET /v2/account/{id}.
-func (s *Service) getAccount(c *call) (any, error) {
-	a, err := findAccount(c.ctx, s.ro, c.params[0])
+func getAccount(c *call) (any, error) {
+	a, err := findAccount(c.ctx, c.ro, c.params[0])
 	return item(a.render()), err
 }

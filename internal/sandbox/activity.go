@@ -25,13 +25,13 @@ func (s *Service) runActivity(ctx context.Context, every time.Duration) {
 // Step moves the open operation that has rested longest: PENDING becomes
 // PROCESSING, PROCESSING an end state; when none is open an ended one is
 // opened again.
-func (s *Service) Step(ctx context.Context) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error { return s.moveOne(c, tx, "n", 50) })
+func (s *store) Step(ctx context.Context) error {
+	return s.change(ctx, func(c *call, tx *sql.Tx) error { return moveOne(c, tx, "n", 50) })
 }
 
 // moveOne moves the operation that has rested longest of the first open ones in that order,
 // or opens the first ended one again.
-func (s *Service) moveOne(c *call, tx *sql.Tx, order string, first int) error {
+func moveOne(c *call, tx *sql.Tx, order string, first int) error {
 	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
 		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?) ORDER BY updated, n LIMIT 1)`, first)
 	if err == nil && len(ops) == 0 {
@@ -40,7 +40,7 @@ func (s *Service) moveOne(c *call, tx *sql.Tx, order string, first int) error {
 	if err != nil || len(ops) == 0 {
 		return err
 	}
-	return s.moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
+	return moveOperation(c, tx, &ops[0], nextStatus(ops[0]), move{})
 }
 
 func nextStatus(o operationRow) int {
@@ -60,7 +60,7 @@ type move struct {
 }
 
 // moveOperation sets the status and raises the event.
-func (s *Service) moveOperation(c *call, tx *sql.Tx, o *operationRow, status int, how move) error {
+func moveOperation(c *call, tx *sql.Tx, o *operationRow, status int, how move) error {
 	o.status = status
 	if !how.still {
 		o.updated = max(c.at.UnixNano(), o.updated+1)
@@ -71,5 +71,5 @@ func (s *Service) moveOperation(c *call, tx *sql.Tx, o *operationRow, status int
 	if how.quiet {
 		return nil
 	}
-	return s.raiseOperation(c, tx, *o)
+	return raiseOperation(c, tx, *o)
 }

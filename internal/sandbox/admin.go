@@ -10,54 +10,54 @@ import (
 
 // adminTable are the endpoints under /sandbox/: not part of the service, not
 // counted, open. Bodies are JSON, so that a web page elsewhere cannot post them.
-func (s *Service) adminTable() []route {
+func adminTable() []route {
 	return []route{
-		{pattern: "GET /sandbox/stats", handle: read(s.Stats)},
-		{pattern: "DELETE /sandbox/stats", handle: func(c *call) (any, error) { return done, s.resetStats(c.ctx) }},
-		{pattern: "GET /sandbox/auth-log", handle: read(s.AuthLog)},
-		{pattern: "GET /sandbox/removals", handle: read(s.Removals)},
-		{pattern: "GET /sandbox/outbox", handle: s.adminOutbox},
-		{pattern: "GET /sandbox/settings", handle: s.adminSettings},
-		{pattern: "PATCH /sandbox/settings", handle: with(s.adminSetSettings)},
-		{pattern: "PUT /sandbox/faults", handle: with(s.adminFaults)},
-		{pattern: "POST /sandbox/login", handle: order(s.ForeignLogin)},
-		{pattern: "POST /sandbox/revoke", handle: order(s.revoke)},
-		{pattern: "POST /sandbox/change", handle: with(s.adminChange)},
-		{pattern: "GET /sandbox/operations", handle: s.adminOperations},
-		{pattern: "POST /sandbox/insert", handle: with(s.adminInsert)},
-		{pattern: "POST /sandbox/remove", handle: with(s.adminRemove)},
-		{pattern: "POST /sandbox/step", handle: order(s.Step)},
-		{pattern: "GET /sandbox/share-tokens", handle: read(s.ShareTokens)},
-		{pattern: "POST /sandbox/share-tokens", handle: with(s.adminIssueShare)},
-		{pattern: "GET /sandbox/verify/{id}", handle: s.openVerify},
-		{pattern: "POST /sandbox/verify/{id}", handle: s.submitVerify},
+		{pattern: "GET /sandbox/stats", handle: read((*store).Stats)},
+		{pattern: "DELETE /sandbox/stats", handle: func(c *call) (any, error) { return done, c.resetStats(c.ctx) }},
+		{pattern: "GET /sandbox/auth-log", handle: read((*store).AuthLog)},
+		{pattern: "GET /sandbox/removals", handle: read((*store).Removals)},
+		{pattern: "GET /sandbox/outbox", handle: adminOutbox},
+		{pattern: "GET /sandbox/settings", handle: adminSettings},
+		{pattern: "PATCH /sandbox/settings", handle: with(adminSetSettings)},
+		{pattern: "PUT /sandbox/faults", handle: with(adminFaults)},
+		{pattern: "POST /sandbox/login", handle: order((*store).ForeignLogin)},
+		{pattern: "POST /sandbox/revoke", handle: order((*store).revoke)},
+		{pattern: "POST /sandbox/change", handle: with(adminChange)},
+		{pattern: "GET /sandbox/operations", handle: adminOperations},
+		{pattern: "POST /sandbox/insert", handle: with(adminInsert)},
+		{pattern: "POST /sandbox/remove", handle: with(adminRemove)},
+		{pattern: "POST /sandbox/step", handle: order((*store).Step)},
+		{pattern: "GET /sandbox/share-tokens", handle: read((*store).ShareTokens)},
+		{pattern: "POST /sandbox/share-tokens", handle: with(adminIssueShare)},
+		{pattern: "GET /sandbox/verify/{id}", handle: openVerify},
+		{pattern: "POST /sandbox/verify/{id}", handle: submitVerify},
 	}
 }
 
 // read answers with what f returns.
-func read[T any](f func(context.Context) (T, error)) handler {
-	return func(c *call) (any, error) { return f(c.ctx) }
+func read[T any](f func(*store, context.Context) (T, error)) handler {
+	return func(c *call) (any, error) { return f(c.store, c.ctx) }
 }
 
 // order runs f on a request with an empty JSON object.
-func order(f func(context.Context) error) handler {
-	return with(func(c *call, _ struct{}) (any, error) { return done, f(c.ctx) })
+func order(f func(*store, context.Context) error) handler {
+	return with(func(c *call, _ struct{}) (any, error) { return done, f(c.store, c.ctx) })
 }
 
 var done = action(true, "done")
 
-func (s *Service) admin(c *call, rt route) answer {
+func admin(c *call, rt route) answer {
 	var err error
-	if c.st, err = loadSettings(c.ctx, s.ro); err != nil {
+	if c.st, err = loadSettings(c.ctx, c.ro); err != nil {
 		return failure(err)
 	}
-	return s.run(c, rt)
+	return run(c, rt)
 }
 
 type shareTokenIn struct{ Kind, Scenario, Customer string }
 
-func (s *Service) adminIssueShare(c *call, in shareTokenIn) (any, error) {
-	return s.IssueShareToken(c.ctx, in.Kind, in.Scenario, in.Customer)
+func adminIssueShare(c *call, in shareTokenIn) (any, error) {
+	return c.IssueShareToken(c.ctx, in.Kind, in.Scenario, in.Customer)
 }
 
 // Removal is one line of the audit trail of document removals.
@@ -71,7 +71,7 @@ type Removal struct {
 }
 
 // Removals returns the audit trail of document removals (spec, rule 3).
-func (s *Service) Removals(ctx context.Context) ([]Removal, error) {
+func (s *store) Removals(ctx context.Context) ([]Removal, error) {
 	return query(ctx, s.ro, func(r *Removal) []any {
 		return []any{unixNano{&r.At}, &r.Login, &r.Token, &r.Opid, &r.Document, &r.Outcome}
 	},
@@ -89,20 +89,20 @@ type outboxEvent struct {
 	Body     json.RawMessage `json:"body"`
 }
 
-func (s *Service) adminOutbox(c *call) (any, error) {
+func adminOutbox(c *call) (any, error) {
 	columns := func(e *outboxEvent) []any {
 		return []any{&e.HookID, &e.HookType, &e.Body, unixNano{&e.Created}, &e.Attempts, &e.Status, &e.State}
 	}
-	return query(c.ctx, s.ro, columns, `SELECT hook_id, hook_type, CAST(body AS BLOB), created, attempts, status, state FROM outbox ORDER BY id DESC LIMIT 200`)
+	return query(c.ctx, c.ro, columns, `SELECT hook_id, hook_type, CAST(body AS BLOB), created, attempts, status, state FROM outbox ORDER BY id DESC LIMIT 200`)
 }
 
-func (s *Service) adminSettings(c *call) (any, error) {
+func adminSettings(c *call) (any, error) {
 	c.st.SigningKey = nil
 	return c.st, nil
 }
 
 // changeSettings runs f over the settings and keeps the result when it is sound.
-func (s *Service) changeSettings(ctx context.Context, f func(*settings) error) error {
+func (s *store) changeSettings(ctx context.Context, f func(*settings) error) error {
 	err := s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := f(&c.st); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (s *Service) changeSettings(ctx context.Context, f func(*settings) error) e
 	return err
 }
 
-func (s *Service) adminSetSettings(c *call, in json.RawMessage) (any, error) {
-	return done, s.changeSettings(c.ctx, func(st *settings) error {
+func adminSetSettings(c *call, in json.RawMessage) (any, error) {
+	return done, c.changeSettings(c.ctx, func(st *settings) error {
 		kept := *st
 		if err := json.Unmarshal(in, st); err != nil {
 			return refuse(http.StatusBadRequest, err.Error())
@@ -128,7 +128,7 @@ func (s *Service) adminSetSettings(c *call, in json.RawMessage) (any, error) {
 }
 
 // SetFaults replaces the faults; counts of rules start again.
-func (s *Service) SetFaults(ctx context.Context, f Faults) error {
+func (s *store) SetFaults(ctx context.Context, f Faults) error {
 	err := s.changeSettings(ctx, func(st *settings) error {
 		st.Faults = f.String()
 		return nil
@@ -143,17 +143,17 @@ func (s *Service) SetFaults(ctx context.Context, f Faults) error {
 
 type faultsIn struct{ Spec string }
 
-func (s *Service) adminFaults(c *call, in faultsIn) (any, error) {
+func adminFaults(c *call, in faultsIn) (any, error) {
 	f, err := ParseFaults(in.Spec)
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, err.Error())
 	}
-	return done, s.SetFaults(c.ctx, f)
+	return done, c.SetFaults(c.ctx, f)
 }
 
 // ForeignLogin logs the account in as somebody else would, with all that
 // follows for the pairs in use.
-func (s *Service) ForeignLogin(ctx context.Context) error {
+func (s *store) ForeignLogin(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if _, err := newLogin(c, tx, "foreign"); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *Service) ForeignLogin(ctx context.Context) error {
 }
 
 // revoke ends every pair of the account.
-func (s *Service) revoke(ctx context.Context) error {
+func (s *store) revoke(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := killAll(ctx, tx); err != nil {
 			return err

@@ -25,8 +25,8 @@ const (
 
 // getApplication: GET /v2/customer/{customerId}/application. It shows what was
 // set, or the customer's own profile before that; either individual or corporate.
-func (s *Service) getApplication(c *call) (any, error) {
-	row, err := findCustomer(c.ctx, s.ro, c.params[0])
+func getApplication(c *call) (any, error) {
+	row, err := findCustomer(c.ctx, c.ro, c.params[0])
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ type applicationIn struct {
 }
 
 // setApplication: POST /v2/customer/{customerId}/application, deprecated.
-func (s *Service) setApplication(c *call, in map[string]json.RawMessage) (any, error) {
+func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 	_, individual := in["individual"]
 	_, corporate := in["corporate"]
 	if individual == corporate {
 		return nil, refuse(http.StatusBadRequest, "Send either individual or corporate")
 	}
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := findCustomer(c.ctx, tx, c.params[0])
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s *Service) setApplication(c *call, in map[string]json.RawMessage) (any, e
 			return refuse(http.StatusConflict, textSubmitted)
 		}
 		row.application, row.appStatus = string(body), appDraft
-		return s.saveCustomer(c, tx, row)
+		return saveCustomer(c, tx, row)
 	})
 	// These headers tell of the coming end of this call.
 	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
@@ -122,8 +122,8 @@ func checkApplication(body []byte, kind string) error {
 }
 
 // finalize: PATCH /v2/customer/{customerId}/application; no body.
-func (s *Service) finalize(c *call) (any, error) {
-	return action(true, "Application submitted successfully"), s.write(c.ctx, func(tx *sql.Tx) error {
+func finalize(c *call) (any, error) {
+	return action(true, "Application submitted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := findCustomer(c.ctx, tx, c.params[0])
 		switch {
 		case err != nil:
@@ -134,6 +134,6 @@ func (s *Service) finalize(c *call) (any, error) {
 			return refuse(http.StatusConflict, textSubmitted)
 		}
 		row.appStatus, row.status = appSubmitted, customerModeration
-		return s.saveCustomer(c, tx, row)
+		return saveCustomer(c, tx, row)
 	})
 }

@@ -31,7 +31,7 @@ const (
 type loginIn struct{ Login, Password, Code string }
 
 // login: POST /v2/auth/login.
-func (s *Service) login(c *call, in loginIn) (any, error) {
+func login(c *call, in loginIn) (any, error) {
 	outcome := ""
 	switch {
 	case in.Login == "" || in.Password == "":
@@ -44,7 +44,7 @@ func (s *Service) login(c *call, in loginIn) (any, error) {
 		outcome = textCodeWrong
 	}
 	var out tokenJSON
-	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
+	err := c.write(c.ctx, func(tx *sql.Tx) (err error) {
 		if outcome == "" {
 			out, err = newLogin(c, tx, "login")
 		}
@@ -73,10 +73,10 @@ func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 
 // refresh: GET /v2/auth/refresh/{token}. It ends every session of the account
 // and may be used once.
-func (s *Service) refresh(c *call) (any, error) {
+func refresh(c *call) (any, error) {
 	var out tokenJSON
 	outcome, presented := "", fingerprint(c.params[0])
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		err := execute(c.ctx, tx, `INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
 		if err != nil {
 			return err
@@ -141,16 +141,16 @@ func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 }
 
 // authorize lets the call pass with a living access token.
-func (s *Service) authorize(c *call) error {
+func authorize(c *call) error {
 	scheme, token, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return s.unauthorized(c, "Missing access token")
+		return unauthorized(c, "Missing access token")
 	}
 	c.token = fingerprint(token)
 	var issued, until int64
 	var dead bool
-	err := s.ro.QueryRowContext(c.ctx, `SELECT issued, access_until, access_dead FROM pair WHERE access = ?`, c.token).Scan(&issued, &until, &dead)
+	err := c.ro.QueryRowContext(c.ctx, `SELECT issued, access_until, access_dead FROM pair WHERE access = ?`, c.token).Scan(&issued, &until, &dead)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -158,11 +158,11 @@ func (s *Service) authorize(c *call) error {
 	case !dead && c.at.UnixNano() < until && c.at.UnixNano() >= issued+int64(c.lag):
 		return nil
 	}
-	return s.unauthorized(c, textBadAccess)
+	return unauthorized(c, textBadAccess)
 }
 
-func (s *Service) unauthorized(c *call, message string) error {
-	if err := s.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "unauthorized") }); err != nil {
+func unauthorized(c *call, message string) error {
+	if err := c.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "unauthorized") }); err != nil {
 		return err
 	}
 	r := refuse(http.StatusUnauthorized, message)

@@ -14,6 +14,7 @@ import (
 
 // call is one request on its way through the service.
 type call struct {
+	*store
 	ctx      context.Context // does not end with the caller: what was taken in is processed
 	r        *http.Request
 	params   []string // values of the pattern's wildcards
@@ -99,15 +100,15 @@ func failure(err error) answer {
 
 // serve takes a request through rate, faults, authorization and handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
-	c := &call{ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.now()}
+	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
 	c.now = c.at
 	if rt.class == classAdmin {
-		s.send(w, c, s.admin(c, rt))
+		send(w, c, admin(c, rt))
 		return
 	}
-	a, err := s.accept(c, rt)
+	a, err := accept(c, rt)
 	if err == nil && a != nil { // above the hard limits
-		s.send(w, c, *a)
+		send(w, c, *a)
 		return
 	}
 	if err == nil {
@@ -121,25 +122,25 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	case a != nil:
 		out = *a
 	default:
-		out = s.process(c, rt)
+		out = process(c, rt)
 	}
-	if s.after(w, c, &out) {
-		s.send(w, c, out)
+	if after(w, c, &out) {
+		send(w, c, out)
 	}
 }
 
 // process runs the request and counts a write that was done.
-func (s *Service) process(c *call, rt route) answer {
-	a := s.run(c, rt)
+func process(c *call, rt route) answer {
+	a := run(c, rt)
 	if c.r.Method != http.MethodGet && a.status < 300 {
-		if err := s.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "done."+rt.name) }); err != nil {
+		if err := c.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "done."+rt.name) }); err != nil {
 			return failure(err)
 		}
 	}
 	return a
 }
 
-func (s *Service) run(c *call, rt route) answer {
+func run(c *call, rt route) answer {
 	switch {
 	case rt.known || rt.handle != nil && !rt.offered(c):
 		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
@@ -147,7 +148,7 @@ func (s *Service) run(c *call, rt route) answer {
 		return failure(refuse(http.StatusNotFound, "Not found"))
 	}
 	if !rt.open() {
-		if err := s.authorize(c); err != nil {
+		if err := authorize(c); err != nil {
 			return failure(err)
 		}
 	}
@@ -162,11 +163,11 @@ func (s *Service) run(c *call, rt route) answer {
 }
 
 // send writes a to the wire.
-func (s *Service) send(w http.ResponseWriter, c *call, a answer) {
+func send(w http.ResponseWriter, c *call, a answer) {
 	if c.warning != "" {
 		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
-	s.head(w, c, a)
+	head(w, c, a)
 	w.Write(a.body) // fails when the client has left
 }
 

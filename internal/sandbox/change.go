@@ -26,10 +26,10 @@ type Change struct {
 }
 
 // Change makes a change of data.
-func (s *Service) Change(ctx context.Context, ch Change) error {
+func (s *store) Change(ctx context.Context, ch Change) error {
 	kinds := map[string]func(*call, *sql.Tx, Change) error{
-		"operation": s.changeOperation, "customer": s.changeCustomer, "account": s.changeAccount, "requisite": s.changeAccount,
-		"counterparty": s.changeCounterparty, "document": s.changeDocument,
+		"operation": changeOperation, "customer": changeCustomer, "account": changeAccount, "requisite": changeAccount,
+		"counterparty": changeCounterparty, "document": changeDocument,
 	}
 	f, known := kinds[ch.Kind]
 	if !known {
@@ -39,8 +39,8 @@ func (s *Service) Change(ctx context.Context, ch Change) error {
 }
 
 // change runs f in one transaction, as a call of the service itself.
-func (s *Service) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
-	c := &call{ctx: context.WithoutCancel(ctx), at: s.now()}
+func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
+	c := &call{store: s, ctx: context.WithoutCancel(ctx), at: s.clock()}
 	c.now = c.at
 	return s.write(ctx, func(tx *sql.Tx) (err error) {
 		if c.st, err = loadSettings(ctx, tx); err != nil {
@@ -50,7 +50,7 @@ func (s *Service) change(ctx context.Context, f func(c *call, tx *sql.Tx) error)
 	})
 }
 
-func (s *Service) adminChange(c *call, in Change) (any, error) { return done, s.Change(c.ctx, in) }
+func adminChange(c *call, in Change) (any, error) { return done, c.Change(c.ctx, in) }
 
 // newStatus gives the code of the wanted status, or the old one.
 func newStatus(names []string, want string, old int) (int, error) {
@@ -64,7 +64,7 @@ func newStatus(names []string, want string, old int) (int, error) {
 	return code, nil
 }
 
-func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
+func changeOperation(c *call, tx *sql.Tx, ch Change) error {
 	o, err := findOperation(c, tx, ch.ID)
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func (s *Service) changeOperation(c *call, tx *sql.Tx, ch Change) error {
 	if err := execute(c.ctx, tx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
 		return err
 	}
-	return s.moveOperation(c, tx, &o, status, move{ch.Quiet, ch.Still})
+	return moveOperation(c, tx, &o, status, move{ch.Quiet, ch.Still})
 }
 
-func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
+func changeCustomer(c *call, tx *sql.Tx, ch Change) error {
 	row, err := findCustomer(c.ctx, tx, ch.ID)
 	if err != nil {
 		return err
@@ -103,10 +103,10 @@ func (s *Service) changeCustomer(c *call, tx *sql.Tx, ch Change) error {
 	if row.onboarded == 0 && nameOf(customerStatuses, row.status) == "ACCEPT" {
 		row.onboarded = c.at.UnixNano()
 	}
-	return s.saveCustomer(c, tx, row)
+	return saveCustomer(c, tx, row)
 }
 
-func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
+func changeAccount(c *call, tx *sql.Tx, ch Change) error {
 	a, err := findAccount(c.ctx, tx, ch.ID)
 	if err != nil {
 		return err
@@ -131,10 +131,10 @@ func (s *Service) changeAccount(c *call, tx *sql.Tx, ch Change) error {
 	if err != nil {
 		return err
 	}
-	return s.raiseAccount(c, tx, a, hookType)
+	return raiseAccount(c, tx, a, hookType)
 }
 
-func (s *Service) changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
+func changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
 	rows, err := queryPayeeAccounts(c.ctx, tx, ` WHERE k.id = ?`, ch.ID)
 	a, err := only(rows, err, "Counterparty account", ch.ID)
 	if err != nil {
@@ -151,11 +151,11 @@ func (s *Service) changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
 	if err != nil {
 		return err
 	}
-	return s.raiseCounterparty(c, tx, owner)
+	return raiseCounterparty(c, tx, owner)
 }
 
 // changeDocument locks or unlocks; the operations that hold it raise events.
-func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
+func changeDocument(c *call, tx *sql.Tx, ch Change) error {
 	f, err := findFile(c.ctx, tx, "", ch.ID)
 	switch {
 	case err != nil:
@@ -171,7 +171,7 @@ func (s *Service) changeDocument(c *call, tx *sql.Tx, ch Change) error {
 		return err
 	}
 	for _, o := range ops {
-		if err := s.moveOperation(c, tx, &o, o.status, move{}); err != nil {
+		if err := moveOperation(c, tx, &o, o.status, move{}); err != nil {
 			return err
 		}
 	}

@@ -19,13 +19,13 @@ const textBaaS = "Sharing is not available for partners on the BaaS verification
 
 // share: POST /v2/compliance/{customerId}/share. The token is checked before
 // it is consumed; a refused one changes nothing.
-func (s *Service) share(c *call, in map[string]json.RawMessage) (any, error) {
+func share(c *call, in map[string]json.RawMessage) (any, error) {
 	var token string
 	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
 		return nil, refuse(http.StatusBadRequest, "Missing field: "+c.st.ShareTokenField)
 	}
 	reason, outstanding := "", []string{}
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := findCustomer(c.ctx, tx, c.params[0])
 		switch {
 		case err != nil:
@@ -36,17 +36,17 @@ func (s *Service) share(c *call, in map[string]json.RawMessage) (any, error) {
 			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
 		}
 		var t shareTokenRow
-		if t, reason, err = s.checkShareToken(c, tx, token, row); err != nil || reason != "" {
+		if t, reason, err = checkShareToken(c, tx, token, row); err != nil || reason != "" {
 			return err
 		}
-		outstanding, err = s.applyShare(c, tx, row, t)
+		outstanding, err = applyShare(c, tx, row, t)
 		return err
 	})
 	return object{"applied", reason == "", "message", reason, "outstanding", outstanding}, err
 }
 
 // checkShareToken gives the reason of a rejection, or "" and the token.
-func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
+func checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
 	err = tx.QueryRowContext(c.ctx, shareSelect+`token = ?`, token).Scan(t.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		demo, found := demoToken(token, c.at)
@@ -73,7 +73,7 @@ func (s *Service) checkShareToken(c *call, tx *sql.Tx, token string, row custome
 }
 
 // applyShare uses the token up and returns what it leaves outstanding.
-func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
+func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
 	err := execute(c.ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
 		ON CONFLICT(token) DO UPDATE SET used = excluded.used`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
 	if err != nil {
@@ -88,14 +88,14 @@ func (s *Service) applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenR
 	}
 	row.shared = c.at.UnixNano()
 	if c.variants[variantApart] {
-		return outstanding, s.saveCustomer(c, tx, row)
+		return outstanding, saveCustomer(c, tx, row)
 	}
 	row.setOutstanding(outstanding)
 	if row.appStatus == appNone {
 		row.appStatus, row.application = appDraft, string(row.sharedApplication())
 	}
 	row.status = customerVerify
-	return outstanding, s.saveCustomer(c, tx, row)
+	return outstanding, saveCustomer(c, tx, row)
 }
 
 // sharedApplication is the profile a token transfers: the customer's own, for
@@ -110,9 +110,9 @@ func (c *customerRow) sharedApplication() json.RawMessage {
 }
 
 // webLink: GET /v2/compliance/{customerId}/web_sdk_link.
-func (s *Service) webLink(c *call) (any, error) {
+func webLink(c *call) (any, error) {
 	id := uuid.NewString()
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := findCustomer(c.ctx, tx, c.params[0])
 		if err != nil {
 			return err
@@ -136,9 +136,9 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta n
 
 // openVerify: GET /sandbox/verify/{id}, the page behind a compliance link. It
 // opens once.
-func (s *Service) openVerify(c *call) (any, error) {
+func openVerify(c *call) (any, error) {
 	var sets string
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`, c.at.UnixNano(), c.params[0], c.at.UnixNano())
 		if err != nil {
 			return err
@@ -158,8 +158,8 @@ func (s *Service) openVerify(c *call) (any, error) {
 }
 
 // submitVerify: POST /sandbox/verify/{id} hands in what was outstanding.
-func (s *Service) submitVerify(c *call) (any, error) {
-	return action(true, "Documents handed in"), s.write(c.ctx, func(tx *sql.Tx) error {
+func submitVerify(c *call) (any, error) {
+	return action(true, "Documents handed in"), c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := verifyCustomer(c, tx)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (s *Service) submitVerify(c *call) (any, error) {
 		if row.appStatus == appNone {
 			row.appStatus, row.application = appDraft, string(row.defaultApplication())
 		}
-		return s.saveCustomer(c, tx, row)
+		return saveCustomer(c, tx, row)
 	})
 }
 

@@ -68,7 +68,7 @@ func (p *counterpartyRow) render() any {
 }
 
 // listCounterparties: GET /v2/counterparty.
-func (s *Service) listCounterparties(c *call) (any, error) {
+func listCounterparties(c *call) (any, error) {
 	q, w := c.r.URL.Query(), &where{}
 	w.equal("p.suid", q.Get("counterpartyId"))
 	w.contains("p.name", q.Get("counterpartyName"))
@@ -77,11 +77,11 @@ func (s *Service) listCounterparties(c *call) (any, error) {
 	if err := w.between(c, "p.created", "fromCreatedAt", "toCreatedAt"); err != nil {
 		return nil, err
 	}
-	return listPage(s, c, counterpartyFrom, w, "p.created DESC, p.n", queryCounterparties, (*counterpartyRow).render)
+	return listPage(c, counterpartyFrom, w, "p.created DESC, p.n", queryCounterparties, (*counterpartyRow).render)
 }
 
 // getCounterparty: GET /v2/counterparty/{counterpartyId}.
-func (s *Service) getCounterparty(c *call) (any, error) {
-	p, err := findCounterparty(c.ctx, s.ro, c.params[0])
+func getCounterparty(c *call) (any, error) {
+	p, err := findCounterparty(c.ctx, c.ro, c.params[0])
 	return item(p.render()), err
 }

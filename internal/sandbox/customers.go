@@ -59,18 +59,18 @@ func (c *customerRow) render() any {
 }
 
 // saveCustomer writes what may change and raises the event.
-func (s *Service) saveCustomer(c *call, tx *sql.Tx, row customerRow) error {
+func saveCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	row.updated = max(c.at.UnixNano(), row.updated+1)
 	err := execute(c.ctx, tx, `UPDATE customer SET status = ?, display = ?, name = ?, lastname = ?, comment = ?, updated = ?, onboarded = ?, shared = ?, app = ?, app_status = ?, outstanding = ? WHERE n = ?`,
 		row.status, row.display, row.name, row.lastname, row.comment, row.updated, row.onboarded, row.shared, row.application, row.appStatus, row.outstandJSON, row.n)
 	if err != nil {
 		return err
 	}
-	return s.raiseCustomer(c, tx, row)
+	return raiseCustomer(c, tx, row)
 }
 
 // listCustomers: GET /v2/customer.
-func (s *Service) listCustomers(c *call) (any, error) {
+func listCustomers(c *call) (any, error) {
 	q, w := c.r.URL.Query(), &where{}
 	w.equal("cuid", q.Get("customerId"))
 	w.contains("display", q.Get("customerName"))
@@ -79,11 +79,11 @@ func (s *Service) listCustomers(c *call) (any, error) {
 	if err := w.between(c, "created", "fromCreateAt", "toCreateAt"); err != nil {
 		return nil, err
 	}
-	return listPage(s, c, ` FROM customer`, w, "created DESC, n", queryCustomers, (*customerRow).render)
+	return listPage(c, ` FROM customer`, w, "created DESC, n", queryCustomers, (*customerRow).render)
 }
 
 // getCustomer: GET /v2/customer/{customerId}.
-func (s *Service) getCustomer(c *call) (any, error) {
-	row, err := findCustomer(c.ctx, s.ro, c.params[0])
+func getCustomer(c *call) (any, error) {
+	row, err := findCustomer(c.ctx, c.ro, c.params[0])
 	return item(row.render()), err
 }

@@ -18,11 +18,11 @@ const (
 
 // removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}.
 // Only the link goes; the document stays with its customer.
-func (s *Service) removeDocument(c *call) (any, error) {
+func removeDocument(c *call) (any, error) {
 	opid, document := c.params[0], c.params[1]
 	var out any
 	var refused *refusal
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		o, file, err := removable(c, tx, opid, document)
 		if errors.As(err, &refused) {
 			return logRemoval(c, tx, opid, document, "refused: "+refused.message)
@@ -36,7 +36,7 @@ func (s *Service) removeDocument(c *call) (any, error) {
 		if err := logRemoval(c, tx, opid, document, "removed"); err != nil {
 			return err
 		}
-		out, err = s.changedOperation(c, tx, o)
+		out, err = changedOperation(c, tx, o)
 		return err
 	})
 	if err == nil && refused != nil {
@@ -74,8 +74,8 @@ func findBoth(c *call, tx *sql.Tx, opid, document string) (o operationRow, f fil
 }
 
 // changedOperation marks o as changed, raises its event and answers with it.
-func (s *Service) changedOperation(c *call, tx *sql.Tx, o operationRow) (any, error) {
-	if err := s.moveOperation(c, tx, &o, o.status, move{}); err != nil {
+func changedOperation(c *call, tx *sql.Tx, o operationRow) (any, error) {
+	if err := moveOperation(c, tx, &o, o.status, move{}); err != nil {
 		return nil, err
 	}
 	return showOperation(c, tx, o)
@@ -89,12 +89,12 @@ func logRemoval(c *call, tx *sql.Tx, opid, document, outcome string) error {
 type attachIn struct{ DocumentID, Name string }
 
 // attachDocument: POST /v2/billing/operation/{id}/document.
-func (s *Service) attachDocument(c *call, in attachIn) (any, error) {
+func attachDocument(c *call, in attachIn) (any, error) {
 	if in.DocumentID == "" {
 		return nil, refuse(http.StatusBadRequest, "documentId is required")
 	}
 	var out any
-	err := s.write(c.ctx, func(tx *sql.Tx) error {
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
 		o, file, err := attachable(c, tx, c.params[0], in.DocumentID)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (s *Service) attachDocument(c *call, in attachIn) (any, error) {
 		if err := execute(c.ctx, tx, `INSERT INTO link(op, file, name) VALUES(?, ?, ?)`, o.n, file, in.Name); err != nil {
 			return err
 		}
-		out, err = s.changedOperation(c, tx, o)
+		out, err = changedOperation(c, tx, o)
 		return err
 	})
 	return out, err

@@ -50,7 +50,7 @@ func (m money) amount() object { return object{"sum", m.hook(), "default", m.inD
 func (m money) held() object { return object{"money", m.hook(), "default", m.inDollars().hook()} }
 
 // raise puts an event into the outbox when the settings ask for it.
-func (s *Service) raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
+func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 	if !c.st.Hook.wants(hookType) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (s *Service) raise(c *call, tx *sql.Tx, hookType int, name string, data obj
 	err := execute(c.ctx, tx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
 		id, hookType, string(body), c.at.UnixNano(), c.at.UnixNano())
 	if err == nil {
-		s.notifyDeliverer()
+		c.notifyDeliverer()
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (a *operationAmounts) patch(p []byte) {
 	}
 }
 
-func (s *Service) raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
+func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
 	a := o.amounts(c.st.Seed)
 	if o.extra.Valid {
 		a.patch([]byte(o.extra.String))
@@ -86,14 +86,14 @@ func (s *Service) raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
 	if o.typ == typeDeposit {
 		source, destination = destination, source
 	}
-	return s.raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
+	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
 		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay, "is_visible,omitempty", o.flags&flagVisible != 0,
 		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
 		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
 		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
 }
 
-func (s *Service) raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
+func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	seconds := func(ns int64) object { return object{"seconds", ns / 1e9} }
 	var onboarded object
 	if row.onboarded != 0 {
@@ -103,20 +103,20 @@ func (s *Service) raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	if row.kind == "CORPORATE" {
 		name = row.company
 	}
-	return s.raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at", seconds(row.created),
+	return raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at", seconds(row.created),
 		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty", row.lastname})
 }
 
-func (s *Service) raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
-	return s.raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso", a.currency,
+func raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
+	return raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso", a.currency,
 		"is_default,omitempty", a.isDefault, "number,omitempty", a.number, "status,omitempty", a.status,
 		"balance", a.balance.held(), "hold", a.hold.held(), "requisites", json.RawMessage(a.requisites)})
 }
 
-func (s *Service) raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
+func raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
 	accounts := make([]object, len(p.accounts))
 	for i, a := range p.accounts {
 		accounts[i] = object{"suid", a.id, "currency_iso", a.currency, "status,omitempty", a.status}
 	}
-	return s.raise(c, tx, hookCounterparty, "Counterparty", object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
+	return raise(c, tx, hookCounterparty, "Counterparty", object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
 }

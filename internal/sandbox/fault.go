@@ -233,7 +233,7 @@ func (r *fault) argument(kind, text string) (err error) {
 func targets() []string {
 	targetNames.Do(func() {
 		names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
-		for _, r := range new(Service).table() {
+		for _, r := range table() {
 			if r.class != classAdmin {
 				names[r.class], names[r.name] = true, true
 			}

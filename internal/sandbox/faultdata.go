@@ -8,7 +8,7 @@ import (
 )
 
 // loadPresent notes the call's operation as it is now, when a reply wants it.
-func (s *Service) loadPresent(c *call) error {
+func loadPresent(c *call) error {
 	wanted := false
 	for _, f := range c.faults {
 		for _, name := range operationBodies {
@@ -18,7 +18,7 @@ func (s *Service) loadPresent(c *call) error {
 	if !wanted || len(c.params) == 0 {
 		return nil
 	}
-	body, err := s.getOperation(c)
+	body, err := getOperation(c)
 	var unknown *refusal
 	switch {
 	case errors.As(err, &unknown):
@@ -31,7 +31,7 @@ func (s *Service) loadPresent(c *call) error {
 }
 
 // changeData runs the faults that change data at the service as calls come in.
-func (s *Service) changeData(c *call, f fault, a answer) error {
+func changeData(c *call, f fault, a answer) error {
 	switch f.kind {
 	case "vanish":
 		var page struct{ Items []struct{ Opid string } }
@@ -42,9 +42,9 @@ func (s *Service) changeData(c *call, f fault, a answer) error {
 		for _, item := range page.Items[:min(f.number, len(page.Items))] {
 			gone = append(gone, item.Opid)
 		}
-		return s.Remove(c.ctx, gone...)
+		return c.Remove(c.ctx, gone...)
 	case "silent", "touch":
-		return s.drift(c.ctx, f.number, f.kind == "silent")
+		return c.drift(c.ctx, f.number, f.kind == "silent")
 	}
 	return nil
 }
@@ -52,13 +52,13 @@ func (s *Service) changeData(c *call, f fault, a answer) error {
 // drift changes the status of count operations drawn at random, of those that show
 // no word of their own for it; silently means without a webhook and with updatedAt
 // as it was.
-func (s *Service) drift(ctx context.Context, count int, silently bool) error {
+func (s *store) drift(ctx context.Context, count int, silently bool) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation
 			WHERE COALESCE(extra, '') NOT LIKE '%"status"%' ORDER BY random() LIMIT ?)`, count)
 		for i := range ops {
 			if err == nil {
-				err = s.moveOperation(c, tx, &ops[i], nextStatus(ops[i]), move{quiet: silently, still: silently})
+				err = moveOperation(c, tx, &ops[i], nextStatus(ops[i]), move{quiet: silently, still: silently})
 			}
 		}
 		return err

@@ -16,7 +16,7 @@ import (
 // before runs the faults that strike before the request is processed. An
 // answer from it means that the request is not processed, or later.
 func (s *Service) before(c *call, rt route) (*answer, error) {
-	if err := s.loadPresent(c); err != nil {
+	if err := loadPresent(c); err != nil {
 		return nil, err
 	}
 	c.before = c.present
@@ -50,23 +50,23 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 
 // after runs those that strike once there is an answer, in the order in which
 // they are written; false: nothing is left to send.
-func (s *Service) after(w http.ResponseWriter, c *call, a *answer) bool {
-	if err := s.loadPresent(c); err != nil {
+func after(w http.ResponseWriter, c *call, a *answer) bool {
+	if err := loadPresent(c); err != nil {
 		*a = failure(err)
 	}
 	for _, f := range c.faults {
-		if err := s.changeData(c, f, *a); err != nil {
+		if err := changeData(c, f, *a); err != nil {
 			*a = failure(err)
 		}
 	}
 	for _, f := range c.faults {
 		f.edit(c, a)
 	}
-	return s.sendBroken(w, c, a)
+	return sendBroken(w, c, a)
 }
 
 // sendBroken runs the faults of the way back; false: nothing is left to send.
-func (s *Service) sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
+func sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 	for _, f := range c.faults {
 		switch f.kind {
 		case "late":
@@ -79,13 +79,13 @@ func (s *Service) sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 			reset(w)
 			panic(http.ErrAbortHandler)
 		case "truncate":
-			s.head(w, c, *a)
+			head(w, c, *a)
 			cutOff(w, a.body[:len(a.body)/2])
 		case "cut":
-			s.head(w, c, *a)
+			head(w, c, *a)
 			cutOff(w, a.body[:min(f.number, len(a.body))])
 		case "drip":
-			s.head(w, c, *a)
+			head(w, c, *a)
 			drip(c.r.Context(), w, a.body, f.wait)
 			return false
 		}
@@ -109,8 +109,8 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 		if sleep(s.running, f.wait) != nil {
 			return
 		}
-		act.at = s.now()
-		a := s.process(&act, rt)
+		act.at = s.clock()
+		a := process(&act, rt)
 		// Only a count; what was done was done.
 		_ = s.write(act.ctx, func(tx *sql.Tx) error { return increment(act.ctx, tx, "late") })
 		acted <- a
@@ -151,7 +151,7 @@ func reset(w http.ResponseWriter) {
 }
 
 // head announces the whole answer.
-func (s *Service) head(w http.ResponseWriter, c *call, a answer) {
+func head(w http.ResponseWriter, c *call, a answer) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
 	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {

@@ -48,23 +48,23 @@ func (f *fileRow) render() any {
 }
 
 // listFiles: GET /v2/customer/{customerId}/file.
-func (s *Service) listFiles(c *call) (any, error) {
-	if _, err := findCustomer(c.ctx, s.ro, c.params[0]); err != nil {
+func listFiles(c *call) (any, error) {
+	if _, err := findCustomer(c.ctx, c.ro, c.params[0]); err != nil {
 		return nil, err
 	}
 	w := &where{}
 	w.equal("c.cuid", c.params[0])
-	return listPage(s, c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
+	return listPage(c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
 }
 
 // downloadFile: GET /v2/customer/{customerId}/file/{id}.
-func (s *Service) downloadFile(c *call) (any, error) {
-	f, err := findFile(c.ctx, s.ro, c.params[0], c.params[1])
+func downloadFile(c *call) (any, error) {
+	f, err := findFile(c.ctx, c.ro, c.params[0], c.params[1])
 	if err != nil {
 		return nil, err
 	}
 	var content []byte
-	if err := s.ro.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
+	if err := c.ro.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
 		return nil, err
 	}
 	if content == nil {
@@ -102,8 +102,8 @@ func sampleContent(f fileRow) []byte {
 
 // deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It removes content and
 // metadata for good. A locked document, or one that an operation holds, is refused.
-func (s *Service) deleteFile(c *call) (any, error) {
-	return action(true, "Document deleted successfully"), s.write(c.ctx, func(tx *sql.Tx) error {
+func deleteFile(c *call) (any, error) {
+	return action(true, "Document deleted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
 		f, err := findFile(c.ctx, tx, c.params[0], c.params[1])
 		if err != nil {
 			return err

@@ -36,12 +36,12 @@ func (h hookParameters) wants(hookType int) bool {
 }
 
 // getHook: GET /v2/hook/get; flat.
-func (s *Service) getHook(c *call) (any, error) { return c.st.Hook, nil }
+func getHook(c *call) (any, error) { return c.st.Hook, nil }
 
 type hookIn struct{ Parameters json.RawMessage }
 
 // setHook: POST /v2/hook/set. All parameters are required.
-func (s *Service) setHook(c *call, in hookIn) (any, error) {
+func setHook(c *call, in hookIn) (any, error) {
 	var given map[string]any
 	var hook hookParameters
 	if json.Unmarshal(in.Parameters, &given) != nil || json.Unmarshal(in.Parameters, &hook) != nil {
@@ -55,7 +55,7 @@ func (s *Service) setHook(c *call, in hookIn) (any, error) {
 	if u, err := url.Parse(hook.URL); hook.Enabled && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, refuse(http.StatusBadRequest, "hookUrl must be an http or https address")
 	}
-	return action(true, "Hook parameters saved"), s.changeSettings(c.ctx, func(st *settings) error {
+	return action(true, "Hook parameters saved"), c.changeSettings(c.ctx, func(st *settings) error {
 		st.Hook = hook
 		return nil
 	})

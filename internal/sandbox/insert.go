@@ -22,7 +22,7 @@ type Insert struct {
 const insertedFrom = 1 << 30
 
 // Insert adds operations and returns their ids, the first one first.
-func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err error) {
+func (s *store) Insert(ctx context.Context, in Insert) (opids []string, err error) {
 	err = s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := breakOrder(ctx, tx); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (s *Service) Insert(ctx context.Context, in Insert) (opids []string, err er
 		}
 		w := newWorld(c.st.Seed)
 		for i := range in.Count {
-			opid, err := s.insertOne(c, tx, w, newcomer{created: at + int64(i)*int64(time.Millisecond), quiet: in.Quiet})
+			opid, err := insertOne(c, tx, w, newcomer{created: at + int64(i)*int64(time.Millisecond), quiet: in.Quiet})
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ type newcomer struct {
 	settled bool  // in the state that was drawn for it; else PENDING
 }
 
-func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
+func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	k, err := incremented(c.ctx, tx, "inserted")
 	if err != nil {
 		return "", err
@@ -86,13 +86,13 @@ func (s *Service) insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string,
 		return "", err
 	}
 	if !in.quiet {
-		err = s.raiseOperation(c, tx, ops[0])
+		err = raiseOperation(c, tx, ops[0])
 	}
 	return ops[0].opid(c.st.Seed), err
 }
 
 // Remove deletes operations, without a webhook. An unknown id is an error.
-func (s *Service) Remove(ctx context.Context, opids ...string) error {
+func (s *store) Remove(ctx context.Context, opids ...string) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := breakOrder(ctx, tx); err != nil {
 			return err
@@ -125,7 +125,7 @@ func isIrregular(ctx context.Context, q querier) (bool, error) {
 
 // Operations returns all operations in their REST shape, the newest first: what
 // is true at the service.
-func (s *Service) Operations(ctx context.Context) ([]json.RawMessage, error) {
+func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
 	st, err := loadSettings(ctx, s.ro)
 	if err != nil {
 		return nil, err
@@ -145,21 +145,21 @@ func (s *Service) Operations(ctx context.Context) ([]json.RawMessage, error) {
 	}
 }
 
-func (s *Service) adminOperations(c *call) (any, error) {
-	list, err := s.Operations(c.ctx)
+func adminOperations(c *call) (any, error) {
+	list, err := c.Operations(c.ctx)
 	return object{"total", len(list), "items", list}, err
 }
 
-func (s *Service) adminInsert(c *call, in Insert) (any, error) {
+func adminInsert(c *call, in Insert) (any, error) {
 	if in.Count < 1 || in.Count > 100_000 {
 		return nil, refuse(http.StatusBadRequest, "count must be between 1 and 100000")
 	}
-	list, err := s.Insert(c.ctx, in)
+	list, err := c.Insert(c.ctx, in)
 	return object{"ids", list}, err
 }
 
 type removeIn struct{ IDs []string }
 
-func (s *Service) adminRemove(c *call, in removeIn) (any, error) {
-	return done, s.Remove(c.ctx, in.IDs...)
+func adminRemove(c *call, in removeIn) (any, error) {
+	return done, c.Remove(c.ctx, in.IDs...)
 }

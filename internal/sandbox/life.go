@@ -26,10 +26,10 @@ const (
 // with nil. The deliveries come from a loopback address.
 func (s *Service) Receive(h http.Handler) {
 	if h == nil {
-		s.inbox.Store(nil)
+		s.courier.inbox.Store(nil)
 		return
 	}
-	s.inbox.Store(&http.Client{Timeout: deliveryTimeout, Transport: inProcess{h, "127.0.0.1:1"}})
+	s.courier.inbox.Store(&http.Client{Timeout: deliveryTimeout, Transport: inProcess{h, "127.0.0.1:1"}})
 	s.notifyDeliverer()
 }
 
@@ -51,7 +51,7 @@ func (s *Service) Live(ctx context.Context) {
 }
 
 // beat makes the next change of a living service.
-func (s *Service) beat(ctx context.Context) error {
+func (s *store) beat(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		k, err := incremented(c.ctx, tx, "beats")
 		if err != nil {
@@ -66,27 +66,27 @@ func (s *Service) beat(ctx context.Context) error {
 			return err
 		}
 		if k%4 == 0 && born < mostBorn {
-			return s.addNow(c, tx)
+			return addNow(c, tx)
 		}
-		return s.moveOne(c, tx, "created DESC", inPlay)
+		return moveOne(c, tx, "created DESC", inPlay)
 	})
 }
 
 // addNow adds an operation that was created now.
-func (s *Service) addNow(c *call, tx *sql.Tx) error {
+func addNow(c *call, tx *sql.Tx) error {
 	if err := breakOrder(c.ctx, tx); err != nil {
 		return err
 	}
-	_, err := s.insertOne(c, tx, newWorld(c.st.Seed), newcomer{created: c.at.UnixNano()})
+	_, err := insertOne(c, tx, newWorld(c.st.Seed), newcomer{created: c.at.UnixNano()})
 	return err
 }
 
 // catchUp adds operations for the time since the newest one, as many as sample
 // data have in such a time, so that there is a today whenever the file is opened.
-func (s *Service) catchUp(ctx context.Context) error {
+func (s *store) catchUp(ctx context.Context) error {
 	const usual = int64(livingSpan / DefaultOperations)
 	newest, err := count(ctx, s.ro, `SELECT ifnull(max(created), 0) FROM operation`)
-	if err != nil || s.now().UnixNano()-newest < usual {
+	if err != nil || s.clock().UnixNano()-newest < usual {
 		return err
 	}
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
@@ -101,7 +101,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 		n := min(gap/usual, caughtUp)
 		w := newWorld(c.st.Seed)
 		for i := range n {
-			if _, err := s.insertOne(c, tx, w, newcomer{created: newest + (i+1)*(gap/n), quiet: true, settled: true}); err != nil {
+			if _, err := insertOne(c, tx, w, newcomer{created: newest + (i+1)*(gap/n), quiet: true, settled: true}); err != nil {
 				return err
 			}
 		}

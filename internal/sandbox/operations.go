@@ -6,12 +6,12 @@ import (
 )
 
 // getOperation: GET /v2/billing/operation/{id}.
-func (s *Service) getOperation(c *call) (any, error) {
-	o, err := findOperation(c, s.ro, c.params[0])
+func getOperation(c *call) (any, error) {
+	o, err := findOperation(c, c.ro, c.params[0])
 	if err != nil {
 		return nil, err
 	}
-	return showOperation(c, s.ro, o)
+	return showOperation(c, c.ro, o)
 }
 
 func showOperation(c *call, q querier, o operationRow) (any, error) {
@@ -23,23 +23,23 @@ func showOperation(c *call, q querier, o operationRow) (any, error) {
 }
 
 // operationTree: GET /v2/billing/operation/{id}/tree.
-func (s *Service) operationTree(c *call) (any, error) {
-	o, err := findOperation(c, s.ro, c.params[0])
+func operationTree(c *call) (any, error) {
+	o, err := findOperation(c, c.ro, c.params[0])
 	if err != nil {
 		return nil, err
 	}
 	if c.variants[variantWhole] && o.parent.Int64 > 0 {
-		above, err := queryOperations(c.ctx, s.ro, `WHERE o.n = ?`, o.parent.Int64)
+		above, err := queryOperations(c.ctx, c.ro, `WHERE o.n = ?`, o.parent.Int64)
 		if err != nil {
 			return nil, err
 		}
 		o = above[0]
 	}
-	children, err := queryOperations(c.ctx, s.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
+	children, err := queryOperations(c.ctx, c.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, s.ro, c.st.Seed, append([]operationRow{o}, children...))
+	list, err := renderAll(c.ctx, c.ro, c.st.Seed, append([]operationRow{o}, children...))
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ var orders = map[string]string{
 
 // orderOf is the ORDER BY of a list. Numbers are enough, and fast, while they
 // run in the order of time.
-func (s *Service) orderOf(c *call) (string, error) {
+func orderOf(c *call) (string, error) {
 	if c.order != "" && c.order != "newest" {
 		return orders[c.order], nil
 	}
-	gaps, err := isIrregular(c.ctx, s.ro)
+	gaps, err := isIrregular(c.ctx, c.ro)
 	if err != nil || gaps {
 		return orders["newest"], err
 	}
@@ -68,30 +68,30 @@ func (s *Service) orderOf(c *call) (string, error) {
 }
 
 // listOperations: GET /v2/billing/operation, newest first unless told.
-func (s *Service) listOperations(c *call) (any, error) {
+func listOperations(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.operationFilter(c)
+	w, err := operationFilter(c)
 	if err != nil {
 		return nil, err
 	}
-	total, err := countOperations(c.ctx, s.ro, w)
+	total, err := countOperations(c.ctx, c.ro, w)
 	if err != nil {
 		return nil, err
 	}
 	// The page is cut on ids alone: skipped rows are then never joined.
-	order, err := s.orderOf(c)
+	order, err := orderOf(c)
 	if err != nil {
 		return nil, err
 	}
 	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order + ` LIMIT ? OFFSET ?) ORDER BY ` + order
-	ops, err := queryOperations(c.ctx, s.ro, tail, append(w.args, p.size, p.offset())...)
+	ops, err := queryOperations(c.ctx, c.ro, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
 		return nil, err
 	}
-	items, err := renderAll(c.ctx, s.ro, c.st.Seed, ops)
+	items, err := renderAll(c.ctx, c.ro, c.st.Seed, ops)
 	return p.body(total, items), err
 }
 
@@ -103,7 +103,7 @@ func countOperations(ctx context.Context, q querier, w *where) (int64, error) {
 	return count(ctx, q, `SELECT count(*) FROM operation o`+w.String(), w.args...)
 }
 
-func (s *Service) operationFilter(c *call) (*where, error) {
+func operationFilter(c *call) (*where, error) {
 	q, w := c.r.URL.Query(), &where{}
 	if a := q.Get("account"); a != "" {
 		const accounts = "(SELECT n FROM account WHERE id = ? OR number = ?)"
@@ -118,30 +118,30 @@ func (s *Service) operationFilter(c *call) (*where, error) {
 	w.code("o.status", operationStatuses, q.Get("status"))
 	w.code("o.type", operationTypes, q.Get("type"))
 	w.code("o.pay", paymentTypes, q.Get("paymentType"))
-	return w, s.createdBetween(c, w)
+	return w, createdBetween(c, w)
 }
 
 // createdBetween turns bounds of time into bounds of numbers: operations are
 // numbered from the newest on.
-func (s *Service) createdBetween(c *call, w *where) error {
+func createdBetween(c *call, w *where) error {
 	times := &where{}
 	if err := times.between(c, "", "fromCreatedAt", "toCreatedAt"); err != nil || len(times.terms) == 0 {
 		return err
 	}
-	gaps, err := isIrregular(c.ctx, s.ro)
+	gaps, err := isIrregular(c.ctx, c.ro)
 	if err == nil && gaps {
 		return w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
 	}
 	if err != nil {
 		return err
 	}
-	total, err := countOperations(c.ctx, s.ro, &where{})
+	total, err := countOperations(c.ctx, c.ro, &where{})
 	if err != nil {
 		return err
 	}
 	for i, term := range times.terms {
 		bound, from := times.args[i].(int64), term == " >= ?"
-		n, err := numberAt(c.ctx, s.ro, int(total), bound, from)
+		n, err := numberAt(c.ctx, c.ro, int(total), bound, from)
 		if err != nil {
 			return err
 		}

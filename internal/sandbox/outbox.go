@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -22,11 +23,17 @@ const (
 )
 
 // notifyDeliverer wakes the deliverer of this process.
-func (s *Service) notifyDeliverer() {
+func (s *store) notifyDeliverer() {
 	select {
 	case s.raised <- struct{}{}:
 	default:
 	}
+}
+
+// courier delivers what is in the outbox.
+type courier struct {
+	*store
+	inbox atomic.Pointer[http.Client] // reaches the Receiver of this process; nil: there is none
 }
 
 type delivery struct {
@@ -37,7 +44,7 @@ type delivery struct {
 }
 
 // deliver sends what waits in the outbox until ctx ends.
-func (s *Service) deliver(ctx context.Context) {
+func (s *courier) deliver(ctx context.Context) {
 	// One connection a delivery: the transport cannot send anything twice by itself.
 	network := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -57,7 +64,7 @@ func (s *Service) deliver(ctx context.Context) {
 }
 
 // deliverDue delivers what is due and returns how long to sleep; 0: until notified.
-func (s *Service) deliverDue(ctx context.Context, network *http.Client) time.Duration {
+func (s *courier) deliverDue(ctx context.Context, network *http.Client) time.Duration {
 	for ctx.Err() == nil {
 		inProcess := s.inbox.Load()
 		st, d, wait, err := s.claim(ctx, inProcess != nil)
@@ -71,7 +78,7 @@ func (s *Service) deliverDue(ctx context.Context, network *http.Client) time.Dur
 		if st.Hook.URL == InProcessHook {
 			client = inProcess
 		}
-		status := post(ctx, client, st, *d, s.now())
+		status := post(ctx, client, st, *d, s.clock())
 		if err := s.delivered(ctx, st, *d, status); err != nil {
 			return time.Second
 		}
@@ -82,7 +89,7 @@ func (s *Service) deliverDue(ctx context.Context, network *http.Client) time.Dur
 // claim takes the event that is due for the longest time, for this process alone.
 // Without one it returns how long to sleep; for ever when webhooks are off, or go
 // to a receiver in a process and this one has none.
-func (s *Service) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
+func (s *courier) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
 	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
 		return st, nil, 0, err
 	}
@@ -97,7 +104,7 @@ func (s *Service) claim(ctx context.Context, receives bool) (st settings, d *del
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		now := s.now().UnixNano()
+		now := s.clock().UnixNano()
 		if left := time.Duration(found[0].next - now); left > 0 {
 			wait = min(left, idlePoll)
 			return nil
@@ -142,10 +149,10 @@ func signHook(secret string, d delivery, now time.Time) string {
 
 // delivered notes the outcome; any 2xx is a success, everything else is
 // repeated with growing waits until the attempts are used up.
-func (s *Service) delivered(ctx context.Context, st settings, d delivery, status string) error {
+func (s *courier) delivered(ctx context.Context, st settings, d delivery, status string) error {
 	ctx = context.WithoutCancel(ctx) // the receiver has it: this must be noted even while closing
 	attempts, state := d.attempts+1, "waiting"
-	next := s.now().Add(backoff(time.Duration(st.HookBackoff), attempts)).UnixNano()
+	next := s.clock().Add(backoff(time.Duration(st.HookBackoff), attempts)).UnixNano()
 	switch {
 	case len(status) == 3 && status[0] == '2':
 		state = "delivered"

@@ -59,17 +59,17 @@ func (p page) body(total int64, items any) object {
 
 // listPage answers with the page that the call asks for: of the rows of from that
 // meet w, in this order.
-func listPage[T any](s *Service, c *call, from string, w *where, order string,
+func listPage[T any](c *call, from string, w *where, order string,
 	fetch func(ctx context.Context, q querier, tail string, args ...any) ([]T, error), render func(*T) any) (any, error) {
 	p, err := c.page()
 	if err != nil {
 		return nil, err
 	}
-	total, err := count(c.ctx, s.ro, `SELECT count(*)`+from+w.String(), w.args...)
+	total, err := count(c.ctx, c.ro, `SELECT count(*)`+from+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := fetch(c.ctx, s.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(w.args, p.size, p.offset())...)
+	rows, err := fetch(c.ctx, c.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(w.args, p.size, p.offset())...)
 	items := make([]any, len(rows))
 	for i := range rows {
 		items[i] = render(&rows[i])

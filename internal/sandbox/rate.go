@@ -15,9 +15,9 @@ const rateWindow = time.Minute
 
 // accept loads the settings, decides which faults fire and counts the request.
 // An answer from it ends the call.
-func (s *Service) accept(c *call, rt route) (*answer, error) {
+func accept(c *call, rt route) (*answer, error) {
 	var blocked *answer
-	err := s.write(c.ctx, func(tx *sql.Tx) (err error) {
+	err := c.write(c.ctx, func(tx *sql.Tx) (err error) {
 		if c.st, err = loadSettings(c.ctx, tx); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *Service) accept(c *call, rt route) (*answer, error) {
 		if c.faults, err = fire(c.ctx, tx, f, rt, c.r.Method); err != nil {
 			return err
 		}
-		if blocked, err = s.countRate(c, tx, rt.class); err != nil || blocked != nil {
+		if blocked, err = countRate(c, tx, rt.class); err != nil || blocked != nil {
 			return err
 		}
 		return increment(c.ctx, tx, "calls."+rt.name)
@@ -40,7 +40,7 @@ func (s *Service) accept(c *call, rt route) (*answer, error) {
 
 // countRate enters the request into the window of its class and warns, or with
 // hard limits refuses, above the recommended rate. A refused one is not entered.
-func (s *Service) countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
+func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
 	ctx, at := c.ctx, c.at.UnixNano()
 	var used, oldest int64
 	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class, at-int64(rateWindow)).Scan(&used, &oldest)

@@ -14,7 +14,7 @@ import (
 
 // reportOperations: GET /v2/report/operations, a workbook of one page of operations.
 // Unlike other lists it takes page and pageSize, and wants both.
-func (s *Service) reportOperations(c *call) (any, error) {
+func reportOperations(c *call) (any, error) {
 	p := page{}
 	for name, at := range map[string]*int{"page": &p.number, "pageSize": &p.size} {
 		n, err := strconv.Atoi(c.r.URL.Query().Get(name))
@@ -23,11 +23,11 @@ func (s *Service) reportOperations(c *call) (any, error) {
 		}
 		*at = n
 	}
-	rows, err := queryOperations(c.ctx, s.ro, `ORDER BY o.n LIMIT ? OFFSET ?`, p.size, p.offset())
+	rows, err := queryOperations(c.ctx, c.ro, `ORDER BY o.n LIMIT ? OFFSET ?`, p.size, p.offset())
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, s.ro, c.st.Seed, rows)
+	list, err := renderAll(c.ctx, c.ro, c.st.Seed, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -34,39 +34,39 @@ type route struct {
 	known   bool   // without handle: other methods have the path
 }
 
-func (s *Service) table() []route {
+func table() []route {
 	routes := []route{
-		{pattern: "POST /v2/auth/login", name: "login", handle: with(s.login)},
-		{pattern: "GET /v2/auth/refresh/{token}", name: "refresh", handle: s.refresh},
-		{pattern: "GET /v2/billing/operation", name: "list", handle: s.listOperations},
-		{pattern: "GET /v2/billing/operation/{id}", name: "get", handle: s.getOperation},
-		{pattern: "GET /v2/billing/operation/{id}/tree", name: "tree", handle: s.operationTree},
-		{pattern: "POST /v2/billing/operation/{id}/document", name: "attach", handle: with(s.attachDocument)},
-		{pattern: "DELETE /v2/billing/operation/{id}/document/{documentId}", name: "remove", handle: s.removeDocument},
-		{pattern: "GET /v2/billing/limits", name: "limits", handle: s.listLimits},
-		{pattern: "GET /v2/billing/commission", name: "commissions", handle: s.listCommissions},
-		{pattern: "GET /v2/customer", name: "customers", handle: s.listCustomers},
-		{pattern: "POST /v2/customer/file", name: "upload", handle: s.uploadFile},
-		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: s.getCustomer},
-		{pattern: postCustomer, name: "customer-get", handle: s.getCustomer},
-		{pattern: "GET /v2/customer/{customerId}/application", name: "application", handle: s.getApplication},
-		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application", handle: asAction(with(s.setApplication))},
-		{pattern: "PATCH /v2/customer/{customerId}/application", name: "finalize", handle: asAction(s.finalize)},
-		{pattern: "GET /v2/customer/{customerId}/file", name: "files", handle: s.listFiles},
-		{pattern: "GET /v2/customer/{customerId}/file/{id}", name: "download", handle: s.downloadFile},
-		{pattern: "DELETE /v2/customer/{customerId}/file/{id}", name: "delete-file", handle: s.deleteFile},
-		{pattern: "POST /v2/compliance/{customerId}/share", name: "share", handle: with(s.share)},
-		{pattern: "GET /v2/compliance/{customerId}/web_sdk_link", name: "link", handle: s.webLink},
-		{pattern: "GET /v2/account", name: "accounts", handle: s.listAccounts},
-		{pattern: "GET /v2/account/{id}", name: "account-get", handle: s.getAccount},
-		{pattern: "GET /v2/counterparty", name: "counterparties", handle: s.listCounterparties},
-		{pattern: "GET /v2/counterparty/{counterpartyId}", name: "counterparty", handle: s.getCounterparty},
-		{pattern: "GET /v2/report/operations", name: "report", handle: s.reportOperations},
-		{pattern: "GET /v2/user", name: "users", handle: s.listUsers},
-		{pattern: "GET /v2/hook/get", name: "hook-get", handle: s.getHook},
-		{pattern: "POST /v2/hook/set", name: "hook-set", handle: with(s.setHook)},
+		{pattern: "POST /v2/auth/login", name: "login", handle: with(login)},
+		{pattern: "GET /v2/auth/refresh/{token}", name: "refresh", handle: refresh},
+		{pattern: "GET /v2/billing/operation", name: "list", handle: listOperations},
+		{pattern: "GET /v2/billing/operation/{id}", name: "get", handle: getOperation},
+		{pattern: "GET /v2/billing/operation/{id}/tree", name: "tree", handle: operationTree},
+		{pattern: "POST /v2/billing/operation/{id}/document", name: "attach", handle: with(attachDocument)},
+		{pattern: "DELETE /v2/billing/operation/{id}/document/{documentId}", name: "remove", handle: removeDocument},
+		{pattern: "GET /v2/billing/limits", name: "limits", handle: listLimits},
+		{pattern: "GET /v2/billing/commission", name: "commissions", handle: listCommissions},
+		{pattern: "GET /v2/customer", name: "customers", handle: listCustomers},
+		{pattern: "POST /v2/customer/file", name: "upload", handle: uploadFile},
+		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: getCustomer},
+		{pattern: postCustomer, name: "customer-get", handle: getCustomer},
+		{pattern: "GET /v2/customer/{customerId}/application", name: "application", handle: getApplication},
+		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application", handle: asAction(with(setApplication))},
+		{pattern: "PATCH /v2/customer/{customerId}/application", name: "finalize", handle: asAction(finalize)},
+		{pattern: "GET /v2/customer/{customerId}/file", name: "files", handle: listFiles},
+		{pattern: "GET /v2/customer/{customerId}/file/{id}", name: "download", handle: downloadFile},
+		{pattern: "DELETE /v2/customer/{customerId}/file/{id}", name: "delete-file", handle: deleteFile},
+		{pattern: "POST /v2/compliance/{customerId}/share", name: "share", handle: with(share)},
+		{pattern: "GET /v2/compliance/{customerId}/web_sdk_link", name: "link", handle: webLink},
+		{pattern: "GET /v2/account", name: "accounts", handle: listAccounts},
+		{pattern: "GET /v2/account/{id}", name: "account-get", handle: getAccount},
+		{pattern: "GET /v2/counterparty", name: "counterparties", handle: listCounterparties},
+		{pattern: "GET /v2/counterparty/{counterpartyId}", name: "counterparty", handle: getCounterparty},
+		{pattern: "GET /v2/report/operations", name: "report", handle: reportOperations},
+		{pattern: "GET /v2/user", name: "users", handle: listUsers},
+		{pattern: "GET /v2/hook/get", name: "hook-get", handle: getHook},
+		{pattern: "POST /v2/hook/set", name: "hook-set", handle: with(setHook)},
 	}
-	routes = append(routes, s.adminTable()...)
+	routes = append(routes, adminTable()...)
 	for i := range routes {
 		_, path, _ := strings.Cut(routes[i].pattern, " ")
 		routes[i].class = classOf(path)
@@ -101,7 +101,7 @@ func classOf(path string) string {
 // newMux dispatches to serve.
 func (s *Service) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range s.table() {
+	for _, rt := range table() {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
 	return mux

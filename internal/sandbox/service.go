@@ -2,44 +2,36 @@ package sandbox
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Service is the built-in service over one data file. All state lives in the
 // file: several Services on it, in one process or many, are one server.
 type Service struct {
-	db, ro *sql.DB // writes (one connection, immediate transactions); reads
-	now    func() time.Time
-	mux    *http.ServeMux
+	*store
+	mux     *http.ServeMux
+	courier courier
 
 	running context.Context // ends with Close; for what outlives the call that began it
 	stop    context.CancelFunc
-	raised  chan struct{}               // holds one token: something was put into the outbox
-	inbox   atomic.Pointer[http.Client] // reaches the Receiver of this process; nil: there is none
 	work    sync.WaitGroup
 }
 
 // Open opens the data file, makes it with its sample data when it is new, and
 // starts the deliveries of webhooks. Close ends it.
 func Open(ctx context.Context, o Options) (*Service, error) {
-	s := &Service{now: o.Now, raised: make(chan struct{}, 1)}
-	if s.now == nil {
-		s.now = time.Now
-	}
 	probe := newSettings(o)
 	if err := probe.apply(o); err != nil {
 		return nil, err
 	}
-	if err := s.openFile(ctx, o); err != nil {
-		s.closePools()
+	data, err := openStore(ctx, o)
+	if err != nil {
 		return nil, fmt.Errorf("sandbox: open data: %w", err)
 	}
+	s := &Service{store: data, courier: courier{store: data}}
 	s.mux = s.newMux()
 	st, err := loadSettings(ctx, s.ro)
 	if err != nil {
@@ -53,7 +45,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		}
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
-	s.work.Go(func() { s.deliver(s.running) })
+	s.work.Go(func() { s.courier.deliver(s.running) })
 	if st.Activity > 0 {
 		s.work.Go(func() { s.runActivity(s.running, time.Duration(st.Activity)) })
 	}
@@ -66,17 +58,6 @@ func (s *Service) Close() error {
 	s.stop()
 	s.work.Wait()
 	return s.closePools()
-}
-
-func (s *Service) closePools() error {
-	var errs []error
-	if s.ro != nil && s.ro != s.db {
-		errs = append(errs, s.ro.Close())
-	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // Handler serves the service's paths and, under /sandbox/, the admin endpoint.

@@ -72,10 +72,10 @@ func demoToken(token string, now time.Time) (t shareTokenRow, found bool) {
 
 // IssueShareToken makes the identity provider issue a token. Customer may be
 // "" (a token for any customer of that kind).
-func (s *Service) IssueShareToken(ctx context.Context, kind, scenario, customer string) (ShareToken, error) {
+func (s *store) IssueShareToken(ctx context.Context, kind, scenario, customer string) (ShareToken, error) {
 	var t shareTokenRow
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		t, err = issueShare(ctx, tx, kind, scenario, customer, s.now(), 0)
+		t, err = issueShare(ctx, tx, kind, scenario, customer, s.clock(), 0)
 		return err
 	})
 	return t.public(), err
@@ -103,10 +103,10 @@ func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string
 // ShareTokens are tokens ready to be tried: for each customer that was not
 // shared yet one that applies, one that leaves document sets outstanding and
 // one of the wrong kind. Each has at least ten minutes left.
-func (s *Service) ShareTokens(ctx context.Context) ([]ShareToken, error) {
+func (s *store) ShareTokens(ctx context.Context) ([]ShareToken, error) {
 	var list []ShareToken
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		now := s.now()
+		now := s.clock()
 		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`, now.Add(shareTTL/2).UnixNano()); err != nil {
 			return err
 		}

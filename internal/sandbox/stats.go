@@ -43,7 +43,7 @@ type Stats struct {
 }
 
 // Stats returns what the server has seen.
-func (s *Service) Stats(ctx context.Context) (Stats, error) {
+func (s *store) Stats(ctx context.Context) (Stats, error) {
 	st := Stats{Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{}, MaxPerMinute: map[string]int64{},
 		Calls: map[string]int64{}, Done: map[string]int64{}}
 	counters, err := counts(ctx, s.ro, `SELECT name, value FROM counter`)
@@ -89,13 +89,13 @@ func counts(ctx context.Context, q querier, text string) (map[string]int64, erro
 }
 
 // AuthLog returns logins and refreshes in the order they were decided.
-func (s *Service) AuthLog(ctx context.Context) ([]AuthEvent, error) {
+func (s *store) AuthLog(ctx context.Context) ([]AuthEvent, error) {
 	return query(ctx, s.ro, func(e *AuthEvent) []any { return []any{unixNano{&e.At}, &e.Kind, &e.Outcome, &e.Token} },
 		`SELECT at, kind, outcome, token FROM authlog ORDER BY id`)
 }
 
 // resetStats forgets counts, windows, auth log and presentations.
-func (s *Service) resetStats(ctx context.Context) error {
+func (s *store) resetStats(ctx context.Context) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		return execute(ctx, tx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
 	})

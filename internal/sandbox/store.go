@@ -134,9 +134,38 @@ func dataSource(path string, busy time.Duration, pragmas ...string) string {
 	return u.String()
 }
 
-// openFile opens the pools and makes schema and data when the file is new.
-func (s *Service) openFile(ctx context.Context, o Options) error {
-	if err := s.createFile(ctx, o); err != nil {
+// store is the data file.
+type store struct {
+	db, ro *sql.DB // writes (one connection, immediate transactions); reads
+	clock  func() time.Time
+	raised chan struct{} // holds one token: something was put into the outbox
+}
+
+// openStore opens the file, and makes it with its sample data when it is new.
+func openStore(ctx context.Context, o Options) (*store, error) {
+	s := &store{clock: o.Now, raised: make(chan struct{}, 1)}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if err := s.open(ctx, o); err != nil {
+		return nil, errors.Join(err, s.closePools())
+	}
+	return s, nil
+}
+
+func (s *store) closePools() error {
+	var errs []error
+	if s.ro != nil && s.ro != s.db {
+		errs = append(errs, s.ro.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *store) open(ctx context.Context, o Options) error {
+	if err := createFile(ctx, o); err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", dataSource(o.Path, time.Minute, "journal_mode(WAL)", "synchronous(NORMAL)"))
@@ -162,7 +191,7 @@ func (s *Service) openFile(ctx context.Context, o Options) error {
 // createFile fills a new file in one transaction under SQLite's own lock, so
 // that of several processes one does it and the others wait. The file is still
 // in rollback mode then: fresh pages are written once.
-func (s *Service) createFile(ctx context.Context, o Options) error {
+func createFile(ctx context.Context, o Options) error {
 	if o.Path == "" {
 		return nil
 	}
@@ -239,7 +268,7 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 }
 
 // adopt writes the options that are set into the file, if they change it.
-func (s *Service) adopt(ctx context.Context, o Options) error {
+func (s *store) adopt(ctx context.Context, o Options) error {
 	st, err := loadSettings(ctx, s.db)
 	before := string(encode(st))
 	if err == nil {
@@ -276,7 +305,7 @@ func storeSettings(ctx context.Context, q querier, st settings) error {
 // write runs f in one immediate transaction; an error of f undoes it. Begin and
 // commit do not end with ctx. Handlers also give f's statements a context that
 // does not (call.ctx): a request that was received is processed to its end.
-func (s *Service) write(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (s *store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 	ctx = context.WithoutCancel(ctx)
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -25,10 +25,10 @@ var commissions = []tariff{
 }
 
 // listLimits: GET /v2/billing/limits.
-func (s *Service) listLimits(c *call) (any, error) { return tariffs(c, paymentLimits, "customerId") }
+func listLimits(c *call) (any, error) { return tariffs(c, paymentLimits, "customerId") }
 
 // listCommissions: GET /v2/billing/commission.
-func (s *Service) listCommissions(c *call) (any, error) {
+func listCommissions(c *call) (any, error) {
 	return tariffs(c, commissions, "customerCuid")
 }
 

@@ -88,7 +88,7 @@ func (u *upload) check() error {
 }
 
 // uploadFile: POST /v2/customer/file.
-func (s *Service) uploadFile(c *call) (any, error) {
+func uploadFile(c *call) (any, error) {
 	u, err := readUpload(c)
 	if err == nil {
 		err = u.check()
@@ -101,7 +101,7 @@ func (s *Service) uploadFile(c *call) (any, error) {
 		kind = "OPERATION_DOCUMENT"
 	}
 	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind, info: u.fields["info"], created: c.at.UnixNano()}
-	err = s.write(c.ctx, func(tx *sql.Tx) error {
+	err = c.write(c.ctx, func(tx *sql.Tx) error {
 		owner, err := findCustomer(c.ctx, tx, u.fields["customerId"])
 		if err != nil {
 			return err

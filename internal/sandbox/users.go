@@ -2,7 +2,7 @@ package sandbox
 
 // listUsers: GET /v2/user. There is the machine account, whose two-factor login is on
 // while codes are demanded.
-func (s *Service) listUsers(c *call) (any, error) {
+func listUsers(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {
 		return nil, err
