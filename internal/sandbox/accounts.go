@@ -22,7 +22,8 @@ type accountRow struct {
 const accountFrom = ` FROM account a JOIN customer c ON c.n = a.customer`
 
 func queryAccounts(ctx context.Context, q querier, tail string, args ...any) ([]accountRow, error) {
-	return query(ctx, q, (*accountRow).columns, `SELECT a.n, a.customer, a.id, a.name, a.number, a.currency, a.status, a.is_default, a.associate,
+	return query(ctx, q, (*accountRow).columns, `SELECT a.n, a.customer, a.id, a.name, a.number, a.currency, a.status,
+		a.is_default, a.associate,
 		a.currency, a.units, a.nanos, a.currency, a.hold_units, a.hold_nanos, a.requisites, a.created, a.updated,
 		c.cuid, c.display, c.email, c.phone, c.status`+accountFrom+tail, args...)
 }
@@ -43,9 +44,11 @@ func (a *accountRow) render() any {
 	if status == "ACCEPTED" {
 		status = "ACCEPT" // REST has ACCEPT where webhooks' table says ACCEPTED
 	}
-	owner := object{"id", a.cuid, "name", a.ownerName, "email", a.ownerMail, "phone", a.ownerNo, "status", nameOf(customerStatuses, a.ownerStatus)}
+	owner := object{"id", a.cuid, "name", a.ownerName, "email", a.ownerMail, "phone", a.ownerNo, "status",
+		nameOf(customerStatuses, a.ownerStatus)}
 	return object{"id", a.id, "customer", owner, "isDefault", a.isDefault, "name", a.name, "number", a.number,
-		"currencyCode", a.currency, "status", status, "associateType", a.associate, "balance", a.balance.rest(), "hold", a.hold.rest(),
+		"currencyCode", a.currency, "status", status, "associateType", a.associate, "balance", a.balance.rest(), "hold",
+		a.hold.rest(),
 		"requisites", json.RawMessage(a.requisites), "createdAt", stamp(a.created), "updatedAt", stamp(a.updated)}
 }
 

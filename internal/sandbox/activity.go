@@ -33,7 +33,8 @@ func (s *store) Step(ctx context.Context) error {
 // or opens the first ended one again.
 func moveOne(c *call, tx *sql.Tx, order string, first int) error {
 	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
-		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?) ORDER BY updated, n LIMIT 1)`, first)
+		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?)
+		ORDER BY updated, n LIMIT 1)`, first)
 	if err == nil && len(ops) == 0 {
 		ops, err = queryOperations(c.ctx, tx, `WHERE o.n > 0 ORDER BY o.`+order+` LIMIT 1`)
 	}
@@ -65,7 +66,8 @@ func moveOperation(c *call, tx *sql.Tx, o *operationRow, status int, how move) e
 	if !how.still {
 		o.updated = max(c.at.UnixNano(), o.updated+1)
 	}
-	if err := execute(c.ctx, tx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated, o.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE operation SET status = ?, updated = ? WHERE n = ?`, o.status, o.updated,
+		o.n); err != nil {
 		return err
 	}
 	if how.quiet {

@@ -93,7 +93,8 @@ func adminOutbox(c *call) (any, error) {
 	columns := func(e *outboxEvent) []any {
 		return []any{&e.HookID, &e.HookType, &e.Body, unixNano{&e.Created}, &e.Attempts, &e.Status, &e.State}
 	}
-	return query(c.ctx, c.ro, columns, `SELECT hook_id, hook_type, CAST(body AS BLOB), created, attempts, status, state FROM outbox ORDER BY id DESC LIMIT 200`)
+	return query(c.ctx, c.ro, columns, `SELECT hook_id, hook_type, CAST(body AS BLOB), created, attempts, status, state
+		FROM outbox ORDER BY id DESC LIMIT 200`)
 }
 
 func adminSettings(c *call) (any, error) {

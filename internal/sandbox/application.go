@@ -40,7 +40,8 @@ func getApplication(c *call) (any, error) {
 	if row.application == "" {
 		body = row.defaultApplication()
 	}
-	return patch{"status": status, "outstanding": row.outstanding(), "shared": row.shared != 0, row.applicationKey(): body}, nil
+	return patch{"status": status, "outstanding": row.outstanding(), "shared": row.shared != 0,
+		row.applicationKey(): body}, nil
 }
 
 func (c *customerRow) applicationKey() string {
@@ -52,10 +53,12 @@ func (c *customerRow) applicationKey() string {
 
 func (c *customerRow) defaultApplication() json.RawMessage {
 	if c.kind == "CORPORATE" {
-		return encode(patch{"application": patch{"companyName": c.company, "emailAddress": c.email, "telephoneNumber": c.phone, "taxReferenceNumber": ""},
+		return encode(patch{"application": patch{"companyName": c.company, "emailAddress": c.email,
+			"telephoneNumber": c.phone, "taxReferenceNumber": ""},
 			"documents": []any{}})
 	}
-	return encode(patch{"application": patch{"firstName": c.name, "middleName": "", "lastName": c.lastname, "emailAddress": c.email,
+	return encode(patch{"application": patch{"firstName": c.name, "middleName": "", "lastName": c.lastname,
+		"emailAddress":    c.email,
 		"telephoneNumber": c.phone, "taxReferenceNumber": ""}, "documents": []any{}})
 }
 
@@ -99,7 +102,8 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 	// These headers tell of the coming end of this call.
 	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
 	a.header["Deprecation"] = []string{"true"}
-	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`, url.PathEscape(c.params[0]))}
+	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`,
+		url.PathEscape(c.params[0]))}
 	return a, err
 }
 

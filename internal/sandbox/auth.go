@@ -77,7 +77,8 @@ func refresh(c *call) (any, error) {
 	var out tokenJSON
 	outcome, presented := "", fingerprint(c.params[0])
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		err := execute(c.ctx, tx, `INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
+		err := execute(c.ctx, tx,
+			`INSERT INTO presented(token, times) VALUES(?, 1) ON CONFLICT(token) DO UPDATE SET times = times + 1`, presented)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,8 @@ func refresh(c *call) (any, error) {
 func refreshOutcome(c *call, tx *sql.Tx, presented string) (string, error) {
 	var until int64
 	var dead bool
-	err := tx.QueryRowContext(c.ctx, `SELECT refresh_until, refresh_dead FROM pair WHERE refresh = ?`, presented).Scan(&until, &dead)
+	err := tx.QueryRowContext(c.ctx, `SELECT refresh_until, refresh_dead FROM pair WHERE refresh = ?`,
+		presented).Scan(&until, &dead)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return textNoRefresh, nil
@@ -129,12 +131,14 @@ func killAll(ctx context.Context, q querier) error {
 func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	access, refresh := newAccessToken(c.st, c.now), newRefreshToken(c.st)
 	at, rt := time.Duration(c.st.AccessTTL), time.Duration(c.st.RefreshTTL)
-	err := execute(c.ctx, tx, `INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
+	err := execute(c.ctx, tx,
+		`INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
 		fingerprint(access), fingerprint(refresh), origin, c.at.UnixNano(), c.at.Add(at).UnixNano(), c.at.Add(rt).UnixNano())
 	if err != nil {
 		return tokenJSON{}, err
 	}
-	err = execute(c.ctx, tx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`, c.at.Add(-24*time.Hour).UnixNano())
+	err = execute(c.ctx, tx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`,
+		c.at.Add(-24*time.Hour).UnixNano())
 	return tokenJSON{AccessToken: access, RefreshToken: refresh,
 		AccessTTL:  shownTTL(c.st.ShownAccessTTL, c.st.TTLUnit, at, c.now),
 		RefreshTTL: shownTTL(c.st.ShownRefreshTTL, c.st.TTLUnit, rt, c.now)}, err
@@ -150,7 +154,8 @@ func authorize(c *call) error {
 	c.token = fingerprint(token)
 	var issued, until int64
 	var dead bool
-	err := c.ro.QueryRowContext(c.ctx, `SELECT issued, access_until, access_dead FROM pair WHERE access = ?`, c.token).Scan(&issued, &until, &dead)
+	err := c.ro.QueryRowContext(c.ctx, `SELECT issued, access_until, access_dead FROM pair WHERE access = ?`,
+		c.token).Scan(&issued, &until, &dead)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -175,5 +180,6 @@ func logAuth(c *call, q querier, kind, outcome, token string) error {
 	if outcome == "" {
 		outcome = "ok"
 	}
-	return execute(c.ctx, q, `INSERT INTO authlog(at, kind, outcome, token) VALUES(?, ?, ?, ?)`, c.at.UnixNano(), kind, outcome, token)
+	return execute(c.ctx, q, `INSERT INTO authlog(at, kind, outcome, token) VALUES(?, ?, ?, ?)`, c.at.UnixNano(), kind,
+		outcome, token)
 }

@@ -85,11 +85,13 @@ func TestRefreshIsSingleUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stats.Logins != 1 || stats.Refreshes != 1 || stats.RefreshesRefused != 1 || stats.MostPresentations != 2 || stats.Unauthorized != 1 {
+	if stats.Logins != 1 || stats.Refreshes != 1 || stats.RefreshesRefused != 1 || stats.MostPresentations != 2 ||
+		stats.Unauthorized != 1 {
 		t.Errorf("stats %+v", stats)
 	}
 	log, err := s.AuthLog(t.Context())
-	if err != nil || len(log) != 3 || log[0].Kind != "login" || log[1].Outcome != "ok" || log[2].Outcome != "Token revoked. Please log in again" {
+	if err != nil || len(log) != 3 || log[0].Kind != "login" || log[1].Outcome != "ok" ||
+		log[2].Outcome != "Token revoked. Please log in again" {
 		t.Errorf("auth log %+v, %v", log, err)
 	}
 }
@@ -135,7 +137,8 @@ func TestAccessTokenIsJWT(t *testing.T) {
 		Iat, Exp int64
 		Sub, Jti string
 	}
-	if err := json.Unmarshal(raw, &claims); err != nil || claims.Iat != at.now().Unix() || claims.Exp != claims.Iat+60 || claims.Sub == "" || claims.Jti == "" {
+	if err := json.Unmarshal(raw, &claims); err != nil || claims.Iat != at.now().Unix() || claims.Exp != claims.Iat+60 ||
+		claims.Sub == "" || claims.Jti == "" {
 		t.Errorf("claims %s, %v", raw, err)
 	}
 	if !strings.Contains(c.access, "LEAKMARK7") || !strings.Contains(c.fresh, "LEAKMARK7") {
@@ -222,7 +225,8 @@ func TestTwoFactor(t *testing.T) {
 	c := connect(t, s).login()
 	c.want(200, "PATCH", "/sandbox/settings", map[string]any{"totp_secret": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"})
 	login := func(code string) reply {
-		return c.do("POST", "/v2/auth/login", map[string]string{"login": "machine@sandbox", "password": "sandbox", "code": code})
+		return c.do("POST", "/v2/auth/login", map[string]string{"login": "machine@sandbox", "password": "sandbox",
+			"code": code})
 	}
 	if r := login(""); r.status != 401 || r.json(t)["error"] != "Two-factor authentication code required" {
 		t.Errorf("no code: %d %s", r.status, r.body)

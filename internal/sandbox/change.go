@@ -126,7 +126,8 @@ func changeAccount(c *call, tx *sql.Tx, ch Change) error {
 		}
 	}
 	a.updated = max(c.at.UnixNano(), a.updated+1)
-	err = execute(c.ctx, tx, `UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
+	err = execute(c.ctx, tx,
+		`UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
 		a.status, a.name, a.balance.units, a.balance.nanos, a.requisites, a.updated, a.n)
 	if err != nil {
 		return err
@@ -144,7 +145,8 @@ func changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
 	if err != nil {
 		return err
 	}
-	if err := execute(c.ctx, tx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(), a.n); err != nil {
+	if err := execute(c.ctx, tx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(),
+		a.n); err != nil {
 		return err
 	}
 	owner, err := findCounterparty(c.ctx, tx, a.suid)

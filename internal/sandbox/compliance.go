@@ -75,7 +75,8 @@ func checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shar
 // applyShare uses the token up and returns what it leaves outstanding.
 func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
 	err := execute(c.ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
-		ON CONFLICT(token) DO UPDATE SET used = excluded.used`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
+		ON CONFLICT(token) DO UPDATE SET used = excluded.used`,
+		t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,8 @@ func webLink(c *call) (any, error) {
 		if err != nil {
 			return err
 		}
-		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n, c.at.Add(linkTTL).UnixNano())
+		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n,
+			c.at.Add(linkTTL).UnixNano())
 	})
 	return object{"ttlInSeconds", int(linkTTL / time.Second), "url", webLinkURL(c, id)}, err
 }
@@ -131,15 +133,19 @@ func webLinkURL(c *call, id string) string {
 	return u.String()
 }
 
-const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Verification (sandbox)</title>
-<body><dialog open><h1>Verification</h1><p>SETS</p><form method="post"><button>Hand in everything</button></form></dialog>`
+const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Verification (sandbox)</title>
+<body><dialog open><h1>Verification</h1><p>SETS</p>
+<form method="post"><button>Hand in everything</button></form></dialog>`
 
 // openVerify: GET /sandbox/verify/{id}, the page behind a compliance link. It
 // opens once.
 func openVerify(c *call) (any, error) {
 	var sets string
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`, c.at.UnixNano(), c.params[0], c.at.UnixNano())
+		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`,
+			c.at.UnixNano(), c.params[0], c.at.UnixNano())
 		if err != nil {
 			return err
 		}
@@ -173,7 +179,8 @@ func submitVerify(c *call) (any, error) {
 }
 
 func verifyCustomer(c *call, tx *sql.Tx) (customerRow, error) {
-	rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND opened > 0)`, c.params[0])
+	rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND opened > 0)`,
+		c.params[0])
 	if err == nil && len(rows) == 0 {
 		err = refuse(http.StatusNotFound, "The link is unknown or was not opened")
 	}

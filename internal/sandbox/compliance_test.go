@@ -83,14 +83,16 @@ func TestShareRefusals(t *testing.T) {
 		t.Errorf("BaaS: %d", r.status)
 	}
 	c.want(200, "PATCH", "/sandbox/settings", map[string]any{"baas": false, "share_token_field": "shareToken"})
-	if r := c.do("POST", "/v2/compliance/"+ana+"/share", map[string]string{"shareToken": "demo-individual-ok-1"}); r.json(t)["applied"] != true {
+	if r := c.do("POST", "/v2/compliance/"+ana+"/share",
+		map[string]string{"shareToken": "demo-individual-ok-1"}); r.json(t)["applied"] != true {
 		t.Errorf("renamed field: %s", r.body)
 	}
 }
 
 func TestJourney(t *testing.T) {
 	for _, tt := range []struct{ name, kind, key, scenario string }{
-		{"Ana", "INDIVIDUAL", "individual", "outstanding"}, {"Cedar", "CORPORATE", "corporate", "outstanding"}, {"Priya", "INDIVIDUAL", "individual", "ok"},
+		{"Ana", "INDIVIDUAL", "individual", "outstanding"}, {"Cedar", "CORPORATE", "corporate", "outstanding"},
+		{"Priya", "INDIVIDUAL", "individual", "ok"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t, sandbox.Options{})
@@ -101,7 +103,8 @@ func TestJourney(t *testing.T) {
 			}
 			v := c.share(cuid, issue(t, s, tt.kind, tt.scenario, cuid)).json(t)
 			outstanding := v["outstanding"].([]any)
-			if v["applied"] != true || slices.Contains(outstanding, any("PROOF_OF_RESIDENCE")) != (tt.scenario == "outstanding") {
+			if v["applied"] != true || slices.Contains(outstanding,
+				any("PROOF_OF_RESIDENCE")) != (tt.scenario == "outstanding") {
 				t.Errorf("share: %v", v)
 			}
 			if r := c.share(cuid, issue(t, s, tt.kind, "ok", cuid)); r.status != 409 {
@@ -118,7 +121,8 @@ func TestJourney(t *testing.T) {
 			if app := c.want(200, "GET", "/v2/customer/"+cuid+"/application", nil); len(app["outstanding"].([]any)) != 0 {
 				t.Errorf("outstanding after the link: %v", app)
 			}
-			if v := c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil); v["success"] != true || v["message"] != "Application submitted successfully" {
+			if v := c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil); v["success"] != true ||
+				v["message"] != "Application submitted successfully" {
 				t.Errorf("finalize: %v", v)
 			}
 			if r := c.do("PATCH", "/v2/customer/"+cuid+"/application", nil); r.status != 409 {
@@ -192,14 +196,19 @@ func TestSetApplication(t *testing.T) {
 		status int
 		text   string
 	}{
-		{"both", ana, map[string]any{"individual": map[string]any{"application": person}, "corporate": map[string]any{"application": person}}, 400, "either"},
+		{"both", ana, map[string]any{"individual": map[string]any{"application": person},
+			"corporate": map[string]any{"application": person}}, 400, "either"},
 		{"neither", ana, map[string]any{}, 400, "either"},
 		{"wrong kind", ana, map[string]any{"corporate": map[string]any{"application": person}}, 400, "does not match"},
 		{"no application", ana, map[string]any{"individual": map[string]any{}}, 400, "application is required"},
-		{"no name", ana, map[string]any{"individual": map[string]any{"application": map[string]any{"firstName": "A"}}}, 400, "lastName"},
-		{"unknown document type", ana, map[string]any{"individual": map[string]any{"application": person, "documents": []any{map[string]any{"type": "SELFIE"}}}}, 400, "Unknown document type: SELFIE"},
-		{"unknown customer", "/v2/customer/Dx/application", map[string]any{"individual": map[string]any{"application": person}}, 404, "Customer not found: Dx"},
-		{"fine", ana, map[string]any{"individual": map[string]any{"application": person, "documents": []any{map[string]any{"type": "UBO_LIVENESS"}}, "more": 1}}, 200, "saved"},
+		{"no name", ana, map[string]any{"individual": map[string]any{"application": map[string]any{"firstName": "A"}}}, 400,
+			"lastName"},
+		{"unknown document type", ana, map[string]any{"individual": map[string]any{"application": person,
+			"documents": []any{map[string]any{"type": "SELFIE"}}}}, 400, "Unknown document type: SELFIE"},
+		{"unknown customer", "/v2/customer/Dx/application", map[string]any{
+			"individual": map[string]any{"application": person}}, 404, "Customer not found: Dx"},
+		{"fine", ana, map[string]any{"individual": map[string]any{"application": person,
+			"documents": []any{map[string]any{"type": "UBO_LIVENESS"}}, "more": 1}}, 200, "saved"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,7 +217,8 @@ func TestSetApplication(t *testing.T) {
 			if r.status != tt.status || v["success"] != (tt.status == 200) || !strings.Contains(v["message"].(string), tt.text) {
 				t.Errorf("%d %s", r.status, r.body)
 			}
-			if told := r.header.Get("Deprecation") == "true" && strings.Contains(r.header.Get("Link"), "web_sdk_link"); told != (r.status == 200) {
+			if told := r.header.Get("Deprecation") == "true" &&
+				strings.Contains(r.header.Get("Link"), "web_sdk_link"); told != (r.status == 200) {
 				t.Errorf("headers %v", r.header)
 			}
 		})
@@ -217,7 +227,8 @@ func TestSetApplication(t *testing.T) {
 	if r.header.Get("Deprecation") != "" { // the specification deprecates Set, not Get
 		t.Errorf("headers %v", r.header)
 	}
-	if v := r.json(t); v["status"] != "DRAFT" || v["individual"].(map[string]any)["more"] != float64(1) || v["corporate"] != nil {
+	if v := r.json(t); v["status"] != "DRAFT" || v["individual"].(map[string]any)["more"] != float64(1) ||
+		v["corporate"] != nil {
 		t.Errorf("application %v", v)
 	}
 	c.want(200, "PATCH", ana, nil)
@@ -233,10 +244,12 @@ func TestCustomersAndAccounts(t *testing.T) {
 	}
 	cedar := c.cuid("Cedar")
 	for path, want := range map[string]string{
-		"/v2/customer": "20", "/v2/customer?type=CORPORATE": "10", "/v2/customer?customerId=" + cedar: "1", "/v2/customer?customerName=nobody": "0",
+		"/v2/customer": "20", "/v2/customer?type=CORPORATE": "10", "/v2/customer?customerId=" + cedar: "1",
+		"/v2/customer?customerName=nobody":               "0",
 		"/v2/customer?fromCreateAt=2100-01-01T00:00:00Z": "0", "/v2/customer?status=BANNED": "1",
-		"/v2/account?customerId=" + cedar: "4", "/v2/account?currencyIso=KWD": "3", "/v2/account?associateType=POOL&balance=NOTSET": "4",
-		"/v2/counterparty?customerId=" + cedar: "3",
+		"/v2/account?customerId=" + cedar: "4", "/v2/account?currencyIso=KWD": "3",
+		"/v2/account?associateType=POOL&balance=NOTSET": "4",
+		"/v2/counterparty?customerId=" + cedar:          "3",
 	} {
 		if have := total(path); have != want {
 			t.Errorf("%s: %s, want %s", path, have, want)

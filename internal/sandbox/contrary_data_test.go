@@ -103,7 +103,8 @@ func TestPageSizes(t *testing.T) {
 		rows   int
 		told   float64
 	}{
-		{"cap=list:5", 20, 200, 5, 20}, {"cap=list:5", 3, 200, 3, 3}, {"fixed=list:5", 20, 200, 5, 5}, {"fixed=list:5", 3, 200, 5, 5},
+		{"cap=list:5", 20, 200, 5, 20}, {"cap=list:5", 3, 200, 3, 3}, {"fixed=list:5", 20, 200, 5, 5},
+		{"fixed=list:5", 3, 200, 5, 5},
 		{"most=list:5", 6, 400, 0, 0}, {"most=billing:5", 5, 200, 5, 5}, {"cap=customers:5", 20, 200, 20, 20},
 	} {
 		_, c := contrary(t, tt.spec)
@@ -143,7 +144,8 @@ func TestInsertAndRemove(t *testing.T) {
 	total := func(query string) any {
 		return c.want(200, "GET", "/v2/billing/operation?meta.pageSize=1"+query, nil)["meta"].(map[string]any)["total"]
 	}
-	if total("") != "70" || total("&fromCreatedAt=2026-11-20T10:00:00Z") != "30" || total("&toCreatedAt=2026-11-20T09:00:00Z") != "40" {
+	if total("") != "70" || total("&fromCreatedAt=2026-11-20T10:00:00Z") != "30" ||
+		total("&toCreatedAt=2026-11-20T09:00:00Z") != "40" {
 		t.Errorf("totals %v", total(""))
 	}
 	o := c.want(200, "GET", "/v2/billing/operation/"+ids[0], nil)["item"].(map[string]any)
@@ -250,13 +252,15 @@ func TestVariants(t *testing.T) {
 		t.Errorf("GET customer: %d", r.status)
 	}
 	before := c.want(200, "POST", customer, map[string]any{})["item"].(map[string]any)
-	if r := c.do("GET", customer+"/application", nil); r.status != 404 || !strings.Contains(string(r.body), "not configured") {
+	if r := c.do("GET", customer+"/application", nil); r.status != 404 ||
+		!strings.Contains(string(r.body), "not configured") {
 		t.Errorf("GET application: %d %s", r.status, r.body)
 	}
 	if r := c.do("PATCH", customer+"/application", nil); r.status != 409 {
 		t.Errorf("finalize before a share: %d", r.status)
 	}
-	if v := c.want(200, "POST", "/v2/compliance/"+cuid+"/share", map[string]string{"token": "demo-corporate-outstanding-1"}); v["applied"] != true {
+	if v := c.want(200, "POST", "/v2/compliance/"+cuid+"/share",
+		map[string]string{"token": "demo-corporate-outstanding-1"}); v["applied"] != true {
 		t.Errorf("share: %v", v)
 	}
 	if now := c.want(200, "POST", customer, map[string]any{})["item"].(map[string]any); now["status"] != before["status"] {
@@ -276,7 +280,8 @@ func TestVariants(t *testing.T) {
 
 // TestLate runs on virtual time: a write that was answered is executed later.
 func TestLate(t *testing.T) {
-	for spec, want := range map[string]int{"later=remove:4s": 504, "later=remove:4s/502/html": 502, "later=remove:4s/empty": 200, "later=remove:4s/drop": 0, "later=remove:4s/hang": 200} {
+	for spec, want := range map[string]int{"later=remove:4s": 504, "later=remove:4s/502/html": 502,
+		"later=remove:4s/empty": 200, "later=remove:4s/drop": 0, "later=remove:4s/hang": 200} {
 		t.Run(strings.ReplaceAll(spec, "/", " "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 5})
@@ -311,7 +316,8 @@ func TestLate(t *testing.T) {
 				time.Sleep(4*time.Second - wait)
 				synctest.Wait()
 				st, err := s.Stats(t.Context())
-				if n := len(documents(c.operation(0))); n != 2 || err != nil || st.Late != 1 || st.Done["remove"] != 1 || st.Calls["remove"] != 1 {
+				if n := len(documents(c.operation(0))); n != 2 || err != nil || st.Late != 1 || st.Done["remove"] != 1 ||
+					st.Calls["remove"] != 1 {
 					t.Errorf("%d documents, %+v, %v", n, st, err)
 				}
 			})
@@ -348,7 +354,9 @@ func TestLateWithoutCaller(t *testing.T) {
 
 // TestNeitherDoneNorAnswered: faults of one call strike together.
 func TestNeitherDoneNorAnswered(t *testing.T) {
-	for spec, left := range map[string]int{"status=remove:502,drop=remove": 3, "drop=remove": 2, "status=remove:200/stale,cut=remove:5": 3, "cut=remove:5": 2, "moved=remove:http://127.0.0.1:9/x": 2, "resend=remove:http://127.0.0.1:9/x": 3} {
+	for spec, left := range map[string]int{"status=remove:502,drop=remove": 3, "drop=remove": 2,
+		"status=remove:200/stale,cut=remove:5": 3, "cut=remove:5": 2, "moved=remove:http://127.0.0.1:9/x": 2,
+		"resend=remove:http://127.0.0.1:9/x": 3} {
 		_, c := contrary(t, spec)
 		_, _, call := removal(c)
 		r, _ := http.NewRequestWithContext(t.Context(), "DELETE", c.base+call, nil)
@@ -392,7 +400,8 @@ func TestDrip(t *testing.T) {
 		c.http = &http.Client{Transport: s.Transport()}
 		start := time.Now()
 		status, body, _, err := c.try()
-		if took := time.Since(start); status != 200 || err != nil || !json.Valid(body) || took < 18*time.Second || took > 20*time.Second {
+		if took := time.Since(start); status != 200 || err != nil || !json.Valid(body) || took < 18*time.Second ||
+			took > 20*time.Second {
 			t.Errorf("%d %v after %v", status, err, took)
 		}
 	})

@@ -70,7 +70,8 @@ func TestAnswers(t *testing.T) {
 				r := c.do("DELETE", call, nil)
 				want := strings.NewReplacer("OP", opid, "DOC", document).Replace(tt.body)
 				if r.status != tt.status || r.header.Get("Content-Type") != tt.kind || string(r.body) != want {
-					t.Errorf("%s: %d %q %s, want %d %q %s", kind, r.status, r.header.Get("Content-Type"), r.body, tt.status, tt.kind, want)
+					t.Errorf("%s: %d %q %s, want %d %q %s", kind, r.status, r.header.Get("Content-Type"), r.body, tt.status, tt.kind,
+						want)
 				}
 				if n := len(documents(c.operation(0))); n != left {
 					t.Errorf("%s: %d documents are left, want %d", kind, n, left)
@@ -85,7 +86,8 @@ func TestAnswers(t *testing.T) {
 
 // TestAnswersWithAnOperation: the answer holds an operation, but not the proof.
 func TestAnswersWithAnOperation(t *testing.T) {
-	for spec, want := range map[string]int{"after=remove:stale": 3, "after=remove:now": 2, "status=remove:stale": 3, "status=remove:now": 3, "after=remove:no-documents": -1, "after=remove:other": 2} {
+	for spec, want := range map[string]int{"after=remove:stale": 3, "after=remove:now": 2, "status=remove:stale": 3,
+		"status=remove:now": 3, "after=remove:no-documents": -1, "after=remove:other": 2} {
 		_, c := contrary(t, spec)
 		opid, _, call := removal(c)
 		item := c.want(200, "DELETE", call, nil)["item"].(map[string]any)
@@ -107,13 +109,18 @@ func TestRefusals(t *testing.T) {
 		kind, body   string
 		unauthorized bool
 	}{
-		{"refusal=remove:500/own", 500, "application/json", `{"error":"Cannot modify documents for completed operations"}`, false},
-		{"refusal=write:200/own", 200, "application/json", `{"error":"Cannot modify documents for completed operations"}`, false},
+		{"refusal=remove:500/own", 500, "application/json", `{"error":"Cannot modify documents for completed operations"}`,
+			false},
+		{"refusal=write:200/own", 200, "application/json", `{"error":"Cannot modify documents for completed operations"}`,
+			false},
 		{"refusal=billing:-/none", 409, "", "", false},
-		{"refusal=*:200/own,style=*:success", 200, "application/json", `{"success":false,"message":"Cannot modify documents for completed operations"}`, false},
+		{"refusal=*:200/own,style=*:success", 200, "application/json",
+			`{"success":false,"message":"Cannot modify documents for completed operations"}`, false},
 		{"style=*:message", 409, "application/json", `{"message":"Cannot modify documents for completed operations"}`, false},
-		{"style=*:nested", 409, "application/json", `{"error":{"code":7,"message":"Cannot modify documents for completed operations"}}`, false},
-		{"style=*:list", 409, "application/json", `{"errors":[{"message":"Cannot modify documents for completed operations"}]}`, false},
+		{"style=*:nested", 409, "application/json",
+			`{"error":{"code":7,"message":"Cannot modify documents for completed operations"}}`, false},
+		{"style=*:list", 409, "application/json",
+			`{"errors":[{"message":"Cannot modify documents for completed operations"}]}`, false},
 		{"style=*:text", 409, "text/plain", "Cannot modify documents for completed operations", false},
 		{"style=*:none", 409, "", "", false},
 		{"unauthorized=api:403/own", 403, "application/json", `{"error":"Invalid or expired access token"}`, true},
@@ -138,18 +145,23 @@ func TestRefusals(t *testing.T) {
 // TestLoginRefusals: the same for wrong passwords, the second factor and
 // refresh tokens, and only then.
 func TestLoginRefusals(t *testing.T) {
-	s := open(t, sandbox.Options{Faults: faults(t, "unauthorized=login:500/own,unauthorized=refresh:200/revoked,style=refresh:success")})
+	s := open(t, sandbox.Options{Faults: faults(t,
+		"unauthorized=login:500/own,unauthorized=refresh:200/revoked,style=refresh:success")})
 	c := connect(t, s)
 	c.http.Transport = s.Transport()
 	body := map[string]string{"login": sandbox.DefaultLogin, "password": "wrong"}
-	if r := c.do("POST", "/v2/auth/login", body); r.status != 500 || string(r.body) != `{"error":"Invalid login or password"}` {
+	if r := c.do("POST", "/v2/auth/login", body); r.status != 500 ||
+		string(r.body) != `{"error":"Invalid login or password"}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	if r := c.do("GET", "/v2/auth/refresh/old", nil); r.status != 200 || string(r.body) != `{"success":false,"message":"Token revoked. Please log in again"}` {
+	if r := c.do("GET", "/v2/auth/refresh/old", nil); r.status != 200 ||
+		string(r.body) != `{"success":false,"message":"Token revoked. Please log in again"}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	c.login().want(200, "GET", anyCall, nil)
-	for spec, want := range map[string]string{"status=login:400/=Verification%20code%20required": "Verification code required", "status=login:200/is2fa": "is2fa", "status=login:403/totp": "TOTP"} {
+	for spec, want := range map[string]string{
+		"status=login:400/=Verification%20code%20required": "Verification code required", "status=login:200/is2fa": "is2fa",
+		"status=login:403/totp": "TOTP"} {
 		if err := s.SetFaults(t.Context(), faults(t, spec)); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +179,8 @@ func TestShapes(t *testing.T) {
 		has        []string
 		lacks      []string
 	}{
-		{"shape=api:numbers-as-text", list, []string{`"pageSize":"2"`, `"nanos":"`, `"size":"`}, []string{`"size":1`, `"nanos":0`}},
+		{"shape=api:numbers-as-text", list, []string{`"pageSize":"2"`, `"nanos":"`, `"size":"`},
+			[]string{`"size":1`, `"nanos":0`}},
 		{"shape=list:text-as-numbers", list, []string{`"total":40}`, `"units":`}, []string{`"units":"`, `"number":0`}},
 		{"shape=list:booleans-as-text", list, []string{`"isVisible":"true"`, `"isLock":"false"`}, nil},
 		{"shape=list:booleans-as-numbers", list, []string{`"isVisible":1`, `"isLock":0`}, nil},
@@ -215,22 +228,27 @@ func TestShapes(t *testing.T) {
 
 // TestNoContentType: an answer may come without one.
 func TestNoContentType(t *testing.T) {
-	both(t, sandbox.Options{Operations: 1, Faults: faults(t, "mime=login:none")}, func(t *testing.T, _ *sandbox.Service, c *client) {
-		if status, body, header, err := c.try(); status != 200 || err != nil || len(header["Content-Type"]) > 0 || !json.Valid(body) {
-			t.Errorf("%d %v %v", status, header, err)
-		}
-	})
+	both(t, sandbox.Options{Operations: 1, Faults: faults(t, "mime=login:none")},
+		func(t *testing.T, _ *sandbox.Service, c *client) {
+			if status, body, header, err := c.try(); status != 200 || err != nil || len(header["Content-Type"]) > 0 ||
+				!json.Valid(body) {
+				t.Errorf("%d %v %v", status, header, err)
+			}
+		})
 }
 
 // TestUploadShapes: the id of an upload has another name, another place, or is missing.
 func TestUploadShapes(t *testing.T) {
 	for spec, want := range map[string]string{
-		"rename=upload:id/documentId": `"documentId":"`, "rename=upload:id/fileId": `"fileId":"`, "rename=upload:id/uuid": `"uuid":"`,
-		"under=upload:item": `{"item":{`, "omit=upload:id": `{"createAt":`, "after=upload:ok": `{"success":true,`, "rename=upload:id/guid,under=upload:data": `"guid":"`,
+		"rename=upload:id/documentId": `"documentId":"`, "rename=upload:id/fileId": `"fileId":"`,
+		"rename=upload:id/uuid": `"uuid":"`,
+		"under=upload:item":     `{"item":{`, "omit=upload:id": `{"createAt":`, "after=upload:ok": `{"success":true,`,
+		"rename=upload:id/guid,under=upload:data": `"guid":"`,
 	} {
 		_, c := contrary(t, spec)
 		r := upload(c, c.cuid("Cedar"), "a.pdf", "application/pdf", []byte("%PDF-1.4"), nil)
-		if r.status != 200 || !strings.Contains(string(r.body), want) || strings.Contains(string(r.body), `"id"`) == !strings.Contains(spec, "under=upload:item") {
+		if r.status != 200 || !strings.Contains(string(r.body), want) ||
+			strings.Contains(string(r.body), `"id"`) == !strings.Contains(spec, "under=upload:item") {
 			t.Errorf("%s: %d %s", spec, r.status, r.body)
 		}
 		if n := c.want(200, "GET", "/v2/customer/"+c.cuid("Cedar")+"/file", nil)["meta"].(map[string]any)["total"]; n == "0" {

@@ -25,22 +25,26 @@ type payeeAccount struct {
 const counterpartyFrom = ` FROM counterparty p JOIN customer c ON c.n = p.customer`
 
 func (p *counterpartyRow) columns() []any {
-	return []any{&p.n, &p.suid, &p.name, &p.bank, &p.description, &p.profile, &p.created, &p.updated, &p.cuid, &p.customerName}
+	return []any{&p.n, &p.suid, &p.name, &p.bank, &p.description, &p.profile, &p.created, &p.updated, &p.cuid,
+		&p.customerName}
 }
 
 func (a *payeeAccount) columns() []any {
-	return []any{&a.n, &a.id, &a.name, &a.number, &a.currency, &a.kind, &a.rails, &a.status, &a.created, &a.updated, &a.suid}
+	return []any{&a.n, &a.id, &a.name, &a.number, &a.currency, &a.kind, &a.rails, &a.status, &a.created, &a.updated,
+		&a.suid}
 }
 
 func queryPayeeAccounts(ctx context.Context, q querier, tail string, args ...any) ([]payeeAccount, error) {
-	return query(ctx, q, (*payeeAccount).columns, `SELECT k.n, k.id, k.name, k.number, k.currency, k.kind, k.rails, k.status, k.created, k.updated, p.suid
+	return query(ctx, q, (*payeeAccount).columns, `SELECT k.n, k.id, k.name, k.number, k.currency, k.kind, k.rails,
+		k.status, k.created, k.updated, p.suid
 		FROM cpaccount k JOIN counterparty p ON p.n = k.counterparty`+tail, args...)
 }
 
 // queryCounterparties returns counterparties with their accounts.
 func queryCounterparties(ctx context.Context, q querier, tail string, args ...any) ([]counterpartyRow, error) {
 	rows, err := query(ctx, q, (*counterpartyRow).columns,
-		`SELECT p.n, p.suid, p.name, p.bank, p.description, p.profile, p.created, p.updated, c.cuid, c.display`+counterpartyFrom+tail, args...)
+		`SELECT p.n, p.suid, p.name, p.bank, p.description, p.profile, p.created, p.updated,
+			c.cuid, c.display`+counterpartyFrom+tail, args...)
 	for i := range rows {
 		if err == nil {
 			rows[i].accounts, err = queryPayeeAccounts(ctx, q, ` WHERE p.suid = ? ORDER BY k.n`, rows[i].suid)
@@ -63,7 +67,8 @@ func (p *counterpartyRow) render() any {
 			"createdAt", stamp(a.created), "updatedAt", stamp(a.updated), "bank", object{"name", p.bank},
 			"counterparty", object{"counterpartyId", p.suid, "name", p.name}, "customer", owner}
 	}
-	return object{"counterpartyId", p.suid, "description", p.description, "createdAt", stamp(p.created), "updatedAt", stamp(p.updated),
+	return object{"counterpartyId", p.suid, "description", p.description, "createdAt", stamp(p.created), "updatedAt",
+		stamp(p.updated),
 		"profile", json.RawMessage(p.profile), "customer", owner, "accounts", accounts}
 }
 

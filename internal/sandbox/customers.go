@@ -16,14 +16,16 @@ type customerRow struct {
 	application, appStatus, outstandJSON string
 }
 
-const customerSelect = `SELECT n, cuid, puid, type, display, name, lastname, company, comment, email, phone, status, created, updated, onboarded, shared, app, app_status, outstanding FROM customer`
+const customerSelect = `SELECT n, cuid, puid, type, display, name, lastname, company, comment, email, phone, status,
+	created, updated, onboarded, shared, app, app_status, outstanding FROM customer`
 
 func queryCustomers(ctx context.Context, q querier, tail string, args ...any) ([]customerRow, error) {
 	return query(ctx, q, (*customerRow).columns, customerSelect+tail, args...)
 }
 
 func (c *customerRow) columns() []any {
-	return []any{&c.n, &c.cuid, &c.puid, &c.kind, &c.display, &c.name, &c.lastname, &c.company, &c.comment, &c.email, &c.phone, &c.status,
+	return []any{&c.n, &c.cuid, &c.puid, &c.kind, &c.display, &c.name, &c.lastname, &c.company, &c.comment, &c.email,
+		&c.phone, &c.status,
 		&c.created, &c.updated, &c.onboarded, &c.shared, &c.application, &c.appStatus, &c.outstandJSON}
 }
 
@@ -53,7 +55,8 @@ func (c *customerRow) render() any {
 	if c.onboarded != 0 {
 		onboarded = stamp(c.onboarded)
 	}
-	return object{"cuid", c.cuid, "puid", c.puid, "type", c.kind, "status", nameOf(customerStatuses, c.status), "name", c.name, "lastname", c.lastname,
+	return object{"cuid", c.cuid, "puid", c.puid, "type", c.kind, "status", nameOf(customerStatuses, c.status), "name",
+		c.name, "lastname", c.lastname,
 		"company", c.company, "comment", c.comment, "email", c.email, "phone", c.phone,
 		"createdAt", stamp(c.created), "updatedAt", stamp(c.updated), "onboardingAt", onboarded}
 }
@@ -61,8 +64,10 @@ func (c *customerRow) render() any {
 // saveCustomer writes what may change and raises the event.
 func saveCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	row.updated = max(c.at.UnixNano(), row.updated+1)
-	err := execute(c.ctx, tx, `UPDATE customer SET status = ?, display = ?, name = ?, lastname = ?, comment = ?, updated = ?, onboarded = ?, shared = ?, app = ?, app_status = ?, outstanding = ? WHERE n = ?`,
-		row.status, row.display, row.name, row.lastname, row.comment, row.updated, row.onboarded, row.shared, row.application, row.appStatus, row.outstandJSON, row.n)
+	err := execute(c.ctx, tx, `UPDATE customer SET status = ?, display = ?, name = ?, lastname = ?, comment = ?,
+		updated = ?, onboarded = ?, shared = ?, app = ?, app_status = ?, outstanding = ? WHERE n = ?`,
+		row.status, row.display, row.name, row.lastname, row.comment, row.updated, row.onboarded, row.shared, row.application,
+		row.appStatus, row.outstandJSON, row.n)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ func TestDocumentationIsComplete(t *testing.T) {
 			t.Errorf("fault %s is not in the table", kind)
 		}
 	}
-	words := slices.Concat(operationBodies, variantWords, slices.Collect(maps.Keys(bodies)), slices.Collect(maps.Keys(errorTexts)), slices.Collect(maps.Keys(shapes)),
+	words := slices.Concat(operationBodies, variantWords, slices.Collect(maps.Keys(bodies)),
+		slices.Collect(maps.Keys(errorTexts)), slices.Collect(maps.Keys(shapes)),
 		slices.Collect(maps.Keys(styles)), slices.Collect(maps.Keys(orders)))
 	for _, word := range words {
 		if !regexp.MustCompile(`[ =]` + word + `[\s,]`).MatchString(grammar) {

@@ -116,7 +116,8 @@ func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, fil
 	case f.customer != o.customer:
 		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s belongs to another customer", document))
 	case links > 0:
-		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is already attached to operation %s", document, opid))
+		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is already attached to operation %s", document,
+			opid))
 	case ended(o.status) && !c.st.AllowEndStates:
 		return o, 0, refuse(http.StatusConflict, textEnded)
 	}

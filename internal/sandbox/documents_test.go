@@ -68,14 +68,16 @@ func TestRemovalTakesTheLinkOnly(t *testing.T) {
 	if after["updatedAt"] == before["updatedAt"] {
 		t.Error("updatedAt did not move")
 	}
-	if r := c.do("DELETE", path(opid, doc), nil); r.status != 409 || !strings.Contains(string(r.body), "is not attached to operation") {
+	if r := c.do("DELETE", path(opid, doc), nil); r.status != 409 ||
+		!strings.Contains(string(r.body), "is not attached to operation") {
 		t.Errorf("second removal: %d %s", r.status, r.body)
 	}
 	cuid := before["customer"].(map[string]any)["cuid"].(string)
 	if r := c.do("GET", "/v2/customer/"+cuid+"/file/"+doc, nil); r.status != 200 {
 		t.Errorf("the document is gone: %d", r.status)
 	}
-	back := c.want(200, "POST", "/v2/billing/operation/"+opid+"/document", map[string]string{"documentId": doc, "name": "Back again.pdf"})["item"].(map[string]any)
+	back := c.want(200, "POST", "/v2/billing/operation/"+opid+"/document",
+		map[string]string{"documentId": doc, "name": "Back again.pdf"})["item"].(map[string]any)
 	found := false
 	for _, d := range documents(back) {
 		found = found || d["guid"] == doc && d["fileName"] == "Back again.pdf"
@@ -84,7 +86,8 @@ func TestRemovalTakesTheLinkOnly(t *testing.T) {
 		t.Errorf("put back: %v", back["documents"])
 	}
 	trail, err := s.Removals(t.Context())
-	if err != nil || len(trail) != 2 || trail[0].Outcome != "removed" || trail[0].Opid != opid || trail[0].Document != doc || trail[0].Login != sandbox.DefaultLogin {
+	if err != nil || len(trail) != 2 || trail[0].Outcome != "removed" || trail[0].Opid != opid ||
+		trail[0].Document != doc || trail[0].Login != sandbox.DefaultLogin {
 		t.Errorf("trail %+v, %v", trail, err)
 	}
 }
@@ -115,7 +118,8 @@ func TestEndStates(t *testing.T) {
 		if err := s.Change(t.Context(), sandbox.Change{Kind: "operation", ID: opid, Status: status}); err != nil {
 			t.Fatal(err)
 		}
-		if r := c.do("DELETE", path(opid, doc), nil); r.status != 409 || r.json(t)["error"] != "Cannot modify documents for completed operations" {
+		if r := c.do("DELETE", path(opid, doc), nil); r.status != 409 || r.json(t)["error"] != "Cannot modify documents "+
+			"for completed operations" {
 			t.Errorf("%s: %d %s", status, r.status, r.body)
 		}
 	}
@@ -137,7 +141,8 @@ func TestAttach(t *testing.T) {
 		}
 		return free
 	}
-	own, other := upload(c, cuid, "note.txt", "text/plain", []byte("hello"), nil).json(t)["id"].(string), file(c.cuid("Ana"))
+	own, other := upload(c, cuid, "note.txt", "text/plain", []byte("hello"), nil).json(t)["id"].(string),
+		file(c.cuid("Ana"))
 	tests := []struct {
 		name   string
 		opid   string
@@ -150,8 +155,10 @@ func TestAttach(t *testing.T) {
 		{"unknown document", opid, map[string]string{"documentId": "y"}, 404, "Document not found: y"},
 		{"attached already", opid, map[string]string{"documentId": documents(o)[0]["guid"].(string)}, 409,
 			"Document " + documents(o)[0]["guid"].(string) + " is already attached to operation " + opid},
-		{"of another customer", opid, map[string]string{"documentId": other}, 409, "Document " + other + " belongs to another customer"},
-		{"ended", ended["opid"].(string), map[string]string{"documentId": own}, 409, "Cannot modify documents for completed operations"},
+		{"of another customer", opid, map[string]string{"documentId": other}, 409,
+			"Document " + other + " belongs to another customer"},
+		{"ended", ended["opid"].(string), map[string]string{"documentId": own}, 409,
+			"Cannot modify documents for completed operations"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func (m money) hook() object {
 
 // inDollars is m by fixed sample rates, for the "default" amounts.
 func (m money) inDollars() money {
-	perMille := map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740, "INR": 12, "BTC": 60_000_000}[m.currency]
+	perMille := map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740, "INR": 12,
+		"BTC": 60_000_000}[m.currency]
 	units, fine := new(big.Int).SetString(m.units, 10)
 	if !fine {
 		return money{currency: "USD", units: "0"}
@@ -87,7 +88,8 @@ func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
 		source, destination = destination, source
 	}
 	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
-		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay, "is_visible,omitempty", o.flags&flagVisible != 0,
+		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay, "is_visible,omitempty",
+		o.flags&flagVisible != 0,
 		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
 		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
 		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
@@ -103,12 +105,15 @@ func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
 	if row.kind == "CORPORATE" {
 		name = row.company
 	}
-	return raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at", seconds(row.created),
-		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty", row.lastname})
+	return raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at",
+		seconds(row.created),
+		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty",
+		row.lastname})
 }
 
 func raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
-	return raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso", a.currency,
+	return raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso",
+		a.currency,
 		"is_default,omitempty", a.isDefault, "number,omitempty", a.number, "status,omitempty", a.status,
 		"balance", a.balance.held(), "hold", a.hold.held(), "requisites", json.RawMessage(a.requisites)})
 }
@@ -118,5 +123,6 @@ func raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
 	for i, a := range p.accounts {
 		accounts[i] = object{"suid", a.id, "currency_iso", a.currency, "status,omitempty", a.status}
 	}
-	return raise(c, tx, hookCounterparty, "Counterparty", object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
+	return raise(c, tx, hookCounterparty, "Counterparty",
+		object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
 }

@@ -56,7 +56,8 @@ var faultKinds = map[string]string{
 	"huge": "bytes", "cut": "bytes", "redirect": "url", "resend": "url", "moved": "url",
 	"omit": "field", "without": "field", "lift": "field", "under": "field", "wrap": "field", "rename": "old/new",
 	"shape": "shape", "style": "style", "mime": "type",
-	"cap": "count", "most": "count", "fixed": "count", "arrive": "count", "vanish": "count", "silent": "count", "touch": "count",
+	"cap": "count", "most": "count", "fixed": "count", "arrive": "count", "vanish": "count", "silent": "count",
+	"touch": "count",
 }
 
 // ParseFaults reads a list of faults, separated by commas, as FaultHelp
@@ -122,7 +123,8 @@ func parseRule(item, kind, value string) (r fault, err error) {
 	r = fault{text: item, kind: kind, every: 1}
 	argument, known := faultKinds[kind]
 	if !known {
-		return r, fmt.Errorf("unknown kind; there are %s, lag, skew, probability, order, variant", strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
+		return r, fmt.Errorf("unknown kind; there are %s, lag, skew, probability, order, variant",
+			strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
 	}
 	if value, err = r.suffixes(value); err != nil {
 		return r, err

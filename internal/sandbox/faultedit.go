@@ -134,7 +134,8 @@ func deep(v any, change func(any) any) any {
 }
 
 // numberFields hold whole numbers, in whichever shape.
-var numberFields = []string{"total", "page", "pageSize", "units", "nanos", "size", "ttlInSeconds", "accessTtl", "refreshTtl"}
+var numberFields = []string{"total", "page", "pageSize", "units", "nanos", "size", "ttlInSeconds", "accessTtl",
+	"refreshTtl"}
 
 // shapes change one value; those of fields are given the object.
 var shapes = map[string]func(any) any{

@@ -27,20 +27,28 @@ func faults(t testing.TB, spec string) sandbox.Faults {
 
 func TestParseFaults(t *testing.T) {
 	for _, spec := range []string{
-		"", "drop=refresh:3", "delay=billing:2s", "status=login:502", "rubbish=*", "truncate=api:2@0.5#4", "lag=1.5s", "skew=-40s", "probability=0.2,drop=all",
-		"redirect=refresh:http://127.0.0.1:9/x", "busy=login:30s", "omit=login:refreshToken", "blank=refresh", "huge=login:10485760", "after=remove:504", "late=share:1s:2",
-		"status=remove:200/ended", "after=upload:html", "status=login:400/=Code%20is%20required", "later=remove:4s/hang", "later=write:1s/502/none", "refusal=*:500/own", "unauthorized=api:403/revoked",
-		"rename=list:items/operations", "shape=*:numbers-as-text~2@20%#3", "style=*:success", "mime=list:text/plain", "cap=list:50", "arrive=list:2:3", "order=oldest", "variant=share-apart",
+		"", "drop=refresh:3", "delay=billing:2s", "status=login:502", "rubbish=*", "truncate=api:2@0.5#4", "lag=1.5s",
+		"skew=-40s", "probability=0.2,drop=all",
+		"redirect=refresh:http://127.0.0.1:9/x", "busy=login:30s", "omit=login:refreshToken", "blank=refresh",
+		"huge=login:10485760", "after=remove:504", "late=share:1s:2",
+		"status=remove:200/ended", "after=upload:html", "status=login:400/=Code%20is%20required", "later=remove:4s/hang",
+		"later=write:1s/502/none", "refusal=*:500/own", "unauthorized=api:403/revoked",
+		"rename=list:items/operations", "shape=*:numbers-as-text~2@20%#3", "style=*:success", "mime=list:text/plain",
+		"cap=list:50", "arrive=list:2:3", "order=oldest", "variant=share-apart",
 	} {
 		if f, err := sandbox.ParseFaults(spec); err != nil || f.String() != spec {
 			t.Errorf("%q: %q, %v", spec, f.String(), err)
 		}
 	}
 	for spec, part := range map[string]string{
-		"drop": "kind=value", "smash=login": "unknown kind", "delay=billing": "needs a duration", "delay=billing:soon": "duration", "status=login:99": "is not a status",
-		"drop=login:0": "is not a count", "drop=login@2": "is not a chance", "drop=login#x": "is not a count", "lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
-		"drop=lst": "there are", "status=remove:700": "is not a status", "status=remove:200/nonsense": "there are", "status=remove:ok/ended": "is not a status", "later=remove:soon": "duration",
-		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are", "cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
+		"drop": "kind=value", "smash=login": "unknown kind", "delay=billing": "needs a duration",
+		"delay=billing:soon": "duration", "status=login:99": "is not a status",
+		"drop=login:0": "is not a count", "drop=login@2": "is not a chance", "drop=login#x": "is not a count",
+		"lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
+		"drop=lst": "there are", "status=remove:700": "is not a status", "status=remove:200/nonsense": "there are",
+		"status=remove:ok/ended": "is not a status", "later=remove:soon": "duration",
+		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are",
+		"cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
 		"drop=login~x": "is not a count", "drop=login@0%": "is not a chance",
 	} {
 		if _, err := sandbox.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {
@@ -71,7 +79,8 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // try sends a login and returns what came of it.
 func (c *client) try() (status int, body []byte, header http.Header, err error) {
-	r, err := http.NewRequestWithContext(c.t.Context(), "POST", c.base+"/v2/auth/login", strings.NewReader(`{"login":"machine@sandbox","password":"sandbox"}`))
+	r, err := http.NewRequestWithContext(c.t.Context(), "POST", c.base+"/v2/auth/login",
+		strings.NewReader(`{"login":"machine@sandbox","password":"sandbox"}`))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -100,18 +109,20 @@ func TestFaultsThatLoseTheAnswer(t *testing.T) {
 		processed int64
 		cause     error // nil: any
 	}{
-		{"drop=login", 1, nil}, {"reset=login", 1, syscall.ECONNRESET}, {"refuse=login", 0, nil}, {"truncate=login", 1, io.ErrUnexpectedEOF},
+		{"drop=login", 1, nil}, {"reset=login", 1, syscall.ECONNRESET}, {"refuse=login", 0, nil},
+		{"truncate=login", 1, io.ErrUnexpectedEOF},
 	} {
 		t.Run(tt.spec, func(t *testing.T) {
-			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)}, func(t *testing.T, s *sandbox.Service, c *client) {
-				_, _, _, err := c.try()
-				if err == nil || tt.cause != nil && !errors.Is(err, tt.cause) {
-					t.Errorf("error %v, want %v", err, tt.cause)
-				}
-				if n := logins(t, s); n != tt.processed {
-					t.Errorf("%d processed, want %d", n, tt.processed)
-				}
-			})
+			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)},
+				func(t *testing.T, s *sandbox.Service, c *client) {
+					_, _, _, err := c.try()
+					if err == nil || tt.cause != nil && !errors.Is(err, tt.cause) {
+						t.Errorf("error %v, want %v", err, tt.cause)
+					}
+					if n := logins(t, s); n != tt.processed {
+						t.Errorf("%d processed, want %d", n, tt.processed)
+					}
+				})
 		})
 	}
 }
@@ -122,7 +133,10 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 		processed int64
 		check     func(status int, body string, h http.Header) bool
 	}{
-		{"status=login:502", 0, func(s int, b string, _ http.Header) bool { return s == 502 && strings.Contains(b, "Bad Gateway") }},
+		{"status=login:502", 0, func(s int, b string, _ http.Header) bool {
+			return s == 502 &&
+				strings.Contains(b, "Bad Gateway")
+		}},
 		{"after=login:504", 1, func(s int, b string, _ http.Header) bool { return s == 504 }},
 		{"busy=login:30s", 0, func(s int, _ string, h http.Header) bool { return s == 429 && h.Get("Retry-After") == "30" }},
 		{"redirect=login:http://127.0.0.1:9/x", 0, func(s int, _ string, h http.Header) bool {
@@ -131,22 +145,26 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 		{"rubbish=login", 1, func(s int, b string, h http.Header) bool {
 			return s == 200 && strings.HasPrefix(b, "<!doctype") && h.Get("Content-Type") == "text/html"
 		}},
-		{"huge=login:1048576", 1, func(s int, b string, _ http.Header) bool { return s == 200 && len(b) > 1<<20 && json.Valid([]byte(b)) }},
+		{"huge=login:1048576", 1, func(s int, b string, _ http.Header) bool {
+			return s == 200 && len(b) > 1<<20 &&
+				json.Valid([]byte(b))
+		}},
 		{"blank=login", 1, func(s int, b string, _ http.Header) bool { return strings.Contains(b, `"accessToken":""`) }},
 		{"omit=login:refreshToken", 1, func(s int, b string, _ http.Header) bool {
 			return strings.Contains(b, "accessToken") && !strings.Contains(b, "refreshToken")
 		}},
 	} {
 		t.Run(tt.spec, func(t *testing.T) {
-			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)}, func(t *testing.T, s *sandbox.Service, c *client) {
-				status, body, header, err := c.try()
-				if err != nil || !tt.check(status, string(body), header) {
-					t.Errorf("%d %.100s %v %v", status, body, header, err)
-				}
-				if n := logins(t, s); n != tt.processed {
-					t.Errorf("%d processed, want %d", n, tt.processed)
-				}
-			})
+			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)},
+				func(t *testing.T, s *sandbox.Service, c *client) {
+					status, body, header, err := c.try()
+					if err != nil || !tt.check(status, string(body), header) {
+						t.Errorf("%d %.100s %v %v", status, body, header, err)
+					}
+					if n := logins(t, s); n != tt.processed {
+						t.Errorf("%d processed, want %d", n, tt.processed)
+					}
+				})
 		})
 	}
 }
@@ -236,7 +254,8 @@ func TestDelays(t *testing.T) {
 		// A caller that leaves while the answer is late: it was processed all the same.
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		r, _ := http.NewRequestWithContext(ctx, "POST", c.base+"/v2/auth/login", strings.NewReader(`{"login":"machine@sandbox","password":"sandbox"}`))
+		r, _ := http.NewRequestWithContext(ctx, "POST", c.base+"/v2/auth/login",
+			strings.NewReader(`{"login":"machine@sandbox","password":"sandbox"}`))
 		r.Header.Set("Content-Type", "application/json")
 		if _, err := s.Transport().RoundTrip(r); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)

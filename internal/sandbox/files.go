@@ -24,8 +24,9 @@ type fileRow struct {
 const fileFrom = ` FROM file f JOIN customer c ON c.n = f.customer`
 
 func queryFiles(ctx context.Context, q querier, tail string, args ...any) ([]fileRow, error) {
-	return query(ctx, q, (*fileRow).columns, `SELECT f.n, f.guid, f.customer, c.cuid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`+
-		fileFrom+tail, args...)
+	return query(ctx, q, (*fileRow).columns,
+		`SELECT f.n, f.guid, f.customer, c.cuid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`+
+			fileFrom+tail, args...)
 }
 
 func (f *fileRow) columns() []any {
@@ -43,7 +44,8 @@ func findFile(ctx context.Context, q querier, cuid, id string) (fileRow, error) 
 }
 
 func (f *fileRow) render() any {
-	return object{"id", f.guid.String(), "customerId", f.cuid, "name", f.name, "size", f.size, "mime", f.mime, "type", f.kind, "info", f.info,
+	return object{"id", f.guid.String(), "customerId", f.cuid, "name", f.name, "size", f.size, "mime", f.mime, "type",
+		f.kind, "info", f.info,
 		"status", "NEW", "isLock", f.locked, "createAt", stamp(f.created)}
 }
 
@@ -140,7 +142,8 @@ var fileKinds = map[string]fileKind{
 }
 
 var kindByExtension = map[string]string{
-	".pdf": "application/pdf", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".doc": "application/msword",
+	".pdf": "application/pdf", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
+	".doc":  "application/msword",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".txt": "text/plain",
 }
 

@@ -29,7 +29,8 @@ func post(c *client, to, cuid, name, kind string, content []byte, fields map[str
 	}
 	if name != "" {
 		part, err := w.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {mime.FormatMediaType("form-data", map[string]string{"name": "attach", "filename": name})}, "Content-Type": {kind}})
+			"Content-Disposition": {mime.FormatMediaType("form-data", map[string]string{"name": "attach", "filename": name})},
+			"Content-Type":        {kind}})
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -61,8 +62,10 @@ func TestUpload(t *testing.T) {
 		{"kind by its name", ana, "a.JPG", "application/octet-stream", 10, nil, 200, ""},
 		{"other kind", ana, "a.exe", "application/octet-stream", 10, nil, 415, "not accepted"},
 		{"empty", ana, "a.txt", "text/plain", 0, nil, 400, "The file is empty"},
-		{"listed type", ana, "a.txt", "text/plain", 10, map[string]string{"type": "SOURCE_OF_FUNDS", "info": "salary"}, 200, ""},
-		{"unknown type", ana, "a.txt", "text/plain", 10, map[string]string{"type": "LOVE_LETTER"}, 400, "Unknown document type: LOVE_LETTER"},
+		{"listed type", ana, "a.txt", "text/plain", 10, map[string]string{"type": "SOURCE_OF_FUNDS", "info": "salary"}, 200,
+			""},
+		{"unknown type", ana, "a.txt", "text/plain", 10, map[string]string{"type": "LOVE_LETTER"}, 400,
+			"Unknown document type: LOVE_LETTER"},
 		{"no customer", "", "a.txt", "text/plain", 10, nil, 400, "customerId is required"},
 		{"unknown customer", "Dx", "a.txt", "text/plain", 10, nil, 404, "Customer not found: Dx"},
 		{"no file", ana, "", "", 0, nil, 400, "attach is required"},
@@ -102,7 +105,8 @@ func TestFileLife(t *testing.T) {
 	}
 	r := c.do("GET", one+id, nil)
 	_, params, err := mime.ParseMediaType(r.header.Get("Content-Disposition"))
-	if string(r.body) != "content" || r.header.Get("Content-Type") != "text/plain" || err != nil || params["filename"] != "Beleg Ü.txt" ||
+	if string(r.body) != "content" || r.header.Get("Content-Type") != "text/plain" || err != nil ||
+		params["filename"] != "Beleg Ü.txt" ||
 		r.header.Get("Cache-Control") != "private, max-age=3600" {
 		t.Errorf("download %q %v", r.body, r.header)
 	}

@@ -35,7 +35,8 @@ func TestAFileThatIsNeverFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		err := whenFree(context.Background(), path, func() error { return busy })
-		if took := time.Since(began); took != freeWait || err == nil || !strings.Contains(err.Error(), "another process has kept "+path) {
+		if took := time.Since(began); took != freeWait || err == nil ||
+			!strings.Contains(err.Error(), "another process has kept "+path) {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})

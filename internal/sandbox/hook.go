@@ -47,12 +47,15 @@ func setHook(c *call, in hookIn) (any, error) {
 	if json.Unmarshal(in.Parameters, &given) != nil || json.Unmarshal(in.Parameters, &hook) != nil {
 		given = nil
 	}
-	for _, name := range []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"} {
+	for _, name := range []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount",
+		"hookCounterparty"} {
 		if given[name] == nil {
-			return nil, refuse(http.StatusBadRequest, "parameters need enabled, hookUrl, jwtSecret, hookCustomer, hookOperation, hookDepositAccount and hookCounterparty")
+			return nil, refuse(http.StatusBadRequest, "parameters need enabled, hookUrl, jwtSecret, hookCustomer, "+
+				"hookOperation, hookDepositAccount and hookCounterparty")
 		}
 	}
-	if u, err := url.Parse(hook.URL); hook.Enabled && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(hook.URL); hook.Enabled && (err != nil || u.Host == "" ||
+		u.Scheme != "http" && u.Scheme != "https") {
 		return nil, refuse(http.StatusBadRequest, "hookUrl must be an http or https address")
 	}
 	return action(true, "Hook parameters saved"), c.changeSettings(c.ctx, func(st *settings) error {

@@ -31,11 +31,13 @@ func receiver(t *testing.T, secret string, refuse ...int) (address string, event
 		n := tries.Add(1)
 		body, _ := io.ReadAll(r.Body)
 		claims := jwt.MapClaims{}
-		_, err := jwt.ParseWithClaims(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), claims, func(*jwt.Token) (any, error) { return []byte(secret), nil },
+		_, err := jwt.ParseWithClaims(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), claims,
+			func(*jwt.Token) (any, error) { return []byte(secret), nil },
 			jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuedAt(), jwt.WithExpirationRequired())
 		var e event
 		sum := sha256.Sum256(body)
-		if json.Unmarshal(body, &e) != nil || err != nil || claims["jti"] != e.HookID || claims["body_sha256"] != hex.EncodeToString(sum[:]) {
+		if json.Unmarshal(body, &e) != nil || err != nil || claims["jti"] != e.HookID ||
+			claims["body_sha256"] != hex.EncodeToString(sum[:]) {
 			t.Errorf("bad delivery: %v %v %s", err, claims, body)
 		}
 		if int(n) <= len(refuse) {
@@ -84,15 +86,26 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 		parts    []string
 	}{
 		{"removal", func() { c.want(200, "DELETE", path(opid, documents(o)[0]["guid"].(string)), nil) }, 1, "Operation",
-			[]string{`"opid":"` + opid, `"status":1`, `"type":3`, `"payment_type":3`, `"is_visible":true`, `"source":{"account":"U`, `"destination":{"beneficiar":"U`, `"created_at":{"seconds":`, `"sum":{"currency_code":"USD","units":`}},
-		{"status", change(sandbox.Change{Kind: "operation", ID: opid, Status: "SUCCESS"}), 1, "Operation", []string{`"status":3`}},
-		{"an amount of its own", change(sandbox.Change{Kind: "operation", ID: odd, Status: "SUCCESS"}), 1, "Operation", []string{`"source_amount":{"sum":{"currency_code":"EUR","nanos":1}`}},
-		{"share", func() { c.share(cuid, "demo-individual-ok-1") }, 3, "Client", []string{`"cuid":"` + cuid, `"status":6`, `"create_at":{"seconds":`, `"lastname":"Kovačević"`}},
-		{"finalize", func() { c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil) }, 3, "Client", []string{`"status":1`}},
-		{"account", change(sandbox.Change{Kind: "account", ID: account, Status: "BANNED", Units: "98765432109876543210", Nanos: 1}), 2, "Account",
-			[]string{`"suid":"` + account, `"status":5`, `"money":{"currency_code":"EUR","units":98765432109876543210,"nanos":1}`, `"currency_iso":"EUR"`, `"requisites":[`}},
-		{"requisite", change(sandbox.Change{Kind: "requisite", ID: account, Set: json.RawMessage(`[{"title":"New","items":[]}]`)}), 5, "Account", []string{`"title":"New"`}},
-		{"counterparty", change(sandbox.Change{Kind: "counterparty", ID: payee, Status: "REJECT"}), 4, "Counterparty", []string{`"accounts":[{"suid":"` + payee, `"status":4`}},
+			[]string{`"opid":"` + opid, `"status":1`, `"type":3`, `"payment_type":3`, `"is_visible":true`,
+				`"source":{"account":"U`, `"destination":{"beneficiar":"U`, `"created_at":{"seconds":`,
+				`"sum":{"currency_code":"USD","units":`}},
+		{"status", change(sandbox.Change{Kind: "operation", ID: opid, Status: "SUCCESS"}), 1, "Operation",
+			[]string{`"status":3`}},
+		{"an amount of its own", change(sandbox.Change{Kind: "operation", ID: odd, Status: "SUCCESS"}), 1, "Operation",
+			[]string{`"source_amount":{"sum":{"currency_code":"EUR","nanos":1}`}},
+		{"share", func() { c.share(cuid, "demo-individual-ok-1") }, 3, "Client",
+			[]string{`"cuid":"` + cuid, `"status":6`, `"create_at":{"seconds":`, `"lastname":"Kovačević"`}},
+		{"finalize", func() { c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil) }, 3, "Client",
+			[]string{`"status":1`}},
+		{"account", change(sandbox.Change{Kind: "account", ID: account, Status: "BANNED", Units: "98765432109876543210",
+			Nanos: 1}), 2, "Account",
+			[]string{`"suid":"` + account, `"status":5`,
+				`"money":{"currency_code":"EUR","units":98765432109876543210,"nanos":1}`, `"currency_iso":"EUR"`,
+				`"requisites":[`}},
+		{"requisite", change(sandbox.Change{Kind: "requisite", ID: account,
+			Set: json.RawMessage(`[{"title":"New","items":[]}]`)}), 5, "Account", []string{`"title":"New"`}},
+		{"counterparty", change(sandbox.Change{Kind: "counterparty", ID: payee, Status: "REJECT"}), 4, "Counterparty",
+			[]string{`"accounts":[{"suid":"` + payee, `"status":4`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +163,8 @@ func TestDeliveryIsGivenUp(t *testing.T) {
 
 func TestOutboxOutlivesTheProcess(t *testing.T) {
 	file := t.TempDir() + "/s.db"
-	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, HookURL: "http://127.0.0.1:1/", HookBackoff: time.Millisecond, HookAttempts: 1000})
+	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, HookURL: "http://127.0.0.1:1/",
+		HookBackoff: time.Millisecond, HookAttempts: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +183,8 @@ func TestHookSettings(t *testing.T) {
 	address, events, _ := receiver(t, "own")
 	s := open(t, sandbox.Options{})
 	c := connect(t, s).login()
-	want := map[string]any{"enabled": true, "hookUrl": address, "jwtSecret": "own", "hookCustomer": true, "hookOperation": false, "hookDepositAccount": false, "hookCounterparty": false}
+	want := map[string]any{"enabled": true, "hookUrl": address, "jwtSecret": "own", "hookCustomer": true,
+		"hookOperation": false, "hookDepositAccount": false, "hookCounterparty": false}
 	c.want(200, "POST", "/v2/hook/set", map[string]any{"parameters": want})
 	have := c.want(200, "GET", "/v2/hook/get", nil)
 	for k, v := range want {
@@ -184,7 +199,8 @@ func TestHookSettings(t *testing.T) {
 	if e := next(t, events); e.HookType != 3 {
 		t.Errorf("%+v", e)
 	}
-	for _, bad := range []map[string]any{{}, {"parameters": map[string]any{"enabled": true}}, {"parameters": merged(want, "hookUrl", "ftp://x")}} {
+	for _, bad := range []map[string]any{{}, {"parameters": map[string]any{"enabled": true}},
+		{"parameters": merged(want, "hookUrl", "ftp://x")}} {
 		if r := c.do("POST", "/v2/hook/set", bad); r.status != 400 {
 			t.Errorf("%v: %d", bad, r.status)
 		}
@@ -205,7 +221,8 @@ func TestActivity(t *testing.T) {
 	s := open(t, sandbox.Options{Activity: time.Millisecond})
 	c := connect(t, s).login()
 	before := string(c.do("GET", "/v2/billing/operation?meta.pageSize=100", nil).body)
-	for end := time.Now().Add(time.Minute); string(c.do("GET", "/v2/billing/operation?meta.pageSize=100", nil).body) == before; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); string(c.do("GET", "/v2/billing/operation?meta.pageSize=100",
+		nil).body) == before; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing moved in 10 s")
 		}

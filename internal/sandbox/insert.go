@@ -66,7 +66,8 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	if in.settled {
 		status = o.status
 	}
-	err = execute(c.ctx, tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)
+	err = execute(c.ctx, tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2,
+		cpaccount, created, updated, extra)
 		VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, NULL)`,
 		n, status, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
 	if err != nil {

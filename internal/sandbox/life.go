@@ -15,11 +15,12 @@ const (
 	livingSpan = 60 * 24 * time.Hour // that sample operations are spread over
 	youngest   = time.Minute         // age of the newest sample operation of a new file
 	heartbeat  = 6 * time.Second     // between two changes
-	firstBeat  = 3 * time.Second     // before the first one, so that a list that is opened at the start stands still for a moment
-	inPlay     = 12                  // open operations that Live moves: the newest ones
-	caughtUp   = 60                  // most operations that are added for the time nobody was here
-	mostBorn   = 2000                // operations that are added in all; afterwards ended ones open again
-	keptEvents = 200                 // of those delivered or given up: what GET /sandbox/outbox shows
+	// before the first one, so that a list that is opened at the start stands still for a moment
+	firstBeat  = 3 * time.Second
+	inPlay     = 12   // open operations that Live moves: the newest ones
+	caughtUp   = 60   // most operations that are added for the time nobody was here
+	mostBorn   = 2000 // operations that are added in all; afterwards ended ones open again
+	keptEvents = 200  // of those delivered or given up: what GET /sandbox/outbox shows
 )
 
 // Receive hands the webhooks that go to InProcessHook to h, until it is called
@@ -61,7 +62,8 @@ func (s *store) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = execute(c.ctx, tx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`, keptEvents)
+		err = execute(c.ctx, tx, `DELETE FROM outbox WHERE state <> 'waiting' AND id <= (SELECT max(id) FROM outbox) - ?`,
+			keptEvents)
 		if err != nil {
 			return err
 		}

@@ -153,7 +153,8 @@ func TestBeatsStayBounded(t *testing.T) {
 	c := &clock{}
 	s := alive(t, "", c)
 	defer s.Close()
-	_, err := s.db.ExecContext(t.Context(), `INSERT INTO counter(name, value) VALUES('inserted', ?); UPDATE operation SET status = 3`, mostBorn)
+	_, err := s.db.ExecContext(t.Context(),
+		`INSERT INTO counter(name, value) VALUES('inserted', ?); UPDATE operation SET status = 3`, mostBorn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,8 @@ func contractChanges(t *testing.T, s *Service) []Change {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []Change{{Kind: "customer", ID: accounts[0].cuid, Name: "New"}, {Kind: "account", ID: accounts[0].id}, {Kind: "requisite", ID: accounts[0].id}, {Kind: "counterparty", ID: payees[0].id}}
+	list := []Change{{Kind: "customer", ID: accounts[0].cuid, Name: "New"}, {Kind: "account", ID: accounts[0].id},
+		{Kind: "requisite", ID: accounts[0].id}, {Kind: "counterparty", ID: payees[0].id}}
 	for _, o := range ops {
 		list = append(list, Change{Kind: "operation", ID: o.opid(0)})
 	}

@@ -32,11 +32,13 @@ type accountRef struct {
 	id, name, number, currency string
 }
 
-const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated, o.extra,
+const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated,
+	o.extra,
  c.cuid, c.display, a.n, a.id, a.name, a.number, a.currency,
  o.account2, ifnull(b.id,''), ifnull(b.name,''), ifnull(b.number,''), ifnull(b.currency,''),
  o.cpaccount, k.id, k.name, k.number, k.currency, p.suid, p.name, p.bank
- FROM operation o JOIN customer c ON c.n = o.customer JOIN account a ON a.n = o.account LEFT JOIN account b ON b.n = o.account2
+ FROM operation o JOIN customer c ON c.n = o.customer JOIN account a ON a.n = o.account LEFT JOIN account b ON b.n =
+ o.account2
  LEFT JOIN cpaccount k ON k.n = o.cpaccount LEFT JOIN counterparty p ON p.n = k.counterparty `
 
 func queryOperations(ctx context.Context, q querier, tail string, args ...any) ([]operationRow, error) {
@@ -125,7 +127,8 @@ type documentJSON struct {
 	CreateAt string `json:"createAt"`
 }
 
-var comments = []string{"", "Payment for services", "Invoice settlement", "Salary", "Lieferung vom März", "Возврат", "ご請求分", "Refund of deposit", "Monthly rent"}
+var comments = []string{"", "Payment for services", "Invoice settlement", "Salary", "Lieferung vom März", "Возврат",
+	"ご請求分", "Refund of deposit", "Monthly rent"}
 
 // amounts of o in the currencies of its two sides.
 func (o *operationRow) amounts(seed uint64) operationAmounts {
@@ -150,7 +153,8 @@ func (o *operationRow) sides() (source, destination *sideJSON) {
 	case o.account2.Valid:
 		other = &sideJSON{Account: &sideAccount{o.second.id, o.second.name, o.second.number, owner}}
 	case o.target.Valid:
-		other = &sideJSON{CounterpartyAccount: &sideCounterparty{o.targetID.String, o.targetName.String, o.targetNumber.String,
+		other = &sideJSON{CounterpartyAccount: &sideCounterparty{o.targetID.String, o.targetName.String,
+			o.targetNumber.String,
 			counterpartyRef{o.suid.String, o.payee.String, o.bank.String}}}
 	}
 	if o.typ == typeDeposit {
@@ -168,8 +172,9 @@ func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMes
 	}
 	v := operationJSON{
 		Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0,
-		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ), PaymentType: nameOf(paymentTypes, o.pay),
-		CreatedAt: stamp(o.created), UpdatedAt: stamp(o.updated),
+		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
+		PaymentType: nameOf(paymentTypes, o.pay),
+		CreatedAt:   stamp(o.created), UpdatedAt: stamp(o.updated),
 		SourceSum: a.source.rest(), DestSum: a.destination.rest(), Commission: a.commission.rest(), Balance: a.balance.rest(),
 		Comment: pick(&d, comments), IsParent: o.flags&flagParent != 0, Reference: fmt.Sprintf("SBX-%s", d.digits(8)),
 		Customer: customerRef{o.cuid, o.customerName}, Documents: documents,
@@ -192,7 +197,8 @@ func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64]
 	for i := range ops {
 		args[i] = ops[i].n
 	}
-	rows, err := query(ctx, q, (*attachedRow).columns, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind, f.info, f.locked, f.created
+	rows, err := query(ctx, q, (*attachedRow).columns, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind,
+		f.info, f.locked, f.created
 		FROM link l JOIN file f ON f.n = l.file WHERE l.op IN (`+marks(len(args))+`) ORDER BY l.op, l.file`, args...)
 	for _, d := range rows {
 		if d.shown != "" {

@@ -50,8 +50,9 @@ func operationTree(c *call) (any, error) {
 // orders of lists of operations. "newest" is the usual one; the rows of "none"
 // stand in no order, but always in the same; those of "unstable" do not.
 var orders = map[string]string{
-	"newest": "o.created DESC, o.n", "oldest": "o.created, o.n DESC", "updated": "o.updated DESC, o.n", "updated-oldest": "o.updated, o.n",
-	"none": "(o.n * 2654435761) % 4294967296, o.n", "unstable": "random()",
+	"newest": "o.created DESC, o.n", "oldest": "o.created, o.n DESC", "updated": "o.updated DESC, o.n",
+	"updated-oldest": "o.updated, o.n",
+	"none":           "(o.n * 2654435761) % 4294967296, o.n", "unstable": "random()",
 }
 
 // orderOf is the ORDER BY of a list. Numbers are enough, and fast, while they
@@ -86,7 +87,8 @@ func listOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order + ` LIMIT ? OFFSET ?) ORDER BY ` + order
+	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order +
+		` LIMIT ? OFFSET ?) ORDER BY ` + order
 	ops, err := queryOperations(c.ctx, c.ro, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
 		return nil, err

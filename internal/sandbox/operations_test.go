@@ -104,7 +104,8 @@ func TestSampleData(t *testing.T) {
 func TestSeedDecides(t *testing.T) {
 	read := func(seed uint64) string {
 		c := connect(t, open(t, sandbox.Options{Seed: seed})).login()
-		return string(c.do("GET", "/v2/billing/operation?meta.pageSize=100", nil).body) + string(c.do("GET", "/v2/customer", nil).body)
+		return string(c.do("GET", "/v2/billing/operation?meta.pageSize=100", nil).body) +
+			string(c.do("GET", "/v2/customer", nil).body)
 	}
 	first := read(1)
 	if again := read(1); first != again {
@@ -121,15 +122,18 @@ func TestSpecialOperations(t *testing.T) {
 		return string(c.do("GET", "/v2/billing/operation/"+c.opid(n), nil).body)
 	}
 	for n, part := range map[int]string{
-		10: `"units":"98765432109876543210"`, 11: `"nanos":-560000000`, 12: `"nanos":1,`, 13: `"nanos":999999999`, 14: `"currencyCode":"XQZ"`,
-		15: `"nanos":-500000000`, 16: `\u001b]52;c;`, 17: "\u202e", 18: "\u200b", 19: `\u0000`, 21: `"bigNumber":12345678901234567890`,
+		10: `"units":"98765432109876543210"`, 11: `"nanos":-560000000`, 12: `"nanos":1,`, 13: `"nanos":999999999`,
+		14: `"currencyCode":"XQZ"`,
+		15: `"nanos":-500000000`, 16: `\u001b]52;c;`, 17: "\u202e", 18: "\u200b", 19: `\u0000`,
+		21: `"bigNumber":12345678901234567890`,
 		35: `"destination":null`,
 	} {
 		if body := raw(n); !strings.Contains(body, part) {
 			t.Errorf("operation %d lacks %s: %.300s", n, part, body)
 		}
 	}
-	if body := raw(21); !strings.Contains(body, `"riskScore":0.12345678901234568`) || !strings.Contains(body, `"trace":{`) {
+	if body := raw(21); !strings.Contains(body, `"riskScore":0.12345678901234568`) ||
+		!strings.Contains(body, `"trace":{`) {
 		t.Errorf("unknown fields: %s", body)
 	}
 	first := c.operation(0)
@@ -193,14 +197,17 @@ func TestListFilters(t *testing.T) {
 		{"account number", url.Values{"account": {number}}, func(o map[string]any) bool {
 			return account(o, "source", "number") == number || account(o, "destination", "number") == number
 		}},
-		{"cuid", url.Values{"clientCuid": {cuid}}, func(o map[string]any) bool { return o["customer"].(map[string]any)["cuid"] == cuid }},
+		{"cuid", url.Values{"clientCuid": {cuid}}, func(o map[string]any) bool {
+			return o["customer"].(map[string]any)["cuid"] == cuid
+		}},
 		{"name", url.Values{"clientName": {"ceDAR"}}, func(o map[string]any) bool {
 			return strings.Contains(o["customer"].(map[string]any)["name"].(string), "Cedar")
 		}},
 		{"name with a joker", url.Values{"clientName": {"%"}}, func(map[string]any) bool { return false }},
 		{"status", url.Values{"status": {"FAILED"}}, func(o map[string]any) bool { return o["status"] == "FAILED" }},
 		{"type", url.Values{"type": {"DEPOSIT"}}, func(o map[string]any) bool { return o["type"] == "DEPOSIT" }},
-		{"payment type", url.Values{"paymentType": {"SEPA_CT"}}, func(o map[string]any) bool { return o["paymentType"] == "SEPA_CT" }},
+		{"payment type", url.Values{"paymentType": {"SEPA_CT"}},
+			func(o map[string]any) bool { return o["paymentType"] == "SEPA_CT" }},
 		{"unknown status", url.Values{"status": {"NEVER"}}, func(map[string]any) bool { return false }},
 		{"time", url.Values{"fromCreatedAt": {from.Format(time.RFC3339Nano)}, "toCreatedAt": {to.Format(time.RFC3339Nano)}},
 			func(o map[string]any) bool { return !at(t, o).Before(from) && !at(t, o).After(to) }},

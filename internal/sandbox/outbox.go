@@ -160,7 +160,8 @@ func (s *courier) delivered(ctx context.Context, st settings, d delivery, status
 		state = "given up"
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
-		return execute(ctx, tx, `UPDATE outbox SET attempts = ?, status = ?, state = ?, next = ? WHERE id = ?`, attempts, status, state, next, d.id)
+		return execute(ctx, tx, `UPDATE outbox SET attempts = ?, status = ?, state = ?, next = ? WHERE id = ?`, attempts,
+			status, state, next, d.id)
 	})
 }
 

@@ -54,7 +54,8 @@ func (c *call) page() (page, error) {
 }
 
 func (p page) body(total int64, items any) object {
-	return object{"meta", object{"pageSize", p.told, "page", p.number, "total", strconv.FormatInt(total, 10)}, "items", items}
+	return object{"meta", object{"pageSize", p.told, "page", p.number, "total", strconv.FormatInt(total, 10)}, "items",
+		items}
 }
 
 // listPage answers with the page that the call asks for: of the rows of from that
@@ -69,7 +70,8 @@ func listPage[T any](c *call, from string, w *where, order string,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := fetch(c.ctx, c.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(w.args, p.size, p.offset())...)
+	rows, err := fetch(c.ctx, c.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
+		append(w.args, p.size, p.offset())...)
 	items := make([]any, len(rows))
 	for i := range rows {
 		items[i] = render(&rows[i])

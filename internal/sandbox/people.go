@@ -23,7 +23,8 @@ var people = []person{
 	{true, "Maple Ridge Bakery", "", "Maple Ridge Bakery Inc.", 3, "CAD", "USD", ""},
 	{false, "Priya", "Raghunathan", "", 3, "INR", "USD", ""},
 	{true, "The International Consolidated Company for Maritime Insurance, Reinsurance and General Brokerage", "",
-		"The International Consolidated Company for Maritime Insurance, Reinsurance and General Brokerage (Holding) S.A.", 2, "USD", "EUR", "JPY"},
+		"The International Consolidated Company for Maritime Insurance, Reinsurance and General Brokerage (Holding) S.A.", 2,
+		"USD", "EUR", "JPY"},
 	{false, "서연", "김", "", 3, "USD", "JPY", ""},
 	{true, "Ledger Lane Crypto", "", "Ledger Lane Crypto Services AG", 3, "BTC", "EUR", "USD"},
 	{false, "שירה", "כהן", "", 4, "EUR", "USD", ""},
@@ -56,14 +57,18 @@ func (p person) currencies() []string {
 }
 
 var payees = []string{
-	"Meridian Paper Works", "Oak & Iron Fabrication", "Clearwater Legal LLP", "Sunrise Solar Cooperative", "Kestrel Freight",
-	"Möller & Söhne Maschinenbau", "Pacific Rim Components", "Atelier Désirée", "Ocean Gate Charter", "Quartz Data Centres",
-	"株式会社ひかり物流", "ООО «Северный Лес»", "مؤسسة الواحة", "Green Bough Nurseries", "Longshore Warehousing and Cold Storage of the Eastern Seaboard",
+	"Meridian Paper Works", "Oak & Iron Fabrication", "Clearwater Legal LLP", "Sunrise Solar Cooperative",
+	"Kestrel Freight",
+	"Möller & Söhne Maschinenbau", "Pacific Rim Components", "Atelier Désirée", "Ocean Gate Charter",
+	"Quartz Data Centres",
+	"株式会社ひかり物流", "ООО «Северный Лес»", "مؤسسة الواحة", "Green Bough Nurseries",
+	"Longshore Warehousing and Cold Storage of the Eastern Seaboard",
 	"Pines Dental Group", "Redstart Consulting", "Casa del Mar Imports", "Nordlys Energi", "Tide & Timber",
 }
 
 var banks = []string{
-	"First Sandbox Bank", "Sample Savings Bank", "Example Mutual", "Testland Commercial Bank", "Bank of Nowhere", "Placeholder Trust Company",
+	"First Sandbox Bank", "Sample Savings Bank", "Example Mutual", "Testland Commercial Bank", "Bank of Nowhere",
+	"Placeholder Trust Company",
 }
 
 // rails are the payment types that go with a currency.

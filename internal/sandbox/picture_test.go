@@ -15,7 +15,8 @@ import (
 // the size that its list tells.
 func TestSamplesAreWhatTheySay(t *testing.T) {
 	c := connect(t, open(t, sandbox.Options{})).login()
-	want := map[string]string{"image/png": "image/png", "image/jpeg": "image/jpeg", "text/plain": "text/plain; charset=utf-8", "application/pdf": "application/pdf"}
+	want := map[string]string{"image/png": "image/png", "image/jpeg": "image/jpeg",
+		"text/plain": "text/plain; charset=utf-8", "application/pdf": "application/pdf"}
 	seen := map[string]bool{}
 	for i := 0; len(seen) < len(want) && i < 60; i++ {
 		o := c.operation(i)
@@ -32,7 +33,8 @@ func TestSamplesAreWhatTheySay(t *testing.T) {
 				t.Errorf("%s: %s, %d bytes of %v", mime, got, len(b), doc["size"])
 			}
 			if mime == "image/png" || mime == "image/jpeg" {
-				if img, kind, err := image.Decode(bytes.NewReader(b)); err != nil || "image/"+kind != mime || img.Bounds().Dx() < 100 {
+				if img, kind, err := image.Decode(bytes.NewReader(b)); err != nil || "image/"+kind != mime ||
+					img.Bounds().Dx() < 100 {
 					t.Errorf("%s: %v", mime, err)
 				}
 			}

@@ -43,7 +43,8 @@ func accept(c *call, rt route) (*answer, error) {
 func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
 	ctx, at := c.ctx, c.at.UnixNano()
 	var used, oldest int64
-	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class, at-int64(rateWindow)).Scan(&used, &oldest)
+	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class,
+		at-int64(rateWindow)).Scan(&used, &oldest)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,9 @@ func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
 			return nil, err
 		}
 	}
-	err = execute(ctx, tx, `INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`, "max."+class, used)
+	err = execute(ctx, tx,
+		`INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`,
+		"max."+class, used)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +94,8 @@ func increment(ctx context.Context, q querier, name string) error {
 
 // incremented adds one to a counter and returns it.
 func incremented(ctx context.Context, q querier, name string) (n int64, err error) {
-	err = q.QueryRowContext(ctx, `INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value`, name).Scan(&n)
+	err = q.QueryRowContext(ctx,
+		`INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value`,
+		name).Scan(&n)
 	return n, err
 }

@@ -26,13 +26,15 @@ func TestRatesWarnFirst(t *testing.T) {
 		t.Error("warned after the window moved on")
 	}
 	stats, err := s.Stats(t.Context())
-	if err != nil || stats.MaxPerMinute["account"] != 14 || stats.Warned["account"] != 2 || stats.Requests["account"] != 15 || stats.Throttled["account"] != 0 {
+	if err != nil || stats.MaxPerMinute["account"] != 14 || stats.Warned["account"] != 2 ||
+		stats.Requests["account"] != 15 || stats.Throttled["account"] != 0 {
 		t.Errorf("%+v, %v", stats, err)
 	}
 }
 
 func TestHardLimits(t *testing.T) {
-	for path, limit := range map[string]int{"/v2/account": 12, "/v2/customer": 12, "/v2/billing/operation": 12, "/v2/report/operations": 12, "/v2/hook/get": 20, "/v2/counterparty": 20} {
+	for path, limit := range map[string]int{"/v2/account": 12, "/v2/customer": 12, "/v2/billing/operation": 12,
+		"/v2/report/operations": 12, "/v2/hook/get": 20, "/v2/counterparty": 20} {
 		at := newClock()
 		s := open(t, sandbox.Options{Now: at.now, HardLimits: true, Operations: 10})
 		c := connect(t, s).login()

@@ -23,7 +23,8 @@ type reply struct {
 // bodies are the ready bodies of a reply. Those that are made from the call's
 // operation are in reply.operation.
 var bodies = map[string]answer{
-	"html":  {header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<!doctype html><title>Maintenance</title><p>Back soon.")},
+	"html": {header: http.Header{"Content-Type": {"text/html"}},
+		body: []byte("<!doctype html><title>Maintenance</title><p>Back soon.")},
 	"none":  {},
 	"text":  {header: http.Header{"Content-Type": {"text/plain"}}, body: []byte("OK")},
 	"empty": jsonAnswer(200, struct{}{}),
@@ -37,8 +38,9 @@ var bodies = map[string]answer{
 
 // errorTexts are error sentences by name; ID and DOC stand for the call's ids.
 var errorTexts = map[string]string{
-	"no-operation": "Operation not found: ID", "no-document": "Document not found: DOC", "unattached": "Document DOC is not attached to operation ID",
-	"ended": textEnded, "locked": textLocked,
+	"no-operation": "Operation not found: ID", "no-document": "Document not found: DOC",
+	"unattached": "Document DOC is not attached to operation ID",
+	"ended":      textEnded, "locked": textLocked,
 	"no-customer": "Customer not found: ID", "unconfigured": textUnconfigured, "submitted": textSubmitted,
 	"shared": "A share token was already applied to customer ID", "baas": textBaaS,
 	"expired": textBadAccess, "revoked": textRevoked, "unauthorized": "Unauthorized",
@@ -93,7 +95,8 @@ func (r reply) instead(c *call, a answer) answer {
 		a.status = status
 		return withoutBody(a)
 	case slices.Contains(operationBodies, r.body):
-		return withoutBody(answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: r.operation(c)})
+		return withoutBody(answer{status: status, header: http.Header{"Content-Type": {"application/json"}},
+			body: r.operation(c)})
 	case known:
 		return withoutBody(answer{status: status, header: ready.header.Clone(), body: ready.body})
 	case r.body == "":

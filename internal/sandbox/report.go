@@ -58,14 +58,16 @@ func reportRow(operation []byte) []string {
 	}
 	_ = json.Unmarshal(operation, &o) // odd records leave cells empty
 	sum := o.SourceAmount.Sum
-	amount := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%09d", sum.Units, max(sum.Nanos, -sum.Nanos)), "0"), ".")
+	amount := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%09d", sum.Units, max(sum.Nanos, -sum.Nanos)), "0"),
+		".")
 	return []string{o.OPID, o.Status, o.Type, o.PaymentType, o.Customer.Name, amount, sum.CurrencyCode, o.CreatedAt}
 }
 
 // workbook is a file of one sheet (ECMA-376, Office Open XML), all cells texts.
 func workbook(rows [][]string) ([]byte, error) {
 	var sheet bytes.Buffer
-	sheet.WriteString(xml.Header + `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`)
+	sheet.WriteString(xml.Header +
+		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`)
 	for _, row := range rows {
 		sheet.WriteString("<row>")
 		for _, cell := range row {
@@ -78,16 +80,22 @@ func workbook(rows [][]string) ([]byte, error) {
 		sheet.WriteString("</row>")
 	}
 	sheet.WriteString("</sheetData></worksheet>")
-	const main, rel = "application/vnd.openxmlformats-officedocument.spreadsheetml.", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-	const rels = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="` + rel
+	const main, rel = "application/vnd.openxmlformats-officedocument.spreadsheetml.",
+		"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	const rels = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+		`<Relationship Id="rId1" Type="` + rel
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, part := range [][2]string{
 		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
-			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` +
-			`<Override PartName="/xl/workbook.xml" ContentType="` + main + `sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="` + main + `worksheet+xml"/></Types>`},
+			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Default Extension="xml" ContentType="application/xml"/>` +
+			`<Override PartName="/xl/workbook.xml" ContentType="` + main +
+			`sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="` + main +
+			`worksheet+xml"/></Types>`},
 		{"_rels/.rels", rels + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-		{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="` + rel + `"><sheets><sheet name="operations" sheetId="1" r:id="rId1"/></sheets></workbook>`},
+		{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="` + rel +
+			`"><sheets><sheet name="operations" sheetId="1" r:id="rId1"/></sheets></workbook>`},
 		{"xl/_rels/workbook.xml.rels", rels + `/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`},
 		{"xl/worksheets/sheet1.xml", strings.TrimPrefix(sheet.String(), xml.Header)},
 	} {

@@ -19,7 +19,8 @@ const (
 
 // recommended are the documented requests a minute.
 func recommended() map[string]int {
-	return map[string]int{classLogin: 6, classRefresh: 1, classAccount: 12, classCustomer: 12, classBilling: 12, classGeneral: 20}
+	return map[string]int{classLogin: 6, classRefresh: 1, classAccount: 12, classCustomer: 12, classBilling: 12,
+		classGeneral: 20}
 }
 
 // handler returns the body of a 200, which is written as JSON, or a whole answer.
@@ -50,7 +51,8 @@ func table() []route {
 		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: getCustomer},
 		{pattern: postCustomer, name: "customer-get", handle: getCustomer},
 		{pattern: "GET /v2/customer/{customerId}/application", name: "application", handle: getApplication},
-		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application", handle: asAction(with(setApplication))},
+		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application",
+			handle: asAction(with(setApplication))},
 		{pattern: "PATCH /v2/customer/{customerId}/application", name: "finalize", handle: asAction(finalize)},
 		{pattern: "GET /v2/customer/{customerId}/file", name: "files", handle: listFiles},
 		{pattern: "GET /v2/customer/{customerId}/file/{id}", name: "download", handle: downloadFile},
@@ -89,7 +91,8 @@ func (rt route) open() bool {
 
 // classOf is the class of a path, also of one that no endpoint has.
 func classOf(path string) string {
-	for prefix, class := range map[string]string{"/v2/auth/login": classLogin, "/v2/auth/refresh/": classRefresh, "/v2/account": classAccount,
+	for prefix, class := range map[string]string{"/v2/auth/login": classLogin, "/v2/auth/refresh/": classRefresh,
+		"/v2/account":  classAccount,
 		"/v2/customer": classCustomer, "/v2/billing": classBilling, "/v2/report": classBilling, "/sandbox/": classAdmin} {
 		if strings.HasPrefix(path, prefix) {
 			return class

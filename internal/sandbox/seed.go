@@ -12,7 +12,8 @@ import (
 // at a time, which is what makes a million of them bearable.
 func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 	w := upToNow(st)
-	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees, seedFreeFiles} {
+	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees,
+		seedFreeFiles} {
 		if err := f(ctx, tx, w); err != nil {
 			return err
 		}
@@ -24,7 +25,8 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 }
 
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company, comment, email, phone, created, updated, onboarded)`)
+	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company,
+		comment, email, phone, created, updated, onboarded)`)
 	for i, p := range people {
 		d := newDice(w.seed, saltCustomer, i)
 		created := w.newest - int64(i+30)*31*int64(time.Hour)
@@ -34,7 +36,8 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 			onboarded = created + 3*int64(time.Hour)
 		}
 		b.add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
-			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, w.touched(i, p.status, created), onboarded)
+			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, w.touched(i, p.status, created),
+			onboarded)
 	}
 	return b.flush()
 }
@@ -49,7 +52,8 @@ func (w *world) touched(i, status int, created int64) int64 {
 }
 
 func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default, associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
+	b := newBulk(ctx, tx, 10, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default,
+		associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
 	for i, a := range w.accounts {
 		d := newDice(w.seed, saltAccount, i+1000)
 		bal, hold := draw(&d, a.currency, 1_000_000), draw(&d, a.currency, 1000)
@@ -68,24 +72,29 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
 			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
 		created := w.newest - int64(i+60)*17*int64(time.Hour)
-		b.add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id, associate,
+		b.add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id,
+			associate,
 			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created)
 	}
 	return b.flush()
 }
 
 func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, `INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
+	b := newBulk(ctx, tx, 10,
+		`INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
 	for i, p := range w.payees {
-		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1), "phoneNumber": fmt.Sprintf("+1555%07d", i),
-			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US", "postalCode": "00000"}})
+		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1),
+			"phoneNumber": fmt.Sprintf("+1555%07d", i),
+			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US",
+				"postalCode": "00000"}})
 		created := w.newest - int64(i+40)*29*int64(time.Hour)
 		b.add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created)
 	}
 	if err := b.flush(); err != nil {
 		return err
 	}
-	b = newBulk(ctx, tx, 10, `INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`)
+	b = newBulk(ctx, tx, 10,
+		`INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`)
 	for i, t := range w.targets {
 		created := w.newest - int64(i+20)*13*int64(time.Hour)
 		status := 3
@@ -96,7 +105,8 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 		if i%2 == 1 {
 			kind = "SAVING"
 		}
-		b.add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created, created)
+		b.add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created,
+			created)
 	}
 	return b.flush()
 }
@@ -122,7 +132,8 @@ var sampleNames = []struct{ name, mime, kind, info string }{
 	{"passport.jpg", "image/jpeg", "PASSPORT", "Identity"},
 	{"note.txt", "text/plain", "OPERATION_DOCUMENT", ""},
 	{"term sheet v3 FINAL (2) - reviewed by both parties and countersigned.docx",
-		"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "TERM_SHEET", "Third version, countersigned"},
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "TERM_SHEET",
+		"Third version, countersigned"},
 }
 
 // hostileFiles are the first documents of the operations with hostile texts.
@@ -152,7 +163,8 @@ func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any 
 func fileNumber(n, k int) int { return n*8 + k + 1 }
 
 func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
-	ops := newBulk(ctx, tx, 50, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2, cpaccount, created, updated, extra)`)
+	ops := newBulk(ctx, tx, 50, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2,
+		cpaccount, created, updated, extra)`)
 	files := newBulk(ctx, tx, 50, fileInsert)
 	links := newBulk(ctx, tx, 100, `INSERT INTO link(op, file, name)`)
 	for n := range count {

@@ -23,7 +23,8 @@ func (s *Service) Serve(ctx context.Context, addr string, out io.Writer) error {
 		listener.Close()
 		return err
 	}
-	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -54,7 +55,8 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 	if tcp, isTCP := addr.(*net.TCPAddr); isTCP && !tcp.IP.IsLoopback() {
 		fmt.Fprintln(out, "Warning: it can be reached from other machines, and /sandbox/ asks for no login.")
 	}
-	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password, time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
+	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password,
+		time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
 	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
 		fmt.Fprintf(out, "%d operations\n", n)
 	}

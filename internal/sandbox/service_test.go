@@ -112,7 +112,8 @@ func (c *client) want(status int, method, path string, body any) map[string]any 
 
 func (c *client) login() *client {
 	c.t.Helper()
-	v := c.want(200, "POST", "/v2/auth/login", map[string]string{"login": sandbox.DefaultLogin, "password": sandbox.DefaultPassword})
+	v := c.want(200, "POST", "/v2/auth/login", map[string]string{"login": sandbox.DefaultLogin,
+		"password": sandbox.DefaultPassword})
 	c.access, c.fresh = v["accessToken"].(string), v["refreshToken"].(string)
 	return c
 }
@@ -199,7 +200,8 @@ func BenchmarkMillion(b *testing.B) {
 		b.ReportMetric(time.Since(start).Seconds(), "s/again")
 		c := connect(b, s).login()
 		c.http.Transport = s.Transport()
-		for _, q := range []string{"", "&meta.page=9000", "&status=FAILED", "&type=EXCHANGE", "&clientName=ana", "&fromCreatedAt=2026-10-01T00:00:00Z"} {
+		for _, q := range []string{"", "&meta.page=9000", "&status=FAILED", "&type=EXCHANGE", "&clientName=ana",
+			"&fromCreatedAt=2026-10-01T00:00:00Z"} {
 			start = time.Now()
 			c.want(200, "GET", "/v2/billing/operation?meta.pageSize=100"+q, nil)
 			b.Logf("page of 100 %-40s %v", q, time.Since(start))

@@ -81,7 +81,8 @@ func (s *store) IssueShareToken(ctx context.Context, kind, scenario, customer st
 	return t.public(), err
 }
 
-func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string, now time.Time, ready int) (t shareTokenRow, err error) {
+func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string, now time.Time,
+	ready int) (t shareTokenRow, err error) {
 	if kind != "INDIVIDUAL" && kind != "CORPORATE" {
 		return t, refuse(http.StatusBadRequest, "kind must be INDIVIDUAL or CORPORATE")
 	}
@@ -96,7 +97,8 @@ func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string
 		return t, refuse(http.StatusBadRequest, "scenario must be ok, outstanding, rejected, expired or wrong-kind")
 	}
 	t.Token = "sbxshare_" + base64.RawURLEncoding.EncodeToString(randomBytes(24))
-	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`, t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
+	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`,
+		t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
 	return t, err
 }
 
@@ -107,7 +109,8 @@ func (s *store) ShareTokens(ctx context.Context) ([]ShareToken, error) {
 	var list []ShareToken
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		now := s.clock()
-		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`, now.Add(shareTTL/2).UnixNano()); err != nil {
+		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`,
+			now.Add(shareTTL/2).UnixNano()); err != nil {
 			return err
 		}
 		customers, err := queryCustomers(ctx, tx, ` WHERE shared = 0 ORDER BY n`)
@@ -127,7 +130,8 @@ func (s *store) ShareTokens(ctx context.Context) ([]ShareToken, error) {
 func readyTokens(ctx context.Context, tx *sql.Tx, c customerRow, now time.Time, list *[]ShareToken) error {
 	for _, scenario := range []string{ScenarioOK, ScenarioOutstanding, ScenarioWrongKind} {
 		var t shareTokenRow
-		ready, err := query(ctx, tx, (*shareTokenRow).columns, shareSelect+`ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
+		ready, err := query(ctx, tx, (*shareTokenRow).columns,
+			shareSelect+`ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
 		if err != nil {
 			return err
 		}

@@ -44,13 +44,15 @@ type Stats struct {
 
 // Stats returns what the server has seen.
 func (s *store) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{}, MaxPerMinute: map[string]int64{},
-		Calls: map[string]int64{}, Done: map[string]int64{}}
+	st := Stats{Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{},
+		MaxPerMinute: map[string]int64{},
+		Calls:        map[string]int64{}, Done: map[string]int64{}}
 	counters, err := counts(ctx, s.ro, `SELECT name, value FROM counter`)
 	if err != nil {
 		return st, err
 	}
-	byPrefix := map[string]map[string]int64{"requests": st.Requests, "warned": st.Warned, "throttled": st.Throttled, "max": st.MaxPerMinute,
+	byPrefix := map[string]map[string]int64{"requests": st.Requests, "warned": st.Warned, "throttled": st.Throttled,
+		"max":   st.MaxPerMinute,
 		"calls": st.Calls, "done": st.Done}
 	for name, n := range counters {
 		prefix, class, dot := strings.Cut(name, ".")
@@ -97,6 +99,7 @@ func (s *store) AuthLog(ctx context.Context) ([]AuthEvent, error) {
 // resetStats forgets counts, windows, auth log and presentations.
 func (s *store) resetStats(ctx context.Context) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		return execute(ctx, tx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request; DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
+		return execute(ctx, tx, `DELETE FROM authlog; DELETE FROM presented; DELETE FROM request;
+			DELETE FROM counter WHERE name NOT IN ('operations', 'inserted')`)
 	})
 }

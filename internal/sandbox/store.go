@@ -30,35 +30,41 @@ CREATE TABLE customer(n INTEGER PRIMARY KEY, cuid TEXT NOT NULL UNIQUE, puid TEX
   onboarded INTEGER NOT NULL, app TEXT NOT NULL DEFAULT '', app_status TEXT NOT NULL DEFAULT '',
   shared INTEGER NOT NULL DEFAULT 0, outstanding TEXT NOT NULL DEFAULT '[]');
 CREATE TABLE account(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL, name TEXT NOT NULL,
-  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, is_default INTEGER NOT NULL, associate TEXT NOT NULL,
-  units TEXT NOT NULL, nanos INTEGER NOT NULL, hold_units TEXT NOT NULL, hold_nanos INTEGER NOT NULL,
-  requisites TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE counterparty(n INTEGER PRIMARY KEY, suid TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL, name TEXT NOT NULL,
-  bank TEXT NOT NULL, description TEXT NOT NULL, profile TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterparty INTEGER NOT NULL, name TEXT NOT NULL,
-  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, kind TEXT NOT NULL, rails TEXT NOT NULL,
-  created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL,
-  pay INTEGER NOT NULL, flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL,
-  account2 INTEGER, cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, extra TEXT);
-CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL, name TEXT NOT NULL,
-  mime TEXT NOT NULL, size INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL, locked INTEGER NOT NULL,
-  created INTEGER NOT NULL, content BLOB);
-CREATE TABLE link(op INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(op, file)) WITHOUT ROWID;
-CREATE TABLE removal(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, login TEXT NOT NULL, token TEXT NOT NULL, opid TEXT NOT NULL,
-  document TEXT NOT NULL, outcome TEXT NOT NULL);
-CREATE TABLE pair(id INTEGER PRIMARY KEY, access TEXT NOT NULL UNIQUE, refresh TEXT NOT NULL UNIQUE, origin TEXT NOT NULL, issued INTEGER NOT NULL,
-  access_until INTEGER NOT NULL, refresh_until INTEGER NOT NULL, access_dead INTEGER NOT NULL DEFAULT 0, refresh_dead INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE authlog(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL, token TEXT NOT NULL);
+  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, is_default INTEGER NOT NULL,
+  associate TEXT NOT NULL, units TEXT NOT NULL, nanos INTEGER NOT NULL, hold_units TEXT NOT NULL,
+  hold_nanos INTEGER NOT NULL, requisites TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE counterparty(n INTEGER PRIMARY KEY, suid TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL,
+  name TEXT NOT NULL, bank TEXT NOT NULL, description TEXT NOT NULL, profile TEXT NOT NULL, created INTEGER NOT NULL,
+  updated INTEGER NOT NULL);
+CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterparty INTEGER NOT NULL,
+  name TEXT NOT NULL, number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, kind TEXT NOT NULL,
+  rails TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL, pay INTEGER NOT NULL,
+  flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL, account2 INTEGER,
+  cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, extra TEXT);
+CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL,
+  name TEXT NOT NULL, mime TEXT NOT NULL, size INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL,
+  locked INTEGER NOT NULL, created INTEGER NOT NULL, content BLOB);
+CREATE TABLE link(op INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(op,
+  file)) WITHOUT ROWID;
+CREATE TABLE removal(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, login TEXT NOT NULL, token TEXT NOT NULL,
+  opid TEXT NOT NULL, document TEXT NOT NULL, outcome TEXT NOT NULL);
+CREATE TABLE pair(id INTEGER PRIMARY KEY, access TEXT NOT NULL UNIQUE, refresh TEXT NOT NULL UNIQUE,
+  origin TEXT NOT NULL, issued INTEGER NOT NULL, access_until INTEGER NOT NULL, refresh_until INTEGER NOT NULL,
+  access_dead INTEGER NOT NULL DEFAULT 0, refresh_dead INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE authlog(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL,
+  token TEXT NOT NULL);
 CREATE TABLE presented(token TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE request(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, class TEXT NOT NULL);
 CREATE INDEX request_class ON request(class, at);
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE share(token TEXT PRIMARY KEY, kind TEXT NOT NULL, scenario TEXT NOT NULL, customer TEXT NOT NULL, until INTEGER NOT NULL,
-  used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL, opened INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INTEGER NOT NULL, body TEXT NOT NULL, created INTEGER NOT NULL,
-  next INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'waiting');
+CREATE TABLE share(token TEXT PRIMARY KEY, kind TEXT NOT NULL, scenario TEXT NOT NULL, customer TEXT NOT NULL,
+  until INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL,
+  opened INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INTEGER NOT NULL, body TEXT NOT NULL,
+  created INTEGER NOT NULL, next INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'waiting');
 CREATE INDEX outbox_next ON outbox(next) WHERE state = 'waiting';
 `
 
@@ -129,7 +135,8 @@ func dataSource(path string, busy time.Duration, pragmas ...string) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"
 	}
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": append(
+		[]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
 }
@@ -203,7 +210,8 @@ func createFile(ctx context.Context, o Options) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, time.Second, "synchronous(OFF)", "cache_size(-131072)", "temp_store(MEMORY)"))
+	db, err := sql.Open("sqlite", dataSource(o.Path, time.Second, "synchronous(OFF)", "cache_size(-131072)",
+		"temp_store(MEMORY)"))
 	if err != nil {
 		return err
 	}
@@ -249,7 +257,8 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 		return err
 	}
 	if version != 0 {
-		return fmt.Errorf("sandbox: the data file has version %d, this program knows %d; choose another file", version, schemaVersion)
+		return fmt.Errorf("sandbox: the data file has version %d, this program knows %d; choose another file", version,
+			schemaVersion)
 	}
 	if err := execute(ctx, tx, schema); err != nil {
 		return err

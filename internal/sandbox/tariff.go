@@ -10,18 +10,24 @@ type tariff struct {
 }
 
 var paymentLimits = []tariff{
-	{from: "EUR", to: "EUR", body: object{"id", 1, "currencyIsoFrom", "EUR", "currencyIsoTo", "EUR", "operationLimit", money{currency: "EUR", units: "50000"}.rest(),
+	{from: "EUR", to: "EUR", body: object{"id", 1, "currencyIsoFrom", "EUR", "currencyIsoTo", "EUR", "operationLimit",
+		money{currency: "EUR", units: "50000"}.rest(),
 		"dailyLimit", money{currency: "EUR", units: "250000"}.rest(), "createdAt", stamp(baseTime)}},
-	{from: "USD", to: "USD", body: object{"id", 2, "currencyIsoFrom", "USD", "currencyIsoTo", "USD", "operationLimit", money{currency: "USD", units: "75000"}.rest(),
+	{from: "USD", to: "USD", body: object{"id", 2, "currencyIsoFrom", "USD", "currencyIsoTo", "USD", "operationLimit",
+		money{currency: "USD", units: "75000"}.rest(),
 		"dailyLimit", money{currency: "USD", units: "300000"}.rest(), "createdAt", stamp(baseTime)}},
-	{from: "USD", to: "EUR", body: object{"id", 3, "currencyIsoFrom", "USD", "currencyIsoTo", "EUR", "operationLimit", money{currency: "USD", units: "9999", nanos: 990_000_000}.rest(),
+	{from: "USD", to: "EUR", body: object{"id", 3, "currencyIsoFrom", "USD", "currencyIsoTo", "EUR", "operationLimit",
+		money{currency: "USD", units: "9999", nanos: 990_000_000}.rest(),
 		"createdAt", stamp(baseTime)}},
 }
 
 var commissions = []tariff{
-	{from: "EUR", to: "EUR", body: object{"currencyIsoFrom", "EUR", "currencyIsoTo", "EUR", "operationType", "WITHDRAW", "paymentType", "SEPA_CT", "percent", 0.1, "fixed", 0.35}},
-	{from: "USD", to: "USD", body: object{"currencyIsoFrom", "USD", "currencyIsoTo", "USD", "operationType", "WITHDRAW", "paymentType", "SWIFT", "percent", 0.25, "fixed", 15}},
-	{from: "USD", to: "EUR", body: object{"currencyIsoFrom", "USD", "currencyIsoTo", "EUR", "operationType", "EXCHANGE", "paymentType", "EMPTY", "percent", 0.5, "fixed", 0}},
+	{from: "EUR", to: "EUR", body: object{"currencyIsoFrom", "EUR", "currencyIsoTo", "EUR", "operationType", "WITHDRAW",
+		"paymentType", "SEPA_CT", "percent", 0.1, "fixed", 0.35}},
+	{from: "USD", to: "USD", body: object{"currencyIsoFrom", "USD", "currencyIsoTo", "USD", "operationType", "WITHDRAW",
+		"paymentType", "SWIFT", "percent", 0.25, "fixed", 15}},
+	{from: "USD", to: "EUR", body: object{"currencyIsoFrom", "USD", "currencyIsoTo", "EUR", "operationType", "EXCHANGE",
+		"paymentType", "EMPTY", "percent", 0.5, "fixed", 0}},
 }
 
 // listLimits: GET /v2/billing/limits.

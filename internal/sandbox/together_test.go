@@ -20,7 +20,8 @@ import (
 // TestOneFileIsOneServer: what one process does counts for the other.
 func TestOneFileIsOneServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.db")
-	a := open(t, sandbox.Options{Path: file, AccessTTL: time.Minute, HardLimits: true, Faults: faults(t, "status=link:500:2")})
+	a := open(t, sandbox.Options{Path: file, AccessTTL: time.Minute, HardLimits: true,
+		Faults: faults(t, "status=link:500:2")})
 	b := open(t, sandbox.Options{Path: file})
 	one, two := connect(t, a).login(), connect(t, b)
 	two.access, two.fresh = one.access, one.fresh
@@ -141,14 +142,16 @@ func TestFirstStartRace(t *testing.T) {
 
 func TestOptionsStayInTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.db")
-	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, AccessTTL: 7 * time.Second, Operations: 12, Seed: 3})
+	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, AccessTTL: 7 * time.Second, Operations: 12,
+		Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.Close()
 	s := open(t, sandbox.Options{Path: file, RefreshTTL: 9 * time.Second, Operations: 99, Seed: 4})
 	v := connect(t, s).want(200, "GET", "/sandbox/settings", nil)
-	if v["access_ttl"] != "7s" || v["refresh_ttl"] != "9s" || v["operations"] != float64(12) || v["seed"] != float64(3) || v["signing_key"] != nil {
+	if v["access_ttl"] != "7s" || v["refresh_ttl"] != "9s" || v["operations"] != float64(12) || v["seed"] != float64(3) ||
+		v["signing_key"] != nil {
 		t.Errorf("%v", v)
 	}
 }
@@ -171,7 +174,8 @@ func TestServe(t *testing.T) {
 	}
 	var base string
 	fmt.Sscanf(greeting.String(), "Sandbox service on %s\n", &base)
-	for _, part := range []string{"machine@sandbox", "sbxshare_", "base_url = \"" + base + "\"", "Faults: skew=1s", "OPDECK_PASSWORD"} {
+	for _, part := range []string{"machine@sandbox", "sbxshare_", "base_url = \"" + base + "\"", "Faults: skew=1s",
+		"OPDECK_PASSWORD"} {
 		if !strings.Contains(greeting.String(), part) {
 			t.Errorf("greeting lacks %q:\n%s", part, greeting.String())
 		}

@@ -32,7 +32,8 @@ func newAccessToken(st settings, now time.Time) string {
 	if st.OpaqueTokens {
 		return st.MarkerPrefix + base64.RawURLEncoding.EncodeToString(randomBytes(24))
 	}
-	claims := jwt.RegisteredClaims{Subject: st.UserID, ID: uuid.NewString(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(time.Duration(st.AccessTTL)))}
+	claims := jwt.RegisteredClaims{Subject: st.UserID, ID: uuid.NewString(), IssuedAt: jwt.NewNumericDate(now),
+		ExpiresAt: jwt.NewNumericDate(now.Add(time.Duration(st.AccessTTL)))}
 	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(st.SigningKey)
 	if err != nil {
 		panic(err) // a byte key always signs
@@ -77,7 +78,8 @@ func shownTTL(override json.RawMessage, unit string, d time.Duration, now time.T
 // validCode checks a TOTP code (RFC 6238: SHA-1, 30 s, 6 digits, one step of
 // tolerance either way).
 func validCode(secret, code string, now time.Time) bool {
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(secret, "=")))
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(
+		strings.ToUpper(strings.TrimRight(secret, "=")))
 	if err != nil {
 		return false
 	}

@@ -59,7 +59,8 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(ctx.Err()) })
 	return &http.Response{
-		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.sent, Body: &pipeBody{reader, stop}, ContentLength: contentLength(w.sent), Request: r,
 	}, nil
 }

@@ -59,14 +59,16 @@ func (u *upload) part(p *multipart.Part) error {
 	u.mime = mediaType(p.Header.Get("Content-Type"), u.name)
 	kind, known := fileKinds[u.mime]
 	if !known {
-		return refuse(http.StatusUnsupportedMediaType, "Files of this kind are not accepted: PDF, JPEG, PNG, Word and text are")
+		return refuse(http.StatusUnsupportedMediaType, "Files of this kind are not accepted: PDF, JPEG, PNG, Word and "+
+			"text are")
 	}
 	content, err := io.ReadAll(io.LimitReader(p, kind.limit+1))
 	if err != nil {
 		return refuse(http.StatusBadRequest, "The multipart body is broken")
 	}
 	if int64(len(content)) > kind.limit {
-		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %s", kind.name, sizeText(kind.limit)))
+		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %s",
+			kind.name, sizeText(kind.limit)))
 	}
 	u.content = content
 	return nil
@@ -100,15 +102,17 @@ func uploadFile(c *call) (any, error) {
 	if kind == "" {
 		kind = "OPERATION_DOCUMENT"
 	}
-	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind, info: u.fields["info"], created: c.at.UnixNano()}
+	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind,
+		info: u.fields["info"], created: c.at.UnixNano()}
 	err = c.write(c.ctx, func(tx *sql.Tx) error {
 		owner, err := findCustomer(c.ctx, tx, u.fields["customerId"])
 		if err != nil {
 			return err
 		}
 		f.customer, f.cuid = owner.n, owner.cuid
-		return execute(c.ctx, tx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked, created, content)
-			VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`, f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
+		return execute(c.ctx, tx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked,
+			created, content) VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
 	})
 	return f.render(), err
 }

@@ -7,6 +7,7 @@ func listUsers(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := []any{object{"id", 1, "uuid", c.st.UserID, "username", c.st.Login, "status", "ACCEPT", "is2fa", c.st.TOTPSecret != "", "isDeleted", false}}
+	items := []any{object{"id", 1, "uuid", c.st.UserID, "username", c.st.Login, "status", "ACCEPT", "is2fa",
+		c.st.TOTPSecret != "", "isDeleted", false}}
 	return p.body(1, items[min(p.offset(), 1):]), nil
 }

@@ -52,7 +52,8 @@ func newWorld(seed uint64) *world {
 				name = cur + " reserve"
 			}
 			w.byOwner[c] = append(w.byOwner[c], len(w.accounts))
-			w.accounts = append(w.accounts, worldAccount{id: "U" + d.word(11), name: name, number: accountNumber(&d, cur), currency: cur, customer: c})
+			w.accounts = append(w.accounts, worldAccount{id: "U" + d.word(11), name: name, number: accountNumber(&d, cur),
+				currency: cur, customer: c})
 		}
 		w.addPayees(c, p)
 	}
@@ -62,9 +63,11 @@ func newWorld(seed uint64) *world {
 func (w *world) addPayees(c int, p person) {
 	for k, cur := range p.currencies()[1:] {
 		d := newDice(w.seed, saltCounterparty, len(w.payees))
-		w.payees = append(w.payees, worldPayee{suid: "U" + d.word(9), name: payees[(c*3+k)%len(payees)], bank: pick(&d, banks), customer: c})
+		w.payees = append(w.payees, worldPayee{suid: "U" + d.word(9), name: payees[(c*3+k)%len(payees)],
+			bank: pick(&d, banks), customer: c})
 		for range 2 {
-			t := worldTarget{id: "U" + d.word(11), name: cur + " account", number: accountNumber(&d, cur), currency: cur, payee: len(w.payees) - 1}
+			t := worldTarget{id: "U" + d.word(11), name: cur + " account", number: accountNumber(&d, cur), currency: cur,
+				payee: len(w.payees) - 1}
 			w.byCoin[coinKey{c, cur}] = append(w.byCoin[coinKey{c, cur}], len(w.targets))
 			w.targets = append(w.targets, t)
 		}
