@@ -49,7 +49,7 @@ type buildJSON struct {
 	Version string `json:"version"`
 }
 
-func (r *root) version() *cobra.Command {
+func versionCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Prints version, commit and build."}
 	return alone(r, cmd, func(_ context.Context, _ []string, out one[buildJSON]) error {
 		b := r.env.Build
@@ -57,7 +57,7 @@ func (r *root) version() *cobra.Command {
 	})
 }
 
-func (r *root) completion() *cobra.Command {
+func completionCommand(r *root) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{ValidArgs: shells,
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),

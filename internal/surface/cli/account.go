@@ -15,9 +15,9 @@ import (
 	"opdeck/internal/field"
 )
 
-var accountCommands = commands{act.AccountList: (*root).accountList, act.AccountGet: (*root).accountGet}
+var accountCommands = commands{act.AccountList: accountListCommand, act.AccountGet: accountGetCommand}
 
-func (r *root) accountList() *cobra.Command {
+func accountListCommand(r *root) *cobra.Command {
 	var q api.AccountQuery
 	columns := []string{"id", "name", "status", "currency", "balance", "hold", "number", "customer"}
 	cmd := listsPage(r, field.Accounts, columns, func(ctx context.Context, c *app.Client) (none api.Page[api.Account], err error) {
@@ -38,7 +38,7 @@ func (r *root) accountList() *cobra.Command {
 	return cmd
 }
 
-func (r *root) accountGet() *cobra.Command {
+func accountGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Account]) error {
 		acc, err := a.Client.Account(ctx, args[0])
 		if err != nil {

@@ -22,8 +22,8 @@ type commands map[*act.Act]func(*root) *cobra.Command
 
 // otherCommands stand behind no group.
 var otherCommands = commands{
-	act.Limits: (*root).limits, act.Doctor: (*root).doctorCommand, act.Sandbox: (*root).sandbox, act.Schema: (*root).schema,
-	act.Version: (*root).version, act.Completion: (*root).completion, act.Man: (*root).man,
+	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Sandbox: sandboxCommand, act.Schema: newSchemaCommand,
+	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
 // groups are the words that commands of one thing stand behind.

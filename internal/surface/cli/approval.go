@@ -13,13 +13,13 @@ import (
 )
 
 var approvalCommands = commands{
-	act.ApprovalList: (*root).approvalList, act.ApprovalShow: (*root).approvalShow,
-	act.ApprovalApprove: (*root).approvalApprove, act.ApprovalDeny: (*root).approvalDeny,
+	act.ApprovalList: approvalListCommand, act.ApprovalShow: approvalShowCommand,
+	act.ApprovalApprove: approvalApproveCommand, act.ApprovalDeny: approvalDenyCommand,
 }
 
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}
 
-func (r *root) approvalList() *cobra.Command {
+func approvalListCommand(r *root) *cobra.Command {
 	var state []string
 	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[approval.Request]) error {
 		var states []approval.State
@@ -45,7 +45,7 @@ func (r *root) approvalList() *cobra.Command {
 	return cmd
 }
 
-func (r *root) approvalShow() *cobra.Command {
+func approvalShowCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) error {
 		q, err := a.Approvals.Show(ctx, args[0])
 		if err != nil {
@@ -94,16 +94,16 @@ func binds(q approval.Request) string {
 	return "another key, login name and certificate over SSH; people with the password of the account or of the store are not held by this"
 }
 
-func (r *root) approvalApprove() *cobra.Command {
-	return r.approvalDecide("Approved. The requester now repeats the act as it is.", false, (*approval.Service).Approve)
+func approvalApproveCommand(r *root) *cobra.Command {
+	return approvalDecideCommand(r, "Approved. The requester now repeats the act as it is.", false, (*approval.Service).Approve)
 }
 
-func (r *root) approvalDeny() *cobra.Command {
-	return r.approvalDecide("Denied.", true, (*approval.Service).Deny)
+func approvalDenyCommand(r *root) *cobra.Command {
+	return approvalDecideCommand(r, "Denied.", true, (*approval.Service).Deny)
 }
 
-// approvalDecide is approve or deny.
-func (r *root) approvalDecide(sentence string, needsReason bool,
+// approvalDecideCommand is approve or deny.
+func approvalDecideCommand(r *root, sentence string, needsReason bool,
 	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{

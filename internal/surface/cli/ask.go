@@ -91,7 +91,7 @@ func (r *root) readSecret(file, prompt string) (string, error) {
 }
 
 // shareToken reads and checks a share token.
-func (r *root) shareToken(file string) (secret.Value, error) {
+func shareToken(r *root, file string) (secret.Value, error) {
 	s, err := r.readSecret(file, "Share token (not shown): ")
 	if err != nil {
 		return secret.Value{}, err

@@ -19,12 +19,12 @@ import (
 )
 
 var auditCommands = commands{
-	act.AuditList: (*root).auditList, act.AuditVerify: (*root).auditVerify, act.AuditExport: (*root).auditExport,
-	act.AuditProve: (*root).auditProve, act.AuditKey: (*root).auditKey,
-	act.AuditUnsettled: (*root).auditUnsettled, act.AuditSettle: (*root).auditSettle,
+	act.AuditList: auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
+	act.AuditProve: auditProveCommand, act.AuditKey: auditKeyCommand,
+	act.AuditUnsettled: auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
 }
 
-func (r *root) auditList() *cobra.Command {
+func auditListCommand(r *root) *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string
 	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
@@ -145,7 +145,7 @@ func recordRow(e audit.Entry) []any {
 // said is a text of a record as one safe line.
 func said(s string) string { return audit.Unquote(s).Line(300) }
 
-func (r *root) auditExport() *cobra.Command {
+func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
 	var operation, customer string
 	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer the\n" +
@@ -188,7 +188,7 @@ type keyJSON struct {
 	VerifierKey string `json:"verifier_key"` // "" while the trail is empty
 }
 
-func (r *root) auditKey() *cobra.Command {
+func auditKeyCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
 		"this log; [audit] keys of other hosts take that line). --pub takes either."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
@@ -232,7 +232,7 @@ type settledJSON struct {
 	Ref  string `json:"ref"`
 }
 
-func (r *root) auditSettle() *cobra.Command {
+func auditSettleCommand(r *root) *cobra.Command {
 	var note string
 	cmd := prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[settledJSON]) error {
 		if note == "" {
@@ -248,7 +248,7 @@ func (r *root) auditSettle() *cobra.Command {
 }
 
 // printReport prints a verification; its exit code is the verdict's.
-func (r *root) printReport(rep audit.Report, out one[audit.Report]) error {
+func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintln(&text, oneLine(fmt.Sprintf(format, args...))) }
 	line("%s", rep.Summary())

@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/domain/followup"
 )
 
-func (r *root) auditUnsettled() *cobra.Command {
+func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
 	cmd := &cobra.Command{Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
 		"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +

@@ -24,7 +24,7 @@ type auditFiles struct {
 	evidence, proof         string
 }
 
-func (r *root) auditVerify() *cobra.Command {
+func auditVerifyCommand(r *root) *cobra.Command {
 	var in auditFiles
 	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
 		"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
@@ -37,16 +37,16 @@ func (r *root) auditVerify() *cobra.Command {
 		case kinds > 1:
 			return usage("--file, --evidence and --proof do not go together")
 		case kinds == 1:
-			return r.unreadable(r.verifyFiles(in, report, proven))
+			return unreadableInput(r, verifyFiles(r, in, report, proven))
 		case len(in.checkpoints)+len(in.keys) > 0:
 			return usage("--checkpoints and --pub go with --file, --evidence or --proof")
 		}
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
 			rep, err := a.Audit.Verify(ctx)
 			if err != nil {
-				return r.unreadable(err)
+				return unreadableInput(r, err)
 			}
-			return r.printReport(rep, report)
+			return printReport(r, rep, report)
 		})
 	}
 	f := cmd.Flags()
@@ -69,9 +69,9 @@ func (in auditFiles) kinds() int {
 	return n
 }
 
-// unreadable is the error of a verification that could not be made: exit 2,
+// unreadableInput is the error of a verification that could not be made: exit 2,
 // except for a person who may not.
-func (r *root) unreadable(err error) error {
+func unreadableInput(r *root, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || api.KindOf(err) == api.Refused {
 		return err
@@ -84,15 +84,15 @@ func (r *root) unreadable(err error) error {
 	return exitError(audit.ExitUnreadable)
 }
 
-func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[provenJSON]) error {
-	keys, err := r.publicKeys(in.keys)
+func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[provenJSON]) error {
+	keys, err := publicKeys(r, in.keys)
 	if err != nil {
 		return err
 	}
 	if in.proof != "" {
-		return r.verifyProof(in.proof, keys, proven)
+		return verifyProof(r, in.proof, keys, proven)
 	}
-	points, err := r.checkpointFiles(in.checkpoints)
+	points, err := checkpointFiles(r, in.checkpoints)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[p
 	if in.evidence != "" {
 		names = []string{in.evidence}
 	}
-	copies, done, err := r.openAll(names)
+	copies, done, err := openAll(r, names)
 	defer done()
 	if err != nil {
 		return err
@@ -114,11 +114,11 @@ func (r *root) verifyFiles(in auditFiles, report one[audit.Report], proven one[p
 	if err != nil {
 		return err
 	}
-	return r.printReport(rep, report)
+	return printReport(r, rep, report)
 }
 
 // publicKeys reads keys that stand on the command line, or in files that it names.
-func (r *root) publicKeys(names []string) ([]ed25519.PublicKey, error) {
+func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 	var keys []ed25519.PublicKey
 	for _, name := range names {
 		if key, _, err := audit.ReadVerifierKey(name); err == nil {
@@ -139,7 +139,7 @@ func (r *root) publicKeys(names []string) ([]ed25519.PublicKey, error) {
 }
 
 // checkpointFiles reads checkpoint files, and those in folders.
-func (r *root) checkpointFiles(names []string) ([]io.Reader, error) {
+func checkpointFiles(r *root, names []string) ([]io.Reader, error) {
 	var points []io.Reader
 	for _, name := range names {
 		list := []string{name}
@@ -159,7 +159,7 @@ func (r *root) checkpointFiles(names []string) ([]io.Reader, error) {
 	return points, nil
 }
 
-func (r *root) auditProve() *cobra.Command {
+func auditProveCommand(r *root) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC 6962), about\n" +
 		"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
@@ -194,7 +194,7 @@ type provenJSON struct {
 }
 
 // verifyProof checks a proof and says what it shows.
-func (r *root) verifyProof(name string, keys []ed25519.PublicKey, out one[provenJSON]) error {
+func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJSON]) error {
 	if len(keys) == 0 {
 		return usage("a proof cannot be checked without --pub")
 	}

@@ -16,18 +16,23 @@ import (
 	"opdeck/internal/domain/receiver"
 )
 
-// complete registers what arguments and flags can be. Nothing is asked of the
+// addCompletion registers what arguments and flags can be. Nothing is asked of the
 // service: values are those that the config, the index or the inbox holds.
-func (r *root) complete(top *cobra.Command) error {
+func addCompletion(r *root, top *cobra.Command) error {
 	words := func(list []string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+	}
+	by := func(find func(*root, *cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)) cobra.CompletionFunc {
+		return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return find(r, cmd, args, typed)
+		}
 	}
 	var orders []string
 	for _, f := range index.SortFields {
 		orders = append(orders, f, "-"+f)
 	}
 	flags := map[string]map[string]cobra.CompletionFunc{
-		"operation": {"filter": r.operationTerms, "sort": words(orders), "view": completes(r.viewNames)},
+		"operation": {"filter": by(operationTerms), "sort": words(orders), "view": completes(func() ([]string, error) { return viewNames(r) })},
 		"event":     {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
 	}
 	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)), top.RegisterFlagCompletionFunc("output", words(outputs))}
@@ -40,9 +45,9 @@ func (r *root) complete(top *cobra.Command) error {
 			}
 			switch takes, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " "); takes {
 			case "OPID", "OPID...":
-				cmd.ValidArgsFunction = r.operationIDs
+				cmd.ValidArgsFunction = by(operationIDs)
 			case "HOOKID":
-				cmd.ValidArgsFunction = r.eventKeys
+				cmd.ValidArgsFunction = by(eventKeys)
 			}
 		}
 	}
@@ -60,8 +65,8 @@ func completes(read func() ([]string, error)) cobra.CompletionFunc {
 	}
 }
 
-// held completes with what the index or the inbox of the context holds.
-func (r *root) held(cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+// completeFrom completes with what the index or the inbox of the context holds.
+func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	return completes(func() (found []string, err error) {
 		err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
 			found, err = read(ctx, a)
@@ -78,7 +83,7 @@ func (r *root) contextNames() ([]string, error) {
 	return slices.Compact(names), err
 }
 
-func (r *root) viewNames() (out []string, err error) {
+func viewNames(r *root) (out []string, err error) {
 	cfg, err := r.loadConfig()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Views)) {
 		out = append(out, name+"\t"+oneLine(cfg.Views[name].Filter))
@@ -87,11 +92,11 @@ func (r *root) viewNames() (out []string, err error) {
 }
 
 // operationIDs completes an opid with what the index holds.
-func (r *root) operationIDs(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 && cmd.Name() != "get" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return r.held(cmd, func(ctx context.Context, a *app.App) (found []string, err error) {
+	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (found []string, err error) {
 		expr := ""
 		if typed != "" {
 			expr = "id:" + typed
@@ -109,11 +114,11 @@ func (r *root) operationIDs(cmd *cobra.Command, args []string, typed string) ([]
 }
 
 // eventKeys completes an event's id with the newest ones of the inbox.
-func (r *root) eventKeys(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func eventKeys(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return r.held(cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
+	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
 		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: 100})
 		for _, s := range events {
 			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
@@ -137,8 +142,8 @@ func continued(typed string, ways []filter.Suggestion) []string {
 	return out
 }
 
-func (r *root) operationTerms(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	out, d := r.held(cmd, func(ctx context.Context, a *app.App) ([]string, error) {
+func operationTerms(r *root, cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	out, d := completeFrom(r, cmd, func(ctx context.Context, a *app.App) ([]string, error) {
 		return continued(typed, a.Index.Suggest(ctx, typed, len(typed))), nil
 	})
 	return out, d | cobra.ShellCompDirectiveNoSpace

@@ -15,8 +15,8 @@ import (
 )
 
 var complianceCommands = commands{
-	act.ComplianceShare: (*root).complianceShare, act.ComplianceLink: (*root).complianceLink,
-	act.ComplianceFinalize: (*root).complianceFinalize, act.ComplianceJourney: (*root).complianceJourney,
+	act.ComplianceShare: complianceShareCommand, act.ComplianceLink: complianceLinkCommand,
+	act.ComplianceFinalize: complianceFinalizeCommand, act.ComplianceJourney: complianceJourneyCommand,
 }
 
 // onCustomer is a write about a customer.
@@ -24,13 +24,13 @@ func onCustomer(cuid string, send func(context.Context) error) asked {
 	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid, send: send}
 }
 
-func (r *root) complianceShare() *cobra.Command {
+func complianceShareCommand(r *root) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
 		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
 		"standard input, --token-file or a hidden prompt; never from an argument."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
-		token, err := r.shareToken(file)
+		token, err := shareToken(r, file)
 		if err != nil {
 			return asked{}, err
 		}
@@ -39,7 +39,7 @@ func (r *root) complianceShare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.printShare(args[0], res, out)
+			return printShare(r, args[0], res, out)
 		}), nil
 	})
 	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token")
@@ -48,7 +48,7 @@ func (r *root) complianceShare() *cobra.Command {
 
 // printShare tells what the token did. A token that was not applied is a
 // refusal (exit 5): nothing changed, and another one may be tried.
-func (r *root) printShare(cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
+func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
 	if r.output != "table" {
 		if err := out.json(asSent(res.Raw, res)); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (r *root) printShare(cuid string, res api.ShareResult, out one[sent[api.Sha
 	return nil
 }
 
-func (r *root) complianceLink() *cobra.Command {
+func complianceLinkCommand(r *root) *cobra.Command {
 	var code bool
 	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[linkJSON]) (asked, error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
@@ -87,7 +87,7 @@ func (r *root) complianceLink() *cobra.Command {
 			if r.output == "table" {
 				r.say("For the customer's own browser; works once, for %d s.", l.TTL)
 				if code {
-					if err := r.printQR(string(l.URL)); err != nil {
+					if err := printQR(r, string(l.URL)); err != nil {
 						return err
 					}
 				}
@@ -104,7 +104,7 @@ func (r *root) complianceLink() *cobra.Command {
 type linkJSON = sent[map[string]any]
 
 // printQR draws the code for a phone's camera.
-func (r *root) printQR(s string) error {
+func printQR(r *root, s string) error {
 	lines, err := widget.QR(s)
 	if err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The link is too long for a QR code.", Err: err}
@@ -118,7 +118,7 @@ func (r *root) printQR(s string) error {
 	return err
 }
 
-func (r *root) complianceFinalize() *cobra.Command {
+func complianceFinalizeCommand(r *root) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
 			res, err := a.Journeys.Finalize(ctx, args[0])
@@ -135,7 +135,7 @@ func commandOf(kind api.ActKind) string {
 	return " (opdeck " + (&act.Act{Name: string(kind)}).Path() + ")"
 }
 
-func (r *root) complianceJourney() *cobra.Command {
+func complianceJourneyCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[journey.Journey, journey.Step]) error {
 		j, err := a.Journeys.Read(ctx, args[0])
 		if err != nil {

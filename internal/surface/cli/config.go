@@ -20,8 +20,8 @@ import (
 )
 
 var configCommands = commands{
-	act.ConfigInit: (*root).configInit, act.ConfigCheck: (*root).configCheck, act.ConfigShow: (*root).configShow,
-	act.ConfigPath: (*root).configPath,
+	act.ConfigInit: configInitCommand, act.ConfigCheck: configCheckCommand, act.ConfigShow: configShowCommand,
+	act.ConfigPath: configPathCommand,
 }
 
 // loadConfig reads the file that the flags and the environment name.
@@ -36,7 +36,7 @@ type pathJSON struct {
 	State  string `json:"state"`
 }
 
-func (r *root) configPath() *cobra.Command {
+func configPathCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[pathJSON]) error {
 		path, _ := config.Path(r.config, r.env.Getenv)
 		_, err := os.Stat(path)
@@ -54,7 +54,7 @@ type checkedJSON struct {
 	Mistakes []string `json:"mistakes"`
 }
 
-func (r *root) configCheck() *cobra.Command {
+func configCheckCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{}, func(_ context.Context, args []string, out one[checkedJSON]) error {
 		path, named := config.Path(r.config, r.env.Getenv)
 		if len(args) == 1 {
@@ -90,7 +90,7 @@ func checkViews(path string, cfg config.Config) config.Mistakes {
 	return bad
 }
 
-func (r *root) configShow() *cobra.Command {
+func configShowCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[map[string]any]) error {
 		cfg, err := r.loadConfig()
 		if err != nil {

@@ -29,13 +29,13 @@ type draft struct {
 	force, offline, asked, builtIn bool
 }
 
-func (r *root) configInit() *cobra.Command {
+func configInitCommand(r *root) *cobra.Command {
 	var d draft
 	cmd := &cobra.Command{Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
 		"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
 		"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
 		"doctor does, unless --offline."}
-	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error { return r.initConfig(ctx, &d, out) })
+	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error { return initConfig(r, ctx, &d, out) })
 	f := cmd.Flags()
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
 	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
@@ -53,7 +53,7 @@ func (r *root) configInit() *cobra.Command {
 	return cmd
 }
 
-func (r *root) initConfig(ctx context.Context, d *draft, out one[doctorJSON]) error {
+func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) error {
 	path, _ := config.Path(r.config, r.env.Getenv)
 	if _, err := os.Lstat(path); err == nil && !d.force {
 		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it, --config names another file."}
@@ -62,7 +62,7 @@ func (r *root) initConfig(ctx context.Context, d *draft, out one[doctorJSON]) er
 		r.say("This makes %s with one context. ctrl+c stops, and nothing is written then;\n"+
 			"every answer can be changed in the file later.\n", path)
 	}
-	if err := r.fillDraft(ctx, d); err != nil {
+	if err := fillDraft(r, ctx, d); err != nil {
 		return err
 	}
 	src := d.toml()
@@ -79,7 +79,7 @@ func (r *root) initConfig(ctx context.Context, d *draft, out one[doctorJSON]) er
 	r.say("Looking at each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	if err := r.doctor(ctx, opt, app.Shallow, out); err != nil {
+	if err := runDoctor(r, ctx, opt, app.Shallow, out); err != nil {
 		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
 		return err
 	}
@@ -97,7 +97,7 @@ type question struct {
 }
 
 // fillDraft asks on a terminal for what is missing; elsewhere that is a mistake.
-func (r *root) fillDraft(ctx context.Context, d *draft) error {
+func fillDraft(r *root, ctx context.Context, d *draft) error {
 	in := bufio.NewReader(r.env.In)
 	for _, q := range d.questions() {
 		if *q.to != "" {

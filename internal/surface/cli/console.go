@@ -44,7 +44,7 @@ func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (open
 		defer r.drawn.Store(false)
 		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != "", Notice: notice})
 		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
-			r.sayNextSteps(a.State)
+			sayNextSteps(r, a.State)
 		}
 		return err
 	})

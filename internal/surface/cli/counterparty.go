@@ -13,9 +13,9 @@ import (
 	"opdeck/internal/field"
 )
 
-var counterpartyCommands = commands{act.CounterpartyList: (*root).counterpartyList, act.CounterpartyGet: (*root).counterpartyGet}
+var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand, act.CounterpartyGet: counterpartyGetCommand}
 
-func (r *root) counterpartyList() *cobra.Command {
+func counterpartyListCommand(r *root) *cobra.Command {
 	var q api.CounterpartyQuery
 	columns := []string{"id", "name", "status", "accounts", "customer", "updated"}
 	cmd := listsPage(r, field.Counterparties, columns, func(ctx context.Context, c *app.Client) (api.Page[api.Counterparty], error) {
@@ -28,7 +28,7 @@ func (r *root) counterpartyList() *cobra.Command {
 	return cmd
 }
 
-func (r *root) counterpartyGet() *cobra.Command {
+func counterpartyGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Counterparty]) error {
 		p, err := a.Client.Counterparty(ctx, args[0])
 		if err != nil {

@@ -22,9 +22,9 @@ import (
 )
 
 var customerCommands = commands{
-	act.CustomerList: (*root).customerList, act.CustomerGet: (*root).customerGet,
-	act.CustomerApplication: (*root).customerApplication, act.CustomerFiles: (*root).customerFiles,
-	act.CustomerSetApplication: (*root).customerSetApplication, act.CustomerDeleteFile: (*root).customerDeleteFile,
+	act.CustomerList: customerListCommand, act.CustomerGet: customerGetCommand,
+	act.CustomerApplication: customerApplicationCommand, act.CustomerFiles: customerFilesCommand,
+	act.CustomerSetApplication: customerSetApplicationCommand, act.CustomerDeleteFile: customerDeleteFileCommand,
 }
 
 // pageJSON is a page of the service's list; total is "" where it does not tell.
@@ -45,7 +45,7 @@ type customersJSON struct {
 // maxCustomerPages are read for one filter: each is a call.
 const maxCustomerPages = 20
 
-func (r *root) customerList() *cobra.Command {
+func customerListCommand(r *root) *cobra.Command {
 	var q api.CustomerQuery
 	var expr string
 	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are read, a call each\n" +
@@ -61,7 +61,7 @@ func (r *root) customerList() *cobra.Command {
 		if err != nil {
 			return usage("%s", err)
 		}
-		found, err := r.customers(ctx, a, q, f.For(ctx))
+		found, err := findCustomers(r, ctx, a, q, f.For(ctx))
 		if err != nil {
 			return err
 		}
@@ -101,8 +101,8 @@ func pageFlags(cmd *cobra.Command, page, size *int, many string) {
 	cmd.Flags().IntVar(size, "limit", 0, many)
 }
 
-// customers reads one page, or with a filter page after page to the end.
-func (r *root) customers(ctx context.Context, a *app.App, q api.CustomerQuery, f filter.Expr[api.Customer]) (customersJSON, error) {
+// findCustomers reads one page, or with a filter page after page to the end.
+func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery, f filter.Expr[api.Customer]) (customersJSON, error) {
 	out := customersJSON{Begun: []journey.Record{}}
 	out.Page = q.Page
 	known := map[untrusted.Text]bool{}
@@ -114,7 +114,7 @@ func (r *root) customers(ctx context.Context, a *app.App, q api.CustomerQuery, f
 		if f.Empty() {
 			sayPage(r, p)
 		} else {
-			r.sayUnusable(p.Unusable)
+			sayUnusable(r, p.Unusable)
 		}
 		before := len(known)
 		for _, c := range p.Items {
@@ -133,7 +133,7 @@ func (r *root) customers(ctx context.Context, a *app.App, q api.CustomerQuery, f
 	return out, nil
 }
 
-func (r *root) customerGet() *cobra.Command {
+func customerGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Customer]) error {
 		c, err := a.Client.Customer(ctx, args[0])
 		if err != nil {
@@ -156,7 +156,7 @@ func oddMark(odd bool) string {
 	return ""
 }
 
-func (r *root) customerApplication() *cobra.Command {
+func customerApplicationCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[sent[api.Application]]) error {
 		app, err := a.Client.Application(ctx, args[0])
 		if err != nil {
@@ -166,7 +166,7 @@ func (r *root) customerApplication() *cobra.Command {
 	})
 }
 
-func (r *root) customerFiles() *cobra.Command {
+func customerFilesCommand(r *root) *cobra.Command {
 	var page int
 	type file = sent[api.CustomerFile]
 	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[pageJSON[file], file]) error {
@@ -194,14 +194,14 @@ func (r *root) customerFiles() *cobra.Command {
 // sayPage says where a page is not all that the service tells there is, and what of it
 // nothing can be done with.
 func sayPage[T any](r *root, p api.Page[T]) {
-	r.sayUnusable(p.Unusable)
+	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
 		r.say("%s came on page %d; the service tells a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page, untrusted.Text(p.Total).Line(20))
 	}
 }
 
 // sayUnusable says that a list holds records that nothing can be done with.
-func (r *root) sayUnusable(n int) {
+func sayUnusable(r *root, n int) {
 	if n > 0 {
 		r.say("%s in the service's answer without an identifier.", draw.Plural(n, "record is", "records are"))
 	}
@@ -210,7 +210,7 @@ func (r *root) sayUnusable(n int) {
 // maxApplication bounds an application that is read, in bytes.
 const maxApplication = 1 << 20
 
-func (r *root) customerSetApplication() *cobra.Command {
+func customerSetApplicationCommand(r *root) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
 		body, err := r.read(args[1], maxApplication, "The application is larger than 1 MB; nothing was sent.")
 		if err != nil {
@@ -226,7 +226,7 @@ func (r *root) customerSetApplication() *cobra.Command {
 	})
 }
 
-func (r *root) customerDeleteFile() *cobra.Command {
+func customerDeleteFileCommand(r *root) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{Long: "Deletes a file from a customer's store, with its content. Nothing brings it back.\n" +
 		"The customer's files are read first; a file that is locked or not there is never sent.\n" +

@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/app"
 )
 
-func (r *root) doctorCommand() *cobra.Command {
+func doctorCommand(r *root) *cobra.Command {
 	var login, deep bool
 	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
 		"feed: one line each, without secrets. Exit 1 when something is wrong. Sent are one\n" +
@@ -31,7 +31,7 @@ func (r *root) doctorCommand() *cobra.Command {
 		case login:
 			depth = app.WithLogin
 		}
-		return r.doctor(ctx, r.appOptions(), depth, out)
+		return runDoctor(r, ctx, r.appOptions(), depth, out)
 	})
 	cmd.Flags().BoolVar(&login, "login", false, "log in when there is no session")
 	cmd.Flags().BoolVar(&deep, "deep", false, "log in, read a page of each list and tell how the service's answers differ")
@@ -44,8 +44,8 @@ type doctorJSON struct {
 	OK       bool          `json:"ok"`
 }
 
-// doctor prints the findings; exit 1 when something is wrong.
-func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth, out one[doctorJSON]) error {
+// runDoctor prints the findings; exit 1 when something is wrong.
+func runDoctor(r *root, ctx context.Context, opt app.Options, depth app.Depth, out one[doctorJSON]) error {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)
 	}
@@ -53,7 +53,7 @@ func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth, out
 	found.OK = app.Doctor(ctx, opt, r.env.App, depth, func(f app.Finding) {
 		found.Findings = append(found.Findings, f)
 		if r.output == "table" {
-			r.printFinding(f)
+			printFinding(r, f)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -70,7 +70,7 @@ func (r *root) doctor(ctx context.Context, opt app.Options, depth app.Depth, out
 
 var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Failed: "✗ failed ", app.Skipped: "– skipped"}
 
-func (r *root) printFinding(f app.Finding) {
+func printFinding(r *root, f app.Finding) {
 	line := f.Text
 	if f.Hint != "" {
 		line = strings.TrimRight(line, ".") + ". " + f.Hint

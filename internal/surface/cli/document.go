@@ -17,10 +17,10 @@ import (
 )
 
 var documentCommands = commands{
-	act.DocumentList: (*root).documentList, act.DocumentRemove: (*root).documentRemove,
-	act.DocumentRestore: (*root).documentRestore, act.DocumentAttach: (*root).documentAttach,
-	act.DocumentUpload: (*root).documentUpload, act.DocumentReplace: (*root).documentReplace,
-	act.DocumentResume: (*root).documentResume, act.DocumentDownload: (*root).documentDownload,
+	act.DocumentList: documentListCommand, act.DocumentRemove: documentRemoveCommand,
+	act.DocumentRestore: documentRestoreCommand, act.DocumentAttach: documentAttachCommand,
+	act.DocumentUpload: documentUploadCommand, act.DocumentReplace: documentReplaceCommand,
+	act.DocumentResume: documentResumeCommand, act.DocumentDownload: documentDownloadCommand,
 }
 
 // documentsJSON is the documents of an operation.
@@ -29,7 +29,7 @@ type documentsJSON struct {
 	OPID  string         `json:"opid"`
 }
 
-func (r *root) documentList() *cobra.Command {
+func documentListCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[documentsJSON, api.Document]) error {
 		op, err := a.Client.Operation(ctx, args[0])
 		if err != nil {
@@ -52,7 +52,7 @@ func documentTable(docs []api.Document) *table {
 	})
 }
 
-func (r *root) documentRemove() *cobra.Command {
+func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
 	var reason string
 	cmd := &cobra.Command{Long: "Takes a document off an operation. Only the link goes; document restore puts it back.\n" +
@@ -64,7 +64,7 @@ func (r *root) documentRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.changed(op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.", out)
+			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.", out)
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
@@ -88,7 +88,7 @@ type changedJSON struct {
 
 // changed prints the operation that came back: all of it as JSON, one sentence
 // as a table. An empty one could not be read.
-func (r *root) changed(op api.Operation, sentence string, out one[changedJSON]) error {
+func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) error {
 	if op.OPID == "" {
 		return out.told(changedJSON{Done: true}, "%s The operation could not be read to show it.", sentence)
 	}
@@ -99,11 +99,11 @@ func (r *root) changed(op api.Operation, sentence string, out one[changedJSON]) 
 	return documentTable(op.Documents).write(r.env.Out)
 }
 
-func (r *root) documentRestore() *cobra.Command { return r.attaching("Put back.") }
-func (r *root) documentAttach() *cobra.Command  { return r.attaching("Attached.") }
+func documentRestoreCommand(r *root) *cobra.Command { return attachingCommand(r, "Put back.") }
+func documentAttachCommand(r *root) *cobra.Command  { return attachingCommand(r, "Attached.") }
 
-// attaching is attach and restore, which send the same.
-func (r *root) attaching(sentence string) *cobra.Command {
+// attachingCommand is attach and restore, which send the same.
+func attachingCommand(r *root, sentence string) *cobra.Command {
 	var name string
 	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (r *root) attaching(sentence string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.changed(op, sentence, out)
+			return changed(r, op, sentence, out)
 		}), nil
 	})
 	if sentence == "Attached." {
@@ -130,7 +130,7 @@ func (u *uploading) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (r *root) documentUpload() *cobra.Command {
+func documentUploadCommand(r *root) *cobra.Command {
 	var cuid string
 	var file uploading
 	cmd := file.flags(&cobra.Command{})
@@ -139,7 +139,7 @@ func (r *root) documentUpload() *cobra.Command {
 		if cuid == "" {
 			return asked{}, usage("--customer is needed: whose file is it?")
 		}
-		u, err := r.upload(args[0], file)
+		u, err := readUpload(r, args[0], file)
 		if err != nil {
 			return asked{}, err
 		}
@@ -163,9 +163,9 @@ func factsOf(u api.Upload) [][2]string {
 
 const nameHelp = "what the file is called there; needed with -"
 
-// upload reads the file that an argument names, or standard input for -. A name given
+// readUpload reads the file that an argument names, or standard input for -. A name given
 // by flag is what it is called there; a file otherwise keeps its own.
-func (r *root) upload(arg string, given uploading) (u api.Upload, err error) {
+func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) {
 	switch {
 	case arg == "-" && given.name == "":
 		return u, usage("--name is needed with -: what is the file called?")
@@ -180,17 +180,17 @@ func (r *root) upload(arg string, given uploading) (u api.Upload, err error) {
 	return u, err
 }
 
-func (r *root) documentReplace() *cobra.Command {
+func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
 	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info says otherwise;\n" +
 		"--info '' leaves it without one."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
-		u, err := r.upload(args[2], file)
+		u, err := readUpload(r, args[2], file)
 		if err != nil || r.dryRun {
 			return onDocument(args, args[1], func(ctx context.Context) error {
-				return r.replace(ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
+				return replaceDocument(r, ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
 			}), err
 		}
 		op, err := a.Client.Operation(ctx, args[0])
@@ -204,13 +204,13 @@ func (r *root) documentReplace() *cobra.Command {
 		if !cmd.Flags().Changed("info") {
 			u.Info = string(old.Info)
 		}
-		w := onDocument(args, args[1], func(ctx context.Context) error { return r.replace(ctx, a, op, args[1], u, force, out) })
+		w := onDocument(args, args[1], func(ctx context.Context) error { return replaceDocument(r, ctx, a, op, args[1], u, force, out) })
 		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " + old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
 		return w, nil
 	})
 }
 
-func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool, out one[replace.Job]) error {
+func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool, out one[replace.Job]) error {
 	opid := string(op.OPID)
 	if r.dryRun {
 		u.CUID = "CUSTOMER-OF-THE-OPERATION"
@@ -224,11 +224,11 @@ func (r *root) replace(ctx context.Context, a *app.App, op api.Operation, guid s
 	if err != nil {
 		return err
 	}
-	return r.runJob(ctx, a, job, a.Jobs.Run, out)
+	return runJob(r, ctx, a, job, a.Jobs.Run, out)
 }
 
 // runJob takes steps and says where the job stands.
-func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
+func runJob(r *root, ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)
 	if err != nil {
 		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
@@ -249,7 +249,7 @@ func (r *root) runJob(ctx context.Context, a *app.App, job replace.Job, run func
 	return out.data(job, job.NewGUID)
 }
 
-func (r *root) documentResume() *cobra.Command {
+func documentResumeCommand(r *root) *cobra.Command {
 	var abandon, again, upload bool
 	var use string
 	cmd := &cobra.Command{
@@ -281,7 +281,7 @@ func (r *root) documentResume() *cobra.Command {
 		}
 		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
 			facts: [][2]string{{"job", job.ID}, {"stands at", string(job.Step)}, {"new file", job.FileName}},
-			send:  func(ctx context.Context) error { return r.runJob(ctx, a, job, run, out) }}, nil
+			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
 	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")
@@ -305,7 +305,7 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	return err
 }
 
-func (r *root) documentDownload() *cobra.Command {
+func documentDownloadCommand(r *root) *cobra.Command {
 	return &cobra.Command{RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 		toFile := len(args) > 2 && args[2] != "-"
 		if err := r.notToTerminal("A document"); err != nil && !toFile {

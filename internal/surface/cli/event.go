@@ -22,12 +22,12 @@ import (
 )
 
 var eventCommands = commands{
-	act.EventList: (*root).eventList, act.EventShow: (*root).eventShow, act.EventTail: (*root).eventTail,
-	act.EventCodes: (*root).eventCodes, act.EventListen: (*root).eventListen, act.EventSend: (*root).eventSend,
-	act.EventReplay: (*root).eventReplay, act.EventForward: (*root).eventForward,
+	act.EventList: eventListCommand, act.EventShow: eventShowCommand, act.EventTail: eventTailCommand,
+	act.EventCodes: eventCodesCommand, act.EventListen: eventListenCommand, act.EventSend: eventSendCommand,
+	act.EventReplay: eventReplayCommand, act.EventForward: eventForwardCommand,
 }
 
-func (r *root) eventList() *cobra.Command {
+func eventListCommand(r *root) *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
@@ -65,7 +65,9 @@ func (r *root) eventList() *cobra.Command {
 		case f.any() || before > 0:
 			return usage("--rejected takes --limit and no other choice")
 		}
-		return r.do(func(ctx context.Context, a *app.App, _ []string) error { return r.rejectedList(ctx, a, limit, refused) })(cmd, args)
+		return r.do(func(ctx context.Context, a *app.App, _ []string) error {
+			return rejectedList(r, ctx, a, limit, refused)
+		})(cmd, args)
 	}
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
@@ -168,13 +170,13 @@ func inboxError(err error) error {
 	return err
 }
 
-func (r *root) eventShow() *cobra.Command {
+func eventShowCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
 		"not accepted."}
 	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) error {
 		if id, is := receiver.RejectionID(args[0]); is {
-			return r.rejectedCard(ctx, a, id, refused)
+			return rejectedCard(r, ctx, a, id, refused)
 		}
 		inbox, whose := a.Inbox(), a.Context.Name
 		s, err := inbox.Get(ctx, args[0])
@@ -246,7 +248,7 @@ type sentJSON struct {
 	Event   eventJSON `json:"event"`
 }
 
-func (r *root) eventSend() *cobra.Command {
+func eventSendCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
 		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside."},
 		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
@@ -254,17 +256,17 @@ func (r *root) eventSend() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.withReceiver(ctx, a, func(rec *receiver.Receiver) error {
+			return withReceiver(r, ctx, a, func(rec *receiver.Receiver) error {
 				res, err := rec.Send(ctx, body)
 				if err != nil {
 					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
 				}
-				return errors.Join(r.printSent(res, a.Context.Name, out), a.MergeEvent(ctx, res.Stored))
+				return errors.Join(printSent(r, res, a.Context.Name, out), a.MergeEvent(ctx, res.Stored))
 			})
 		})
 }
 
-func (r *root) printSent(res receiver.Result, whose string, out one[sentJSON]) error {
+func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) error {
 	s := res.Stored
 	used := s.Status != receiver.Quarantined
 	if used && r.output == "table" {
@@ -282,7 +284,7 @@ func (r *root) printSent(res receiver.Result, whose string, out one[sentJSON]) e
 }
 
 // withReceiver lends a receiver that takes nothing from the network.
-func (r *root) withReceiver(ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
+func withReceiver(r *root, ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
 	rec, err := a.Receiver(r.env.Getenv, false)
 	if err != nil {
 		return err
@@ -331,7 +333,7 @@ func otherWords(m hook.Meaning) string {
 	return strings.Join(out, ", ")
 }
 
-func (r *root) eventCodes() *cobra.Command {
+func eventCodesCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
 		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {

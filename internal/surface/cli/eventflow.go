@@ -22,7 +22,7 @@ import (
 // lookEvery is how often the inbox is looked at for events of other processes.
 const lookEvery = time.Second
 
-func (r *root) eventListen() *cobra.Command {
+func eventListenCommand(r *root) *cobra.Command {
 	var addr, verify string
 	cmd := &cobra.Command{Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
 		"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
@@ -33,14 +33,14 @@ func (r *root) eventListen() *cobra.Command {
 		if w.Listen == "" {
 			return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.", Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
 		}
-		return r.listen(ctx, a, out)
+		return listenForEvents(r, ctx, a, out)
 	})
 	cmd.Flags().StringVar(&addr, "addr", "", "address to listen at (default: listen of [webhooks])")
 	cmd.Flags().StringVar(&verify, "verify", "", "jwt, header, standard_webhooks or none (default: verify of [webhooks])")
 	return cmd
 }
 
-func (r *root) listen(ctx context.Context, a *app.App, out one[eventJSON]) error {
+func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON]) error {
 	rec, err := a.Receiver(r.env.Getenv, true)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func follow(ctx context.Context, whose string, f *receiver.Follower, choose func
 	})
 }
 
-func (r *root) eventTail() *cobra.Command {
+func eventTailCommand(r *root) *cobra.Command {
 	var f eventFilter
 	return streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
 		follower, match, err := f.follower(ctx, a)
@@ -90,8 +90,8 @@ func (r *root) eventTail() *cobra.Command {
 	})
 }
 
-// sender makes a forwarder; taking events elsewhere is an export, and recorded.
-func (r *root) sender(ctx context.Context, a *app.App, target, act string, sign bool) (*receiver.Forwarder, error) {
+// eventSender makes a forwarder; taking events elsewhere is an export, and recorded.
+func eventSender(r *root, ctx context.Context, a *app.App, target, act string, sign bool) (*receiver.Forwarder, error) {
 	var signer hook.Signer
 	var err error
 	if sign {
@@ -109,7 +109,7 @@ func (r *root) sender(ctx context.Context, a *app.App, target, act string, sign 
 	return f, nil
 }
 
-func (r *root) eventReplay() *cobra.Command {
+func eventReplayCommand(r *root) *cobra.Command {
 	var to string
 	var sign bool
 	cmd := &cobra.Command{
@@ -119,9 +119,9 @@ func (r *root) eventReplay() *cobra.Command {
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
 		return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: [][2]string{{"to", cmp.Or(to, "our own receiver")}}, send: func(ctx context.Context) error {
 			if to == "" {
-				return r.replayHere(ctx, a, args[0], out)
+				return replayHere(r, ctx, a, args[0], out)
 			}
-			f, err := r.sender(ctx, a, to, "replay", sign)
+			f, err := eventSender(r, ctx, a, to, "replay", sign)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (r *root) eventReplay() *cobra.Command {
 			if err != nil {
 				return inboxError(err)
 			}
-			return r.printAttempt(try, elsewhere)
+			return printAttempt(r, try, elsewhere)
 		}}, nil
 	})
 	cmd.Flags().StringVar(&to, "to", "", "address; empty: our own receiver")
@@ -138,11 +138,11 @@ func (r *root) eventReplay() *cobra.Command {
 	return cmd
 }
 
-func (r *root) replayHere(ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
+func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil { // with an empty --to the act asked for another permission
 		return err
 	}
-	return r.withReceiver(ctx, a, func(rec *receiver.Receiver) error {
+	return withReceiver(r, ctx, a, func(rec *receiver.Receiver) error {
 		s, err := rec.Replay(ctx, key)
 		if err != nil {
 			return inboxError(err)
@@ -155,7 +155,7 @@ func (r *root) replayHere(ctx context.Context, a *app.App, key string, out one[e
 }
 
 // printAttempt tells how a target answered; one that did not take it is a failure.
-func (r *root) printAttempt(a receiver.Attempt, out one[attemptJSON]) error {
+func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	if a.OK() || r.output != "table" {
 		if err := out.told(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil || a.OK() {
 			return err
@@ -174,7 +174,7 @@ type forwardedJSON struct {
 	Attempt attemptJSON `json:"attempt"`
 }
 
-func (r *root) eventForward() *cobra.Command {
+func eventForwardCommand(r *root) *cobra.Command {
 	var f eventFilter
 	var to string
 	var sign bool
@@ -186,7 +186,7 @@ func (r *root) eventForward() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fw, err := r.sender(ctx, a, to, "forward", sign)
+		fw, err := eventSender(r, ctx, a, to, "forward", sign)
 		if err != nil {
 			return err
 		}

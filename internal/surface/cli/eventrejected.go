@@ -42,7 +42,7 @@ func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
 
 // rejectedList prints what was not accepted, newest first, and tells how many
 // there were by reason.
-func (r *root) rejectedList(ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
+func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
 	list, err := a.Inbox().Rejected(ctx, limit)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (r *root) rejectedList(ctx context.Context, a *app.App, limit int, out list
 }
 
 // rejectedCard prints one delivery that was not accepted.
-func (r *root) rejectedCard(ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
+func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
 	x, err := a.Inbox().Rejection(ctx, id)
 	if err != nil {
 		return inboxError(err)

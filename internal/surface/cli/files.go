@@ -20,7 +20,7 @@ const unbounded = math.MaxInt64 - 1
 // read reads the file that an argument names, or standard input for -, of at most max
 // bytes; tooLarge is the sentence that refuses more.
 func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
-	in, done, err := r.openAll([]string{name})
+	in, done, err := openAll(r, []string{name})
 	defer done()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
 }
 
 // openAll reads files one after the other as one; done closes them.
-func (r *root) openAll(names []string) (all io.Reader, done func(), err error) {
+func openAll(r *root, names []string) (all io.Reader, done func(), err error) {
 	var files []io.Reader
 	var closers []io.Closer
 	done = func() {

@@ -20,7 +20,7 @@ import (
 )
 
 var hookCommands = commands{
-	act.HookGet: (*root).hookGet, act.HookSet: (*root).hookSet,
+	act.HookGet: hookGetCommand, act.HookSet: hookSetCommand,
 }
 
 // hooksJSON is the settings in the service's names, the secret as dots; null: the service
@@ -48,7 +48,7 @@ func told[T any](h api.HookSettings, member string, v T) *T {
 	return &v
 }
 
-func (r *root) hookGet() *cobra.Command {
+func hookGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) error {
 		h, err := a.Client.Hooks(ctx)
 		if err != nil {
@@ -100,7 +100,7 @@ type hookChange struct {
 	flags      *pflag.FlagSet
 }
 
-func (r *root) hookSet() *cobra.Command {
+func hookSetCommand(r *root) *cobra.Command {
 	var c hookChange
 	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
 		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
@@ -114,18 +114,18 @@ func (r *root) hookSet() *cobra.Command {
 	c.flags.StringVar(&c.secretFile, "secret-file", "", "file that holds a new secret")
 	c.flags.BoolVar(&c.newSecret, "new-secret", false, "ask for a new secret, or take it from standard input")
 	return writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) (asked, error) {
-		return r.setHooks(ctx, a, &c, out)
+		return setHooks(r, ctx, a, &c, out)
 	})
 }
 
-func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange, out one[hooksJSON]) (asked, error) {
+func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[hooksJSON]) (asked, error) {
 	var key secret.Value
 	if err := c.check(); err != nil {
 		return asked{}, err
 	}
 	if c.secretFile != "" || c.newSecret {
 		var err error
-		if key, err = r.newHookSecret(a, c.secretFile); err != nil {
+		if key, err = newHookSecret(r, a, c.secretFile); err != nil {
 			return asked{}, err
 		}
 		if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: key}); err != nil {
@@ -133,7 +133,7 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange, out one[
 		}
 	}
 	if r.dryRun {
-		return asked{send: func(context.Context) error { return r.dryHooks(c, key) }}, nil
+		return asked{send: func(context.Context) error { return dryHooks(r, c, key) }}, nil
 	}
 	h, err := a.Client.Hooks(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *root) setHooks(ctx context.Context, a *app.App, c *hookChange, out one[
 
 // newHookSecret is the secret from the file, the prompt or standard input. When that
 // is empty it is the one that the config names, which our receiver verifies with.
-func (r *root) newHookSecret(a *app.App, file string) (secret.Value, error) {
+func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	s, err := r.readSecret(file, "New webhook secret (not shown): ")
 	if err != nil {
 		return secret.Value{}, err
@@ -229,7 +229,7 @@ func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
 }
 
 // dryHooks prints what would be sent; null is what a real run reads first.
-func (r *root) dryHooks(c *hookChange, key secret.Value) error {
+func dryHooks(r *root, c *hookChange, key secret.Value) error {
 	params := map[string]any{"hookUrl": nil, "jwtSecret": nil}
 	if c.flags.Changed("url") {
 		params["hookUrl"] = c.url

@@ -14,11 +14,11 @@ import (
 )
 
 var indexCommands = commands{
-	act.IndexStatus: (*root).indexStatus, act.IndexSync: (*root).indexSync, act.IndexVerify: (*root).indexVerify,
-	act.IndexRebuild: (*root).indexRebuild,
+	act.IndexStatus: indexStatusCommand, act.IndexSync: indexSyncCommand, act.IndexVerify: indexVerifyCommand,
+	act.IndexRebuild: indexRebuildCommand,
 }
 
-func (r *root) indexStatus() *cobra.Command {
+func indexStatusCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
 		return printIndex(ctx, a, out)
 	})
@@ -77,14 +77,14 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	return t
 }
 
-func (r *root) indexSync() *cobra.Command {
+func indexSyncCommand(r *root) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
 		"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
 		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
 		"one does the work."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
-		if err := a.SyncIndex(ctx, wait, r.syncProgress()); err != nil {
+		if err := a.SyncIndex(ctx, wait, syncProgress(r)); err != nil {
 			return err
 		}
 		return printIndex(ctx, a, out)
@@ -94,7 +94,7 @@ func (r *root) indexSync() *cobra.Command {
 }
 
 // syncProgress tells how far the sync is when that has changed.
-func (r *root) syncProgress() func(index.Freshness) {
+func syncProgress(r *root) func(index.Freshness) {
 	last := ""
 	return func(f index.Freshness) {
 		p := f.Progress.Pass
@@ -121,7 +121,7 @@ type verifiedJSON struct {
 	index.Comparison
 }
 
-func (r *root) indexVerify() *cobra.Command {
+func indexVerifyCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
 		"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
 		"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
@@ -147,7 +147,7 @@ func (r *root) indexVerify() *cobra.Command {
 					return err
 				}
 			}
-			r.tellComparison(c)
+			tellComparison(r, c)
 			if c.Differs() {
 				return exitError(1)
 			}
@@ -156,7 +156,7 @@ func (r *root) indexVerify() *cobra.Command {
 }
 
 // tellComparison sums a comparison up for people.
-func (r *root) tellComparison(c index.Comparison) {
+func tellComparison(r *root, c index.Comparison) {
 	if r.output != "table" {
 		return
 	}
@@ -167,7 +167,7 @@ func (r *root) tellComparison(c index.Comparison) {
 	}
 }
 
-func (r *root) indexRebuild() *cobra.Command {
+func indexRebuildCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Drops all operations of this account from the index. Nothing changes at the service; the sync\n" +
 		"reads everything again, which costs calls and time. The history of operations stays.",
 		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {

@@ -77,7 +77,7 @@ func TestMadeUpAct(t *testing.T) {
 	}
 
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
-	s := r.schemaOf(r.command())
+	s := schemaOf(r, r.command())
 	i := slices.IndexFunc(s.Commands, func(c schemaCommand) bool { return c.Name == madeUp.Name })
 	if i < 0 {
 		t.Fatal("the schema does not have it")

@@ -14,9 +14,9 @@ import (
 	"opdeck/api"
 )
 
-// man shows the manual page to a person, prints it as it is for a program, or writes the
+// manCommand shows the manual page to a person, prints it as it is for a program, or writes the
 // pages of all commands into a folder: opdeck-operation-list.1 is that of its command.
-func (r *root) man() *cobra.Command {
+func manCommand(r *root) *cobra.Command {
 	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
 		top := cmd.Root()
 		top.DisableAutoGenTag = true
@@ -27,7 +27,7 @@ func (r *root) man() *cobra.Command {
 				return err
 			}
 			if r.env.OutTTY {
-				return r.showPage(cmd.Context(), page.Bytes())
+				return showPage(r, cmd.Context(), page.Bytes())
 			}
 			_, err := r.env.Out.Write(page.Bytes())
 			return err
@@ -42,7 +42,7 @@ func (r *root) man() *cobra.Command {
 
 // showPage shows a manual page on the terminal: by man where there is one, else as text,
 // through $PAGER when it is set.
-func (r *root) showPage(ctx context.Context, page []byte) error {
+func showPage(r *root, ctx context.Context, page []byte) error {
 	text := []byte(manText(string(page)))
 	show := func(in []byte, args ...string) error {
 		c := exec.CommandContext(ctx, args[0], args[1:]...)

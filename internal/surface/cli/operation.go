@@ -19,9 +19,9 @@ import (
 )
 
 var operationCommands = commands{
-	act.OperationList: (*root).operationList, act.OperationGet: (*root).operationGet, act.OperationTree: (*root).operationTree,
-	act.OperationHistory: (*root).operationHistory, act.OperationExport: (*root).operationExport, act.OperationReport: (*root).operationReport,
-	act.OperationTotals: (*root).operationTotals,
+	act.OperationList: operationListCommand, act.OperationGet: operationGetCommand, act.OperationTree: operationTreeCommand,
+	act.OperationHistory: operationHistoryCommand, act.OperationExport: operationExportCommand, act.OperationReport: operationReportCommand,
+	act.OperationTotals: operationTotalsCommand,
 }
 
 // answerJSON is an operation as the service sent it, or why it could not be read; opid
@@ -32,7 +32,7 @@ type answerJSON struct {
 	Error *errorJSON     `json:"error,omitempty"`
 }
 
-func (r *root) operationGet() *cobra.Command {
+func operationGetCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
 		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
 		"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
@@ -47,13 +47,13 @@ func (r *root) operationGet() *cobra.Command {
 			a.Learn(ctx, op, sent)
 			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op), mask.Needed(ctx)))
 		}
-		return r.getMany(ctx, a, args, out)
+		return getMany(r, ctx, a, args, out)
 	})
 }
 
 // getMany answers ids one by one; the first failure's kind is the exit code,
 // after all of them were tried.
-func (r *root) getMany(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
+func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 	var first error
 	answer := func(opid string) error {
 		op, err := operationOf(ctx, a, opid)
@@ -183,7 +183,7 @@ func addParty(t *table, name string, p api.Party) {
 // treeJSON is an operation with its children as the service sent them.
 type treeJSON = sent[map[string]any]
 
-func (r *root) operationTree() *cobra.Command {
+func operationTreeCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[treeJSON, api.Operation]) error {
 		tree, err := a.Client.OperationTree(ctx, args[0])
 		if err != nil {

@@ -37,7 +37,7 @@ type changeJSON struct {
 	After  string `json:"after"`
 }
 
-func (r *root) operationHistory() *cobra.Command {
+func operationHistoryCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "Merges the states that were read and the webhooks that came, oldest first; \"gone\" is when the\n" +
 		"service was first known not to have it any more. An operation that the index does not hold yet\n" +
 		"is read once."},
@@ -53,7 +53,7 @@ func (r *root) operationHistory() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			line, err := r.timeline(ctx, a, args[0], states)
+			line, err := timelineOf(r, ctx, a, args[0], states)
 			switch {
 			case err != nil:
 				return err
@@ -80,7 +80,7 @@ func (h happened) changes() string {
 	return strings.Join(out, "; ")
 }
 
-func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []index.State) ([]happened, error) {
+func timelineOf(r *root, ctx context.Context, a *app.App, opid string, states []index.State) ([]happened, error) {
 	var line []happened
 	for i, s := range states {
 		h := happened{At: s.At.UTC(), Kind: "state", Source: s.Origin.String(), Status: string(s.Op.Status)}
@@ -93,7 +93,7 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 		}
 		line = append(line, h)
 	}
-	events, err := r.eventsOf(ctx, a, opid)
+	events, err := eventsOf(r, ctx, a, opid)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (r *root) timeline(ctx context.Context, a *app.App, opid string, states []i
 }
 
 // eventsOf are the webhooks about one operation, as lines of its timeline.
-func (r *root) eventsOf(ctx context.Context, a *app.App, opid string) ([]happened, error) {
+func eventsOf(r *root, ctx context.Context, a *app.App, opid string) ([]happened, error) {
 	events, err := a.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: opid, Limit: 1000})
 	if err != nil || len(events) == 0 {
 		return nil, err

@@ -63,7 +63,7 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	return f, s, nil
 }
 
-func (r *root) operationList() *cobra.Command {
+func operationListCommand(r *root) *cobra.Command {
 	var c choice
 	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
 		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
@@ -89,11 +89,11 @@ func (r *root) operationList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		read := r.listIndex
+		read := listIndex
 		if c.live {
-			read = r.listLive
+			read = listLive
 		}
-		l, err := read(ctx, a, c, f, s)
+		l, err := read(r, ctx, a, c, f, s)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func moments(t time.Time) *time.Time {
 }
 
 // listLive is one page of the service.
-func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
+func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
 	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
@@ -149,7 +149,7 @@ func (r *root) listLive(ctx context.Context, a *app.App, c choice, f filter.Oper
 	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return operationsJSON{}, err
 	}
-	r.sayUnusable(p.Unusable)
+	sayUnusable(r, p.Unusable)
 	fresh, err := a.Index.Freshness(ctx)
 	if err != nil {
 		return operationsJSON{}, err
@@ -207,7 +207,7 @@ func operationsOf(rows []index.Record) []api.Operation {
 
 // askNarrowed asks the service by its own filters for what f lets through, while
 // the index does not hold everything: the answer goes to the index.
-func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationExpr) {
+func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
 	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
 		return
 	}
@@ -221,26 +221,26 @@ func (r *root) askNarrowed(ctx context.Context, a *app.App, f filter.OperationEx
 }
 
 // listIndex is a page of the index.
-func (r *root) listIndex(ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
-	if err := r.freshen(ctx, a, c.cached); err != nil {
+func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
+	if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 		return operationsJSON{}, err
 	}
 	if !c.cached {
-		r.askNarrowed(ctx, a, f)
+		askNarrowed(r, ctx, a, f)
 	}
 	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
 	}
-	r.lacking(a, w.Fresh)
+	sayWhatIsMissing(r, a, w.Fresh)
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = json.Number(strconv.FormatInt(w.Total, 10)), operationsOf(w.Window.Rows)
 	return out, nil
 }
 
-// freshen brings the index up to date as far as a command may. When the service
+// freshenIndex brings the index up to date as far as a command may. When the service
 // cannot be asked, an index that holds something is still an answer.
-func (r *root) freshen(ctx context.Context, a *app.App, cached bool) error {
+func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 	if cached {
 		return nil
 	}
@@ -254,8 +254,8 @@ func (r *root) freshen(ctx context.Context, a *app.App, cached bool) error {
 	return nil
 }
 
-// lacking says what an answer of the index lacks.
-func (r *root) lacking(a *app.App, f index.Freshness) {
+// sayWhatIsMissing says what an answer of the index lacks.
+func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	switch {
 	case !a.Config.Index.Enabled:
 		r.say("The index is switched off ([index] enabled): it holds what this command has read.")
@@ -269,7 +269,7 @@ func (r *root) lacking(a *app.App, f index.Freshness) {
 	}
 }
 
-func (r *root) operationExport() *cobra.Command {
+func operationExportCommand(r *root) *cobra.Command {
 	var c choice
 	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
 		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
@@ -283,7 +283,7 @@ func (r *root) operationExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.freshen(ctx, a, c.cached); err != nil {
+			if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 				return err
 			}
 			sheet := index.Sheet{Filter: f, Sort: s, Format: format}
@@ -301,7 +301,7 @@ func (r *root) operationExport() *cobra.Command {
 				return err
 			}
 			r.say("%s%s, %s.", draw.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
-			r.lacking(a, done.Fresh)
+			sayWhatIsMissing(r, a, done.Fresh)
 			return nil
 		})}))
 	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}

@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/draw"
 )
 
-func (r *root) operationReport() *cobra.Command {
+func operationReportCommand(r *root) *cobra.Command {
 	var q api.ReportQuery
 	cmd := &cobra.Command{Long: "Saves the report that the service itself makes of its operations, a workbook (.xlsx), to a new\n" +
 		"file (mode 0600). Nothing is overwritten, and a report that breaks off leaves no file. FILE may\n" +

@@ -21,7 +21,7 @@ type totalsJSON struct {
 	Items      []index.TotalsLine `json:"items"` // one for each group and currency
 }
 
-func (r *root) operationTotals() *cobra.Command {
+func operationTotalsCommand(r *root) *cobra.Command {
 	var c choice
 	var by string
 	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for each group and\n" +
@@ -46,11 +46,11 @@ func (r *root) operationTotals() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := r.freshen(ctx, a, c.cached); err != nil {
+		if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 			return err
 		}
 		if !c.cached {
-			r.askNarrowed(ctx, a, f)
+			askNarrowed(r, ctx, a, f)
 		}
 		var fresh index.Freshness
 		var all index.Group
@@ -63,7 +63,7 @@ func (r *root) operationTotals() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.lacking(a, fresh)
+		sayWhatIsMissing(r, a, fresh)
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings, Items: all.Lines(groupings)}
 		if r.output == "table" {
 			defer r.say("%s, %s", draw.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))

@@ -9,7 +9,7 @@ import (
 
 // wholeIDs puts whole ids in the place of operation ids of which only the beginning was
 // given. Commands that take many resolve each on its own (operationOf).
-func (r *root) wholeIDs(ctx context.Context, a *app.App, args []string) ([]string, error) {
+func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string, error) {
 	out := append([]string(nil), args...)
 	for i, arg := range r.row.Args {
 		if arg.Name != "OPID" || arg.Many || i >= len(out) {

@@ -66,7 +66,7 @@ func TestEveryActOnEverySurface(t *testing.T) {
 	for _, k := range keymap.New().Everything() {
 		keys[k.Name] = k
 	}
-	s := r.schemaOf(top)
+	s := schemaOf(r, top)
 	for _, row := range act.All() {
 		line := row.Name
 		for _, surface := range []string{"command", "screen", "ssh", "role", "audit", "schema"} {
@@ -94,7 +94,7 @@ func TestEveryActOnEverySurface(t *testing.T) {
 func TestSchemaIsTheContract(t *testing.T) {
 	var out bytes.Buffer
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
-	if err := r.encode(&out, r.schemaOf(r.command()), true); err != nil {
+	if err := r.encode(&out, schemaOf(r, r.command()), true); err != nil {
 		t.Fatal(err)
 	}
 	const file = "testdata/schema.json"

@@ -207,7 +207,7 @@ func (r *root) command() *cobra.Command {
 	cmd.Version = r.env.Version
 	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
 	r.addCommands(cmd)
-	if err := r.complete(cmd); err != nil {
+	if err := addCompletion(r, cmd); err != nil {
 		panic("cli: completion of a flag that does not exist: " + err.Error())
 	}
 	strict(cmd)
@@ -375,7 +375,7 @@ func (r *root) announcements(ctx context.Context) (_ context.Context, end func(e
 func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-			whole, err := r.wholeIDs(ctx, a, args)
+			whole, err := wholeIDs(r, ctx, a, args)
 			if err != nil {
 				return err
 			}
@@ -385,7 +385,7 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 }
 
 // sayNextSteps tells a person who tried the built-in service how to go on.
-func (r *root) sayNextSteps(state string) {
+func sayNextSteps(r *root, state string) {
 	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
 		"  opdeck config init   connects a real service\n"+
 		"  opdeck --help        every act as a command\n"+

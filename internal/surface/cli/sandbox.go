@@ -9,7 +9,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-func (r *root) sandbox() *cobra.Command {
+func sandboxCommand(r *root) *cobra.Command {
 	opt := sandbox.Options{}
 	var addr, faults string
 	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +

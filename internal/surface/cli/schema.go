@@ -64,14 +64,14 @@ type schemaCommand struct {
 	Flags   []schemaFlag   `json:"flags"`
 }
 
-func (r *root) schema() *cobra.Command {
+func newSchemaCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{}
 	return alone(r, cmd, func(_ context.Context, _ []string, out one[schema]) error {
-		return out.to(r.env.Out).json(r.schemaOf(cmd.Root()))
+		return out.to(r.env.Out).json(schemaOf(r, cmd.Root()))
 	})
 }
 
-func (r *root) schemaOf(top *cobra.Command) schema {
+func schemaOf(r *root, top *cobra.Command) schema {
 	types := schemaTypes{}
 	out := schema{Version: schemaVersion, Exits: exits(), Flags: flagsOf(top.PersistentFlags()), Types: types, Error: types.value(reflect.TypeFor[failure]())}
 	for _, row := range act.All() {

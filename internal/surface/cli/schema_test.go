@@ -106,7 +106,7 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer sink.Close()
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
-	s := r.schemaOf(r.command())
+	s := schemaOf(r, r.command())
 	seen := map[string]bool{}
 	for i, row := range slices.Concat(roletest.Table, tried) {
 		c := commandOfSchema(s, row.Name)

@@ -18,9 +18,9 @@ import (
 
 // The server runs commands for other people, so it refers to all of them: as an
 // element of otherCommands it would be a cycle.
-func init() { otherCommands[act.Serve] = (*root).serve }
+func init() { otherCommands[act.Serve] = serveCommand }
 
-func (r *root) serve() *cobra.Command {
+func serveCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
 		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +

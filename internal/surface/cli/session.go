@@ -18,12 +18,12 @@ import (
 )
 
 var sessionCommands = commands{
-	act.SessionStatus: (*root).sessionStatus, act.SessionKeep: (*root).sessionKeep, act.SessionRefresh: (*root).sessionRefresh,
-	act.SessionLogin: (*root).sessionLogin, act.SessionReset: (*root).sessionReset,
-	act.SessionProxy: (*root).sessionProxy, act.SessionExec: (*root).sessionExec,
+	act.SessionStatus: sessionStatusCommand, act.SessionKeep: sessionKeepCommand, act.SessionRefresh: sessionRefreshCommand,
+	act.SessionLogin: sessionLoginCommand, act.SessionReset: sessionResetCommand,
+	act.SessionProxy: sessionProxyCommand, act.SessionExec: sessionExecCommand,
 }
 
-func (r *root) sessionStatus() *cobra.Command {
+func sessionStatusCommand(r *root) *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
 	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n" +
@@ -33,7 +33,7 @@ func (r *root) sessionStatus() *cobra.Command {
 		"it is interrupted (json and jsonl: one object a line)."}
 	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
 		if watch {
-			return r.watchSession(ctx, a, out)
+			return watchSession(r, ctx, a, out)
 		}
 		s, err := a.SessionStatus(ctx)
 		if err != nil {
@@ -50,7 +50,7 @@ func (r *root) sessionStatus() *cobra.Command {
 		case check && watch:
 			return usage("--check and --watch do not go together")
 		case check:
-			return r.checkSession(cmd.Context(), warn, crit)
+			return checkSession(r, cmd.Context(), warn, crit)
 		}
 		return show(cmd, args)
 	}
@@ -117,7 +117,7 @@ func moment(t time.Time) string {
 }
 
 // watchSession tells changes until ctx ends, which is its orderly end.
-func (r *root) watchSession(ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
+func watchSession(r *root, ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
 		s.Borrowers, _ = a.Borrowers(ctx) // a store that is away is told by the state
@@ -147,7 +147,7 @@ var nagiosWords = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
 
 // checkSession prints the one line and returns its exit code; whatever keeps it
 // from knowing is UNKNOWN.
-func (r *root) checkSession(ctx context.Context, warn, crit time.Duration) error {
+func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error {
 	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
 	if warn >= crit && crit >= 0 {
 		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
@@ -208,20 +208,20 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
 }
 
-func (r *root) sessionRefresh() *cobra.Command {
-	return r.sessionAct("GET", "/v2/auth/refresh/{token}", "Refreshed.", (*app.App).RefreshSession)
+func sessionRefreshCommand(r *root) *cobra.Command {
+	return sessionActCommand(r, "GET", "/v2/auth/refresh/{token}", "Refreshed.", (*app.App).RefreshSession)
 }
 
-func (r *root) sessionLogin() *cobra.Command {
-	return r.sessionAct("POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession)
+func sessionLoginCommand(r *root) *cobra.Command {
+	return sessionActCommand(r, "POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession)
 }
 
-func (r *root) sessionReset() *cobra.Command {
-	return r.sessionAct("", "", "Forgotten. The next call logs in.", (*app.App).ResetSession)
+func sessionResetCommand(r *root) *cobra.Command {
+	return sessionActCommand(r, "", "", "Forgotten. The next call logs in.", (*app.App).ResetSession)
 }
 
-// sessionAct is one of the three acts on the session.
-func (r *root) sessionAct(method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
+// sessionActCommand is one of the three acts on the session.
+func sessionActCommand(r *root, method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, method, path, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, method, path, sentence
@@ -233,7 +233,7 @@ func (r *root) sessionAct(method, path, sentence string, do func(*app.App, conte
 		}
 		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
 			if r.dryRun {
-				return r.drySession(method, path, account)
+				return drySession(r, method, path, account)
 			}
 			if err := do(a, ctx); err != nil {
 				return err
@@ -248,7 +248,7 @@ func (r *root) sessionAct(method, path, sentence string, do func(*app.App, conte
 }
 
 // drySession prints what would be sent; forgetting a session sends nothing.
-func (r *root) drySession(method, path, account string) error {
+func drySession(r *root, method, path, account string) error {
 	if method == "" {
 		return r.dry.json(dryJSON{})
 	}
@@ -259,7 +259,7 @@ func (r *root) drySession(method, path, account string) error {
 	return r.dry.json(out)
 }
 
-func (r *root) sessionKeep() *cobra.Command {
+func sessionKeepCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
 		"One keeper per account is enough; several agree among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
@@ -268,7 +268,7 @@ func (r *root) sessionKeep() *cobra.Command {
 		})}
 }
 
-func (r *root) limits() *cobra.Command {
+func limitsCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[limit.Usage]) error {
 		use, err := a.Usage(ctx)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	"opdeck/internal/surface/lender"
 )
 
-func (r *root) sessionProxy() *cobra.Command {
+func sessionProxyCommand(r *root) *cobra.Command {
 	var socket, addr string
 	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted (exit 0). A script sends its\n" +
 		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
@@ -25,14 +25,14 @@ func (r *root) sessionProxy() *cobra.Command {
 		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
 		"[lend.borrowers.NAME] of the config. Without flags the places are those of [lend].",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			return r.lendUntilInterrupted(ctx, a, lender.Options{Socket: socket, Listen: addr})
+			return lendUntilInterrupted(r, ctx, a, lender.Options{Socket: socket, Listen: addr})
 		})}
 	cmd.Flags().StringVar(&socket, "socket", "", "path of a Unix socket (default [lend] socket)")
 	cmd.Flags().StringVar(&addr, "addr", "", "loopback address (default [lend] listen)")
 	return cmd
 }
 
-func (r *root) lendUntilInterrupted(ctx context.Context, a *app.App, opt lender.Options) error {
+func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lender.Options) error {
 	if opt.Socket == "" && opt.Listen == "" {
 		opt.Socket, opt.Listen = a.Config.Lend.Socket, a.Config.Lend.Listen
 	}
@@ -58,7 +58,7 @@ func (r *root) lendUntilInterrupted(ctx context.Context, a *app.App, opt lender.
 	return l.Serve(ctx)
 }
 
-func (r *root) sessionExec() *cobra.Command {
+func sessionExecCommand(r *root) *cobra.Command {
 	var as string
 	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and ends with its exit code (127: there is no such\n" +
 		"command, 126: it cannot be started, 128 and the signal's number: a signal ended it).\n\n" +
@@ -66,7 +66,7 @@ func (r *root) sessionExec() *cobra.Command {
 		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
 		"ends with the command. Passwords and secrets that the config names are not in its environment.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return r.lendTo(ctx, a, as, args) })}
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
 	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in the background)")
 	cmd.Flags().SetInterspersed(false) // flags behind the command are the command's
 	return cmd
@@ -79,7 +79,7 @@ const (
 )
 
 // lendTo runs a command with a key of its own.
-func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string) error {
+func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) error {
 	b, err := a.LocalBorrower(as, filepath.Base(args[0]))
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.env.In, r.env.Out, r.env.Err
 	cmd.Env = append(a.ChildEnv(proxyURL, proxyKey),
 		proxyURL+"=http://"+l.Addr(), proxyKey+"="+key.Reveal())
-	err = r.runPassingSignals(cmd)
+	err = runPassingSignals(r, cmd)
 	stop()
 	if lendErr := <-ended; lendErr != nil { // the exit code stays the command's
 		a.Log.Warn("lending did not end in order", "err", lendErr)
@@ -109,12 +109,12 @@ func (r *root) lendTo(ctx context.Context, a *app.App, as string, args []string)
 
 // runPassingSignals runs cmd, hands it the signals that come meanwhile, and returns its
 // exit code as an error; nil for 0.
-func (r *root) runPassingSignals(cmd *exec.Cmd) error {
+func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, passedOn()...)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return r.notStarted(cmd.Path, err)
+		return notStarted(r, cmd.Path, err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -147,7 +147,7 @@ const (
 	exitNoCommand   = 127
 )
 
-func (r *root) notStarted(name string, err error) error {
+func notStarted(r *root, name string, err error) error {
 	r.printError(&api.Error{Kind: api.Usage, Public: "The command " + name + " cannot be started: " + reasonOfStart(err) + ".", Err: err})
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return exitError(exitNoCommand)

@@ -12,18 +12,18 @@ import (
 	"opdeck/internal/field"
 )
 
-var tariffCommands = commands{act.TariffLimits: (*root).tariffLimits, act.TariffCommissions: (*root).tariffCommissions}
+var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
 
-func (r *root) tariffLimits() *cobra.Command {
-	return r.tariffs((*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")
+func tariffLimitsCommand(r *root) *cobra.Command {
+	return tariffsCommand(r, (*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")
 }
 
-func (r *root) tariffCommissions() *cobra.Command {
-	return r.tariffs((*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
+func tariffCommissionsCommand(r *root) *cobra.Command {
+	return tariffsCommand(r, (*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
 }
 
-// tariffs lists rules with these columns.
-func (r *root) tariffs(read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
+// tariffsCommand lists rules with these columns.
+func tariffsCommand(r *root, read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
 	var q api.TariffQuery
 	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Tariff], api.Tariff]) error {
 		p, err := read(a.Client, ctx, q)
