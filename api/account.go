@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -14,11 +14,11 @@ import (
 // id, customer, isDefault and name; the other members are those of its webhooks and
 // of its filters, as far as they came. All is kept in Raw.
 type Account struct {
-	ID            untrusted.Text `json:"id"`
+	ID            untrusted.Text `json:"id" also:"suid accountId"`
 	Name          untrusted.Text `json:"name"`
 	Number        untrusted.Text `json:"number"`
 	Status        untrusted.Text `json:"status"`
-	CurrencyCode  untrusted.Text `json:"currencyCode"`
+	CurrencyCode  untrusted.Text `json:"currencyCode" also:"currencyIso currency_iso"`
 	AssociateType untrusted.Text `json:"associateType"` // NOT_ASSOCIATE, POOL or COMMISSION
 	IsDefault     bool           `json:"isDefault"`
 	Customer      AccountOwner   `json:"customer"`
@@ -33,7 +33,7 @@ type Account struct {
 
 // AccountOwner is the customer that an account belongs to.
 type AccountOwner struct {
-	ID     untrusted.Text `json:"id"`
+	ID     untrusted.Text `json:"id" also:"cuid"`
 	Name   untrusted.Text `json:"name"`
 	Email  untrusted.Text `json:"email"`
 	Phone  untrusted.Text `json:"phone"`
@@ -72,10 +72,10 @@ func (a *Account) UnmarshalJSON(b []byte) error {
 	if err := keepRecord(b, a, &a.Raw); err != nil {
 		return err
 	}
-	m := object(b)
-	a.ID = cmp.Or(a.ID, untrusted.Text(m.text(accountThing.ids...)))
-	a.CurrencyCode = cmp.Or(a.CurrencyCode, untrusted.Text(m.text("currencyIso", "currency_iso")), a.Balance.Value().CurrencyCode)
-	a.Customer.ID = cmp.Or(a.Customer.ID, untrusted.Text(cmp.Or(object(m.get("customer")).text("cuid"), m.text("cuid"))))
+	a.CurrencyCode = cmp.Or(a.CurrencyCode, a.Balance.Value().CurrencyCode)
+	if a.Customer.ID == "" {
+		a.Customer.ID = untrusted.Text(object(b).text("cuid"))
+	}
 	return nil
 }
 
@@ -101,52 +101,54 @@ type RequisiteItem struct{ Key, Number untrusted.Text }
 // UnmarshalJSON reads the webhook's shape, [{title, items: [{key, value, order}]}],
 // and of any other shape the members by their names. It never fails.
 func (r *Requisites) UnmarshalJSON(b []byte) error {
-	sets, ok := array(b)
-	if !ok {
-		sets = []json.RawMessage{b}
+	v := parsed(b)
+	sets := []jsontree.Value{v}
+	if v.Kind() == jsontree.Array {
+		sets = elementsOf(v)
 	}
 	*r = nil
-	for _, raw := range sets {
-		if one := requisite(raw); one.Title != "" || len(one.Items) > 0 {
+	for _, set := range sets {
+		if one := requisite(set); one.Title != "" || len(one.Items) > 0 {
 			*r = append(*r, one)
 		}
 	}
 	return nil
 }
 
-func requisite(raw json.RawMessage) Requisite {
-	m := object(raw)
-	if m == nil {
-		if s, ok := textual(raw); ok && s != "" {
+func requisite(v jsontree.Value) Requisite {
+	m := objectIn(v)
+	if !m.exists() {
+		if s, ok := v.Scalar(); ok && s != "" {
 			return Requisite{Items: []RequisiteItem{{Number: untrusted.Text(s)}}}
 		}
 		return Requisite{}
 	}
 	out := Requisite{Title: untrusted.Text(m.text("title", "type", "name"))}
-	items, _ := array(m.get("items"))
-	slices.SortStableFunc(items, func(a, b json.RawMessage) int { return cmp.Compare(orderOfItem(a), orderOfItem(b)) })
-	for _, raw := range items {
-		if it := object(raw); it.text("key") != "" || it.text("value") != "" {
-			out.Items = append(out.Items, RequisiteItem{untrusted.Text(it.text("key")), untrusted.Text(it.text("value"))})
+	var items []jsontree.Value
+	if list := m.Member("items"); list.Kind() == jsontree.Array {
+		items = elementsOf(list)
+	}
+	slices.SortStableFunc(items, func(a, b jsontree.Value) int { return cmp.Compare(orderOfItem(a), orderOfItem(b)) })
+	for _, v := range items {
+		it := objectIn(v)
+		if key, value := it.text("key"), it.text("value"); key != "" || value != "" {
+			out.Items = append(out.Items, RequisiteItem{untrusted.Text(key), untrusted.Text(value)})
 		}
 	}
-	var other []RequisiteItem
-	for name, v := range m {
-		value, ok := textual(v)
-		if !ok && !null(v) && name != "items" {
-			value = string(v)
+	for _, other := range m.Sorted() {
+		value, ok := other.Scalar()
+		if !ok && !other.Null() && other.Name != "items" {
+			value = string(other.Raw())
 		}
 		if value != "" && untrusted.Text(value) != out.Title {
-			other = append(other, RequisiteItem{untrusted.Text(name), untrusted.Text(value)})
+			out.Items = append(out.Items, RequisiteItem{untrusted.Text(other.Name), untrusted.Text(value)})
 		}
 	}
-	slices.SortFunc(other, func(a, b RequisiteItem) int { return strings.Compare(string(a.Key), string(b.Key)) })
-	out.Items = append(out.Items, other...)
 	return out
 }
 
-func orderOfItem(raw json.RawMessage) int64 {
-	n, _ := wholeWord(object(raw).text("order"))
+func orderOfItem(v jsontree.Value) int64 {
+	n, _ := wholeWord(objectIn(v).text("order"))
 	return n
 }
 

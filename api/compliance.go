@@ -97,7 +97,7 @@ func shareResult(b []byte) ShareResult {
 	res := ShareResult{Applied: true, Outstanding: []OutstandingSet{}, Raw: b}
 	res.Message = untrusted.Text(object(b).find("message"))
 	for _, o := range object(b).inside() {
-		if raw := o.get("outstanding"); raw != nil && !null(raw) && json.Unmarshal(raw, &res.Outstanding) != nil {
+		if o.has("outstanding") && json.Unmarshal(o.Member("outstanding").Raw(), &res.Outstanding) != nil {
 			res.Outstanding = nil
 		}
 	}
@@ -109,7 +109,7 @@ func shareRefused(e *Error, words string, body fields, a answer) bool {
 	switch {
 	case body.says("applied", false) && a.status != http.StatusConflict && a.status != http.StatusForbidden:
 		e.Kind, e.Rule, e.Field, e.Public, e.Remedy = Refused, RuleRejected, FieldToken, cmp.Or(words, "The service gave no reason."), Remedy{Kind: CorrectToken}
-	case a.status == http.StatusForbidden && (body != nil || len(bytes.TrimSpace(a.body)) == 0): // a page in HTML is not the service's
+	case a.status == http.StatusForbidden && (body.exists() || len(bytes.TrimSpace(a.body)) == 0): // a page in HTML is not the service's
 		e.Rule = RuleBaaS
 	case a.status == http.StatusConflict:
 		e.Rule = RuleShared

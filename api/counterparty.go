@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
 // Counterparty is somebody whom a customer pays, as a record of its own. It has no
 // status: each of its accounts has one.
 type Counterparty struct {
-	ID          untrusted.Text       `json:"counterpartyId"`
+	ID          untrusted.Text       `json:"counterpartyId" also:"suid id"`
 	Description untrusted.Text       `json:"description"`
 	CreatedAt   Time                 `json:"createdAt"`
 	UpdatedAt   Time                 `json:"updatedAt"`
@@ -67,8 +68,8 @@ func (a PostalAddress) Line() untrusted.Text {
 // BeneficiaryAccount is an account of a counterparty: one payment network, and the
 // status that tells whether it may be paid.
 type BeneficiaryAccount struct {
-	ID           untrusted.Text  `json:"accountId"`
-	CurrencyCode untrusted.Text  `json:"currencyCode"`
+	ID           untrusted.Text  `json:"accountId" also:"suid id"`
+	CurrencyCode untrusted.Text  `json:"currencyCode" also:"currencyIso currency_iso"`
 	Status       untrusted.Text  `json:"status"`
 	Name         untrusted.Text  `json:"name"`
 	Number       untrusted.Text  `json:"number"`
@@ -90,15 +91,10 @@ func (p *Counterparty) UnmarshalJSON(b []byte) error {
 	if err := keepRecord(b, p, &p.Raw); err != nil {
 		return err
 	}
-	m := object(b)
-	p.ID = cmp.Or(p.ID, untrusted.Text(m.text(counterpartyThing.ids...)))
-	owner := object(m.get("customer"))
-	p.Customer.CUID = cmp.Or(p.Customer.CUID, untrusted.Text(cmp.Or(owner.text("id", "customerId"), m.text("customerId", "cuid"))))
-	accounts, _ := array(m.get("accounts"))
-	for i, raw := range accounts[:min(len(accounts), len(p.Accounts))] {
-		a, at := &p.Accounts[i], object(raw)
-		a.ID = cmp.Or(a.ID, untrusted.Text(at.text("suid", "id")))
-		a.CurrencyCode = cmp.Or(a.CurrencyCode, untrusted.Text(at.text("currencyIso", "currency_iso")))
+	if p.Customer.CUID == "" {
+		m := object(b)
+		owner := cmp.Or(objectIn(m.Member("customer")).text("id", "customerId"), m.text("customerId", "cuid"))
+		p.Customer.CUID = untrusted.Text(owner)
 	}
 	return nil
 }
@@ -118,13 +114,12 @@ func (p Counterparty) Unknown() []Field {
 // says reports whether all texts of an object, and there are some, stand in the record.
 func (p Counterparty) says(members fields) bool {
 	known := []untrusted.Text{p.ID, p.Name(), p.Customer.CUID, p.Customer.Name}
-	for _, v := range members {
-		var s untrusted.Text
-		if json.Unmarshal(v, &s) != nil || !slices.Contains(known, s) {
+	for _, v := range members.Members() {
+		if v.Kind() != jsontree.String || !slices.Contains(known, untrusted.Text(v.Text())) {
 			return false
 		}
 	}
-	return len(members) > 0
+	return members.Len() > 0
 }
 
 // Name is what people call the counterparty.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ const (
 // Customer is the standalone record; its full set of fields is not published,
 // so everything is also in Raw.
 type Customer struct {
-	CUID      untrusted.Text `json:"cuid"`
+	CUID      untrusted.Text `json:"cuid" also:"customerId id"`
 	PUID      untrusted.Text `json:"puid"`
 	Name      untrusted.Text `json:"name"`
 	Lastname  untrusted.Text `json:"lastname"`
@@ -37,11 +36,7 @@ type Customer struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (c *Customer) UnmarshalJSON(b []byte) error {
-	if err := keepRecord(b, c, &c.Raw); err != nil {
-		return err
-	}
-	c.CUID = cmp.Or(c.CUID, untrusted.Text(object(b).text(customerThing.ids...)))
-	return nil
+	return keepRecord(b, c, &c.Raw)
 }
 
 // MarshalJSON writes the record as it came.
@@ -81,7 +76,7 @@ const maxDetail = 16 << 10
 func Details(unknown []Field) []Detail {
 	var out []Detail
 	for _, f := range unknown {
-		value, ok := textual(f.Value)
+		value, ok := parsed(f.Value).Scalar()
 		if amount := amountIn(f.Value); amount != "" {
 			value = amount
 		} else if !ok {
@@ -106,7 +101,7 @@ func Details(unknown []Field) []Detail {
 // anything else.
 func amountIn(raw json.RawMessage) string {
 	var b Balance
-	if object(raw) == nil || readRecord(raw, &b) != nil || b.Default != nil || b.Value().Empty() || len(Unknown(raw, b)) > 0 {
+	if !object(raw).exists() || readRecord(raw, &b) != nil || b.Default != nil || b.Value().Empty() || len(Unknown(raw, b)) > 0 {
 		return ""
 	}
 	if _, err := b.Value().Decimal(); err != nil {
@@ -235,7 +230,7 @@ func (h *HookSettings) Set(member string) {
 // CustomerFile is an uploaded document in the customer's own store; attaching
 // links it to an operation.
 type CustomerFile struct {
-	ID         untrusted.Text `json:"id"`
+	ID         untrusted.Text `json:"id" also:"guid documentId fileId uuid"`
 	CustomerID untrusted.Text `json:"customerId"`
 	Name       untrusted.Text `json:"name"`
 	FileName   untrusted.Text `json:"fileName"`

@@ -106,25 +106,26 @@ var noApplication = regexp.MustCompile(`(?i)\b(application|customer)\b.*\b(not (
 // another object. One without an individual or corporate part is kept as it came;
 // that there is none yet is NotFound, whatever the status.
 func applicationOf(r request, a answer) (Application, error) {
-	if err := a.json(r); err != nil {
+	body, err := a.json(r)
+	if err != nil {
 		return Application{}, err
 	}
-	raw, _, ok := applyThing.find(a.body)
+	v, _, ok := applyThing.find(body)
 	if !ok {
-		if err := saidNo(r, a, applyThing.one); err != nil {
+		if err := saidNo(r, a, body, applyThing.one); err != nil {
 			if e := AsError(err); noApplication.MatchString(Said(a.body)) {
 				e.Kind = NotFound
 			}
 			return Application{}, err
 		}
-		if raw = a.body; object(raw)["item"] != nil {
-			raw = object(raw)["item"]
+		if v = body; v.Member("item").Kind() != 0 {
+			v = v.Member("item")
 		}
 	}
 	var app Application
-	if err := readRecord(raw, &app); err != nil {
+	if err := readRecord(v.Raw(), &app); err != nil {
 		return Application{}, notUnderstood(r, a, err)
 	}
-	app.Raw = raw
+	app.Raw = v.Raw()
 	return app, nil
 }

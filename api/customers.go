@@ -98,7 +98,7 @@ func (c *Client) SetApplication(ctx context.Context, cuid string, body json.RawM
 	act := newAct(ActSetApplication, req, "customer", cuid, body)
 	act.Summary = "Set the application of customer " + cuid
 	salt := uuid.NewString()
-	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{CUID: cuid, Salt: salt, Leaves: leavesOf(body, "", salt)}})
+	a, err := c.send(ctx, write{act: act, req: req, probe: Probe{CUID: cuid, Salt: salt, Leaves: leavesOf(parsed(body), "", salt)}})
 	return resultOf(a, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -64,16 +65,13 @@ func lookAtOperation(ctx context.Context, c *Client, p Probe) (Observation, erro
 // when it is not that operation, or does not list its documents so that each can
 // be recognised.
 func (p Probe) linked(body fields) (is, told bool) {
-	op := object(body.get("item"))
-	if op == nil {
-		op = body
-	}
-	docs, listed := array(op.get("documents"))
-	if !listed || !strings.EqualFold(op.text("opid"), p.OPID) {
+	v, _, _ := operationThing.find(body.Value)
+	op, docs := objectIn(v), v.Member("documents")
+	if docs.Kind() != jsontree.Array || !strings.EqualFold(op.text("opid"), p.OPID) {
 		return false, false
 	}
-	for _, d := range docs {
-		guid := object(d).text("guid")
+	for _, d := range docs.Members() {
+		guid := objectIn(d).text("guid")
 		if guid == "" {
 			return false, false
 		}

@@ -2,88 +2,75 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
+	"slices"
 	"strings"
+
+	"opdeck/api/jsontree"
 )
 
-// fields are the members of a JSON object of any origin, for reads and for the
-// answers to writes alike. Names are found as encoding/json does: to the letter,
-// else in any case.
-type fields map[string]json.RawMessage
-
-// object is b as an object; nil for anything else. A byte order mark is dropped.
-func object(b []byte) fields {
-	b = bytes.TrimSpace(bytes.TrimPrefix(b, byteOrderMark))
-	var m fields
-	if len(b) == 0 || b[0] != '{' || json.Unmarshal(b, &m) != nil {
-		return nil
-	}
-	return m
-}
+// fields is a JSON object of any origin, of reads and of answers to writes alike; the zero value is one that
+// is not there. Names are found as encoding/json finds them: to the letter, else in any case.
+type fields struct{ jsontree.Value }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// array is b as an array; ok is false for anything else.
-func array(b json.RawMessage) (items []json.RawMessage, ok bool) {
-	b = bytes.TrimSpace(b)
-	if len(b) == 0 || b[0] != '[' || json.Unmarshal(b, &items) != nil {
-		return nil, false
+// parsed is b as JSON, not there when it is none. A byte order mark is dropped.
+func parsed(b []byte) jsontree.Value {
+	tree, err := jsontree.Parse(bytes.TrimPrefix(b, byteOrderMark))
+	if err != nil {
+		return jsontree.Value{}
 	}
-	return items, true
+	return tree.Root()
 }
 
-func null(b json.RawMessage) bool { return string(bytes.TrimSpace(b)) == "null" }
+// object is b as an object.
+func object(b []byte) fields { return objectIn(parsed(b)) }
 
-// get is the value of a name, without space around it; nil when there is none.
-func (m fields) get(name string) json.RawMessage {
-	v, ok := m[name]
-	if !ok {
-		for n, raw := range m {
-			if strings.EqualFold(n, name) {
-				v = raw
-				break
-			}
-		}
+// objectIn is v as an object.
+func objectIn(v jsontree.Value) fields {
+	if v.Kind() != jsontree.Object {
+		return fields{}
 	}
-	return bytes.TrimSpace(v)
+	return fields{v}
+}
+
+// exists reports whether there is an object, which may be empty.
+func (m fields) exists() bool { return m.Kind() != 0 }
+
+// has reports whether there is a member of that name that is not null.
+func (m fields) has(name string) bool {
+	v := m.Member(name)
+	return v.Kind() != 0 && !v.Null()
 }
 
 // text is the first of the names that holds a text, a number or a flag.
 func (m fields) text(names ...string) string {
 	for _, n := range names {
-		if s, ok := textual(m.get(n)); ok && s != "" {
+		if s, ok := m.Member(n).Scalar(); ok && s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// textual is the text of a text, a number or a flag.
-func textual(raw json.RawMessage) (string, bool) {
-	var s string
-	raw = bytes.TrimSpace(raw)
-	switch {
-	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
-		return "", false
-	case raw[0] == '"':
-		return s, json.Unmarshal(raw, &s) == nil
+// inside lists the object itself and those around a record that it holds, at most maxNesting deep.
+func (m fields) inside() []fields { return m.wrapped(nil, maxNesting) }
+
+func (m fields) wrapped(out []fields, depth int) []fields {
+	out = append(out, m)
+	if depth == 0 {
+		return out
 	}
-	return string(raw), json.Valid(raw)
-}
-
-// wrappers are names under which the service puts what it answers a write with.
-var wrappers = []string{"item", "data", "result", "document", "file", "application", "parameters"}
-
-// inside lists the object itself and the objects that it wraps.
-func (m fields) inside() []fields {
-	out := []fields{m}
 	for _, w := range wrappers {
-		if in := object(m.get(w)); len(in) > 0 {
-			out = append(out, in)
+		if in := objectIn(m.Member(w)); in.Len() > 0 {
+			out = in.wrapped(out, depth-1)
 		}
 	}
 	return out
 }
+
+// wrappers are names of an object around what the service answers with, whatever it is.
+var wrappers = slices.Concat(around, []string{"document", "file", "application", "parameters", "attributes"})
 
 // find is the first text of the names in the object or one that it wraps.
 func (m fields) find(names ...string) string {
@@ -111,7 +98,7 @@ func (m fields) says(name string, want bool) bool {
 // fails reports whether the answer holds an error, with or without words.
 func (m fields) fails() bool {
 	for _, k := range []string{"error", "errors"} {
-		switch string(m.get(k)) {
+		switch string(m.Member(k).Raw()) {
 		case "", "null", "false", `""`, "{}", "[]", "0":
 		default:
 			return true
@@ -124,33 +111,33 @@ func (m fields) fails() bool {
 // and lists it is looked for further down.
 func (m fields) words(names ...string) string {
 	for _, n := range names {
-		if s := sentenceIn(m.get(n), 3); s != "" {
+		if s := sentenceIn(m.Member(n), 3); s != "" {
 			return safeLine(Scrub(s), 300)
 		}
 	}
 	return ""
 }
 
-func sentenceIn(raw json.RawMessage, deep int) string {
-	var s string
-	if len(raw) == 0 || deep == 0 {
-		return ""
-	}
-	if json.Unmarshal(raw, &s) == nil {
-		return strings.TrimSpace(s)
-	}
-	if list, ok := array(raw); ok {
-		for _, it := range list[:min(len(list), 5)] {
+func sentenceIn(v jsontree.Value, deep int) string {
+	switch {
+	case deep == 0:
+	case v.Kind() == jsontree.String:
+		return strings.TrimSpace(v.Text())
+	case v.Kind() == jsontree.Array:
+		looked := 0
+		for _, it := range v.Members() {
 			if s := sentenceIn(it, deep-1); s != "" {
 				return s
 			}
+			if looked++; looked == 5 {
+				return ""
+			}
 		}
-		return ""
-	}
-	in := object(raw)
-	for _, k := range []string{"error", "message", "detail", "description", "reason", "title"} {
-		if s := sentenceIn(in.get(k), deep-1); s != "" {
-			return s
+	case v.Kind() == jsontree.Object:
+		for _, k := range []string{"error", "message", "detail", "description", "reason", "title"} {
+			if s := sentenceIn(v.Member(k), deep-1); s != "" {
+				return s
+			}
 		}
 	}
 	return ""

@@ -47,11 +47,7 @@ func (f CustomerFile) Title() untrusted.Text { return cmp.Or(f.FileName, f.Name)
 // UnmarshalJSON keeps the record as it came beside the named fields. Its id may
 // have any of the names that an upload's may have.
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
-	if err := keepRecord(b, f, &f.Raw); err != nil {
-		return err
-	}
-	f.ID = cmp.Or(f.ID, untrusted.Text(object(b).text(fileThing.ids...)))
-	return nil
+	return keepRecord(b, f, &f.Raw)
 }
 
 // CustomerFiles reads one page of a customer's documents

@@ -11,6 +11,10 @@ import (
 	"opdeck/api/secret"
 )
 
+// hookMembers are the members of the settings, as the service's page has them.
+var hookMembers = []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount",
+	"hookCounterparty"}
+
 var hooksPath = []string{"/v2/hook/get"}
 
 // Hooks reads the webhook settings (GET /v2/hook/get; a general call).
@@ -37,9 +41,9 @@ func hooksOf(raw []byte, id string) (HookSettings, error) {
 			Public: "The service's answer could not be understood."}
 	}
 	wire.JWTSecret = secret.New(wire.Secret)
-	told := object(raw)
-	for _, member := range []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"} {
-		if v := told.get(member); v == nil || string(v) == "null" {
+	came := object(raw)
+	for _, member := range hookMembers {
+		if !came.has(member) {
 			wire.Untold += member + ","
 		}
 	}
@@ -85,11 +89,11 @@ func (c *Client) SetHooks(ctx context.Context, h HookSettings) error {
 // secret must be there too: it may be all that was changed.
 func (p Probe) hooked(body fields, answer bool) bool {
 	for _, o := range body.inside() {
-		if o.get("hookUrl") == nil {
+		if o.Member("hookUrl").Kind() == 0 {
 			continue
 		}
 		sent := p.Leaves
-		if o.get("jwtSecret") == nil && answer {
+		if o.Member("jwtSecret").Kind() == 0 && answer {
 			sent = slices.DeleteFunc(slices.Clone(sent), func(l string) bool { return strings.HasPrefix(l, secretLeaf) })
 		}
 		if within(sent, hookLeaves(p.Salt, o.text("jwtSecret"), o)) {

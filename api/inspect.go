@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -102,8 +103,8 @@ func (c *Client) InspectApplication(ctx context.Context, cuid string) Inspection
 	}
 	app, err := applicationOf(r, a)
 	if p.Err = err; err == nil {
-		_, p.At, _ = applyThing.find(a.body)
-		p.compare(applyThing, []json.RawMessage{app.Raw}, app)
+		_, p.At, _ = applyThing.find(parsed(a.body))
+		p.compare(applyThing, app, app.Raw)
 	}
 	return p
 }
@@ -129,7 +130,7 @@ func (c *Client) InspectCustomer(ctx context.Context, cuid string) Inspection {
 		return p
 	}
 	p.Status = http.StatusOK
-	p.compare(customerThing, []json.RawMessage{cu.Raw}, Customer{})
+	p.compare(customerThing, Customer{}, cu.Raw)
 	return p
 }
 
@@ -154,8 +155,8 @@ func (c *Client) inspectOne(ctx context.Context, r request, t thing, record any)
 	if p.Err = err; err != nil {
 		return p
 	}
-	_, p.At, _ = t.find(a.body)
-	p.compare(t, []json.RawMessage{raw}, record)
+	_, p.At, _ = t.find(parsed(a.body))
+	p.compare(t, record, raw)
 	return p
 }
 
@@ -170,14 +171,18 @@ func inspectList[T record](ctx context.Context, c *Client, t thing, parts []stri
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
 	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
-	l, _ := t.findList(a.body, c.opt.Service.ListField)
+	l, _ := t.findList(parsed(a.body), c.opt.Service.ListField)
+	var raws []json.RawMessage
+	for _, v := range l.items {
+		raws = append(raws, v.Raw())
+	}
 	var one T
-	p.compare(t, l.items, one)
+	p.compare(t, one, raws...)
 	return page, p
 }
 
-// compare compares records with what is expected of them.
-func (p *Inspection) compare(t thing, raws []json.RawMessage, record any) {
+// compare compares records, as many as are enough, with what is expected of them; record has their type.
+func (p *Inspection) compare(t thing, record any, raws ...json.RawMessage) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {
@@ -188,22 +193,20 @@ func (p *Inspection) compare(t thing, raws []json.RawMessage, record any) {
 				unknown[plainPath(f.Path)] = true
 			}
 		}
-		eachField(raw, reflect.TypeOf(record), "", func(path string, value json.RawMessage, t reflect.Type) {
+		v := parsed(raw)
+		recordLayout(reflect.TypeOf(record)).visit("", v, func(path string, v jsontree.Value, l *layout) {
 			path = plainPath(path)
-			if want, came := expectedKind(t, path), kindOf(value); want != "" && came != want && came != "null" {
-				kinds[path+": "+came+" instead of "+want] = true
+			if want, got := expectedKind(l, path), kindOf(v); want != "" && got != want && got != "null" {
+				kinds[path+": "+got+" instead of "+want] = true
 			}
 		})
-		for name := range object(raw) {
+		for name := range v.Members() {
 			came[name] = true
 		}
 	}
 	p.Kinds, p.Unknown, p.Odd = names(kinds), names(unknown), names(odd)
-	if len(raws) == 0 {
-		return
-	}
 	for _, name := range t.expected {
-		if !came[name] {
+		if len(raws) > 0 && !came[name] {
 			p.Missing = append(p.Missing, name)
 		}
 	}
@@ -233,18 +236,18 @@ func plainPath(path string) string {
 	return b.String()
 }
 
-// expectedKind is the JSON kind that the service's pages show for a scalar of type t,
+// expectedKind is the JSON kind that the service's pages show for a scalar,
 // "" for what has parts or no name.
-func expectedKind(t reflect.Type, path string) string {
+func expectedKind(l *layout, path string) string {
 	switch {
-	case t == nil:
-	case t == reflect.TypeFor[Number]() && strings.HasSuffix(path, "nanos"):
+	case l == nil:
+	case l.typ == reflect.TypeFor[Number]() && strings.HasSuffix(path, "nanos"):
 		return "number"
-	case t == reflect.TypeFor[Number](), t == reflect.TypeFor[Time](), t.Kind() == reflect.String:
+	case l.typ == reflect.TypeFor[Time](), l.typ.Kind() == reflect.String:
 		return "text"
-	case t.Kind() == reflect.Bool:
+	case l.typ.Kind() == reflect.Bool:
 		return "true or false"
-	case t.Kind() == reflect.Int64:
+	case l.typ.Kind() == reflect.Int64:
 		return "number"
 	}
 	return ""

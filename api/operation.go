@@ -114,8 +114,11 @@ func (o *Operation) dropUnread() {
 }
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
-func (o *Operation) UnmarshalJSON(b []byte) (err error) {
-	*o, err = ReadOperation(bytes.Clone(b))
+func (o *Operation) UnmarshalJSON(b []byte) error {
+	raw := bytes.Clone(b)
+	read, err := ReadOperation(raw)
+	read.Raw = raw // also where it cannot be read
+	*o = read
 	return err
 }
 

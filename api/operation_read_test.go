@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,5 +108,20 @@ func TestMembersThatStandTwice(t *testing.T) {
 	want := []string{"customer.cuid, sent earlier a", "documents[0].isLock, sent earlier true", "status, sent earlier PENDING", "x 2", "x, sent earlier 1"}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// BenchmarkReadPage reads an answer with a hundred operations, as a list does.
+func BenchmarkReadPage(b *testing.B) {
+	items := strings.TrimSuffix(strings.Repeat(fullOperation+",", 100), ",")
+	body := []byte(`{"meta":{"page":0,"pageSize":100,"total":"20000"},"items":[` + items + `]}`)
+	a := answer{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: body}
+	c := new(Client)
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := pageOf[Operation](c, request{op: "list"}, a, operationThing, 0)
+		if err != nil || len(p.Items) != 100 {
+			b.Fatal(err)
+		}
 	}
 }

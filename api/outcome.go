@@ -85,7 +85,7 @@ func refusalOf(r rule, op string, a answer, body fields, words string) *Error {
 // contrary reports that an answer contradicts itself: it shows the wanted state,
 // or an object, and fails or refuses at once.
 func (r rule) contrary(body fields, proof, no bool) bool {
-	thing := len(object(body.get("item"))) > 0 || r.says(body, true)
+	thing := objectIn(body.Member("item")).Len() > 0 || r.says(body, true)
 	flagged := body.fails() || r.says(body, false)
 	return proof && (no || flagged) || thing && flagged
 }
@@ -122,7 +122,7 @@ func (r rule) refusal(body fields, status int) (words string, no bool) {
 		return words, true
 	case trouble.MatchString(words):
 		return words, false
-	case body != nil && r.documented(status), body.says("success", false), body.says("applied", false):
+	case body.exists() && r.documented(status), body.says("success", false), body.says("applied", false):
 		return words, true
 	case status >= 400:
 		return words, words != ""

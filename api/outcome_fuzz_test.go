@@ -15,7 +15,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		for _, kind := range ActKinds() {
-			p := Probe{Kind: kind, OPID: "o", GUID: "d", Salt: "s", Leaves: leavesOf([]byte(`{"individual":{"a":"b"}}`), "", "s")}
+			p := Probe{Kind: kind, OPID: "o", GUID: "d", Salt: "s", Leaves: leavesOf(parsed([]byte(`{"individual":{"a":"b"}}`)), "", "s")}
 			out, err := decide(p, "op", answer{status: status, sent: true, body: body}, nil)
 			if (out.Verdict == Done) != (err == nil) {
 				t.Fatalf("%s and %v", out.Verdict, err)

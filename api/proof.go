@@ -3,11 +3,12 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"opdeck/api/jsontree"
 )
 
 // Probe is what a later look needs to know of a write to find its proof. It
@@ -85,7 +86,7 @@ func (p Probe) Readable() bool {
 // shown reports whether a body shows what the write wanted.
 func (p Probe) shown(body fields, answer bool) bool {
 	r := rules[p.Kind]
-	return body != nil && r.shown != nil && r.shown(p, body, answer)
+	return body.exists() && r.shown != nil && r.shown(p, body, answer)
 }
 
 // ProvenBy reports whether an operation that was read shows the wanted state.
@@ -99,34 +100,37 @@ func Advice(kind ActKind) Remedy {
 // leavesOf lists digests of the values of a JSON document with their paths. Names
 // of objects that only wrap ("application", "item") are left out of the paths,
 // since the service's documents show them in one direction only.
-func leavesOf(raw json.RawMessage, path, salt string) []string {
+func leavesOf(v jsontree.Value, path, salt string) []string {
 	var out []string
 	if strings.Count(path, ".") > 64 {
 		return nil // no application is that deep
 	}
-	if in := object(raw); in != nil {
-		for k, v := range in {
-			at := path + "." + k
-			if k == "application" || k == "item" || k == "data" {
-				at = path
-			}
-			out = append(out, leavesOf(v, at, salt)...)
+	for _, m := range v.Sorted() {
+		at := path + "." + m.Name
+		if m.Name == "application" || m.Name == "item" || m.Name == "data" {
+			at = path
 		}
-	} else if list, ok := array(raw); ok {
-		for i, v := range list {
-			out = append(out, leavesOf(v, path+"."+strconv.Itoa(i), salt)...)
+		out = append(out, leavesOf(m.Value, at, salt)...)
+	}
+	if v.Kind() == jsontree.Array {
+		for i, it := range elementsOf(v) {
+			out = append(out, leavesOf(it, path+"."+strconv.Itoa(i), salt)...)
 		}
-	} else if v, ok := textual(raw); ok && v != "" {
-		out = append(out, leaf(salt, path, v))
+	}
+	if s, ok := v.Scalar(); ok && s != "" {
+		out = append(out, leaf(salt, path, s))
 	}
 	slices.Sort(out)
 	return out
 }
 
-// holds reports whether everything that was sent stands in body.
+// holds reports whether everything that was sent is in the application in body.
 func (p Probe) holds(body fields) bool {
-	raw, err := json.Marshal(body)
-	return err == nil && within(p.Leaves, leavesOf(raw, "", p.Salt))
+	v, _, ok := applyThing.find(body.Value)
+	if !ok {
+		v = body.Value
+	}
+	return within(p.Leaves, leavesOf(v, "", p.Salt))
 }
 
 // within reports whether all digests that were sent are there; none prove nothing.

@@ -16,13 +16,14 @@ import (
 // errNoObject says that a record is JSON and no object.
 var errNoObject = errors.New("api: the record is no JSON object")
 
-// readRecord reads JSON into the struct that v points to. A value of another
-// type than the field's never loses the record: a number is read from a text and
-// a text from a number, a flag from "true", 1 and their like. What cannot be read
-// at all leaves its field at zero, a whole number at -1 and a flag at what its
-// unread tag says; Unknown lists it, and Raw keeps it. What encoding/json reads is
-// read as it does: FuzzOperation holds the two together. It fails when b is not
-// JSON, or no object.
+// readRecord reads JSON into the struct that v points to, whatever its own UnmarshalJSON does. A value of
+// another type than the field's never loses the record: a number is read from a text and a text from a
+// number, a flag from "true", 1 and the like. A value that cannot be read leaves its field at zero, a whole
+// number at -1 and a flag at what its tag "unread" says; Unknown lists it, and Raw keeps it. What
+// encoding/json can read is read in the same way (FuzzOperation).
+//
+// The tag "also" of a field names members that are read, in this order, where its own is missing or empty.
+// It fails when b is not JSON, or neither an object nor null.
 func readRecord(b []byte, v any) error {
 	tree, err := jsontree.Parse(b)
 	if err != nil {
@@ -36,79 +37,87 @@ func readRecord(b []byte, v any) error {
 	return nil
 }
 
-// keepRecord reads JSON into *to, in place of what it held, and a copy of it into raw.
+// keepRecord reads JSON into *to, in place of what it held, and a copy of it into raw, which is a member
+// of *to. After an error the copy is all that *to holds.
 func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 	var read T
-	if err := readRecord(b, &read); err != nil {
-		return err
-	}
+	err := readRecord(b, &read)
 	*to = read
 	*raw = bytes.Clone(b)
-	return nil
+	return err
 }
 
-// layout tells how a Go type is read.
+// layout is how a Go type is read. Pointers have the layout of what they point to, except for read.
 type layout struct {
-	read   func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
+	typ    reflect.Type
 	fields []field                                       // of a struct, in the order of its declaration
+	elem   *layout                                       // of a slice
+	fits   func(v jsontree.Value) bool                   // whether v itself can be read, whatever is inside it
+	read   func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
 }
 
 type field struct {
 	name   string
+	also   []string
 	index  []int
 	layout *layout
 }
 
 var layouts sync.Map // of structs, by their types
 
-// recordLayout is that of a struct's fields, whatever its own UnmarshalJSON does.
 func recordLayout(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
 		return l.(*layout)
 	}
-	l := &layout{}
+	l := &layout{typ: t, fits: func(v jsontree.Value) bool { return v.Kind() == jsontree.Object }}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && name != "-" {
-			l.fields = append(l.fields, field{name, f.Index, layoutOf(f.Type, f.Tag.Get("unread") == "true")})
+			of := layoutOf(f.Type, f.Tag.Get("unread") == "true")
+			l.fields = append(l.fields, field{name, strings.Fields(f.Tag.Get("also")), f.Index, of})
 		}
 	}
-	l.read = l.record
+	l.read = l.readRecord
 	layouts.Store(t, l)
 	return l
 }
 
-// layoutOf is that of a field. unread is what a flag is when it cannot be read.
+// memberNames are the names under which the member of that name is read into a T.
+func memberNames[T any](name string) []string {
+	l := recordLayout(reflect.TypeFor[T]())
+	return append([]string{name}, l.fields[l.place(name, 0)].also...)
+}
+
+// layoutOf is the layout of a field. unread is what a flag is when it cannot be read.
 func layoutOf(t reflect.Type, unread bool) *layout {
 	switch {
 	case t == reflect.TypeFor[Number]():
-		return &layout{read: func(v jsontree.Value, to reflect.Value) bool { to.SetString(string(numberOf(v))); return true }}
+		return leafLayout(t, func(v jsontree.Value, to reflect.Value) { to.SetString(string(numberOf(v))) })
 	case t == reflect.TypeFor[Time]():
-		return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
+		return leafLayout(t, func(v jsontree.Value, to reflect.Value) {
 			*to.Addr().Interface().(*Time) = timeOf(numberOf(v))
-			return true
-		}}
+		})
+	case t.Kind() == reflect.Pointer:
+		return pointerLayout(layoutOf(t.Elem(), unread))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		return &layout{read: readOther}
+		return leafLayout(t, readByJSON)
 	}
 	switch t.Kind() {
-	case reflect.Pointer:
-		return pointerLayout(layoutOf(t.Elem(), unread))
 	case reflect.Struct:
 		return recordLayout(t)
 	case reflect.Slice:
-		return listLayout(layoutOf(t.Elem(), false))
+		return listLayout(t)
 	case reflect.String:
-		return scalar(func(s string, ok bool, to reflect.Value) bool { to.SetString(s); return ok })
+		return scalarLayout(t, func(s string, ok bool, to reflect.Value) bool { to.SetString(s); return ok })
 	case reflect.Bool:
-		return scalar(func(s string, ok bool, to reflect.Value) bool {
+		return scalarLayout(t, func(s string, ok bool, to reflect.Value) bool {
 			is, known := flagWord(s)
 			ok = ok && known
 			to.SetBool(ok && is || !ok && unread)
 			return ok
 		})
 	case reflect.Int, reflect.Int64:
-		return scalar(func(s string, ok bool, to reflect.Value) bool {
+		return scalarLayout(t, func(s string, ok bool, to reflect.Value) bool {
 			n, whole := wholeWord(s)
 			if ok = ok && whole; !ok {
 				n = -1
@@ -117,28 +126,35 @@ func layoutOf(t reflect.Type, unread bool) *layout {
 			return ok
 		})
 	}
-	return &layout{read: readOther}
+	return leafLayout(t, readByJSON)
 }
 
-func readOther(v jsontree.Value, to reflect.Value) bool {
-	return json.Unmarshal(v.Raw(), to.Addr().Interface()) == nil
+func readByJSON(v jsontree.Value, to reflect.Value) {
+	_ = json.Unmarshal(v.Raw(), to.Addr().Interface())
 }
 
-// scalar is the layout of what is read from a text, a number or a flag; null changes
-// nothing.
-func scalar(set func(s string, ok bool, to reflect.Value) bool) *layout {
-	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
+// leafLayout is the layout of what takes any value.
+func leafLayout(t reflect.Type, set func(v jsontree.Value, to reflect.Value)) *layout {
+	return &layout{typ: t, fits: func(jsontree.Value) bool { return true },
+		read: func(v jsontree.Value, to reflect.Value) bool { set(v, to); return true }}
+}
+
+// scalarLayout is the layout of what is read from a text, a number or a flag; null changes nothing.
+func scalarLayout(t reflect.Type, set func(s string, ok bool, to reflect.Value) bool) *layout {
+	read := func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
 			return true
 		}
-		s, ok := textOf(v)
+		s, ok := v.Scalar()
 		return set(s, ok, to)
-	}}
+	}
+	return &layout{typ: t, read: read, fits: func(v jsontree.Value) bool { return read(v, reflect.New(t).Elem()) }}
 }
 
 // pointerLayout: what cannot be read leaves the pointer as it is.
 func pointerLayout(elem *layout) *layout {
-	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
+	l := *elem
+	l.read = func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
 			to.SetZero()
 			return true
@@ -152,13 +168,16 @@ func pointerLayout(elem *layout) *layout {
 			to.Set(at)
 		}
 		return ok
-	}}
+	}
+	return &l
 }
 
-// listLayout reads the elements one by one. One that cannot be read stays at zero: how
-// many there were is told all the same.
-func listLayout(elem *layout) *layout {
-	return &layout{read: func(v jsontree.Value, to reflect.Value) bool {
+// listLayout reads the elements one by one. One that cannot be read stays at zero, so that their number is
+// right. A list that comes twice is read over the first one, as encoding/json does.
+func listLayout(t reflect.Type) *layout {
+	l := &layout{typ: t, elem: layoutOf(t.Elem(), false),
+		fits: func(v jsontree.Value) bool { return v.Kind() == jsontree.Array }}
+	l.read = func(v jsontree.Value, to reflect.Value) bool {
 		n := v.Len()
 		switch {
 		case v.Null():
@@ -167,26 +186,27 @@ func listLayout(elem *layout) *layout {
 		case v.Kind() != jsontree.Array:
 			return false
 		case n == 0 || to.IsNil():
-			to.Set(reflect.MakeSlice(to.Type(), 0, n))
+			to.Set(reflect.MakeSlice(t, 0, n))
 		}
 		i := 0
-		for _, m := range v.Members() { // a list that stands twice is read over the first, as encoding/json does
+		for _, m := range v.Members() {
 			if i >= to.Cap() {
 				to.Grow(1)
 			}
 			if i >= to.Len() {
 				to.SetLen(i + 1)
 			}
-			elem.read(m, to.Index(i))
+			l.elem.read(m, to.Index(i))
 			i++
 		}
 		to.SetLen(n)
 		return true
-	}}
+	}
+	return l
 }
 
-// record reads an object into a struct. A field that stands twice is read twice.
-func (l *layout) record(v jsontree.Value, to reflect.Value) bool {
+// readRecord reads an object into a struct. A member that comes twice is read twice.
+func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	if v.Kind() != jsontree.Object {
 		return v.Null()
 	}
@@ -198,11 +218,28 @@ func (l *layout) record(v jsontree.Value, to reflect.Value) bool {
 			f.layout.read(m, to.FieldByIndex(f.index))
 		}
 	}
+	for i := range l.fields {
+		if f := &l.fields[i]; f.also != nil {
+			f.readAlso(v, to.FieldByIndex(f.index))
+		}
+	}
 	return true
 }
 
-// place is where the field of that name stands, to the letter or else in any case; -1
-// for none. expect is tried first.
+// readAlso reads a field that is still empty from the first of its other names that holds anything.
+func (f *field) readAlso(v jsontree.Value, to reflect.Value) {
+	for _, name := range f.also {
+		if !to.IsZero() {
+			return
+		}
+		if m := v.Member(name); m.Kind() != 0 {
+			f.layout.read(m, to)
+		}
+	}
+}
+
+// place is the index of the field of that name, to the letter or else in any case; -1 for none. expect is
+// tried first.
 func (l *layout) place(name string, expect int) int {
 	if expect < len(l.fields) && l.fields[expect].name == name {
 		return expect
@@ -213,6 +250,7 @@ func (l *layout) place(name string, expect int) int {
 	return slices.IndexFunc(l.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
+// names are those of a struct's members.
 func (l *layout) names() []string {
 	var out []string
 	for _, f := range l.fields {
@@ -221,15 +259,27 @@ func (l *layout) names() []string {
 	return out
 }
 
-// textOf is the text of a text, a number or a flag.
-func textOf(v jsontree.Value) (string, bool) {
-	switch v.Kind() {
-	case jsontree.String:
-		return v.Text(), true
-	case jsontree.Object, jsontree.Array:
-		return "", false
+// visit calls fn for v and each value inside it that the layout describes, and for members without a field
+// with a nil layout; what is around a value comes before it. Of members of one name it visits the last.
+func (l *layout) visit(path string, v jsontree.Value, fn func(path string, v jsontree.Value, l *layout)) {
+	fn(path, v, l)
+	switch {
+	case l == nil:
+	case l.elem != nil && v.Kind() == jsontree.Array:
+		i := 0
+		for _, m := range v.Members() {
+			l.elem.visit(path+"["+strconv.Itoa(i)+"]", m, fn)
+			i++
+		}
+	case l.fields != nil:
+		for _, m := range v.Sorted() {
+			var of *layout
+			if i := slices.IndexFunc(l.fields, func(f field) bool { return f.name == m.Name }); i >= 0 {
+				of = l.fields[i].layout
+			}
+			of.visit(under(path, m.Name), m.Value, fn)
+		}
 	}
-	return string(v.Raw()), !v.Null()
 }
 
 // numberOf is what a Number keeps of a value.

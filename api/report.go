@@ -40,17 +40,18 @@ func (c *Client) OperationReport(ctx context.Context, q ReportQuery, w io.Writer
 	if err != nil {
 		return Report{}, err
 	}
-	if err := a.json(r); err != nil {
+	body, err := a.json(r)
+	if err != nil {
 		return Report{}, err
 	}
-	m := object(a.body)
+	m := objectIn(body)
 	data := m.find("data")
 	if data == "" {
-		if err := saidNo(r, a, "report"); err != nil {
+		if err := saidNo(r, a, body, "report"); err != nil {
 			return Report{}, err
 		}
 		return Report{}, &Error{Op: op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: "The service's answer holds no report. It holds " + keysOf(a.body) + ".", Remedy: Remedy{Kind: CompareAnswers}}
+			Public: "The service's answer holds no report. It holds " + keysOf(body) + ".", Remedy: Remedy{Kind: CompareAnswers}}
 	}
 	file, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {

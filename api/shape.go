@@ -5,107 +5,123 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"mime"
 	"slices"
 	"strings"
+
+	"opdeck/api/jsontree"
 )
 
-// The service's documents show one answer in full, {"item": {…}}, and describe
-// another, {"meta": {…}, "items": […]}. What the other calls answer with was never
-// seen. This file finds a record in an answer of any usual shape; lists are in
-// shapelist.go. An answer that holds nothing usable is an error which names the
-// keys that came.
+// The service's documents show one answer in full, {"item": {…}}, and describe another,
+// {"meta": {…}, "items": […]}. What the other calls answer with was never seen. This file finds a record in
+// an answer of any usual shape; lists are in shapelist.go. An answer that holds nothing usable is an error
+// which names the keys that came.
 
-// thing is a kind of record: how to know one, and where answers put it.
+// thing is a kind of record: how to recognise one, and where answers put it.
 type thing struct {
 	one, many string
-	ids       []string // the identifier's field, then what else it may be called
-	sure      int      // how many of ids tell a record wherever it stands
+	ids       []string // the identifier's member, then what else it may be called
+	sure      int      // how many of ids identify a record wherever it is
 	wraps     []string // names of an object around one
 	lists     []string // names of an array of them
-	expected  []string // fields that every record is expected to have
+	expected  []string // members that every record is expected to have
 }
 
 var (
-	operationThing = thing{"operation", "operations", []string{"opid"}, 1, []string{"operation", "general", "parent"}, []string{"operations", "operationList"}, operationLayout.names()}
-	customerThing  = thing{"customer", "customers", []string{"cuid", "customerId", "id"}, 1, []string{"customer", "client"}, []string{"customers", "clients"}, []string{"cuid", "name", "type", "status"}}
-	fileThing      = thing{"document", "documents", []string{"id", "guid", "documentId", "fileId", "uuid"}, 1, []string{"file", "document"}, []string{"files", "documents"}, []string{"id", "size"}}
-	hooksThing     = thing{"webhook settings", "webhook settings", []string{"hookUrl", "enabled"}, 2, []string{"parameters", "hook", "settings"}, nil,
-		[]string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount", "hookCounterparty"}}
-	accountThing      = thing{"account", "accounts", []string{"id", "suid", "accountId"}, 1, []string{"account"}, []string{"accounts"}, []string{"id", "customer", "isDefault", "name"}}
-	counterpartyThing = thing{"counterparty", "counterparties", []string{"counterpartyId", "suid", "id"}, 1, []string{"counterparty"}, []string{"counterparties"},
-		[]string{"counterpartyId", "description", "profile", "accounts"}}
-	limitThing      = thing{"payment limit", "payment limits", []string{"id", "currencyIsoFrom"}, 2, nil, []string{"limits"}, []string{"id", "currencyIsoFrom"}}
-	commissionThing = thing{"commission", "commissions", []string{"currencyIsoFrom", "id"}, 2, nil, []string{"commissions"}, []string{"currencyIsoFrom", "currencyIsoTo"}}
-	userThing       = thing{"user", "users", []string{"uuid", "id"}, 1, []string{"user"}, []string{"users"}, []string{"uuid", "username", "is2fa"}}
-	applyThing      = thing{"application", "applications", []string{"individual", "corporate"}, 2, []string{"application"}, nil, nil}
+	operationThing = thing{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
+		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"},
+		expected: operationLayout.names()}
+	customerThing = thing{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), sure: 1,
+		wraps: []string{"customer", "client"}, lists: []string{"customers", "clients"},
+		expected: []string{"cuid", "name", "type", "status"}}
+	fileThing = thing{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
+		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}, expected: []string{"id", "size"}}
+	hooksThing = thing{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"}, sure: 2,
+		wraps: []string{"parameters", "hook", "settings"}, expected: hookMembers}
+	accountThing = thing{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
+		wraps: []string{"account"}, lists: []string{"accounts"}, expected: []string{"id", "customer", "isDefault", "name"}}
+	counterpartyThing = thing{one: "counterparty", many: "counterparties",
+		ids: memberNames[Counterparty]("counterpartyId"), sure: 1,
+		wraps: []string{"counterparty"}, lists: []string{"counterparties"},
+		expected: []string{"counterpartyId", "description", "profile", "accounts"}}
+	limitThing = thing{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"}, sure: 2,
+		lists: []string{"limits"}, expected: []string{"id", "currencyIsoFrom"}}
+	commissionThing = thing{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"}, sure: 2,
+		lists: []string{"commissions"}, expected: []string{"currencyIsoFrom", "currencyIsoTo"}}
+	userThing = thing{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
+		wraps: []string{"user"}, lists: []string{"users"}, expected: []string{"uuid", "username", "is2fa"}}
+	applyThing = thing{one: "application", many: "applications", ids: []string{"individual", "corporate"}, sure: 2,
+		wraps: []string{"application"}}
 )
 
 // around are the names of an object around any record or list, the likeliest first.
-var around = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity", "body", "value"}
+var around = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity",
+	"body", "value"}
 
 const (
 	maxNesting = 3 // objects around a record
 	maxBeside  = 3 // keys of an object of any name around a record: with more it is a thing of its own
 )
 
-// holds reports whether m itself is a record, known by one of the first n names
-// of its identifier.
-func (t thing) holds(m fields, n int) bool {
+// identified reports whether v is a record, recognised by one of the first n names of its identifier.
+func (t thing) identified(v jsontree.Value, n int) bool {
 	for _, id := range t.ids[:n] {
-		if raw := string(m.get(id)); raw != "" && raw != "null" && raw != `""` {
+		if m := v.Member(id); m.Kind() != 0 && !m.Null() && (m.Kind() != jsontree.String || m.Text() != "") {
 			return true
 		}
 	}
 	return false
 }
 
-// find looks for a record in raw and tells under which keys it stood, "" for raw
-// itself.
-func (t thing) find(raw json.RawMessage) (record json.RawMessage, at string, ok bool) {
-	return t.within(raw, "", maxNesting)
+func (t thing) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
+
+// find looks for a record in v. at names the keys around it, "" for v itself.
+func (t thing) find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
+	return t.within(v, "", maxNesting)
 }
 
-func (t thing) within(raw json.RawMessage, at string, depth int) (json.RawMessage, string, bool) {
-	if items, ok := array(raw); ok && len(items) == 1 {
-		raw, at = items[0], at+"[0]"
+func (t thing) within(v jsontree.Value, at string, depth int) (jsontree.Value, string, bool) {
+	if v.Kind() == jsontree.Array && v.Len() == 1 {
+		for _, only := range v.Members() {
+			v, at = only, at+"[0]"
+		}
 	}
-	m := object(raw)
-	if m == nil {
-		return nil, "", false
+	if v.Kind() != jsontree.Object {
+		return jsontree.Value{}, "", false
 	}
-	if t.holds(m, t.sure) {
-		return raw, at, true
+	if t.isRecord(v) {
+		return v, at, true
 	}
 	if depth > 0 {
-		for _, name := range t.order(m) {
-			if got, path, ok := t.within(m[name], under(at, name), depth-1); ok {
+		for _, m := range t.places(v) {
+			if got, path, ok := t.within(m.Value, under(at, m.Name), depth-1); ok {
 				return got, path, true
 			}
 		}
 	}
-	if t.holds(m, len(t.ids)) {
-		return raw, at, true
+	if t.identified(v, len(t.ids)) {
+		return v, at, true
 	}
-	return nil, "", false
+	return jsontree.Value{}, "", false
 }
 
-// order is where to look for a record in m: the usual names, then the only object
-// that there is, whatever it is called.
-func (t thing) order(m fields) []string {
-	var out, other []string
+// places are the members of v that may hold a record: those with usual names, then the only object, whatever
+// it is called.
+func (t thing) places(v jsontree.Value) []jsontree.Member {
+	all := v.Sorted()
+	var out, other []jsontree.Member
 	for _, name := range slices.Concat(around[:1], t.wraps, around[1:]) {
-		if m[name] != nil {
-			out = append(out, name)
+		if i := slices.IndexFunc(all, func(m jsontree.Member) bool { return m.Name == name }); i >= 0 {
+			out = append(out, all[i])
 		}
 	}
-	for name, raw := range m {
-		if !slices.Contains(out, name) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-			other = append(other, name)
+	for _, m := range all {
+		usual := slices.ContainsFunc(out, func(o jsontree.Member) bool { return o.Name == m.Name })
+		if m.Kind() == jsontree.Object && !usual {
+			other = append(other, m)
 		}
 	}
-	if len(other) == 1 && len(m) <= maxBeside && !slices.Contains(asides, strings.ToLower(other[0])) {
+	if len(other) == 1 && len(all) <= maxBeside && !isAside(other[0].Name) {
 		out = append(out, other...)
 	}
 	return out
@@ -114,6 +130,8 @@ func (t thing) order(m fields) []string {
 // asides are names of objects and arrays that never hold the records.
 var asides = []string{"meta", "error", "errors", "warnings", "links", "_links", "pagination", "paging", "sort", "filters"}
 
+func isAside(name string) bool { return slices.Contains(asides, strings.ToLower(name)) }
+
 func under(path, name string) string {
 	if path == "" {
 		return name
@@ -121,44 +139,45 @@ func under(path, name string) string {
 	return path + "." + name
 }
 
-// one finds the record in an answer to a read. An error that came with a good
-// status is that error.
+// one finds the record in an answer to a read. An error that came with a good status is that error.
 func (c *Client) one(r request, a answer, t thing) (json.RawMessage, error) {
-	if err := a.json(r); err != nil {
+	body, err := a.json(r)
+	if err != nil {
 		return nil, err
 	}
-	if raw, _, ok := t.find(a.body); ok {
-		return raw, nil
+	if v, _, ok := t.find(body); ok {
+		return v.Raw(), nil
 	}
-	if err := saidNo(r, a, t.one); err != nil {
+	if err := saidNo(r, a, body, t.one); err != nil {
 		return nil, err
 	}
-	if !json.Valid(a.body) {
-		return nil, notUnderstood(r, a, nil)
-	}
-	return nil, &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-		Public: "The service's answer holds no " + t.one + ". It holds " + keysOf(a.body) + ".",
-		Remedy: Remedy{Kind: CompareAnswers}}
+	return nil, a.unreadable(r, body, Remedy{Kind: CompareAnswers},
+		"The service's answer holds no "+t.one+". It holds "+keysOf(body)+".")
 }
 
-// json tells whether the answer can be JSON: it says so, or it is JSON whatever it
-// says. A byte order mark is dropped.
-func (a *answer) json(r request) error {
-	a.body = bytes.TrimPrefix(a.body, byteOrderMark)
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	start := bytes.TrimSpace(a.body)
-	switch {
-	case len(start) == 0:
-		return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-			Public: fmt.Sprintf("The service answered with nothing (%d) instead of JSON.", a.status), Remedy: Remedy{Kind: ReportRequest}}
-	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
-		return nil
-	case (start[0] == '{' || start[0] == '[') && json.Valid(start):
-		return nil
+// unreadable is the error about an answer that is JSON without what was asked for; public says so.
+func (a answer) unreadable(r request, body jsontree.Value, remedy Remedy, public string) error {
+	if body.Kind() == 0 {
+		return notUnderstood(r, a, nil)
 	}
-	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
-		Public: fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)),
-		Remedy: Remedy{Kind: CheckBaseURL}}
+	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: remedy, Public: public}
+}
+
+// json is the answer as JSON, whatever its content type says; not there when it says JSON and is none.
+func (a answer) json(r request) (jsontree.Value, error) {
+	body := bytes.TrimSpace(bytes.TrimPrefix(a.body, byteOrderMark))
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	e := &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id}
+	if len(body) == 0 {
+		e.Public, e.Remedy = fmt.Sprintf("The service answered with nothing (%d) instead of JSON.", a.status), Remedy{Kind: ReportRequest}
+		return jsontree.Value{}, e
+	}
+	v := parsed(body)
+	if v.Kind() == jsontree.Object || v.Kind() == jsontree.Array || kind == "application/json" || strings.HasSuffix(kind, "+json") {
+		return v, nil
+	}
+	e.Public, e.Remedy = fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)), Remedy{Kind: CheckBaseURL}
+	return jsontree.Value{}, e
 }
 
 func notUnderstood(r request, a answer, err error) error {
@@ -167,17 +186,13 @@ func notUnderstood(r request, a answer, err error) error {
 		Err: errors.Join(fmt.Errorf("%d bytes", len(a.body)), err)}
 }
 
-// saidNo is the error that an answer tells with a good status: {"error": …}, or
-// {"success": false, …}. nil when it tells none.
-func saidNo(r request, a answer, wanted string) error {
-	m := object(a.body)
-	told := m["error"] != nil && !null(m["error"]) || m["errors"] != nil && !null(m["errors"])
-	if raw, ok := m["success"]; ok {
-		word, scalar := textual(raw)
-		is, read := flagWord(word)
-		told = told || scalar && read && !is
-	}
-	if !told {
+// saidNo is the error in an answer with a good status: {"error": …}, or {"success": false, …}. nil when
+// there is none.
+func saidNo(r request, a answer, body jsontree.Value, wanted string) error {
+	m := objectIn(body)
+	word, given := m.Member("success").Scalar()
+	success, read := flagWord(word)
+	if !m.has("error") && !m.has("errors") && !(given && read && !success) {
 		return nil
 	}
 	e := Classify(r.op, a.status, a.body)
@@ -192,45 +207,46 @@ func saidNo(r request, a answer, wanted string) error {
 const maxKeys = 12 // named in an error
 
 // keysOf names the keys of an answer with the kind of each value, never a value.
-func keysOf(body json.RawMessage) string {
-	if items, ok := array(body); ok {
-		return fmt.Sprintf("an array of %d", len(items))
-	}
-	m := object(body)
-	if m == nil {
-		return kindOf(body)
-	}
-	if len(m) == 0 {
+func keysOf(v jsontree.Value) string {
+	members := v.Sorted()
+	switch {
+	case v.Kind() == jsontree.Array:
+		return fmt.Sprintf("an array of %d", v.Len())
+	case v.Kind() != jsontree.Object:
+		return kindOf(v)
+	case len(members) == 0:
 		return "an empty object"
 	}
-	names := slices.Sorted(maps.Keys(m))
 	var out []string
-	for _, n := range names[:min(len(names), maxKeys)] {
-		out = append(out, "“"+safeLine(n, 40)+"” ("+kindOf(m[n])+")")
+	for _, m := range members[:min(len(members), maxKeys)] {
+		out = append(out, "“"+safeLine(m.Name, 40)+"” ("+kindOf(m.Value)+")")
 	}
-	if more := len(names) - maxKeys; more > 0 {
+	if more := len(members) - maxKeys; more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(out, ", ")
 }
 
+func hasParts(v jsontree.Value) bool {
+	return v.Kind() == jsontree.Object || v.Kind() == jsontree.Array
+}
+
 // kindOf names the kind of a JSON value.
-func kindOf(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
+func kindOf(v jsontree.Value) string {
+	switch v.Kind() {
+	case 0:
 		return "nothing"
-	}
-	switch raw[0] {
-	case '{':
+	case jsontree.Object:
 		return "object"
-	case '[':
+	case jsontree.Array:
 		return "array"
-	case '"':
+	case jsontree.String:
 		return "text"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
+	case jsontree.Number:
+		return "number"
+	}
+	if v.Null() {
 		return "null"
 	}
-	return "number"
+	return "true or false"
 }

@@ -1,17 +1,17 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"opdeck/api/jsontree"
 )
 
-// Shape tells how an answer carried a list.
+// Shape is how an answer carried a list.
 type Shape struct {
 	Key     string // of the array: "items", "data.rows"; "" when the answer is the array
 	Wrapper string // key of the record within each element; "" when the element is the record
@@ -21,18 +21,15 @@ type Shape struct {
 // listing is a list as it was found in an answer.
 type listing struct {
 	shape      Shape
-	items      []json.RawMessage // the records, unwrapped
-	total      Number            // "" when it was not told
-	page, size int               // as told; 0 when not
+	items      []jsontree.Value // the records, unwrapped
+	total      Number           // "" when there is none
+	page, size int              // as the answer says; 0 when it does not
 }
 
 // whole64 writes a count in digits; what is not a whole number is "".
-func whole64(n Number) Number {
-	if n == "" {
-		return ""
-	}
-	if w, ok := wholeWord(string(n)); ok && w >= 0 {
-		return Number(strconv.FormatInt(w, 10))
+func whole64(s string) Number {
+	if n, ok := wholeWord(s); ok && n >= 0 && s != "" {
+		return Number(strconv.FormatInt(n, 10))
 	}
 	return ""
 }
@@ -40,31 +37,31 @@ func whole64(n Number) Number {
 // spot is an array that may hold the records.
 type spot struct {
 	path    string
-	holder  fields // the object around it
-	items   []json.RawMessage
+	holder  jsontree.Value // the object around it
+	items   []jsontree.Value
 	records int // elements that are records, plain or wrapped
 	rank    int // of its name: the smaller, the likelier
 }
 
 // listNames are the names of an array of records, the likeliest first.
-var listNames = []string{"items", "data", "list", "results", "result", "records", "rows", "content", "entries", "elements", "values", "objects", "entities"}
+var listNames = []string{"items", "data", "list", "results", "result", "records", "rows", "content", "entries",
+	"elements", "values", "objects", "entities"}
 
 var unnamed = len(listNames) + 1 // the rank of any other name
 
-// findList looks for the list in an answer. field is the array's name by the config,
-// which goes before all others; "" for none. ok is false when there is no array
-// that can be it.
-func (t thing) findList(body []byte, field string) (listing, bool) {
-	if items, ok := array(body); ok {
-		return t.listed(spot{items: items, records: t.count(items)}, nil), true
+// findList looks for the list in an answer. name is the array's name by the config, which is preferred to all
+// others; "" for none. ok is false when there is no array that can be it.
+func (t thing) findList(body jsontree.Value, name string) (listing, bool) {
+	if body.Kind() == jsontree.Array {
+		items := elementsOf(body)
+		return t.listed(spot{items: items, records: t.count(items)}, jsontree.Value{}), true
 	}
-	top := object(body)
-	spots := t.spots(top, "", 0, field)
+	spots := t.spots(body, "", 0, name)
 	if len(spots) == 0 {
-		l := t.listed(spot{holder: top}, top)
-		return l, t.omitted(top, l)
+		l := t.listed(spot{holder: body}, body)
+		return l, saysEmpty(body, l)
 	}
-	return t.listed(slices.MinFunc(spots, likelier), top), true
+	return t.listed(slices.MinFunc(spots, likelier), body), true
 }
 
 // likelier orders spots: one with records first, then by name and path.
@@ -78,47 +75,40 @@ func likelier(a, b spot) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path))
 }
 
-// omitted reports whether an answer without an array tells an empty list: one
-// that leaves out what is empty, and tells nothing else.
-func (t thing) omitted(top fields, l listing) bool {
-	if top == nil || l.total != "0" && (l.total != "" || !hasMeta(top)) {
+// saysEmpty reports whether an answer without an array is an empty list: it leaves out what is empty, and
+// holds nothing but counts.
+func saysEmpty(body jsontree.Value, l listing) bool {
+	if body.Kind() != jsontree.Object || l.total != "0" && (l.total != "" || !hasMeta(body)) {
 		return false
 	}
-	for name, raw := range top {
-		if b := bytes.TrimSpace(raw); (b[0] == '{' || b[0] == '[') && !slices.Contains(metas, name) {
+	for name, v := range body.Members() {
+		if hasParts(v) && !slices.Contains(metas, name) {
 			return false
 		}
 	}
 	return true
 }
 
-// spots are the arrays of an object, and of the objects in it: at most one where
-// field names it.
-func (t thing) spots(m fields, at string, depth int, field string) []spot {
+// spots are the arrays of an object, and of the objects in it: at most one where the config names it.
+func (t thing) spots(v jsontree.Value, at string, depth int, config string) []spot {
 	var out []spot
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		path := under(at, name)
-		named := field != "" && (path == field || strings.HasSuffix(path, "."+field))
-		if slices.Contains(asides, strings.ToLower(name)) && !named {
+	for _, m := range v.Sorted() {
+		path, rank := under(at, m.Name), t.rank(m.Name)
+		named := config != "" && (path == config || strings.HasSuffix(path, "."+config))
+		if isAside(m.Name) && !named {
 			continue
 		}
-		items, is := t.elements(m[name])
-		sp := spot{path: path, holder: m, items: items, records: t.count(items), rank: 100*depth + t.rank(name)}
+		items, is := t.elements(m.Value)
+		sp := spot{path: path, holder: v, items: items, records: t.count(items), rank: 100*depth + rank}
+		likely := sp.records > 0 || rank < unnamed || len(items) == 0 && depth == 0
 		switch {
-		case named && (is || null(m[name])):
+		case named && (is || m.Null()):
 			return []spot{sp}
-		case is && (len(items) == 0 && depth == 0 || sp.records > 0 || t.rank(name) < unnamed), null(m[name]) && t.rank(name) < unnamed:
+		case is && likely, m.Null() && rank < unnamed:
 			out = append(out, sp)
 		case !is && depth+1 < maxNesting:
-			inner := t.spots(object(m[name]), path, depth+1, field)
-			if t.isRecord(m[name]) && t.rank(name) < unnamed { // one record, and what is in it is its own
-				inner = slices.DeleteFunc(inner, func(s spot) bool { return s.rank%100 >= unnamed })
-				if len(inner) == 0 {
-					sp.items, sp.records = []json.RawMessage{m[name]}, 1
-					inner = []spot{sp}
-				}
-			}
-			if len(inner) == 1 && field != "" && strings.HasSuffix(inner[0].path, field) {
+			inner := t.innerSpots(m, sp, config)
+			if len(inner) == 1 && config != "" && strings.HasSuffix(inner[0].path, config) {
 				return inner
 			}
 			out = append(out, inner...)
@@ -127,21 +117,44 @@ func (t thing) spots(m fields, at string, depth int, field string) []spot {
 	return out
 }
 
-// elements are those of an array, or the values of an object whose values are all
-// records, by their keys.
-func (t thing) elements(raw json.RawMessage) ([]json.RawMessage, bool) {
-	if items, ok := array(raw); ok {
-		return items, true
+// innerSpots are the spots in an object that is a member of another one. A single record with the name of a
+// list is a list of one, and what else is inside it is its own.
+func (t thing) innerSpots(m jsontree.Member, sp spot, config string) []spot {
+	inner := t.spots(m.Value, sp.path, sp.rank/100+1, config)
+	if !t.isRecord(m.Value) || t.rank(m.Name) >= unnamed {
+		return inner
 	}
-	m := object(raw)
-	var out []json.RawMessage
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if !t.isRecord(m[name]) {
+	inner = slices.DeleteFunc(inner, func(s spot) bool { return s.rank%100 >= unnamed })
+	if len(inner) == 0 {
+		sp.items, sp.records = []jsontree.Value{m.Value}, 1
+		inner = []spot{sp}
+	}
+	return inner
+}
+
+// elements are those of an array, or the values of an object whose values are all records, by their keys.
+func (t thing) elements(v jsontree.Value) ([]jsontree.Value, bool) {
+	if v.Kind() == jsontree.Array {
+		return elementsOf(v), true
+	}
+	for _, m := range v.Members() {
+		if !t.isRecord(m) {
 			return nil, false
 		}
-		out = append(out, m[name])
+	}
+	var out []jsontree.Value
+	for _, m := range v.Sorted() {
+		out = append(out, m.Value)
 	}
 	return out, len(out) > 0
+}
+
+func elementsOf(v jsontree.Value) []jsontree.Value {
+	out := make([]jsontree.Value, 0, v.Len())
+	for _, m := range v.Members() {
+		out = append(out, m)
+	}
+	return out
 }
 
 // rank is how likely a name is one of the list.
@@ -159,7 +172,7 @@ func (t thing) rank(name string) int {
 }
 
 // count is how many elements are records; it looks at the first few.
-func (t thing) count(items []json.RawMessage) int {
+func (t thing) count(items []jsontree.Value) int {
 	n := 0
 	for _, it := range items[:min(len(items), 5)] {
 		if _, _, ok := t.find(it); ok {
@@ -169,10 +182,8 @@ func (t thing) count(items []json.RawMessage) int {
 	return n
 }
 
-func (t thing) isRecord(raw json.RawMessage) bool { return t.holds(object(raw), t.sure) }
-
 // listed reads items and counts from a spot.
-func (t thing) listed(s spot, top fields) listing {
+func (t thing) listed(s spot, body jsontree.Value) listing {
 	l := listing{items: s.items, shape: Shape{Key: s.path}}
 	for i, it := range s.items {
 		if t.isRecord(it) {
@@ -185,39 +196,40 @@ func (t thing) listed(s spot, top fields) listing {
 		}
 	}
 	at := s.path[:max(strings.LastIndexByte(s.path, '.'), 0)]
-	l.counts(s.holder, at)
+	l.readCounts(s.holder, at)
 	if l.total == "" && at != "" {
-		l.counts(top, "")
+		l.readCounts(body, "")
 	}
 	return l
 }
 
 var (
 	metas  = []string{"meta", "_meta", "pagination", "paging", "page", "pageInfo", "metadata"}
-	totals = []string{"total", "totalCount", "total_count", "totalItems", "totalElements", "totalRecords", "totalResults", "recordsTotal", "count"}
+	totals = []string{"total", "totalCount", "total_count", "totalItems", "totalElements", "totalRecords",
+		"totalResults", "recordsTotal", "count"}
 )
 
-func hasMeta(m fields) bool {
-	return slices.ContainsFunc(metas, func(name string) bool { return object(m[name]) != nil })
+func hasMeta(v jsontree.Value) bool {
+	return slices.ContainsFunc(metas, func(name string) bool { return v.Member(name).Kind() == jsontree.Object })
 }
 
-// counts reads total, page and size from the meta object in m, else from m itself.
-func (l *listing) counts(m fields, at string) {
+// readCounts reads total, page and size from the meta object in v, else from v itself.
+func (l *listing) readCounts(v jsontree.Value, at string) {
 	for _, name := range metas {
-		if inner := object(m[name]); inner != nil {
-			l.count(inner, under(at, name))
+		if inner := objectIn(v.Member(name)); inner.exists() {
+			l.readCountsOf(inner, under(at, name))
 		}
 	}
-	l.count(m, at)
+	l.readCountsOf(objectIn(v), at)
 }
 
-func (l *listing) count(m fields, at string) {
+func (l *listing) readCountsOf(m fields, at string) {
 	for _, name := range totals {
-		n := whole64(Number(m.text(name)))
-		if l.total != "" || n == "" || name == "count" && string(n) == strconv.Itoa(len(l.items)) && len(l.items) > 0 {
-			continue // a count that equals the page may be the page's
+		n := whole64(m.text(name))
+		ofPage := name == "count" && len(l.items) > 0 && string(n) == strconv.Itoa(len(l.items))
+		if l.total == "" && n != "" && !ofPage {
+			l.total, l.shape.Total = n, under(at, name)
 		}
-		l.total, l.shape.Total = n, under(at, name)
 	}
 	if n, ok := wholeWord(m.text("page", "pageNumber", "number")); ok && l.page == 0 {
 		l.page = int(n)
@@ -229,63 +241,49 @@ func (l *listing) count(m fields, at string) {
 
 // pageOf finds the list in an answer and reads its records.
 func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T], error) {
-	if err := a.json(r); err != nil {
+	body, err := a.json(r)
+	if err != nil {
 		return Page[T]{}, err
 	}
-	l, ok := t.findList(a.body, c.opt.Service.ListField)
-	if l.total == "" && a.header != nil {
-		if l.total = whole64(Number(a.header.Get("X-Total-Count"))); l.total != "" {
+	l, ok := t.findList(body, c.opt.Service.ListField)
+	if l.total == "" {
+		if l.total = whole64(a.header.Get("X-Total-Count")); l.total != "" {
 			l.shape.Total = "X-Total-Count"
 		}
 	}
 	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.at, Shape: l.shape}
 	if len(l.items) == 0 {
-		if err := saidNo(r, a, "list of "+t.many); err != nil {
+		if err := saidNo(r, a, body, "list of "+t.many); err != nil {
 			return p, err
 		}
 	}
-	switch {
-	case !ok && page == 0, !ok && l.total == "", len(l.items) == 0 && page == 0 && l.total != "" && l.total != "0":
-		return p, noList(r, a, t, l)
+	missing := page == 0 && l.total != "" && l.total != "0" // the first page is empty and the total is not
+	if !ok && (page == 0 || l.total == "") || len(l.items) == 0 && missing {
+		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+keysOf(body)+".")
 	}
-	p.Items = readItems[T](l.items)
-	for i, it := range p.Items {
-		if it.key() != "" {
-			continue
-		}
-		if inner, _, ok := t.find(l.items[i]); ok {
-			p.Items[i] = readItems[T]([]json.RawMessage{inner})[0]
-		}
-		if p.Items[i].key() == "" {
+	for _, v := range l.items {
+		it := readItem[T](v)
+		if p.Items = append(p.Items, it); it.key() == "" {
 			p.Unusable++
 		}
 	}
 	if p.Unusable > 0 && p.Unusable == len(p.Items) {
-		return p, noIDs(r, a, t, l)
+		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. The first one holds %s."
+		return p, a.unreadable(r, body, Remedy{Kind: NameListField},
+			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], keysOf(l.items[0])))
 	}
 	return p, nil
 }
 
-func noList(r request, a answer, t thing, l listing) error {
-	if !json.Valid(a.body) {
-		return notUnderstood(r, a, nil)
+func noList(t thing, l listing) string {
+	if l.total == "" {
+		return "The service's answer holds no list of " + t.many + " that can be read."
 	}
-	e := &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: Remedy{Kind: NameListField},
-		Public: "The service's answer holds no list of " + t.many + " that can be read. It holds " + keysOf(a.body) + "."}
-	if l.total != "" {
-		e.Public = fmt.Sprintf("The service tells a total of %s %s, and its answer holds none that can be read. It holds %s.", l.total, t.many, keysOf(a.body))
-	}
-	return e
-}
-
-func noIDs(r request, a answer, t thing, l listing) error {
-	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: Remedy{Kind: NameListField},
-		Public: fmt.Sprintf("None of the %d %s in the service's answer has the field “%s”, which identifies it. The first one holds %s.",
-			len(l.items), t.many, t.ids[0], keysOf(l.items[0]))}
+	return fmt.Sprintf("The service tells a total of %s %s, and its answer holds none that can be read.", l.total, t.many)
 }
 
 // record is what lists hold; key is its identifier, "" when it has none that can
-// be used.
+// be used. A pointer to it reads itself from JSON and keeps a copy of that.
 type record interface{ key() string }
 
 func (o Operation) key() string    { return string(o.OPID) }
@@ -294,29 +292,9 @@ func (f CustomerFile) key() string { return string(f.ID) }
 func (a Account) key() string      { return string(a.ID) }
 func (p Counterparty) key() string { return string(p.ID) }
 
-// readItems reads each item by itself, so that one odd item hides no other. One
-// that cannot be read is kept with its Raw alone.
-func readItems[T record](raws []json.RawMessage) []T {
-	out := make([]T, 0, len(raws))
-	for _, raw := range raws {
-		var it T
-		if err := json.Unmarshal(raw, &it); err != nil {
-			switch p := any(&it).(type) {
-			case *Operation:
-				*p = Operation{Raw: raw}
-			case *Customer:
-				*p = Customer{Raw: raw}
-			case *CustomerFile:
-				*p = CustomerFile{Raw: raw}
-			case *Account:
-				*p = Account{Raw: raw}
-			case *Tariff:
-				*p = Tariff{Raw: raw}
-			case *Counterparty:
-				*p = Counterparty{Raw: raw}
-			}
-		}
-		out = append(out, it)
-	}
-	return out
+// readItem reads one item by itself, so that an odd one hides no other. One that cannot be read is kept with
+// its Raw alone.
+func readItem[T record](v jsontree.Value) (it T) {
+	_ = any(&it).(json.Unmarshaler).UnmarshalJSON(v.Raw())
+	return it
 }

@@ -16,7 +16,7 @@ import (
 // answer in full: Others are the members that came beside the named ones.
 type Tariff struct {
 	ID            untrusted.Text `json:"id"`
-	CUID          untrusted.Text `json:"customerId"` // "" where it holds for the system, and where none was told
+	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "" where it holds for the system, and where none was told
 	From          untrusted.Text `json:"currencyIsoFrom"`
 	To            untrusted.Text `json:"currencyIsoTo"`
 	OperationType untrusted.Text `json:"operationType"`
@@ -29,11 +29,7 @@ type Tariff struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (t *Tariff) UnmarshalJSON(b []byte) error {
-	if err := keepRecord(b, t, &t.Raw); err != nil {
-		return err
-	}
-	t.CUID = cmp.Or(t.CUID, untrusted.Text(object(b).text("customerCuid", "cuid")))
-	return nil
+	return keepRecord(b, t, &t.Raw)
 }
 
 // MarshalJSON writes the record as it came.

@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
+
+	"opdeck/api/jsontree"
+	"opdeck/api/untrusted"
 )
 
 // OperationTree is an operation with the operations it spawned, at any depth.
@@ -42,11 +44,12 @@ func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree,
 }
 
 func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error) {
-	if err := a.json(r); err != nil {
+	body, err := a.json(r)
+	if err != nil {
 		return OperationTree{}, err
 	}
 	b := branches{seen: map[string]bool{}}
-	b.walk(a.body, 0)
+	b.walk(body, 0)
 	t := OperationTree{Unread: b.unread, Again: b.again, Raw: a.body}
 	if len(b.found) == 0 {
 		_, err := c.one(r, a, operationThing)
@@ -83,7 +86,7 @@ func above(found []Child, at int) (out []Operation) {
 // maxDepth bounds how deep a tree is followed, objects around operations included.
 const maxDepth = 64
 
-// branches gathers the operations of a tree in the order in which they stand.
+// branches gathers the operations of a tree in the order in which they come.
 type branches struct {
 	found  []Child
 	unread int
@@ -92,99 +95,107 @@ type branches struct {
 	deep   int // of the walk
 }
 
-// walk reads what raw holds: an operation with what it spawned, objects around
-// one, arrays of them. It reports whether there was any.
-func (b *branches) walk(raw json.RawMessage, depth int) bool {
+// walk reads what v holds: an operation with what it spawned, objects around one, arrays of them. It reports
+// whether there was any.
+func (b *branches) walk(v jsontree.Value, depth int) bool {
 	if b.deep++; b.deep > maxDepth {
 		b.deep--
 		return false
 	}
 	defer func() { b.deep-- }()
-	if items, ok := array(raw); ok {
-		for _, it := range items {
+	if v.Kind() == jsontree.Array {
+		for _, it := range v.Members() {
 			if !b.walk(it, depth) {
 				b.unread++
 			}
 		}
-		return len(items) > 0
+		return v.Len() > 0
 	}
-	m := object(raw)
-	op, key := own(raw, m)
+	op, key := ownOperation(v)
 	if op == nil {
-		any := false
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			if mayBranch(m[name]) && !slices.Contains(asides, name) {
-				any = b.walk(m[name], depth) || any
+		found := false
+		for _, m := range v.Sorted() {
+			if hasParts(m.Value) && !isAside(m.Name) {
+				found = b.walk(m.Value, depth) || found
 			}
 		}
-		return any
+		return found
 	}
-	if p := operationOf(m[parentName]); p != nil && key != parentName && p.OPID != op.OPID {
-		b.walk(m[parentName], depth)
-		if at := slices.IndexFunc(b.found, func(c Child) bool { return c.OPID == p.OPID }); at >= 0 { // unless too deep
+	parent := v.Member(parentName)
+	if p := operationIn(parent); p != nil && key != parentName && p.OPID != op.OPID {
+		b.walk(parent, depth)
+		if at := b.find(p.OPID); at >= 0 { // unless too deep
 			depth = b.found[at].Depth + 1
 		}
 	}
-	if id := string(op.OPID); !b.seen[id] {
-		b.seen[id] = true
+	if !b.seen[string(op.OPID)] {
+		b.seen[string(op.OPID)] = true
 		b.found = append(b.found, Child{*op, depth})
-	} else if at := slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == id }); depth > b.found[at].Depth {
+	} else if depth > b.found[b.find(op.OPID)].Depth {
 		b.again++
 	}
 	if key != "" {
-		b.children(object(m[key]), "", depth)
+		b.children(v.Member(key), "", depth)
 	}
-	b.children(m, key, depth)
+	b.children(v, key, depth)
 	return true
 }
 
-// parentName is the key of an operation that stands alone, or of what spawned the
+func (b *branches) find(opid untrusted.Text) int {
+	return slices.IndexFunc(b.found, func(c Child) bool { return c.OPID == opid })
+}
+
+// parentName is the key of an operation that comes by itself, or of what spawned the
 // one beside it.
 const parentName = "parent"
 
-// own is the operation that raw is, or that stands under a key of it.
-func own(raw json.RawMessage, m fields) (*Operation, string) {
-	if o := operationOf(raw); o != nil {
+// ownOperation is the operation that v is, or that is under a key of it.
+func ownOperation(v jsontree.Value) (op *Operation, key string) {
+	if o := operationIn(v); o != nil {
 		return o, ""
 	}
-	for _, name := range operationThing.order(m) {
-		if o := operationOf(m[name]); o != nil {
-			return o, name
+	for _, m := range operationThing.places(v) {
+		if o := operationIn(m.Value); o != nil {
+			return o, m.Name
 		}
 	}
 	return nil, ""
 }
 
-// operationOf is the operation that raw is; nil when it is none.
-func operationOf(raw json.RawMessage) *Operation {
-	if !operationThing.isRecord(raw) {
+// operationIn is the operation that v is; nil when it is none.
+func operationIn(v jsontree.Value) *Operation {
+	if !operationThing.isRecord(v) {
 		return nil
 	}
-	o, err := ReadOperation(raw)
-	if err != nil || o.OPID == "" {
+	o := readItem[Operation](v)
+	if o.OPID == "" {
 		return nil
 	}
 	return &o
 }
 
-// children walks what m holds beside its own operation, which stands under key.
-func (b *branches) children(m fields, key string, depth int) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		items, is := array(m[name])
-		switch {
-		case name == key:
-		case is && (childNames[name] || slices.ContainsFunc(items, holdsOperation)), !is && childNames[name] && mayBranch(m[name]):
-			b.walk(m[name], depth+1)
+// children walks what v holds beside its own operation, which is under key.
+func (b *branches) children(v jsontree.Value, key string, depth int) {
+	for _, m := range v.Sorted() {
+		if m.Name != key && (hasParts(m.Value) && childNames[m.Name] || holdsOperation(m.Value)) {
+			b.walk(m.Value, depth+1)
 		}
 	}
 }
 
 // childNames are the usual names of what holds children.
-var childNames = map[string]bool{"children": true, "operations": true, "items": true, "childs": true, "child": true, "nodes": true, "spawned": true}
+var childNames = map[string]bool{"children": true, "operations": true, "items": true, "childs": true, "child": true,
+	"nodes": true, "spawned": true}
 
-func mayBranch(raw json.RawMessage) bool { k := kindOf(raw); return k == "object" || k == "array" }
-
-func holdsOperation(raw json.RawMessage) bool {
-	_, _, ok := operationThing.find(raw)
-	return ok
+// holdsOperation reports whether an array holds an operation.
+func holdsOperation(v jsontree.Value) bool {
+	if v.Kind() != jsontree.Array {
+		return false
+	}
+	for _, it := range v.Members() {
+		if _, _, ok := operationThing.find(it); ok {
+			return true
+		}
+	}
+	return false
 }

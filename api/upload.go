@@ -171,7 +171,7 @@ func multipartOf(u Upload) ([]byte, string, error) {
 
 // uploadID finds the id that an upload was answered with, "" for none.
 func uploadID(body fields, field string) string {
-	names := []string{"id", "guid", "documentId", "fileId", "uuid"}
+	names := fileThing.ids
 	if field != "" {
 		if id := pathIn(body, strings.Split(field, ".")); CheckID("file id", id) == nil {
 			return id
@@ -190,7 +190,7 @@ func uploadID(body fields, field string) string {
 
 func pathIn(body fields, path []string) string {
 	for len(path) > 1 {
-		body, path = object(body.get(path[0])), path[1:]
+		body, path = objectIn(body.Member(path[0])), path[1:]
 	}
 	return body.text(path[0])
 }

@@ -10,7 +10,7 @@ import (
 
 // User is a user of the service, as far as this program needs one.
 type User struct {
-	UUID     untrusted.Text `json:"uuid"`
+	UUID     untrusted.Text `json:"uuid" also:"id"`
 	Username untrusted.Text `json:"username"`
 
 	Raw json.RawMessage `json:"-"`
@@ -18,14 +18,7 @@ type User struct {
 
 // UnmarshalJSON keeps the record as it came beside the named fields.
 func (u *User) UnmarshalJSON(b []byte) error {
-	type plain User
-	var p plain
-	if err := readRecord(b, &p); err != nil {
-		return err
-	}
-	*u = User(p)
-	u.Raw = append(json.RawMessage(nil), b...)
-	return nil
+	return keepRecord(b, u, &u.Raw)
 }
 
 func (u User) key() string { return u.UUID.Line(64) }

@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -74,6 +77,20 @@ func (v Value) Text() string {
 	return v.t.str(v.node().text)
 }
 
+// Scalar is the text of a String, and what was written for a Number, true or false. ok is false for any
+// other value.
+func (v Value) Scalar() (text string, ok bool) {
+	switch v.Kind() {
+	case String:
+		return v.Text(), true
+	case Number, Word:
+		if !v.Null() {
+			return string(v.Raw()), true
+		}
+	}
+	return "", false
+}
+
 // Raw is the value as it stands in the text.
 func (v Value) Raw() []byte {
 	if v.t == nil {
@@ -104,13 +121,56 @@ func (v Value) Len() (n int) {
 
 // Get returns the first member with exactly that name; null counts as missing.
 func (v Value) Get(name string) (Value, bool) {
-	for i, end := v.i+1, v.node().end; i < end; i = v.t.nodes[i].end {
-		if v.t.str(v.t.nodes[i].name) == name {
-			m := Value{v.t, i}
+	for n, m := range v.Members() {
+		if n == name {
 			return m, !m.Null()
 		}
 	}
 	return Value{}, false
+}
+
+// Member returns the member of an Object that encoding/json reads for that name: the last one that
+// has it exactly, else the last one that has it in another case. The zero Value means that there is none.
+func (v Value) Member(name string) Value {
+	var exact, folded Value
+	if v.Kind() != Object {
+		return folded
+	}
+	for n, m := range v.Members() {
+		switch {
+		case n == name:
+			exact = m
+		case strings.EqualFold(n, name):
+			folded = m
+		}
+	}
+	if exact.t != nil {
+		return exact
+	}
+	return folded
+}
+
+// Member is a Value with its name in an Object.
+type Member struct {
+	Name string
+	Value
+}
+
+// Sorted returns the members of an Object in the order of their names: of each name the last one.
+// It is empty for any other value.
+func (v Value) Sorted() []Member {
+	if v.Kind() != Object {
+		return nil
+	}
+	last := map[string]Value{}
+	for name, m := range v.Members() {
+		last[name] = m
+	}
+	out := make([]Member, 0, len(last))
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		out = append(out, Member{name, last[name]})
+	}
+	return out
 }
 
 // DoubtKind is what readers of JSON disagree about.

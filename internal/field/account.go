@@ -26,7 +26,7 @@ var Accounts = newCatalogue(
 	Field[api.Account]{Name: "associate", JSON: "associateType", Kind: Code, About: "what the service uses it for", Example: "associate:POOL",
 		Text: func(a api.Account) untrusted.Text { return a.AssociateType }},
 	Field[api.Account]{Name: "default", JSON: "isDefault", Kind: Flag, About: "the customer's default account",
-		Flag: func(a api.Account) bool { return a.IsDefault }, Told: func(a api.Account) bool { return api.Tells(a.Raw, "isDefault") }},
+		Flag: func(a api.Account) bool { return a.IsDefault }, Told: func(a api.Account) bool { return api.HasMember(a.Raw, "isDefault") }},
 	Field[api.Account]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was made", Example: "created<30d",
 		Time: func(a api.Account) api.Time { return a.CreatedAt }},
 	Field[api.Account]{Name: "updated", JSON: "updatedAt", Kind: Time, Sortable: true, About: "when it last changed", Example: "updated<2d",

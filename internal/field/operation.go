@@ -109,12 +109,12 @@ var Operations = newCatalogue(
 		About:  "it spawned other operations",
 		Column: Column{Min: 6, HidePriority: hidden, Least: 4},
 		Flag:   func(o api.Operation) bool { return o.IsParent },
-		Told:   func(o api.Operation) bool { return api.Tells(o.Raw, "isParent") }},
+		Told:   func(o api.Operation) bool { return api.HasMember(o.Raw, "isParent") }},
 	Field[api.Operation]{Name: "visible", JSON: "isVisible", Kind: Flag,
 		About:  "the customer sees it",
 		Column: Column{Min: 7, HidePriority: hidden, Least: 4},
 		Flag:   func(o api.Operation) bool { return o.IsVisible },
-		Told:   func(o api.Operation) bool { return api.Tells(o.Raw, "isVisible") }},
+		Told:   func(o api.Operation) bool { return api.HasMember(o.Raw, "isVisible") }},
 )
 
 // usual are the columns of the operations list that are shown when nobody has chosen.
