@@ -261,6 +261,7 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 	if !ok && (page == 0 || l.total == "") || len(l.items) == 0 && missing {
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+keysOf(body)+".")
 	}
+	p.Items = make([]T, 0, len(l.items))
 	for _, v := range l.items {
 		it := readItem[T](v)
 		if p.Items = append(p.Items, it); it.key() == "" {

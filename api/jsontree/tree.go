@@ -225,6 +225,7 @@ func ParseStrict(b []byte) (*Tree, Doubt, error) { return parse(b, true) }
 func parse(b []byte, strict bool) (*Tree, Doubt, error) {
 	t := trees.Get().(*Tree)
 	t.b, t.s, t.strict, t.broken = b, string(b), strict, len(b) > math.MaxInt32
+	t.nodes = slices.Grow(t.nodes, len(b)/bytesPerNode)
 	t.space()
 	t.value(span{}, 0)
 	t.space()
@@ -246,6 +247,9 @@ func broken(b []byte) error {
 
 // trees are kept for their nodes: most of the memory that reading takes.
 var trees = sync.Pool{New: func() any { return new(Tree) }}
+
+// bytesPerNode is the size of an ordinary value with its name.
+const bytesPerNode = 20
 
 // maxKept is how many nodes a kept tree has room for; an ordinary text has about 60.
 const maxKept = 512
