@@ -64,7 +64,8 @@ type Budgets struct {
 
 // New checks cfg and returns the budgets.
 func New(cfg Config) (*Budgets, error) {
-	b := &Budgets{store: cfg.Store, key: cfg.Key, rules: map[Class]Rule{}, warn: cfg.Policy == Warn, maxWait: cfg.MaxWait, random: cfg.Random}
+	b := &Budgets{store: cfg.Store, key: cfg.Key, rules: map[Class]Rule{}, warn: cfg.Policy == Warn, maxWait: cfg.MaxWait,
+		random: cfg.Random}
 	if b.random == nil {
 		b.random = rand.Float64
 	}

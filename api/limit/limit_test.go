@@ -53,7 +53,8 @@ func TestTakeWaits(t *testing.T) {
 		var full *limit.Exhausted
 		short, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		if _, err := b.Take(short, limit.Billing); !errors.As(err, &full) || full.RetryAfter < time.Minute || full.Class != limit.Billing {
+		if _, err := b.Take(short, limit.Billing); !errors.As(err, &full) || full.RetryAfter < time.Minute ||
+			full.Class != limit.Billing {
 			t.Fatalf("%v", err)
 		}
 		left, cancel := context.WithCancel(context.Background())
@@ -129,17 +130,20 @@ func TestPolicyWarn(t *testing.T) {
 func TestUsage(t *testing.T) {
 	rule := limit.Rule{N: 12, Window: limit.Window, Reserve: 4}
 	st := limit.State{Throttled: []time.Duration{time.Minute}}
-	for _, ago := range []time.Duration{9*time.Minute + 55*time.Second, 61 * time.Second, 30 * time.Second, 12 * time.Second, 11 * time.Second, 0} {
+	for _, ago := range []time.Duration{9*time.Minute + 55*time.Second, 61 * time.Second, 30 * time.Second,
+		12 * time.Second, 11 * time.Second, 0} {
 		st.Slots = append(st.Slots, limit.Slot{Ago: ago})
 	}
 	u := limit.Summarise(limit.Billing, rule, st)
 	got, err := json.Marshal(u)
-	want := `{"class":"billing","recommended_per_minute":12,"used_last_minute":4,"room":7,"next_slot_in_seconds":0,"throttled":1,"waiting":0}`
+	want := `{"class":"billing","recommended_per_minute":12,"used_last_minute":4,` +
+		`"room":7,"next_slot_in_seconds":0,"throttled":1,"waiting":0}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	if sum := u.Sum(); u.Used+u.Held+u.Room+u.Waiting != u.Recommended ||
-		sum != "billing: 1 call of more than a minute ago still holds its slot, 1m2s long, so that the service never counts more than 12." {
+		sum != "billing: 1 call of more than a minute ago still holds its slot, 1m2s long, so that the service never "+
+			"counts more than 12." {
 		t.Errorf("%d used, %d held, room for %d: %q", u.Used, u.Held, u.Room, sum)
 	}
 	if h := u.History; h[0] != 1 || h[59] != 1 || h[58] != 2 || h[56] != 1 || h[53] != 1 {
@@ -148,13 +152,15 @@ func TestUsage(t *testing.T) {
 	if u.Changes != time.Second { // the one of 61 s ago leaves the window of 62 s
 		t.Errorf("changes in %v", u.Changes)
 	}
-	if idle := limit.Summarise(limit.Billing, rule, limit.State{Slots: []limit.Slot{{Ago: 5 * time.Minute}}}); idle.Changes != 0 {
+	if idle := limit.Summarise(limit.Billing, rule, limit.State{
+		Slots: []limit.Slot{{Ago: 5 * time.Minute}}}); idle.Changes != 0 {
 		t.Errorf("an idle class changes in %v", idle.Changes)
 	}
 	for range 9 {
 		st.Slots = append(st.Slots, limit.Slot{Ago: -time.Second})
 	}
-	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Goes != time.Second || u.Room != 0 || u.NextSlot < 1 {
+	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Goes != time.Second || u.Room != 0 ||
+		u.NextSlot < 1 {
 		t.Errorf("with waiters: %+v", u)
 	}
 	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})
@@ -163,7 +169,8 @@ func TestUsage(t *testing.T) {
 	}
 	b, _ := budgets(t, nil)
 	all, err := b.Usage(context.Background())
-	if err != nil || len(all) != len(limit.Classes) || all[0].Class != limit.Login || all[0].Room != 6 || all[1].Room != 1 || all[5].Room != 20 {
+	if err != nil || len(all) != len(limit.Classes) || all[0].Class != limit.Login || all[0].Room != 6 ||
+		all[1].Room != 1 || all[5].Room != 20 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

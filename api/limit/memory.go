@@ -118,7 +118,9 @@ func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 		m.rings[k] = r
 	}
 	r.slots = slices.DeleteFunc(r.slots, func(s memorySlot) bool { return s.at <= now-Retention || s.at > now+MaxAhead })
-	r.throttled = slices.DeleteFunc(r.throttled, func(at time.Duration) bool { return at <= now-ThrottleRetention || at > now })
+	r.throttled = slices.DeleteFunc(r.throttled, func(at time.Duration) bool {
+		return at <= now-ThrottleRetention || at > now
+	})
 	r.notBefore = min(r.notBefore, now+MaxNotBefore)
 	return r
 }
@@ -140,6 +142,8 @@ func (r *memoryRing) remove(ticket string) {
 }
 
 func (r *memoryRing) insert(s memorySlot) {
-	i, _ := slices.BinarySearchFunc(r.slots, s.at, func(have memorySlot, at time.Duration) int { return int(have.at - at) })
+	i, _ := slices.BinarySearchFunc(r.slots, s.at, func(have memorySlot, at time.Duration) int {
+		return int(have.at - at)
+	})
 	r.slots = slices.Insert(r.slots, i, s)
 }

@@ -39,7 +39,8 @@ func (u Usage) Sum() string {
 	if u.Held > 1 {
 		calls = fmt.Sprintf("%d calls of more than a minute ago still hold their slots", u.Held)
 	}
-	return fmt.Sprintf("%s: %s, %s long, so that the service never counts more than %d.", u.Class, calls, u.Window, u.Recommended)
+	return fmt.Sprintf("%s: %s, %s long, so that the service never counts more than %d.", u.Class, calls, u.Window,
+		u.Recommended)
 }
 
 // History counts the calls of the last ten minutes in steps of ten seconds,
@@ -73,7 +74,8 @@ func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 
 // Summarise turns what a store knows of a class into a line for people.
 func Summarise(c Class, rule Rule, st State) Usage {
-	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled), Blocked: st.NotBefore}
+	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled),
+		Blocked: st.NotBefore}
 	inWindow := 0
 	times := make([]time.Duration, 0, len(st.Slots)) // relative to now
 	for _, s := range st.Slots {

@@ -48,7 +48,8 @@ func (a *answer) readWords(code int, raw []byte, login bool) {
 		a.outcome, a.detail = Refused, "refused"
 	case login && out == Refused:
 		a.outcome, a.detail, a.unclear = Refused, "refused", unclear
-	case login && refusal(code, login), login && code/100 == 2 && s.object && len(s.texts) > 0 && !s.isData && !s.success && !s.matches(passing):
+	case login && refusal(code, login), login && code/100 == 2 && s.object && len(s.texts) > 0 && !s.isData &&
+		!s.success && !s.matches(passing):
 		a.outcome, a.detail, a.unclear = Refused, "refused", code != http.StatusUnauthorized
 	}
 	if a.outcome == Refused || a.outcome == TwoFactor {

@@ -18,7 +18,8 @@ const soonRefresh = 5 * time.Second
 // plan decides what kind of rotation row needs and how long the fleet keeps off it.
 func (m *Manager) plan(row Row, before seen, why cause) (Kind, time.Duration) {
 	kind := row.kind()
-	if why.login || (why.doubt && row.Gen == why.gen && row.Incarnation == why.incarnation) || row.rolledBack(before) || row.Phase.Sent() {
+	if why.login || (why.doubt && row.Gen == why.gen && row.Incarnation == why.incarnation) || row.rolledBack(before) ||
+		row.Phase.Sent() {
 		kind = ByLogin
 	}
 	if kind == ByRefresh && row.RefreshWait > soonRefresh && row.AccessLeft <= lastUse {

@@ -82,7 +82,8 @@ func (a *authClient) send(ctx context.Context, method, path string, body []byte)
 	}
 	req := (&http.Request{
 		Method: method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"}, "User-Agent": {a.userAgent}},
+		Header: http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"},
+			"User-Agent": {a.userAgent}},
 		Body:          io.NopCloser(bytes.NewReader(body)), // even empty: without GetBody net/http sends no request twice
 		ContentLength: int64(len(body)),
 	}).WithContext(ctx)

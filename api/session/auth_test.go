@@ -39,14 +39,22 @@ func TestAnswers(t *testing.T) {
 		{name: "login", login: true, status: 200, body: good, want: OK, ttl: 5 * time.Minute},
 		{name: "created", login: true, status: 201, body: good, want: OK, ttl: 5 * time.Minute},
 		{name: "refresh", status: 200, body: good, want: OK, ttl: 5 * time.Minute},
-		{name: "numbers as text", status: 200, body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"300","refreshTtl":"900"}`, want: OK, ttl: 5 * time.Minute},
-		{name: "no refresh token", status: 200, body: `{"accessToken":"acc","accessTtl":300}`, want: OK, ttl: 5 * time.Minute, noRefesh: true},
-		{name: "no lifetime, but a JWT", status: 200, body: `{"accessToken":"` + jwt(now.Unix(), now.Unix()+240) + `","refreshToken":"r"}`, want: OK, ttl: 4 * time.Minute},
+		{name: "numbers as text", status: 200,
+			body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"300","refreshTtl":"900"}`, want: OK,
+			ttl: 5 * time.Minute},
+		{name: "no refresh token", status: 200, body: `{"accessToken":"acc","accessTtl":300}`, want: OK, ttl: 5 * time.Minute,
+			noRefesh: true},
+		{name: "no lifetime, but a JWT", status: 200, body: `{"accessToken":"` + jwt(now.Unix(), now.Unix()+240) +
+			`","refreshToken":"r"}`, want: OK, ttl: 4 * time.Minute},
 		{name: "no lifetime", status: 200, body: `{"accessToken":"acc","refreshToken":"ref"}`, want: Unknown},
-		{name: "JWT over", status: 200, body: `{"accessToken":"` + jwt(now.Unix()-600, now.Unix()-300) + `","refreshToken":"r","accessTtl":300}`, want: Unknown},
-		{name: "empty access token", status: 200, body: `{"accessToken":"","refreshToken":"ref","accessTtl":300}`, want: Unknown},
-		{name: "token with a line end", status: 200, body: `{"accessToken":"a\nb","refreshToken":"ref","accessTtl":300}`, want: Unknown},
-		{name: "token too long", status: 200, body: `{"accessToken":"` + strings.Repeat("x", maxToken+1) + `","refreshToken":"ref","accessTtl":300}`, want: Unknown},
+		{name: "JWT over", status: 200, body: `{"accessToken":"` + jwt(now.Unix()-600, now.Unix()-300) +
+			`","refreshToken":"r","accessTtl":300}`, want: Unknown},
+		{name: "empty access token", status: 200, body: `{"accessToken":"","refreshToken":"ref","accessTtl":300}`,
+			want: Unknown},
+		{name: "token with a line end", status: 200, body: `{"accessToken":"a\nb","refreshToken":"ref","accessTtl":300}`,
+			want: Unknown},
+		{name: "token too long", status: 200, body: `{"accessToken":"` + strings.Repeat("x", maxToken+1) +
+			`","refreshToken":"ref","accessTtl":300}`, want: Unknown},
 		{name: "truncated", status: 200, body: good[:40], want: Unknown},
 		{name: "HTML", status: 200, header: map[string]string{"Content-Type": "text/html"}, body: good, want: Unknown},
 		{name: "from a cache", status: 200, header: map[string]string{"Age": "3"}, body: good, want: Unknown},
@@ -56,15 +64,18 @@ func TestAnswers(t *testing.T) {
 		{name: "wrong password", login: true, status: 401, body: `{"error":"Invalid login or password"}`, want: Refused},
 		{name: "login 404", login: true, status: 404, want: Unknown},
 		{name: "login wants a code", login: true, status: 403, body: `{"error":"TOTP_REQUIRED"}`, want: TwoFactor},
-		{name: "login wants a code, politely", login: true, status: 200, body: `{"message":"two-factor code needed"}`, want: TwoFactor},
+		{name: "login wants a code, politely", login: true, status: 200, body: `{"message":"two-factor code needed"}`,
+			want: TwoFactor},
 		{name: "refresh wants a code", status: 401, body: `{"error":"2FA code required"}`, want: TwoFactor},
 		{name: "refresh refused", status: 401, body: `{"error":"Invalid or expired refresh token"}`, want: Refused},
 		{name: "refresh revoked", status: 400, body: `{"error":"Token revoked. Please log in again"}`, want: Refused},
 		{name: "refresh gone", status: 410, want: Refused},
 		{name: "refresh 404", status: 404, want: Refused},
 		{name: "429", status: 429, header: map[string]string{"Retry-After": "30"}, want: Throttled, retry: 30 * time.Second},
-		{name: "429 by date", status: 429, header: map[string]string{"Retry-After": "Thu, 01 Jan 2026 00:00:45 GMT", "Date": "Thu, 01 Jan 2026 00:00:00 GMT"}, want: Throttled, retry: 45 * time.Second},
-		{name: "429 for ever", status: 429, header: map[string]string{"Retry-After": "999999999999"}, want: Throttled, retry: 5 * time.Minute},
+		{name: "429 by date", status: 429, header: map[string]string{"Retry-After": "Thu, 01 Jan 2026 00:00:45 GMT",
+			"Date": "Thu, 01 Jan 2026 00:00:00 GMT"}, want: Throttled, retry: 45 * time.Second},
+		{name: "429 for ever", status: 429, header: map[string]string{"Retry-After": "999999999999"}, want: Throttled,
+			retry: 5 * time.Minute},
 		{name: "429 without a time", status: 429, want: Throttled},
 	} {
 		var got *http.Request
@@ -88,7 +99,8 @@ func TestAnswers(t *testing.T) {
 			a = auth.refresh(t.Context(), secret.New("a/b%2F+.."))
 		}
 		server.Close()
-		if a.outcome != c.want || a.accessTTL != c.ttl || a.retryAfter != c.retry || (a.outcome == OK && a.refresh.Empty() != c.noRefesh) {
+		if a.outcome != c.want || a.accessTTL != c.ttl || a.retryAfter != c.retry ||
+			(a.outcome == OK && a.refresh.Empty() != c.noRefesh) {
 			t.Errorf("%s: %s, %s, retry %s (%s)", c.name, a.outcome, a.accessTTL, a.retryAfter, a.detail)
 		}
 		if c.login && sent != `{"login":"machine@example.com","password":"pa\"ss"}` {
@@ -117,8 +129,10 @@ func TestLifetimes(t *testing.T) {
 	}{
 		{300, 0, five}, {300, five, five}, {300000, 0, five}, {300000, five, five}, {5, five, five}, {5, 0, 5 * time.Second},
 		{epoch + 300, 0, five}, {epoch + 300, five, five}, {(epoch + 300) * 1e3, 0, five}, {(epoch + 300) * 1e3, five, five},
-		{3600, 0, time.Hour}, {3600, five, five}, {120, five, 2 * time.Minute}, {0, 0, 0}, {0, five, five}, {-1, 0, 0}, {-1, five, five},
-		{1e15, 0, 0}, {1e15, five, five}, {2592000, five, five}, {86400, 0, 24 * time.Hour}, {36000, 0, 10 * time.Hour}, {36000, five, five}, {900000, 0, 15 * time.Minute}, {1, 0, time.Second}, {0.5, 0, 0}, {299, five, 299 * time.Second},
+		{3600, 0, time.Hour}, {3600, five, five}, {120, five, 2 * time.Minute}, {0, 0, 0}, {0, five, five}, {-1, 0, 0},
+		{-1, five, five},
+		{1e15, 0, 0}, {1e15, five, five}, {2592000, five, five}, {86400, 0, 24 * time.Hour}, {36000, 0, 10 * time.Hour},
+		{36000, five, five}, {900000, 0, 15 * time.Minute}, {1, 0, time.Second}, {0.5, 0, 0}, {299, five, 299 * time.Second},
 	} {
 		got, _, warning, ok := accessLife(c.v, c.jwt, now)
 		if (got-c.want).Abs() > time.Second || ok != (c.want > 0) {
@@ -130,15 +144,18 @@ func TestLifetimes(t *testing.T) {
 		u    unit
 		want time.Duration
 	}{
-		{900, seconds, 15 * time.Minute}, {900000, millis, 15 * time.Minute}, {15, minutes, 15 * time.Minute}, {0, seconds, 15 * time.Minute},
-		{900, noUnit, 15 * time.Minute}, {36000, noUnit, 10 * time.Hour}, {2592000, seconds, 720 * time.Hour}, {1e12, seconds, 15 * time.Minute},
+		{900, seconds, 15 * time.Minute}, {900000, millis, 15 * time.Minute}, {15, minutes, 15 * time.Minute},
+		{0, seconds, 15 * time.Minute},
+		{900, noUnit, 15 * time.Minute}, {36000, noUnit, 10 * time.Hour}, {2592000, seconds, 720 * time.Hour},
+		{1e12, seconds, 15 * time.Minute},
 	} {
 		if got := refreshLife(c.v, c.u, now); got != c.want {
 			t.Errorf("refreshLife(%v, %d) = %s, want %s", c.v, c.u, got, c.want)
 		}
 	}
 	c := Defaults()
-	for life, want := range map[time.Duration]time.Duration{five: 30 * time.Second, time.Hour: time.Minute, time.Minute: 15 * time.Second, 30 * time.Second: 10 * time.Second, 5 * time.Second: 5 * time.Second / 3} {
+	for life, want := range map[time.Duration]time.Duration{five: 30 * time.Second, time.Hour: time.Minute,
+		time.Minute: 15 * time.Second, 30 * time.Second: 10 * time.Second, 5 * time.Second: 5 * time.Second / 3} {
 		if got := c.margin(life); got != want {
 			t.Errorf("margin of %s is %s, want %s", life, got, want)
 		}
@@ -160,8 +177,10 @@ func TestNormalKey(t *testing.T) {
 			t.Errorf("NormalKey(%q) = %+v, %v", in, k, err)
 		}
 	}
-	for _, in := range []string{"", "host.example", "http://host.example", "http://localhost", "http://127.0.0.1.evil.example", "http://2130706433", "http://0x7f000001", "http://127.1", "http://0.0.0.0",
-		"https://user@host.example", "https://host.example?x=1", "https://host.example#f", "https://host.example\\@evil", "https://host.example:99999", "https://host.example:0", "ftp://host.example",
+	for _, in := range []string{"", "host.example", "http://host.example", "http://localhost",
+		"http://127.0.0.1.evil.example", "http://2130706433", "http://0x7f000001", "http://127.1", "http://0.0.0.0",
+		"https://user@host.example", "https://host.example?x=1", "https://host.example#f", "https://host.example\\@evil",
+		"https://host.example:99999", "https://host.example:0", "ftp://host.example",
 		"http://[::ffff:127.0.0.1]", "http://[fe80::1%25lo]", "https://höst.example", "https:host.example"} {
 		if k, err := NormalKey(in, "a"); err == nil {
 			t.Errorf("NormalKey(%q) = %+v, want an error", in, k)

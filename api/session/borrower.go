@@ -38,8 +38,8 @@ func (b Borrower) Add(o Borrower) Borrower {
 
 // Text is what there is to tell of a borrower, for people.
 func (b Borrower) Text() string {
-	s := fmt.Sprintf("%d calls in the last minute, %d in all, %d waited %.1f s, %d refused; %s, %s", b.LastMinute, b.Calls, b.Waits, b.Waited, b.Refused,
-		b.Role, b.Priority)
+	s := fmt.Sprintf("%d calls in the last minute, %d in all, %d waited %.1f s, %d refused; %s, %s", b.LastMinute, b.Calls,
+		b.Waits, b.Waited, b.Refused, b.Role, b.Priority)
 	if !b.Running {
 		s += "; its proxy has ended"
 	}

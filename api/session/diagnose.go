@@ -103,15 +103,18 @@ func (o Owner) name() string {
 }
 
 func explainUnauthorized(past []Event, e Event, row Row) Verdict {
-	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("a call with generation %d was refused at %s", e.Gen, clock(e.At))}}
+	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("a call with generation %d was refused at %s", e.Gen,
+		clock(e.At))}}
 	switch e.Reason {
 	case OtherPair, OnItsWay:
 		v.Culprit = OurRotation
 		v.Sentence = "one of our own processes was replacing the pair while a call was on its way; the call was sent again"
 		if r, ok := replacedBy(past, e.Gen); ok {
 			v.At = r.At
-			v.Sentence = fmt.Sprintf("our own %s at %s (%s) replaced the pair while a call was on its way; the call was sent again", r.Kind, clock(r.At), r.Owner.name())
-			v.Evidence = append(v.Evidence, fmt.Sprintf("%s made generation %d at %s, fence %d", r.Owner.name(), r.Gen, clock(r.At), r.Fence))
+			v.Sentence = fmt.Sprintf("our own %s at %s (%s) replaced the pair while a call was on its way; the call was sent "+
+				"again", r.Kind, clock(r.At), r.Owner.name())
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s made generation %d at %s, fence %d", r.Owner.name(), r.Gen,
+				clock(r.At), r.Fence))
 		}
 	case Expired:
 		v.Culprit = ItExpired
@@ -145,11 +148,13 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 			v.At, refused = u.At, u
 		}
 	}
-	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At), short(e.Age), short(e.Left))}
+	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At),
+		short(e.Age), short(e.Left))}
 	v.Evidence = append(v.Evidence, refused.byService()...)
 	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
 		v.Culprit = ClockJumped
-		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host, short(c.Took))
+		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host,
+			short(c.Took))
 		return v
 	}
 	if _, ok := recent(past, e.At, EventRollback, time.Minute); ok {
@@ -163,7 +168,8 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	}
 	if life := row.learnt(); life > 0 {
 		v.Culprit = ShorterLife
-		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another client logs in as regularly", short(life))
+		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
+			"client logs in as regularly", short(life))
 		v.Evidence = append(v.Evidence, "two pairs in a row died at nearly the same age")
 		return v
 	}
@@ -186,36 +192,43 @@ func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event,
 }
 
 func explainBlocked(past []Event, e Event, _ Row) Verdict {
-	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; nobody tries them again until they change or the session is reset",
+	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; nobody tries " +
+		"them again until they change or the session is reset",
 		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
 	if e.Reason == BlockTwoFactor {
 		v.Culprit = TwoFactorOn
-		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor authentication off for it"
+		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor " +
+			"authentication off for it"
 		return v
 	}
 	if e.Reason == BlockUnclear {
-		v.Sentence = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or it wants a two-factor code; nobody tries again until they change or the session is reset"
+		v.Sentence = "the service refuses the login, and its words do not tell why: the login or the password is wrong, " +
+			"or it wants a two-factor code; nobody tries again until they change or the session is reset"
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
 		v.Culprit, v.At = RevokedPair, p.At
-		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was changed or the account is locked", clock(v.At))
+		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was "+
+			"changed or the account is locked", clock(v.At))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d died %s old, before its time", p.Gen, short(p.Age)))
 	}
 	return v
 }
 
 func explainRollback(_ []Event, e Event, _ Row) Verdict {
-	return Verdict{Culprit: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a restored copy?); a new login set it right",
+	return Verdict{Culprit: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a " +
+		"restored copy?); a new login set it right",
 		Evidence: []string{fmt.Sprintf("generation %d, fence %d were read after higher ones", e.Gen, e.Fence)}}
 }
 
 func explainClock(_ []Event, e Event, _ Row) Verdict {
-	return Verdict{Culprit: ClockJumped, At: e.At, Sentence: fmt.Sprintf("the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
+	return Verdict{Culprit: ClockJumped, At: e.At, Sentence: fmt.Sprintf(
+		"the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
 		Evidence: []string{"wall and steady clock drifted apart between two looks"}}
 }
 
 func explainRotation(past []Event, e Event, row Row) Verdict {
-	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At), e.Outcome)}}
+	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At),
+		e.Outcome)}}
 	if e.Status != 0 {
 		v.Evidence = append(v.Evidence, status(e.Status))
 	}
@@ -226,7 +239,8 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	case NotSent:
 		v.Culprit, v.Sentence = Unreachable, "the service cannot be reached; the pair is kept and used while it lives"
 	case Throttled, NoSlot:
-		v.Culprit, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives", e.Kind)
+		v.Culprit, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives",
+			e.Kind)
 	case TwoFactor, Refused:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {
 			b := e
@@ -234,11 +248,14 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 			return explainBlocked(past, b, row)
 		}
 		v.Culprit = ForeignClient
-		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before", clock(v.At))
+		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before",
+			clock(v.At))
 	case Fenced, Aborted:
-		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stood still in the middle of a %s and another of our processes took over", e.Owner.name(), e.Kind)
+		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stood still in the middle of a %s and another of our "+
+			"processes took over", e.Owner.name(), e.Kind)
 	default:
-		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is a login", e.Kind)
+		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
+			"a login", e.Kind)
 	}
 	return v
 }

@@ -12,7 +12,8 @@ func TestDiagnose(t *testing.T) {
 	ana, bob := Owner{Host: "alpha", PID: 11}, Owner{Host: "beta", PID: 22}
 	login := Event{At: at(0), Kind: EventLogin, Outcome: OK, Gen: 1, Fence: 1, Owner: ana}
 	refused := func(s int, reason string) Event {
-		return Event{At: at(s), Kind: EventUnauthorized, Reason: reason, Gen: 1, Age: time.Duration(s) * time.Second, Left: 5*time.Minute - time.Duration(s)*time.Second, Status: 401, Owner: bob}
+		return Event{At: at(s), Kind: EventUnauthorized, Reason: reason, Gen: 1, Age: time.Duration(s) * time.Second,
+			Left: 5*time.Minute - time.Duration(s)*time.Second, Status: 401, Owner: bob}
 	}
 	early := refused(127, Early)
 	early.Served = at(125)
@@ -26,29 +27,47 @@ func TestDiagnose(t *testing.T) {
 		healed bool
 	}{
 		{name: "nothing", events: []Event{login}, want: Nobody},
-		{name: "expired", events: []Event{login, refused(290, Expired)}, want: ItExpired, says: []string{"come to its end", "4m50s old"}},
-		{name: "our own refresh", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: OK, Gen: 2, Fence: 2, Owner: bob}, refused(271, OtherPair)},
+		{name: "expired", events: []Event{login, refused(290, Expired)}, want: ItExpired,
+			says: []string{"come to its end", "4m50s old"}},
+		{name: "our own refresh", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: OK, Gen: 2, Fence: 2,
+			Owner: bob}, refused(271, OtherPair)},
 			want: OurRotation, says: []string{"our own refresh at 14:04:30 UTC (beta, process 22)", "generation 2"}},
-		{name: "our rotation on its way", events: []Event{login, refused(271, OnItsWay)}, want: OurRotation, says: []string{"on its way"}},
+		{name: "our rotation on its way", events: []Event{login, refused(271, OnItsWay)}, want: OurRotation,
+			says: []string{"on its way"}},
 		{name: "young pair", events: []Event{login, refused(1, YoungPair)}, want: NotYetKnown, says: []string{"only 1s old"}},
 		{name: "foreign login", events: []Event{login, early, death}, want: ForeignClient,
-			says: []string{"another client logged in or refreshed at about 14:02:07", "2m7s old", "2m53s still to live", "by the service's clock that was at 14:02:05", "none of our processes"}},
-		{name: "foreign login, healed", events: []Event{login, early, death, {At: at(129), Kind: EventLogin, Outcome: OK, Gen: 2}}, want: ForeignClient, healed: true},
-		{name: "revoked, reset since", events: []Event{login, early, death, {At: at(130), Kind: EventBlocked, Reason: BlockRefused, Status: 401}, {At: at(140), Kind: EventReset}}, want: RevokedPair, healed: true},
-		{name: "foreign login, seen by the call only", events: []Event{login, early}, want: ForeignClient, says: []string{"at about 14:02:07"}},
+			says: []string{"another client logged in or refreshed at about 14:02:07", "2m7s old", "2m53s still to live",
+				"by the service's clock that was at 14:02:05", "none of our processes"}},
+		{name: "foreign login, healed", events: []Event{login, early, death,
+			{At: at(129), Kind: EventLogin, Outcome: OK, Gen: 2}}, want: ForeignClient, healed: true},
+		{name: "revoked, reset since", events: []Event{login, early, death,
+			{At: at(130), Kind: EventBlocked, Reason: BlockRefused, Status: 401}, {At: at(140), Kind: EventReset}},
+			want: RevokedPair, healed: true},
+		{name: "foreign login, seen by the call only", events: []Event{login, early}, want: ForeignClient,
+			says: []string{"at about 14:02:07"}},
 		{name: "shorter life", events: []Event{login, early, death}, want: ShorterLife, says: []string{"2m0s"},
 			row: Row{Premature: []Premature{{Gen: 1, Lived: 2 * time.Minute}, {Gen: 2, Lived: 121 * time.Second}}}},
-		{name: "clock", events: []Event{login, {At: at(100), Kind: EventClock, Took: -time.Hour, Owner: ana}, early, death}, want: ClockJumped, says: []string{"alpha jumped by -1h0m0s"}},
-		{name: "rollback", events: []Event{login, {At: at(100), Kind: EventRollback, Gen: 1, Fence: 4}}, want: StoreWentBack, says: []string{"fence 4"}},
-		{name: "password", events: []Event{{At: at(0), Kind: EventLogin, Outcome: Refused, Status: 401}, {At: at(0), Kind: EventBlocked, Reason: BlockRefused, Status: 401, Owner: ana}},
+		{name: "clock", events: []Event{login, {At: at(100), Kind: EventClock, Took: -time.Hour, Owner: ana}, early, death},
+			want: ClockJumped, says: []string{"alpha jumped by -1h0m0s"}},
+		{name: "rollback", events: []Event{login, {At: at(100), Kind: EventRollback, Gen: 1, Fence: 4}}, want: StoreWentBack,
+			says: []string{"fence 4"}},
+		{name: "password", events: []Event{{At: at(0), Kind: EventLogin, Outcome: Refused, Status: 401},
+			{At: at(0), Kind: EventBlocked, Reason: BlockRefused, Status: 401, Owner: ana}},
 			want: BadPassword, says: []string{"refuses the login", "401"}},
-		{name: "two-factor", events: []Event{{At: at(0), Kind: EventBlocked, Reason: BlockTwoFactor, Status: 403}}, want: TwoFactorOn, says: []string{"two-factor"}},
-		{name: "revoked", events: []Event{login, early, death, {At: at(130), Kind: EventBlocked, Reason: BlockRefused, Status: 401}}, want: RevokedPair, says: []string{"revoked at about 14:02:08", "locked"}},
-		{name: "refresh refused", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Refused, Status: 401}}, want: ForeignClient, says: []string{"refresh token was refused at 14:04:30"}},
-		{name: "lost answer", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Unknown, Detail: "no answer in time"}}, want: LostAnswer, says: []string{"no answer in time"}},
+		{name: "two-factor", events: []Event{{At: at(0), Kind: EventBlocked, Reason: BlockTwoFactor, Status: 403}},
+			want: TwoFactorOn, says: []string{"two-factor"}},
+		{name: "revoked", events: []Event{login, early, death,
+			{At: at(130), Kind: EventBlocked, Reason: BlockRefused, Status: 401}}, want: RevokedPair,
+			says: []string{"revoked at about 14:02:08", "locked"}},
+		{name: "refresh refused", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Refused, Status: 401}},
+			want: ForeignClient, says: []string{"refresh token was refused at 14:04:30"}},
+		{name: "lost answer", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Unknown,
+			Detail: "no answer in time"}}, want: LostAnswer, says: []string{"no answer in time"}},
 		{name: "unreachable", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: NotSent}}, want: Unreachable},
-		{name: "throttled", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Throttled, Status: 429}}, want: TooMany, says: []string{"429"}},
-		{name: "stood still", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Fenced, Owner: ana}}, want: OurRotation, says: []string{"alpha, process 11 stood still"}},
+		{name: "throttled", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Throttled, Status: 429}},
+			want: TooMany, says: []string{"429"}},
+		{name: "stood still", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Fenced, Owner: ana}},
+			want: OurRotation, says: []string{"alpha, process 11 stood still"}},
 	} {
 		v := Diagnose(c.events, c.row)
 		all := v.Sentence + "\n" + strings.Join(v.Evidence, "\n")

@@ -181,7 +181,8 @@ func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
 		return Access{}, storeError(cause)
 	}
-	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil || !m.clock.Wall().Before(cp.wallUntil) {
+	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil ||
+		!m.clock.Wall().Before(cp.wallUntil) {
 		return Access{}, storeError(cause)
 	}
 	req := m.limits.Request(ctx, c.class)

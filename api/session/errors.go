@@ -62,7 +62,8 @@ func storeError(err error) *Error {
 	if errors.As(err, &known) && known.Kind == StoreUnavailable {
 		return known
 	}
-	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be renewed", Err: err}
+	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be " +
+		"renewed", Err: err}
 }
 
 func timedOut(err error, what string) *Error {
@@ -74,9 +75,11 @@ func blockedError(b Block) *Error {
 	switch b.Reason {
 	case BlockTwoFactor:
 		e.Kind = TwoFactorDemanded
-		e.Public = "the service demands a two-factor code, which a machine account cannot give: two-factor authentication must be switched off for it"
+		e.Public = "the service demands a two-factor code, which a machine account cannot give: two-factor authentication " +
+			"must be switched off for it"
 	case BlockUnclear:
-		e.Public = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or it wants a two-factor code; nobody tries again until they change or the session is reset"
+		e.Public = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or " +
+			"it wants a two-factor code; nobody tries again until they change or the session is reset"
 	default:
 		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
 	}

@@ -16,7 +16,8 @@ const tellTime = 2 * time.Second
 // notYet is the answer to a caller that cannot or does not want to wait out a back-off.
 // It tells the cause and the evidence, whichever process found them.
 func (m *Manager) notYet(ctx context.Context, row Row, wait time.Duration) *Error {
-	return &Error{Kind: ServiceUnavailable, Public: "the session cannot be renewed yet" + m.cause(ctx, row), RetryAfter: wait}
+	return &Error{Kind: ServiceUnavailable, Public: "the session cannot be renewed yet" + m.cause(ctx, row),
+		RetryAfter: wait}
 }
 
 // because is ": " and what keeps the session from being renewed, "" when nothing is
@@ -60,7 +61,8 @@ func (m *Manager) WaitsFor(ctx context.Context, class limit.Class) string {
 	case err != nil:
 		return "Waiting for the shared store."
 	case row.Phase.Sent():
-		return "Waiting for the " + map[Phase]string{SentLogin: "login", SentRefresh: "refresh"}[row.Phase] + " that " + row.Owner.name() + " is making."
+		return "Waiting for the " + map[Phase]string{SentLogin: "login", SentRefresh: "refresh"}[row.Phase] + " that " +
+			row.Owner.name() + " is making."
 	case m.usable(row, before):
 		return "Waiting for room among the " + string(class) + " calls, or for the shared store."
 	}

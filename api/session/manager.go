@@ -138,7 +138,8 @@ func New(cfg Config) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, key: key, store: cfg.Store, limits: cfg.Limits, clock: cfg.Clock, c: cfg.Constants,
 		log: cfg.Log, owner: cfg.Owner, spare: limit.NewMemory(cfg.Clock),
-		auth:  authClient{rt: cfg.Auth, baseURL: key.BaseURL, loginPath: cfg.LoginPath, refreshPath: cfg.RefreshPath, userAgent: cfg.UserAgent},
+		auth: authClient{rt: cfg.Auth, baseURL: key.BaseURL, loginPath: cfg.LoginPath, refreshPath: cfg.RefreshPath,
+			userAgent: cfg.UserAgent},
 		crash: func(string) {},
 	}
 	m.clocks = clockPair{wall: m.clock.Wall(), steady: m.clock.Steady()}

@@ -93,7 +93,8 @@ func TestWrongPassword(t *testing.T) {
 		w.kindIs(w.call(a), CredentialsRefused)
 		w.kindIs(w.call(w.manager(change)), CredentialsRefused)
 		w.counts(2, 0)
-		if s, err := a.Status(context.Background()); err != nil || s.State != "blocked" || s.Warning == "" || s.Verdict.Culprit != BadPassword {
+		if s, err := a.Status(context.Background()); err != nil || s.State != "blocked" || s.Warning == "" ||
+			s.Verdict.Culprit != BadPassword {
 			w.Fatalf("%s %q %+v, %v", s.State, s.Warning, s.Verdict, err)
 		}
 		if err := a.Reset(context.Background()); err != nil {
@@ -169,7 +170,8 @@ func TestNoTimeAnswersAtOnce(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		e := w.kindIs(m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), ServiceUnavailable)
-		if e.RetryAfter < 50*time.Second || time.Since(start) > time.Second || !strings.Contains(e.Error(), "too many requests") {
+		if e.RetryAfter < 50*time.Second || time.Since(start) > time.Second ||
+			!strings.Contains(e.Error(), "too many requests") {
 			w.Fatalf("after %s: %v", time.Since(start), e)
 		}
 	})
@@ -274,13 +276,15 @@ func TestStatusJSON(t *testing.T) {
 		if err := json.Unmarshal(b, &got); err != nil {
 			w.Fatal(err)
 		}
-		for _, name := range []string{"context", "base_url", "account", "state", "generation", "access", "refresh", "next_rotation_at", "holder", "instances", "counts", "last", "warning", "cause", "borrowers"} {
+		for _, name := range []string{"context", "base_url", "account", "state", "generation", "access", "refresh",
+			"next_rotation_at", "holder", "instances", "counts", "last", "warning", "cause", "borrowers"} {
 			if _, ok := got[name]; !ok {
 				w.Errorf("%s is missing in %s", name, b)
 			}
 			delete(got, name)
 		}
-		if len(got) != 0 || s.State != "live" || s.Account != "m•••@example.com" || s.Counts.Logins != 2 || s.Last.Kind != ByLogin || s.Last.Outcome != OK || s.Instances != 1 {
+		if len(got) != 0 || s.State != "live" || s.Account != "m•••@example.com" || s.Counts.Logins != 2 ||
+			s.Last.Kind != ByLogin || s.Last.Outcome != OK || s.Instances != 1 {
 			w.Errorf("%s; unexpected: %v", b, got)
 		}
 		all := fmt.Sprintf("%s %+v %#v %s", b, s, s, log.String())

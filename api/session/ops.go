@@ -63,7 +63,8 @@ func (m *Manager) Reset(ctx context.Context) error {
 }
 
 func (m *Manager) reset(ctx context.Context, row Row, byUs bool) (done bool, err error) {
-	claim := Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: m.owner, For: m.c.LeaseHeld, Over: byUs}
+	claim := Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: m.owner, For: m.c.LeaseHeld,
+		Over: byUs}
 	got, ok, err := m.acquire(ctx, claim)
 	if err != nil {
 		return false, storeError(err)

@@ -19,7 +19,8 @@ func TestKilledHolder(t *testing.T) {
 			extraLogins, refreshes int
 			stall                  time.Duration
 		}{
-			"held": {0, 1, 5 * time.Second}, "marked": {1, 0, 15 * time.Second}, "answered": {1, 1, 15 * time.Second}, "installed": {0, 1, 0},
+			"held": {0, 1, 5 * time.Second}, "marked": {1, 0, 15 * time.Second}, "answered": {1, 1, 15 * time.Second},
+			"installed": {0, 1, 0},
 		} {
 			t.Run(fmt.Sprintf("%s/lock=%v", point, live), func(t *testing.T) {
 				inWorld(t, func(w *world) {

@@ -16,16 +16,20 @@ import (
 // service's certificate or at base_url. They are fixed sentences, so that the history
 // shows nothing of what the service sent.
 const (
-	faultAuthority  = "the service's certificate is not good: an authority that is not known here has signed it (a private one goes into ca_file of the context)"
-	faultName       = "the service's certificate is not good: it is for another host name than that of base_url"
-	faultTime       = "the service's certificate is not good: it has expired or is not valid yet, or this host's clock is wrong"
-	faultCert       = "the service's certificate is not good: it does not hold"
-	faultHandshake  = "the TLS handshake with the service failed: it speaks no TLS 1.2 or newer that both sides accept, or no TLS at all"
+	faultAuthority = "the service's certificate is not good: an authority that is not known here has signed it (a " +
+		"private one goes into ca_file of the context)"
+	faultName = "the service's certificate is not good: it is for another host name than that of base_url"
+	faultTime = "the service's certificate is not good: it has expired or is not valid yet, or this host's clock " +
+		"is wrong"
+	faultCert      = "the service's certificate is not good: it does not hold"
+	faultHandshake = "the TLS handshake with the service failed: it speaks no TLS 1.2 or newer that both sides " +
+		"accept, or no TLS at all"
 	faultRedirected = "the service sends the login elsewhere, which opdeck does not follow; is base_url right?"
 	faultTooLong    = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
 )
 
-var permanentFaults = []string{faultAuthority, faultName, faultTime, faultCert, faultHandshake, faultRedirected, faultTooLong}
+var permanentFaults = []string{faultAuthority, faultName, faultTime, faultCert, faultHandshake, faultRedirected,
+	faultTooLong}
 
 // Permanent says in a sentence without capital and full stop what about a failed
 // exchange no retry fixes; ok is false when a retry may help.
@@ -45,7 +49,8 @@ func Permanent(err error) (sentence string, ok bool) {
 		return faultTime, true
 	case errors.As(err, &invalid), errors.As(err, &cert):
 		return faultCert, true
-	case errors.As(err, &record), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"): // an alert of TLS
+	// an alert of TLS
+	case errors.As(err, &record), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return faultHandshake, true
 	case err != nil && strings.HasPrefix(err.Error(), "tls: "):
 		return faultHandshake, true

@@ -29,7 +29,8 @@ func manager(t *testing.T, address string, conf *tls.Config) *Manager {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(Config{BaseURL: address, Account: "m", Store: store, Limits: limits, Auth: NewAuthTransport(conf), Random: func() float64 { return 0 },
+	m, err := New(Config{BaseURL: address, Account: "m", Store: store, Limits: limits, Auth: NewAuthTransport(conf),
+		Random:   func() float64 { return 0 },
 		Password: func(context.Context) (secret.Value, error) { return secret.New("pw"), nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,8 @@ func manager(t *testing.T, address string, conf *tls.Config) *Manager {
 }
 
 // secured serves over TLS and tells who signed its certificate.
-func secured(t *testing.T, change func(*httptest.Server), h http.HandlerFunc) (s *httptest.Server, trusting *tls.Config) {
+func secured(t *testing.T, change func(*httptest.Server), h http.HandlerFunc) (s *httptest.Server,
+	trusting *tls.Config) {
 	t.Helper()
 	s = httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = discardLog()
@@ -107,7 +109,8 @@ func TestPermanentFaults(t *testing.T) {
 				t.Errorf("%d tries, %v", len(events), err)
 			}
 			// A caller that arrives before the next try is told why the last one failed.
-			if again := m.faultBefore(ctx, tellAtOnce); again == nil || !strings.HasPrefix(again.Public, c.want+"; it was tried at ") || again.RetryAfter != tellAtOnce {
+			if again := m.faultBefore(ctx, tellAtOnce); again == nil ||
+				!strings.HasPrefix(again.Public, c.want+"; it was tried at ") || again.RetryAfter != tellAtOnce {
 				t.Errorf("%v", again)
 			}
 			if again := m.faultBefore(ctx, tellAtOnce-1); again != nil {
@@ -136,7 +139,8 @@ func TestPermanentFaultsInTheBackground(t *testing.T) {
 
 // What may pass is no permanent fault, and no sentence shows what the other side sent.
 func TestWhatIsPermanent(t *testing.T) {
-	for _, err := range []error{nil, errors.New("x"), context.DeadlineExceeded, &net.OpError{Op: "dial", Err: errors.New("refused")}, &net.DNSError{}} {
+	for _, err := range []error{nil, errors.New("x"), context.DeadlineExceeded,
+		&net.OpError{Op: "dial", Err: errors.New("refused")}, &net.DNSError{}} {
 		if s, ok := Permanent(err); ok {
 			t.Errorf("%v: %s", err, s)
 		}

@@ -158,7 +158,8 @@ func (m *Manager) note(ctx context.Context, e Event) {
 	e.Owner = m.owner
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	m.log.Info("session: "+string(e.Kind), "outcome", e.Outcome, "reason", e.Reason, "gen", e.Gen, "fence", e.Fence, "took", e.Took, "detail", e.Detail)
+	m.log.Info("session: "+string(e.Kind), "outcome", e.Outcome, "reason", e.Reason, "gen", e.Gen, "fence", e.Fence,
+		"took", e.Took, "detail", e.Detail)
 	if err := m.store.Log(ctx, m.key, e); err != nil {
 		m.log.Warn("session: an event is not in the history", "err", err)
 	}

@@ -221,7 +221,8 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 			return true, nil
 		}
 	}
-	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1, Said: a.said.words(r.password.Reveal())}
+	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1,
+		Said: a.said.words(r.password.Reveal())}
 	switch {
 	case a.outcome == TwoFactor:
 		b.Reason = BlockTwoFactor
@@ -229,7 +230,8 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 		b.Reason = BlockUnclear
 	}
 	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
-	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation, Status: a.status, Served: a.served})
+	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation,
+		Status: a.status, Served: a.served})
 	e := blockedError(b)
 	e.RetryAfter, _ = b.holds()
 	return false, e
@@ -311,6 +313,7 @@ func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen i
 	if r.kind == ByRefresh {
 		kind = EventRefresh
 	}
-	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen, Age: r.row.Age,
+	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen,
+		Age:  r.row.Age,
 		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Session: r.row.Incarnation})
 }

@@ -51,7 +51,8 @@ const simURL, simAccount = "https://service.example", "machine@example.com"
 func lockedRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 // simManager makes a process on store.
-func simManager(t testing.TB, store Store, clock Clock, auth *service, seed, stream uint64, change func(*Config)) *Manager {
+func simManager(t testing.TB, store Store, clock Clock, auth *service, seed, stream uint64,
+	change func(*Config)) *Manager {
 	key := Key{BaseURL: simURL, Account: simAccount}
 	rnd := lockedRand(seed, stream)
 	var mu sync.Mutex
@@ -120,7 +121,8 @@ func faultFreeHour(t *testing.T, n int) {
 	margin := Defaults().margin(svc.accessTTL)
 	atMost := int(math.Ceil(3600 / (svc.accessTTL - margin).Seconds()))
 	if len(svc.logins) != 1 || len(svc.refreshes) > atMost || svc.refusedR != 0 || svc.status[401] != 0 {
-		t.Errorf("%d logins, %d refreshes (at most %d), %d refused, %d × 401", len(svc.logins), len(svc.refreshes), atMost, svc.refusedR, svc.status[401])
+		t.Errorf("%d logins, %d refreshes (at most %d), %d refused, %d × 401", len(svc.logins), len(svc.refreshes), atMost,
+			svc.refusedR, svc.status[401])
 	}
 	if got := most(svc.calls[limit.Billing], time.Minute, never); got > 12 {
 		t.Errorf("%d billing calls in a minute", got)

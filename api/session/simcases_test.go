@@ -32,21 +32,46 @@ type hourCase struct {
 
 var hourCases = []hourCase{
 	{name: "nothing wrong", logins: 1, least: 1, refreshes: 14},
-	{name: "every answer to a refresh is lost", spoil: func(s *service) { s.after = func(n int, login bool, t *trip) { t.lost = !login } }, logins: 15, least: 13, refreshes: 14},
+	{name: "every answer to a refresh is lost", spoil: func(s *service) {
+		s.after = func(n int, login bool,
+			t *trip) {
+			t.lost = !login
+		}
+	}, logins: 15, least: 13, refreshes: 14},
 	{name: "every third answer to a refresh is lost", spoil: func(s *service) {
 		s.after = func(n int, login bool, t *trip) { t.lost = !login && n%3 == 0 }
 	}, logins: 6, least: 4, refreshes: 14},
-	{name: "500 after processing", spoil: func(s *service) { s.after = func(_ int, login bool, t *trip) { t.status500 = !login } }, logins: 15, least: 13, refreshes: 14},
-	{name: "rubbish on the first five logins", spoil: func(s *service) { s.after = func(n int, login bool, t *trip) { t.spoilt = login && n <= 5 } }, logins: 6, least: 6, refreshes: 14, errors: 8},
-	{name: "429 on every refresh", spoil: func(s *service) { s.after = func(_ int, login bool, t *trip) { t.throttled = !login } }, logins: 14, least: 12, refreshes: 60},
+	{name: "500 after processing", spoil: func(s *service) {
+		s.after = func(_ int, login bool,
+			t *trip) {
+			t.status500 = !login
+		}
+	}, logins: 15, least: 13, refreshes: 14},
+	{name: "rubbish on the first five logins", spoil: func(s *service) {
+		s.after = func(n int, login bool,
+			t *trip) {
+			t.spoilt = login && n <= 5
+		}
+	}, logins: 6, least: 6, refreshes: 14, errors: 8},
+	{name: "429 on every refresh", spoil: func(s *service) {
+		s.after = func(_ int, login bool,
+			t *trip) {
+			t.throttled = !login
+		}
+	}, logins: 14, least: 12, refreshes: 60},
 	{name: "replica lag", lag: true, logins: 1, least: 1, refreshes: 14, unauthorized: 60},
-	{name: "foreign login every ten minutes", every: 10 * time.Minute, logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 2},
-	{name: "foreign login every minute", every: time.Minute, logins: 65, least: 30, refreshes: 20, unauthorized: 200, refused: 2, inMinute: 5},
-	{name: "foreign login every ten seconds", every: 10 * time.Second, logins: 130, least: 60, refreshes: 10, unauthorized: 300, errors: 40, inMinute: 5},
-	{name: "short lives", spoil: func(s *service) { s.accessTTL, s.refreshTTL = 30*time.Second, 90*time.Second }, logins: 90, refreshes: 60, least: 1},
+	{name: "foreign login every ten minutes", every: 10 * time.Minute, logins: 8, least: 5, refreshes: 14,
+		unauthorized: 24, refused: 2},
+	{name: "foreign login every minute", every: time.Minute, logins: 65, least: 30, refreshes: 20, unauthorized: 200,
+		refused: 2, inMinute: 5},
+	{name: "foreign login every ten seconds", every: 10 * time.Second, logins: 130, least: 60, refreshes: 10,
+		unauthorized: 300, errors: 40, inMinute: 5},
+	{name: "short lives", spoil: func(s *service) { s.accessTTL, s.refreshTTL = 30*time.Second, 90*time.Second },
+		logins: 90, refreshes: 60, least: 1},
 	{name: "wrong password", password: "wrong", logins: 2, least: 2, errors: 1 << 20},
 	{name: "two-factor demanded", spoil: func(s *service) { s.twoFactor = true }, logins: 2, least: 1, errors: 1 << 20},
-	{name: "refresh tokens die with a login", spoil: func(s *service) { s.faults.strict = true }, every: 10 * time.Minute, logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 6},
+	{name: "refresh tokens die with a login", spoil: func(s *service) { s.faults.strict = true }, every: 10 * time.Minute,
+		logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 6},
 }
 
 func TestFailureTable(t *testing.T) {
@@ -106,18 +131,21 @@ func (c hourCase) play(t *testing.T) {
 	}
 	wg.Wait()
 	time.Sleep(time.Minute)
-	t.Logf("%d logins, %d refreshes (%d refused), %d × 401, %d of %d calls failed %v", len(svc.logins), len(svc.refreshes), svc.refusedR, svc.status[401], failed, calls, kinds)
+	t.Logf("%d logins, %d refreshes (%d refused), %d × 401, %d of %d calls failed %v", len(svc.logins), len(svc.refreshes),
+		svc.refusedR, svc.status[401], failed, calls, kinds)
 	never := func(time.Time) bool { return false }
 	inMinute := most(svc.logins, time.Minute, never)
 	if c.inMinute == 0 {
 		c.inMinute = 6
 	}
-	if len(svc.logins) > c.logins || len(svc.logins) < c.least || len(svc.refreshes) > c.refreshes || svc.refusedR > c.refused ||
+	if len(svc.logins) > c.logins || len(svc.logins) < c.least || len(svc.refreshes) > c.refreshes ||
+		svc.refusedR > c.refused ||
 		svc.status[401] > c.unauthorized || failed > c.errors || inMinute > c.inMinute {
 		t.Errorf("beyond the table: %d logins in a minute; want %+v", inMinute, c)
 	}
 	begun := end.Add(2*time.Minute - time.Hour)
-	if later := most(svc.logins, time.Minute, func(at time.Time) bool { return at.Before(begun) }); c.every > 0 && later > 3 {
+	if later := most(svc.logins, time.Minute, func(at time.Time) bool { return at.Before(begun) }); c.every > 0 &&
+		later > 3 {
 		t.Errorf("%d logins in a minute after the first two", later)
 	}
 	for token, n := range svc.presented {

@@ -74,7 +74,8 @@ func (w *sharedWorld) grows(r Row) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if r.Fence < w.fence[r.Incarnation] || r.Gen < w.gen[r.Incarnation] {
-		w.t.Errorf("seed %d: fence or generation went back: %d after %d, %d after %d", w.seed, r.Fence, w.fence[r.Incarnation], r.Gen, w.gen[r.Incarnation])
+		w.t.Errorf("seed %d: fence or generation went back: %d after %d, %d after %d", w.seed, r.Fence,
+			w.fence[r.Incarnation], r.Gen, w.gen[r.Incarnation])
 	}
 	w.fence[r.Incarnation], w.gen[r.Incarnation] = r.Fence, r.Gen
 }
@@ -88,7 +89,8 @@ func (s *watchedStore) Load(ctx context.Context, k Key) (Row, error) {
 	return r, errors.Join(err, after)
 }
 
-func (s *watchedStore) Enter(ctx context.Context, k Key, req limit.Request, ok func(Row) bool) (Row, limit.Grant, error) {
+func (s *watchedStore) Enter(ctx context.Context, k Key, req limit.Request, ok func(Row) bool) (Row, limit.Grant,
+	error) {
 	before, after := s.fate()
 	if before != nil {
 		return Row{}, limit.Grant{}, before
@@ -174,11 +176,13 @@ func chance(r *rand.Rand, most float64) float64 {
 
 func newWorld(t *testing.T, seed uint64) *sharedWorld {
 	r := lockedRand(seed, 1)
-	w := &sharedWorld{t: t, seed: seed, svc: newService(lockedRand(seed, 2)), clock: newSimClock(), fence: map[string]int64{}, gen: map[string]int64{},
+	w := &sharedWorld{t: t, seed: seed, svc: newService(lockedRand(seed, 2)), clock: newSimClock(),
+		fence: map[string]int64{}, gen: map[string]int64{},
 		holds: map[string]int{}, kinds: map[ErrKind]int{}}
 	w.store = NewMemory(w.clock)
-	w.svc.faults = faults{notSent: chance(r, 0.3), lost: chance(r, 0.3), late: chance(r, 0.2), spoilt: chance(r, 0.3), refused500: chance(r, 0.2),
-		throttle: chance(r, 0.2), strict: r.IntN(2) == 0}
+	w.svc.faults = faults{notSent: chance(r, 0.3), lost: chance(r, 0.3), late: chance(r, 0.2), spoilt: chance(r, 0.3),
+		refused500: chance(r, 0.2),
+		throttle:   chance(r, 0.2), strict: r.IntN(2) == 0}
 	if r.IntN(3) == 0 {
 		w.svc.faults.lag = time.Duration(r.Int64N(int64(1500 * time.Millisecond)))
 	}
@@ -215,7 +219,8 @@ func TestFaultHours(t *testing.T) {
 			t.Fatalf("seed %d broke an invariant; play it alone with -sim.seed %d", seed, seed)
 		}
 	}
-	t.Logf("%d hours: %d calls, %d errors %v, %d killed; %d logins, %d refreshes, %d refused", n, calls, errs, kinds, killed, logins, refreshes, refused)
+	t.Logf("%d hours: %d calls, %d errors %v, %d killed; %d logins, %d refreshes, %d refused", n, calls, errs, kinds,
+		killed, logins, refreshes, refused)
 	if *simSeed == 0 && errs*10 > calls {
 		t.Errorf("%d of %d calls failed", errs, calls)
 	}
@@ -228,7 +233,8 @@ func TestFaultHourRepeats(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 7)
 			w.hour()
-			digests = append(digests, fmt.Sprint(w.calls, w.errs, w.kinds, w.killed, w.svc.logins, w.svc.refreshes, w.svc.calls[limit.Billing]))
+			digests = append(digests, fmt.Sprint(w.calls, w.errs, w.kinds, w.killed, w.svc.logins, w.svc.refreshes,
+				w.svc.calls[limit.Billing]))
 		})
 	}
 	if digests[0] != digests[1] || digests[0] != digests[2] {

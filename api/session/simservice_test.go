@@ -53,8 +53,9 @@ type service struct {
 }
 
 func newService(rnd *rand.Rand) *service {
-	return &service{rnd: rnd, accessTTL: 5 * time.Minute, refreshTTL: 15 * time.Minute, password: "right", presented: map[string]int{},
-		calls: map[limit.Class][]time.Time{}, status: map[int]int{}}
+	return &service{rnd: rnd, accessTTL: 5 * time.Minute, refreshTTL: 15 * time.Minute, password: "right",
+		presented: map[string]int{},
+		calls:     map[limit.Class][]time.Time{}, status: map[int]int{}}
 }
 
 // issue makes a new pair; s.mu is held.
@@ -91,8 +92,9 @@ func (s *service) plan() trip {
 	f := s.faults
 	return trip{
 		notSent: s.rnd.Float64() < f.notSent, lost: s.rnd.Float64() < f.lost, late: s.rnd.Float64() < f.late,
-		spoilt: s.rnd.Float64() < f.spoilt, status500: s.rnd.Float64() < f.refused500, throttled: s.rnd.Float64() < f.throttle,
-		up: delay(s.rnd, 20, 60), down: delay(s.rnd, 20, 60),
+		spoilt: s.rnd.Float64() < f.spoilt, status500: s.rnd.Float64() < f.refused500,
+		throttled: s.rnd.Float64() < f.throttle,
+		up:        delay(s.rnd, 20, 60), down: delay(s.rnd, 20, 60),
 	}
 }
 
@@ -130,7 +132,8 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.spoilt && status == 200 {
 		answer = answer[:len(answer)/2]
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}, "Content-Type": {"application/json"}},
+	return &http.Response{StatusCode: status, Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)},
+		"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(answer))}, nil
 }
 

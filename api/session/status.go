@@ -126,8 +126,9 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	events, instances = moved(events, instances, by)
 	s := Status{
 		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
-		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized], Premature: counts[EventPremature]},
-		Phase:  row.Phase, Fence: row.Fence, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
+		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized],
+			Premature: counts[EventPremature]},
+		Phase: row.Phase, Fence: row.Fence, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
 		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now, Ahead: ahead,
 	}
 	if row.State != None && row.Gen > 0 {
@@ -355,7 +356,8 @@ func (m *Manager) Watch(ctx context.Context, every time.Duration) <-chan Status 
 		for {
 			s, err := m.Status(ctx)
 			if err != nil {
-				s = Status{BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: "unknown", Warning: err.Error(), AsOf: m.clock.Wall()}
+				s = Status{BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: "unknown", Warning: err.Error(),
+					AsOf: m.clock.Wall()}
 			}
 			if mark := s.mark(); mark != last && ctx.Err() == nil {
 				last = mark
@@ -379,6 +381,7 @@ func (s Status) mark() string {
 	if n := len(s.History); n > 0 {
 		seq = s.History[n-1].Seq
 	}
-	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.AtMost, s.Warning, seq, s.Holder, s.LoginWait > 0, s.RefreshWait > 0})
+	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.AtMost, s.Warning, seq, s.Holder,
+		s.LoginWait > 0, s.RefreshWait > 0})
 	return string(b)
 }

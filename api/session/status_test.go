@@ -15,7 +15,8 @@ import (
 // left, in every form; a pair that is only in doubt, or a later one, has.
 func TestDeadIsDead(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
-	early := Event{At: noon.Add(12 * time.Second), Kind: EventUnauthorized, Reason: Early, Gen: 3, Session: "a", Status: 401}
+	early := Event{At: noon.Add(12 * time.Second), Kind: EventUnauthorized, Reason: Early, Gen: 3, Session: "a",
+		Status: 401}
 	death := Event{At: noon.Add(13 * time.Second), Kind: EventPremature, Gen: 3, Session: "a"}
 	row := Row{Incarnation: "a", Gen: 3, State: Doubtful, AccessTTL: 5 * time.Minute, AccessLeft: 4 * time.Minute}
 	for name, c := range map[string]struct {
@@ -23,12 +24,14 @@ func TestDeadIsDead(t *testing.T) {
 		change func(*Row)
 		dead   bool
 	}{
-		"refused":             {[]Event{early, death}, func(*Row) {}, true},
-		"seen by the holder":  {[]Event{death}, func(*Row) {}, true},
-		"in doubt":            {[]Event{{At: noon, Kind: EventRefresh, Outcome: Unknown, Gen: 3, Session: "a"}}, func(*Row) {}, false},
-		"a new pair":          {[]Event{early, death}, func(r *Row) { r.Gen, r.State = 4, Live }, false},
-		"another session":     {[]Event{early, death}, func(r *Row) { r.Incarnation = "b" }, false},
-		"expired in its time": {[]Event{{At: noon, Kind: EventUnauthorized, Reason: Expired, Gen: 3, Session: "a"}}, func(*Row) {}, false},
+		"refused":            {[]Event{early, death}, func(*Row) {}, true},
+		"seen by the holder": {[]Event{death}, func(*Row) {}, true},
+		"in doubt": {[]Event{{At: noon, Kind: EventRefresh, Outcome: Unknown, Gen: 3, Session: "a"}},
+			func(*Row) {}, false},
+		"a new pair":      {[]Event{early, death}, func(r *Row) { r.Gen, r.State = 4, Live }, false},
+		"another session": {[]Event{early, death}, func(r *Row) { r.Incarnation = "b" }, false},
+		"expired in its time": {[]Event{{At: noon, Kind: EventUnauthorized, Reason: Expired, Gen: 3, Session: "a"}},
+			func(*Row) {}, false},
 	} {
 		r := row
 		c.change(&r)
@@ -41,10 +44,12 @@ func TestDeadIsDead(t *testing.T) {
 
 func TestStatusTellsTheCause(t *testing.T) {
 	at := time.Date(2026, 3, 1, 14, 0, 12, 0, time.UTC)
-	s := Status{State: "doubtful", AsOf: at.Add(time.Minute), Access: Lifetime{TTL: 5 * time.Minute, ExpiresAt: at, Dead: true},
+	s := Status{State: "doubtful", AsOf: at.Add(time.Minute),
+		Access:  Lifetime{TTL: 5 * time.Minute, ExpiresAt: at, Dead: true},
 		Verdict: Verdict{Culprit: ForeignClient, At: at, Sentence: "another client logged in", Evidence: []string{"e"}}}
 	for _, want := range []string{`"dead_since":"2026-03-01T14:00:12Z"`, `"remaining_seconds":0`,
-		`"cause":{"culprit":"foreign_client","at":"2026-03-01T14:00:12Z","sentence":"another client logged in","evidence":["e"],"over_since":null}`} {
+		`"cause":{"culprit":"foreign_client","at":"2026-03-01T14:00:12Z","sentence":"another client logged in",` +
+			`"evidence":["e"],"over_since":null}`} {
 		if b, err := json.Marshal(s); err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in %s %v", want, b, err)
 		}
@@ -60,7 +65,8 @@ func TestStatusTellsTheCause(t *testing.T) {
 	if got := s.Cause(); !strings.Contains(got, "over since 2026-03-01 14:00:42 UTC:") {
 		t.Error(got)
 	}
-	if b, _ := json.Marshal(Status{}); !strings.Contains(string(b), `"cause":null`) || !strings.Contains(string(b), `"dead_since":null`) {
+	if b, _ := json.Marshal(Status{}); !strings.Contains(string(b), `"cause":null`) ||
+		!strings.Contains(string(b), `"dead_since":null`) {
 		t.Errorf("%s", b)
 	}
 }
@@ -73,15 +79,18 @@ func TestStatusIsToldByOneClock(t *testing.T) {
 	login := Event{At: at(0), Kind: EventLogin, Outcome: OK, Gen: 1}
 	early := Event{At: at(12), Kind: EventUnauthorized, Reason: Early, Gen: 1, Served: at(12).Add(3 * time.Hour)}
 	death := Event{At: at(13), Kind: EventPremature, Gen: 1}
-	row := Row{Gen: 1, State: Doubtful, At: store, AccessTTL: 5 * time.Minute, AccessLeft: 4 * time.Minute, Age: time.Minute, Refresh: secret.New("r"), RefreshTTL: 15 * time.Minute, RefreshLeft: 14 * time.Minute}
+	row := Row{Gen: 1, State: Doubtful, At: store, AccessTTL: 5 * time.Minute, AccessLeft: 4 * time.Minute,
+		Age: time.Minute, Refresh: secret.New("r"), RefreshTTL: 15 * time.Minute, RefreshLeft: 14 * time.Minute}
 	clocks := regexp.MustCompile(`\d\d:\d\d:\d\d UTC`)
 	for name, now := range map[string]time.Time{"the store's": {}, "a given one": store.Add(-5 * time.Hour)} {
 		for what, events := range map[string][]Event{
-			"dead":      {login, early, death},
-			"blocked":   {login, early, death, {At: at(14), Kind: EventBlocked, Reason: BlockRefused, Status: 401, Served: at(14).Add(3 * time.Hour)}},
-			"not sent":  {login, {At: at(20), Kind: EventLogin, Outcome: Unknown, Served: at(14).Add(3 * time.Hour)}},
-			"over":      {login, early, death, {At: at(30), Kind: EventReset}},
-			"our own":   {login, {At: at(15), Kind: EventRefresh, Outcome: OK, Gen: 2}, {At: at(16), Kind: EventUnauthorized, Reason: OtherPair, Gen: 1}},
+			"dead": {login, early, death},
+			"blocked": {login, early, death, {At: at(14), Kind: EventBlocked, Reason: BlockRefused, Status: 401,
+				Served: at(14).Add(3 * time.Hour)}},
+			"not sent": {login, {At: at(20), Kind: EventLogin, Outcome: Unknown, Served: at(14).Add(3 * time.Hour)}},
+			"over":     {login, early, death, {At: at(30), Kind: EventReset}},
+			"our own": {login, {At: at(15), Kind: EventRefresh, Outcome: OK, Gen: 2},
+				{At: at(16), Kind: EventUnauthorized, Reason: OtherPair, Gen: 1}},
 			"rolled up": {login, {At: at(20), Kind: EventRollback, Gen: 1}},
 		} {
 			m := &Manager{clock: still(store.Add(-time.Hour)), c: Defaults()}
@@ -91,8 +100,10 @@ func TestStatusIsToldByOneClock(t *testing.T) {
 				want, ahead = now, 0
 			}
 			s := m.describe(row, nil, events, []Instance{{SeenAt: at(50), Started: at(0)}})
-			if !s.AsOf.Equal(want) || s.Ahead != ahead || !s.Refresh.ExpiresAt.Equal(want.Add(14*time.Minute)) || !s.Seen[0].SeenAt.Equal(want.Add(-10*time.Second)) {
-				t.Errorf("%s, %s: as of %s, ahead %s, refresh until %s, seen %s", name, what, s.AsOf, s.Ahead, s.Refresh.ExpiresAt, s.Seen[0].SeenAt)
+			if !s.AsOf.Equal(want) || s.Ahead != ahead || !s.Refresh.ExpiresAt.Equal(want.Add(14*time.Minute)) ||
+				!s.Seen[0].SeenAt.Equal(want.Add(-10*time.Second)) {
+				t.Errorf("%s, %s: as of %s, ahead %s, refresh until %s, seen %s", name, what, s.AsOf, s.Ahead, s.Refresh.ExpiresAt,
+					s.Seen[0].SeenAt)
 			}
 			known := []string{clock(s.Verdict.Over)}
 			for i, e := range s.History {
@@ -112,7 +123,9 @@ func TestStatusIsToldByOneClock(t *testing.T) {
 					t.Errorf("%s, %s: %s is no time of the history %v:\n%s", name, what, c, known, said)
 				}
 			}
-			if what == "dead" && (!s.Access.Dead || !s.Access.ExpiresAt.Equal(s.History[1].At) || !strings.Contains(strings.Join(s.Verdict.Evidence, "\n"), "by the service's clock that was at "+clock(early.Served))) {
+			if what == "dead" && (!s.Access.Dead || !s.Access.ExpiresAt.Equal(s.History[1].At) ||
+				!strings.Contains(strings.Join(s.Verdict.Evidence, "\n"),
+					"by the service's clock that was at "+clock(early.Served))) {
 				t.Errorf("%s: dead %v since %s, %q", name, s.Access.Dead, s.Access.ExpiresAt, s.Verdict.Evidence)
 			}
 		}

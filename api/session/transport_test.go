@@ -83,7 +83,8 @@ func (r *rude) count() int {
 }
 
 func authTo(rt http.RoundTripper, base string) authClient {
-	return authClient{rt: rt, baseURL: base, loginPath: "/v2/auth/login", refreshPath: "/v2/auth/refresh/", userAgent: "test"}
+	return authClient{rt: rt, baseURL: base, loginPath: "/v2/auth/login", refreshPath: "/v2/auth/refresh/",
+		userAgent: "test"}
 }
 
 // warm makes several connections that stay in the pool, if the transport keeps any.
@@ -132,8 +133,10 @@ func TestRefreshIsSentOnce(t *testing.T) {
 				t.Errorf("sent %d times, outcome %s (%s)", server.count(), ans.outcome, ans.detail)
 			}
 			head := strings.ToLower(server.seen[0])
-			if strings.Contains(head, "content-length") || strings.Contains(head, "transfer-encoding") || !strings.HasPrefix(head, "get /v2/auth/refresh/"+strings.ToLower(marker)+" ") ||
-				!strings.Contains(head, "cache-control: no-store") || strings.Contains(head, "authorization") || strings.Contains(head, "idempotency") {
+			if strings.Contains(head, "content-length") || strings.Contains(head, "transfer-encoding") ||
+				!strings.HasPrefix(head, "get /v2/auth/refresh/"+strings.ToLower(marker)+" ") ||
+				!strings.Contains(head, "cache-control: no-store") || strings.Contains(head, "authorization") ||
+				strings.Contains(head, "idempotency") {
 				t.Errorf("on the wire: %q", server.seen[0])
 			}
 		})

@@ -43,7 +43,8 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 	}
 	graced := c.graced.Incarnation == a.Incarnation && c.graced.Gen == a.Gen
 	verdict := m.c.refusedBecause(row, a, graced)
-	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: a.Gen, Fence: row.Fence, Session: row.Incarnation, Status: http.StatusUnauthorized}
+	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: a.Gen, Fence: row.Fence, Session: row.Incarnation,
+		Status: http.StatusUnauthorized}
 	if row.Gen == a.Gen {
 		ev.Age, ev.Left = row.Age, row.AccessLeft
 	}

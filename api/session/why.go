@@ -2,12 +2,16 @@ package session
 
 // whys are the reasons of events in words.
 var whys = map[string]string{
-	reasonFirst: "there was no pair", reasonDoubtful: "the pair was in doubt", reasonDue: "the pair was due", reasonLapsed: "the refresh token was over",
-	reasonGone: "the process that renewed it was gone", reasonRollback: "the store went back", reasonRefused: "the service refused the pair",
-	reasonAsked: "somebody asked for it",
-	OtherPair:   "another pair was in place", OnItsWay: "a new pair was on its way", Expired: "the token was over", YoungPair: "the pair was new",
+	reasonFirst: "there was no pair", reasonDoubtful: "the pair was in doubt", reasonDue: "the pair was due",
+	reasonLapsed: "the refresh token was over",
+	reasonGone:   "the process that renewed it was gone", reasonRollback: "the store went back",
+	reasonRefused: "the service refused the pair",
+	reasonAsked:   "somebody asked for it",
+	OtherPair:     "another pair was in place", OnItsWay: "a new pair was on its way", Expired: "the token was over",
+	YoungPair:    "the pair was new",
 	Early:        "before its time",
-	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is demanded", BlockUnclear: "login, password or a missing code",
+	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is demanded",
+	BlockUnclear: "login, password or a missing code",
 }
 
 // Why is the reason in words; a reason of a later opdeck stays as it is.

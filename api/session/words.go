@@ -27,12 +27,14 @@ type errorAnswer struct {
 }
 
 // errorKeys are the members that error answers consist of.
-var errorKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description", "errordescription", "reason", "title",
-	"code", "errorcode", "errorkey", "status", "statuscode", "success", "ok", "type", "path", "timestamp", "requestid", "traceid", "field", "fault", "result", "exception"}
+var errorKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description",
+	"errordescription", "reason", "title", "code", "errorcode", "errorkey", "status", "statuscode", "success", "ok",
+	"type", "path", "timestamp", "requestid",
+	"traceid", "field", "fault", "result", "exception"}
 
 // wordKeys are those of them that hold sentences or codes.
-var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description", "errordescription", "reason", "title",
-	"code", "errorcode", "errorkey", "fault", "exception", "field", "status"}
+var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description",
+	"errordescription", "reason", "title", "code", "errorcode", "errorkey", "fault", "exception", "field", "status"}
 
 // parseErrorAnswer reads an error answer: JSON of any of the usual shapes, or a short plain
 // text.
@@ -114,7 +116,8 @@ func (s *errorAnswer) add(line string) {
 	if s.quote == "" || !strings.Contains(s.quote, " ") && strings.Contains(line, " ") { // a sentence rather than a code
 		s.quote = line
 	}
-	s.texts = append(s.texts, strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ", ",", " ", ":", " ", "!", " ", "'", "", "’", "").Replace(strings.ToLower(line))), " "))
+	s.texts = append(s.texts, strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ", ",", " ", ":",
+		" ", "!", " ", "'", "", "’", "").Replace(strings.ToLower(line))), " "))
 }
 
 func (s errorAnswer) matches(re *regexp.Regexp) bool {
@@ -139,33 +142,58 @@ func (s errorAnswer) words(secret string) string {
 // Words, all in lower case and without punctuation.
 var (
 	// otherToken names tokens that are no session.
-	otherToken = regexp.MustCompile(`\b(share|sharing|verification|kyc|kyb|sumsub|csrf|xsrf|recovery|reset|webhook|hook|push|device|document|upload|idempotency|invite|invitation|sdk) (token|link|code|session)\b`)
+	otherToken = regexp.MustCompile(
+		`\b(share|sharing|verification|kyc|kyb|sumsub|csrf|xsrf|recovery|reset|webhook|hook|push|device|document|` +
+			`upload|idempotency|invite|invitation|sdk) (token|link|code|session)\b`)
 
 	// deadSession says beyond doubt that the session is meant.
-	deadSession = regexp.MustCompile(`^(error )?(401 )?(unauthori[sz]ed|unauthenticated|not authenticated|not authori[sz]ed)( request)?$|` +
-		`\b(log|sign) ?in again\b|\bplease (log|sign) ?in\b|\b(re ?login|re ?authenticate)\b|\bnot logged in\b|\bunauthenticated\b|` +
-		`\b(session|login) (is |has |was |has been )?(expired|ended|closed|revoked|terminated|invalidated|invalid|over|not found)\b|\b(invalid|expired|no active) session\b|` +
-		`\b(access|bearer|auth|authentication|authorization|session) token (is |was |has |has been )?(invalid|expired|revoked|missing|required|unknown|not valid|blacklisted|not found)\b|` +
-		`\b(invalid|expired|revoked|missing|unknown|no|bad)( or (expired|invalid|missing|revoked))? (access|bearer|auth|authentication|authorization|session) (token|header)\b|` +
-		`\bauthentication (is )?(required|expired|failed)\b|\bauthorization (header )?(is )?(required|missing)\b|\bfull authentication is required\b`)
+	deadSession = regexp.MustCompile(
+		`^(error )?(401 )?(unauthori[sz]ed|unauthenticated|not authenticated|not authori[sz]ed)( request)?$|` +
+			`\b(log|sign) ?in again\b|\bplease (log|sign) ?in\b|\b(re ?login|re ?authenticate)\b|\bnot logged in\b|` +
+			`\bunauthenticated\b|` +
+			`\b(session|login) (is |has |was |has been )?(expired|ended|closed|revoked|terminated|invalidated|invalid|` +
+			`over|not found)\b|\b(invalid|expired|no active) session\b|` +
+			`\b(access|bearer|auth|authentication|authorization|session) token (is |was |has |has been )?(invalid|` +
+			`expired|revoked|missing|required|unknown|not valid|blacklisted|not found)\b|` +
+			`\b(invalid|expired|revoked|missing|unknown|no|bad)( or (expired|invalid|missing|revoked))? (access|` +
+			`bearer|auth|authentication|authorization|session) (token|header)\b|` +
+			`\bauthentication (is )?(required|expired|failed)\b|\bauthorization (header )?(is )?(required|missing)\b|` +
+			`\bfull authentication is required\b`)
 
 	// deadToken says that a token is over; in a request that carries no other token
 	// it is the session's.
-	deadToken = regexp.MustCompile(`\b(token|jwt)( signature)? (is |was |has |has been |is not |not )?(revoked|expired|invalid|invalidated|malformed|blacklisted|inactive|no longer valid|not valid|valid yet|active|over|unknown|not found)\b|` +
-		`\b(invalid|expired|revoked|malformed|unknown|inactive|bad)( or (expired|invalid|revoked|malformed))? (refresh )?(token|jwt)\b`)
+	deadToken = regexp.MustCompile(
+		`\b(token|jwt)( signature)? (is |was |has |has been |is not |not )?(revoked|expired|invalid|invalidated|` +
+			`malformed|blacklisted|inactive|no longer valid|not valid|valid yet|active|over|unknown|not found)\b|` +
+			`\b(invalid|expired|revoked|malformed|unknown|inactive|bad)( or (expired|invalid|revoked|` +
+			`malformed))? (refresh )?(token|jwt)\b`)
 
-	codeWanted = regexp.MustCompile(`\b(t?otp|2fa|mfa|is2fa)\b|\b(two|second|2) ?(factor|step)\b|\bone ?time ?(code|password|passcode|pin)\b|\bauthenticator\b|` +
-		`\b(verification|confirmation|security|authentication|auth|sms|login|access) (code|pin)\b|` +
-		`\bcode( field)? (is |was |has |must |should |not |cannot )?(be )?(required|missing|invalid|incorrect|wrong|expired|needed|empty|blank|not valid|blank|provided|mismatch)\b|` +
-		`\b(invalid|incorrect|wrong|missing|expired|empty|bad|enter|provide|requires?|no)( the| a| your)? (code|passcode)\b|\b(or|and)( the| a| your)? code\b`)
+	codeWanted = regexp.MustCompile(
+		`\b(t?otp|2fa|mfa|is2fa)\b|\b(two|second|2) ?(factor|step)\b|\bone ?time ?(code|password|passcode|pin)\b|` +
+			`\bauthenticator\b|` +
+			`\b(verification|confirmation|security|authentication|auth|sms|login|access) (code|pin)\b|` +
+			`\bcode( field)? (is |was |has |must |should |not |cannot )?(be )?(required|missing|invalid|incorrect|` +
+			`wrong|expired|needed|empty|blank|not valid|blank|provided|mismatch)\b|` +
+			`\b(invalid|incorrect|wrong|missing|expired|empty|bad|enter|provide|requires?|no)( the| a| your)? (code|` +
+			`passcode)\b|\b(or|and)( the| a| your)? code\b`)
 
-	passwordWrong = regexp.MustCompile(`\b(login|user ?name|password|credentials?)\b.{0,40}\b(incorrect|wrong|invalid|mismatch|not match|not recogni[sz]ed|rejected)\b|\b(incorrect|wrong|invalid)\b.{0,30}\b(login|user ?name|password|credentials?)\b|` +
-		`\b(invalid|incorrect|wrong|bad|unknown|mismatched)( the| your)? (login|log in|user ?name|user|password|pass|passwd|credentials?|e ?mail|account)\b|` +
-		`\b(login|log in|user ?name|user|e ?mail|password|passwd|credentials?|account)( or | and |\/)?(login|password|credentials?)? ?(is |are |was |were |has |have |has been |does |do |did |must |must be )?(not )?(invalid|incorrect|wrong|unknown|found|exists?|match|valid|expired|changed|recogni[sz]ed|blocked|locked|disabled|inactive|suspended|deleted|deactivated|rejected|refused)\b|` +
-		`\b(login|authentication|sign ?in) (failed|failure|denied|refused|rejected)\b|\bno such (user|account|login)\b|\btoo many (failed|wrong|invalid)\b`)
+	passwordWrong = regexp.MustCompile(
+		`\b(login|user ?name|password|credentials?)\b.{0,40}\b(incorrect|wrong|invalid|mismatch|not match|` +
+			`not recogni[sz]ed|rejected)\b|\b(incorrect|wrong|invalid)\b.{0,30}\b(login|user ?name|password|` +
+			`credentials?)\b|` +
+			`\b(invalid|incorrect|wrong|bad|unknown|mismatched)( the| your)? (login|log in|user ?name|user|password|` +
+			`pass|passwd|credentials?|e ?mail|account)\b|` +
+			`\b(login|log in|user ?name|user|e ?mail|password|passwd|credentials?|account)( or | and |\/)?(login|` +
+			`password|credentials?)? ?(is |are |was |were |has |have |has been |does |do |did |must |` +
+			`must be )?(not )?(invalid|incorrect|wrong|unknown|found|exists?|match|valid|expired|changed|recogni[sz]ed|` +
+			`blocked|locked|disabled|inactive|suspended|deleted|deactivated|rejected|refused)\b|` +
+			`\b(login|authentication|sign ?in) (failed|failure|denied|refused|rejected)\b|` +
+			`\bno such (user|account|login)\b|\btoo many (failed|wrong|invalid)\b`)
 
 	// passing says that another try later may go well.
-	passing = regexp.MustCompile(`\b(temporar(y|ily)|unavailable|try (again )?later|time ?out|timed out|maintenance|overload(ed)?|internal|unexpected|too many requests|rate limit|gateway|upstream|connection)\b`)
+	passing = regexp.MustCompile(
+		`\b(temporar(y|ily)|unavailable|try (again )?later|time ?out|timed out|maintenance|overload(ed)?|internal|` +
+			`unexpected|too many requests|rate limit|gateway|upstream|connection)\b`)
 )
 
 // Dead reports whether an answer says that the session's token is over: by its
@@ -177,7 +205,8 @@ func Dead(status int, body []byte, ownToken bool) bool {
 	switch status {
 	case http.StatusUnauthorized:
 		return true
-	case 0, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case 0, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return false
 	}
 	if status >= 300 && status < 400 || len(body) > maxAnswer {

@@ -10,14 +10,19 @@ import (
 // meant.
 func TestDead(t *testing.T) {
 	for _, words := range []string{
-		"Token revoked. Please log in again", "Unauthorized", "UNAUTHORIZED", "unauthorised", "Unauthenticated.", "Invalid or expired token", "Invalid or expired access token",
-		"jwt expired", "JWT_EXPIRED", "Token has expired", "TOKEN_EXPIRED", "Access token is invalid", "Session expired", "Your session has expired, please sign in",
-		"invalid_token", "token is not valid", "Authentication required", "Authorization header is missing", "Not logged in", "Token was revoked", "Bearer token is missing", "Bad token",
+		"Token revoked. Please log in again", "Unauthorized", "UNAUTHORIZED", "unauthorised", "Unauthenticated.",
+		"Invalid or expired token", "Invalid or expired access token",
+		"jwt expired", "JWT_EXPIRED", "Token has expired", "TOKEN_EXPIRED", "Access token is invalid", "Session expired",
+		"Your session has expired, please sign in",
+		"invalid_token", "token is not valid", "Authentication required", "Authorization header is missing", "Not logged in",
+		"Token was revoked", "Bearer token is missing", "Bad token",
 	} {
 		for _, status := range []int{200, 400, 401, 403, 404, 419, 422, 500} {
 			for _, body := range []string{
-				`{"error":"` + words + `"}`, `{"success":false,"message":"` + words + `"}`, `{"error":{"code":16,"message":"` + words + `"}}`,
-				`{"code":16,"message":"` + words + `","details":[]}`, `{"errors":[{"detail":"` + words + `"}]}`, `{"statusCode":403,"message":["` + words + `"],"error":"Forbidden"}`,
+				`{"error":"` + words + `"}`, `{"success":false,"message":"` + words + `"}`,
+				`{"error":{"code":16,"message":"` + words + `"}}`,
+				`{"code":16,"message":"` + words + `","details":[]}`, `{"errors":[{"detail":"` + words + `"}]}`,
+				`{"statusCode":403,"message":["` + words + `"],"error":"Forbidden"}`,
 			} {
 				if !Dead(status, []byte(body), false) {
 					t.Errorf("%d %s is not taken for the end of the session", status, body)
@@ -76,18 +81,27 @@ func TestLoginWords(t *testing.T) {
 		bodies  []string
 	}{
 		{TwoFactor, false, []string{
-			`{"error":"Verification code required"}`, `{"error":"Code is required"}`, `{"error":"Invalid code"}`, `{"error":"Second factor is required"}`, `{"error":"TOTP code required"}`,
-			`{"error":"2FA required"}`, `{"error":"2FA_REQUIRED"}`, `{"error":"OTP is missing"}`, `{"message":"Enter the one-time password"}`, `{"message":"one time password required"}`,
-			`{"is2fa":true}`, `{"is2fa":true,"message":"ok"}`, `{"code":["required"]}`, `{"code":["The code field is required."]}`, `{"errors":{"code":["must not be blank"]}}`,
-			`{"errors":[{"field":"code","message":"required"}]}`, `{"error":"Two-factor authentication is enabled"}`, `{"error":"Wrong verification code"}`, `{"error":"MFA challenge"}`,
-			`{"twoFactorRequired":true}`, `{"error":{"message":"authenticator app code"}}`, `{"error":"two step verification"}`, `Code is required`,
+			`{"error":"Verification code required"}`, `{"error":"Code is required"}`, `{"error":"Invalid code"}`,
+			`{"error":"Second factor is required"}`, `{"error":"TOTP code required"}`,
+			`{"error":"2FA required"}`, `{"error":"2FA_REQUIRED"}`, `{"error":"OTP is missing"}`,
+			`{"message":"Enter the one-time password"}`, `{"message":"one time password required"}`,
+			`{"is2fa":true}`, `{"is2fa":true,"message":"ok"}`, `{"code":["required"]}`,
+			`{"code":["The code field is required."]}`, `{"errors":{"code":["must not be blank"]}}`,
+			`{"errors":[{"field":"code","message":"required"}]}`, `{"error":"Two-factor authentication is enabled"}`,
+			`{"error":"Wrong verification code"}`, `{"error":"MFA challenge"}`,
+			`{"twoFactorRequired":true}`, `{"error":{"message":"authenticator app code"}}`, `{"error":"two step verification"}`,
+			`Code is required`,
 		}},
 		{Refused, false, []string{
-			`{"error":"Invalid login or password"}`, `{"error":"Invalid credentials"}`, `{"error":"INVALID_CREDENTIALS"}`, `{"message":"Login or password is incorrect"}`, `{"error":"Wrong password"}`,
-			`{"success":false,"message":"User not found"}`, `{"error":"Account not found"}`, `{"error":"Account is blocked"}`, `{"error":"The password you entered is incorrect"}`,
-			`{"error":{"code":16,"message":"invalid credentials"}}`, `{"code":"INVALID_CREDENTIALS"}`, `{"error":"User has been disabled"}`, `Invalid login or password`,
+			`{"error":"Invalid login or password"}`, `{"error":"Invalid credentials"}`, `{"error":"INVALID_CREDENTIALS"}`,
+			`{"message":"Login or password is incorrect"}`, `{"error":"Wrong password"}`,
+			`{"success":false,"message":"User not found"}`, `{"error":"Account not found"}`, `{"error":"Account is blocked"}`,
+			`{"error":"The password you entered is incorrect"}`,
+			`{"error":{"code":16,"message":"invalid credentials"}}`, `{"code":"INVALID_CREDENTIALS"}`,
+			`{"error":"User has been disabled"}`, `Invalid login or password`,
 		}},
-		{Refused, true, []string{`{"error":"Invalid login, password or code"}`, `{"error":"Wrong password or verification code"}`}},
+		{Refused, true, []string{`{"error":"Invalid login, password or code"}`,
+			`{"error":"Wrong password or verification code"}`}},
 	} {
 		for _, body := range c.bodies {
 			for _, status := range []int{200, 400, 401, 403, 404, 422, 500} {
@@ -152,7 +166,8 @@ func TestQuote(t *testing.T) {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
-	if got := parseErrorAnswer([]byte(`{"error":"x\u001b[2Jy ` + strings.Repeat("long ", 70) + `"}`)).words(""); strings.Contains(got, "\x1b") || len([]rune(got)) > maxQuote {
+	if got := parseErrorAnswer([]byte(`{"error":"x\u001b[2Jy ` + strings.Repeat("long ", 70) + `"}`)).words(
+		""); strings.Contains(got, "\x1b") || len([]rune(got)) > maxQuote {
 		t.Errorf("%q", got)
 	}
 }

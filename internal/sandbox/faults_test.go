@@ -134,8 +134,7 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 		check     func(status int, body string, h http.Header) bool
 	}{
 		{"status=login:502", 0, func(s int, b string, _ http.Header) bool {
-			return s == 502 &&
-				strings.Contains(b, "Bad Gateway")
+			return s == 502 && strings.Contains(b, "Bad Gateway")
 		}},
 		{"after=login:504", 1, func(s int, b string, _ http.Header) bool { return s == 504 }},
 		{"busy=login:30s", 0, func(s int, _ string, h http.Header) bool { return s == 429 && h.Get("Retry-After") == "30" }},
@@ -146,8 +145,7 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 			return s == 200 && strings.HasPrefix(b, "<!doctype") && h.Get("Content-Type") == "text/html"
 		}},
 		{"huge=login:1048576", 1, func(s int, b string, _ http.Header) bool {
-			return s == 200 && len(b) > 1<<20 &&
-				json.Valid([]byte(b))
+			return s == 200 && len(b) > 1<<20 && json.Valid([]byte(b))
 		}},
 		{"blank=login", 1, func(s int, b string, _ http.Header) bool { return strings.Contains(b, `"accessToken":""`) }},
 		{"omit=login:refreshToken", 1, func(s int, b string, _ http.Header) bool {

@@ -72,7 +72,8 @@ func write(w io.Writer, info *debug.BuildInfo) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "%s\n%s %s, %s\n%s\n\n%s\n\n", strings.Repeat("=", 78), m.Path, m.Version, name, strings.Repeat("=", 78), strings.TrimSpace(string(b)))
+			fmt.Fprintf(w, "%s\n%s %s, %s\n%s\n\n%s\n\n", strings.Repeat("=", 78), m.Path, m.Version, name,
+				strings.Repeat("=", 78), strings.TrimSpace(string(b)))
 		}
 	}
 	return nil

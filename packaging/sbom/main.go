@@ -80,7 +80,8 @@ func write(w io.Writer, version, commit string, info *debug.BuildInfo) error {
 		}
 	}
 	b := bill{Format: "CycloneDX", Spec: "1.5", Version: 1, Metadata: metadata{main},
-		Components: []component{{Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}}
+		Components: []component{{Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"),
+			PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}}
 	all := []string{"std"}
 	for _, m := range info.Deps {
 		if m.Replace != nil {

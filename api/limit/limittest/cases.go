@@ -253,7 +253,8 @@ func concurrent(b *bench) {
 	}
 	wg.Wait()
 	slices.Sort(waits)
-	if waits[11] > slack || waits[12] < limit.Window-slack || waits[23] > limit.Window+slack || waits[24] < 2*limit.Window-slack {
+	if waits[11] > slack || waits[12] < limit.Window-slack || waits[23] > limit.Window+slack ||
+		waits[24] < 2*limit.Window-slack {
 		b.Fatalf("waits: %v", waits)
 	}
 	if st := b.state(limit.Billing); len(st.Slots) != 32 {

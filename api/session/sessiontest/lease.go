@@ -28,7 +28,8 @@ func loadCreates(b *bench) {
 	}
 	r := rows[0]
 	b.pair(r, session.None, "", "")
-	if r.Phase != session.Free || r.Gen != 0 || r.Fence != 0 || r.LeaseLeft != 0 || r.AccessLeft != 0 || r.LoginWait != 0 || r.RefreshWait != 0 {
+	if r.Phase != session.Free || r.Gen != 0 || r.Fence != 0 || r.LeaseLeft != 0 || r.AccessLeft != 0 ||
+		r.LoginWait != 0 || r.RefreshWait != 0 {
 		b.Fatalf("a new row: %+v", r)
 	}
 	if r.Pepper.Empty() || !r.Pepper.Equal(rows[1].Pepper) || r.At.IsZero() {
@@ -99,7 +100,8 @@ func takeoverSent(b *bench) {
 		got := b.acquire(func(c *session.Claim) { c.Owner = other })
 		b.pair(got, session.Doubtful, "a-"+string(kind), "")
 		b.pair(b.load(), session.Doubtful, "a-"+string(kind), "")
-		if err := b.Store.Release(ctx, key, session.Release{Incarnation: got.Incarnation, Fence: got.Fence, State: session.None}); err != nil {
+		if err := b.Store.Release(ctx, key, session.Release{Incarnation: got.Incarnation, Fence: got.Fence,
+			State: session.None}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -113,14 +115,19 @@ func acquireOver(b *bench) {
 	b.login("a1")
 	r := b.acquire(nil)
 	b.mark(r, session.ByRefresh)
-	got, ok, err := b.Peer.Acquire(ctx, key, func() session.Claim { c := claim(b.load(), other); c.Over = true; return c }())
+	got, ok, err := b.Peer.Acquire(ctx, key, func() session.Claim {
+		c := claim(b.load(), other)
+		c.Over = true
+		return c
+	}())
 	if err != nil || !ok {
 		b.Fatalf("a dead holder's lease is not had: %v, %v", ok, err)
 	}
 	b.pair(got, session.Doubtful, "a1", "")
 	_, err = b.Store.Install(ctx, key, installOf(r, "late"))
 	b.fenced("the dead holder's install", err)
-	b.fenced("the dead holder's release", b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence}))
+	b.fenced("the dead holder's release", b.Store.Release(ctx, key,
+		session.Release{Incarnation: r.Incarnation, Fence: r.Fence}))
 }
 
 func doubt(b *bench) {

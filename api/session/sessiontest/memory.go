@@ -51,7 +51,8 @@ func (m *Memory) row(key session.Key) (*memoryRow, time.Duration) {
 	now := m.clock.Steady()
 	r := m.rows[key]
 	if r == nil {
-		r = &memoryRow{Row: session.Row{Incarnation: rand.Text(), State: session.None, Phase: session.Free}, counts: map[session.EventKind]int64{}, instances: map[string]timed[session.Instance]{}}
+		r = &memoryRow{Row: session.Row{Incarnation: rand.Text(), State: session.None, Phase: session.Free},
+			counts: map[session.EventKind]int64{}, instances: map[string]timed[session.Instance]{}}
 		m.rows[key] = r
 	}
 	r.accessUntil = min(r.accessUntil, now+r.AccessTTL)
@@ -114,7 +115,8 @@ func (m *Memory) Load(_ context.Context, key session.Key) (session.Row, error) {
 }
 
 // Enter implements Store.
-func (m *Memory) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+func (m *Memory) Enter(ctx context.Context, key session.Key, req limit.Request,
+	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, now := m.row(key)
@@ -157,7 +159,8 @@ func (m *Memory) Mark(ctx context.Context, key session.Key, k session.Mark) (tim
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, now := m.row(key)
-	if r.Incarnation != k.Incarnation || r.Fence != k.Fence || r.Owner.ID != k.Owner || r.Phase == session.Free || r.leaseUntil <= now {
+	if r.Incarnation != k.Incarnation || r.Fence != k.Fence || r.Owner.ID != k.Owner || r.Phase == session.Free ||
+		r.leaseUntil <= now {
 		return 0, session.ErrFenced
 	}
 	class, phase := limit.Login, session.SentLogin
@@ -229,7 +232,9 @@ func (m *Memory) Release(_ context.Context, key session.Key, rel session.Release
 		r.Fails++
 	}
 	if b := rel.Block; b != nil {
-		r.blocks = slices.DeleteFunc(r.blocks, func(have timed[session.Block]) bool { return have.v.Fingerprint == b.Fingerprint })
+		r.blocks = slices.DeleteFunc(r.blocks, func(have timed[session.Block]) bool {
+			return have.v.Fingerprint == b.Fingerprint
+		})
 		r.blocks = lastN(append(r.blocks, timed[session.Block]{now, *b}), session.MaxBlocks)
 	}
 	return nil

@@ -20,7 +20,8 @@ func installLifetimes(b *bench) {
 	}
 	for _, row := range []session.Row{got, b.load()} {
 		b.pair(row, session.Live, "a1", "refresh of a1")
-		if row.Gen != 1 || row.Phase != session.Free || row.AccessTTL != in.AccessTTL || row.RefreshTTL != in.RefreshTTL || row.From != session.ByLogin || row.By != me || row.HasLock {
+		if row.Gen != 1 || row.Phase != session.Free || row.AccessTTL != in.AccessTTL || row.RefreshTTL != in.RefreshTTL ||
+			row.From != session.ByLogin || row.By != me || row.HasLock {
 			b.Fatalf("installed: %+v", row)
 		}
 		b.near("access", row.AccessLeft, 5*time.Minute-8*time.Second)
@@ -109,7 +110,8 @@ func installNoRefresh(b *bench) {
 }
 
 func tokens(b *bench) {
-	for _, token := range []string{"a/b%2F+..", "../..", strings.Repeat("x", 8<<10), `"quoted" \ and 'single'`, "ünïcode\x00\xff"} {
+	for _, token := range []string{"a/b%2F+..", "../..", strings.Repeat("x", 8<<10), `"quoted" \ and 'single'`,
+		"ünïcode\x00\xff"} {
 		b.login(token)
 		b.pair(b.load(), session.Live, token, "refresh of "+token)
 	}
@@ -124,7 +126,8 @@ func release(b *bench) {
 	got := b.load()
 	b.pair(got, session.Live, "a1", "refresh of a1")
 	again := b.acquire(nil)
-	if err := b.Store.Release(ctx, key, session.Release{Incarnation: again.Incarnation, Fence: again.Fence, Spent: true}); err != nil {
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: again.Incarnation, Fence: again.Fence,
+		Spent: true}); err != nil {
 		b.Fatal(err)
 	}
 	b.pair(b.load(), session.Live, "a1", "")
@@ -133,12 +136,14 @@ func release(b *bench) {
 	}
 	r = b.acquire(nil)
 	b.mark(r, session.ByRefresh)
-	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence, State: session.Doubtful}); err != nil {
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence,
+		State: session.Doubtful}); err != nil {
 		b.Fatal(err)
 	}
 	b.pair(b.load(), session.Doubtful, "a1", "")
 	r = b.acquire(nil)
-	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence, State: session.None}); err != nil {
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence,
+		State: session.None}); err != nil {
 		b.Fatal(err)
 	}
 	b.pair(b.load(), session.None, "", "")
@@ -147,7 +152,8 @@ func release(b *bench) {
 	}
 	r = b.acquire(nil)
 	b.mark(r, session.ByLogin)
-	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence, State: session.Doubtful}); err != nil {
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence,
+		State: session.Doubtful}); err != nil {
 		b.Fatal(err)
 	}
 	b.pair(b.load(), session.None, "", "")
@@ -155,7 +161,8 @@ func release(b *bench) {
 
 func releaseFenced(b *bench) {
 	r := b.load()
-	b.fenced("release without a lease", b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence}))
+	b.fenced("release without a lease", b.Store.Release(ctx, key,
+		session.Release{Incarnation: r.Incarnation, Fence: r.Fence}))
 	r = b.acquire(nil)
 	for name, rel := range map[string]session.Release{
 		"incarnation": {Incarnation: "another", Fence: r.Fence, State: session.None},
@@ -224,8 +231,9 @@ func releaseWaits(b *bench) {
 func clockSetBack(b *bench) {
 	b.login("a1")
 	r := b.acquire(func(c *session.Claim) { c.Doubt, c.Premature = true, &session.Premature{} })
-	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence, LoginWait: time.Minute, RefreshWait: time.Minute,
-		Block: &session.Block{Fingerprint: "f", Tries: 1}}); err != nil {
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence, LoginWait: time.Minute,
+		RefreshWait: time.Minute,
+		Block:       &session.Block{Fingerprint: "f", Tries: 1}}); err != nil {
 		b.Fatal(err)
 	}
 	b.login("a2")
@@ -274,7 +282,8 @@ func enter(b *bench) {
 	b.near("the second waits", g.Wait, limit.Window)
 	b.Shift(g.Wait)
 	req.Ticket = g.Ticket
-	if _, _, err = b.Peer.Enter(ctx, key, req, func(session.Row) bool { return false }); err != nil || b.slots(limit.Billing) != 2 {
+	if _, _, err = b.Peer.Enter(ctx, key, req, func(session.Row) bool { return false }); err != nil ||
+		b.slots(limit.Billing) != 2 {
 		b.Fatalf("a refused entry lost its slot: %v, %d slots", err, b.slots(limit.Billing))
 	}
 	if _, g, err = b.Peer.Enter(ctx, key, req, yes); err != nil || !g.Taken || g.Wait != 0 || g.Ticket != req.Ticket {

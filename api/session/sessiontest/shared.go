@@ -10,9 +10,13 @@ import (
 )
 
 func history(b *bench) {
-	full := session.Event{Kind: session.EventRefresh, Outcome: session.Unknown, Reason: "due", Took: 84 * time.Millisecond, Fence: 7, Gen: 3, Age: 4 * time.Minute,
-		Left: time.Minute, Status: 502, Served: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Detail: "not a usable answer", Owner: me, Session: "inc"}
-	kinds := []session.Event{full, {Kind: session.EventLogin, Outcome: session.OK, Owner: me}, {Kind: session.EventLogin, Outcome: session.Refused}, {Kind: session.EventPremature}, {Kind: session.EventUnauthorized}}
+	full := session.Event{Kind: session.EventRefresh, Outcome: session.Unknown, Reason: "due", Took: 84 * time.Millisecond,
+		Fence: 7, Gen: 3, Age: 4 * time.Minute,
+		Left: time.Minute, Status: 502, Served: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Detail: "not a usable answer",
+		Owner: me, Session: "inc"}
+	kinds := []session.Event{full, {Kind: session.EventLogin, Outcome: session.OK, Owner: me},
+		{Kind: session.EventLogin, Outcome: session.Refused}, {Kind: session.EventPremature},
+		{Kind: session.EventUnauthorized}}
 	for i, e := range kinds {
 		if err := []session.Store{b.Store, b.Peer}[i%2].Log(ctx, key, e); err != nil {
 			b.Fatal(err)
@@ -44,7 +48,8 @@ func history(b *bench) {
 		b.Fatalf("the newest two: %+v, %v", last, err)
 	}
 	counts, err := b.Peer.Count(ctx, key)
-	if err != nil || counts[session.EventLogin] != 1 || counts[session.EventRefresh] != 0 || counts[session.EventPremature] != 1 || counts[session.EventUnauthorized] != 1 {
+	if err != nil || counts[session.EventLogin] != 1 || counts[session.EventRefresh] != 0 ||
+		counts[session.EventPremature] != 1 || counts[session.EventUnauthorized] != 1 {
 		b.Fatalf("counts %v, %v", counts, err)
 	}
 	for range session.MaxEvents + 10 {
@@ -56,7 +61,8 @@ func history(b *bench) {
 	if err != nil || len(all) < session.MaxEvents || len(all) > 2*session.MaxEvents {
 		b.Fatalf("%d events are kept, %v", len(all), err)
 	}
-	if counts, err = b.Peer.Count(ctx, key); err != nil || counts[session.EventLogin] != 1 || counts[session.EventTakeover] != session.MaxEvents+10 {
+	if counts, err = b.Peer.Count(ctx, key); err != nil || counts[session.EventLogin] != 1 ||
+		counts[session.EventTakeover] != session.MaxEvents+10 {
 		b.Fatalf("counts forget dropped events: %v, %v", counts, err)
 	}
 }

@@ -140,7 +140,8 @@ func (b *bench) mark(r session.Row, kind session.Kind) {
 }
 
 func installOf(r session.Row, access string) session.Install {
-	return session.Install{Incarnation: r.Incarnation, Fence: r.Fence, Kind: session.ByLogin, Access: secret.New(access), Refresh: secret.New("refresh of " + access),
+	return session.Install{Incarnation: r.Incarnation, Fence: r.Fence, Kind: session.ByLogin, Access: secret.New(access),
+		Refresh:   secret.New("refresh of " + access),
 		AccessTTL: 5 * time.Minute, RefreshTTL: 15 * time.Minute, By: me}
 }
 
@@ -174,6 +175,7 @@ func (b *bench) fenced(what string, err error) {
 func (b *bench) pair(r session.Row, state session.PairState, access, refresh string) {
 	b.Helper()
 	if r.State != state || r.Access.Reveal() != access || r.Refresh.Reveal() != refresh {
-		b.Fatalf("the pair is %s %q %q, want %s %q %q", r.State, r.Access.Reveal(), r.Refresh.Reveal(), state, access, refresh)
+		b.Fatalf("the pair is %s %q %q, want %s %q %q", r.State, r.Access.Reveal(), r.Refresh.Reveal(), state, access,
+			refresh)
 	}
 }

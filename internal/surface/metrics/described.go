@@ -31,7 +31,8 @@ var described = func() map[string]*prometheus.Desc {
 		{"hook_waiting", "Events that could not be merged into the index yet and are tried again."},
 		{"hook_waiting_oldest_timestamp_seconds", "When the one that waits longest was tried first; absent when none waits."},
 		{"hook_behind", "Stored events that were not looked at yet."},
-		{"hook_rejected_total", "Deliveries of this account that were not accepted, since the store was made, of all processes.", "reason"},
+		{"hook_rejected_total", "Deliveries of this account that were not accepted, since the store was made, of all " +
+			"processes.", "reason"},
 		{"hook_last_rejected_timestamp_seconds", "When the last of these came.", "reason"},
 		{"store_readable", "1 when a part of the state could be read.", "part"},
 		{"ssh_sessions", "Sessions that are open.", "kind"},
@@ -51,7 +52,8 @@ var described = func() map[string]*prometheus.Desc {
 		{"lend_connections", "Connections of scripts that are open."},
 		{"lend_calls_total", "Calls of scripts that ended, by what became of them.", "class", "outcome"},
 		{"lend_unknown_total", "Requests that named no borrower, or with a key that nobody has."},
-		{"approvals_waiting", "Requests for a second person that are open, and those that were approved and not used yet.", "state"},
+		{"approvals_waiting", "Requests for a second person that are open, and those that were approved and not used yet.",
+			"state"},
 		{"approvals_readable", "1 when the requests could be read."},
 	} {
 		all[m[0]] = prometheus.NewDesc("opdeck_"+m[0], m[1], m[2:], nil)

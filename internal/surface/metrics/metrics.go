@@ -50,7 +50,8 @@ func New(a *app.App, src Sources) *Metrics {
 func (m *Metrics) Close() { m.stop() }
 
 func build(version string) prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "opdeck_build_info", Help: "Always 1; the label tells the version.",
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "opdeck_build_info",
+		Help:        "Always 1; the label tells the version.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	g.Set(1)
 	return g
@@ -84,7 +85,8 @@ func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: l, http: &http.Server{Handler: m.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	return &Server{listener: l, http: &http.Server{Handler: m.handler(), ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:  10 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}}, nil
 }
 

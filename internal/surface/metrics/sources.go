@@ -30,7 +30,8 @@ func collectReceiver(c receiver.Counters, out output) {
 	for _, e := range []struct {
 		as string
 		n  int64
-	}{{"new", c.Stored - c.Quarantined}, {"duplicate", c.Duplicates}, {"conflict", c.Conflicts}, {"quarantined", c.Quarantined}} {
+	}{{"new", c.Stored - c.Quarantined}, {"duplicate", c.Duplicates}, {"conflict", c.Conflicts},
+		{"quarantined", c.Quarantined}} {
 		out.count("hook_events_total", e.n, e.as)
 	}
 	for reason, n := range c.Reasons {

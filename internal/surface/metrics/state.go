@@ -56,7 +56,8 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	out := output(ch)
-	for _, collect := range []func(context.Context, output){s.collectSession, s.collectBudgets, s.collectIndex, s.collectWrites,
+	for _, collect := range []func(context.Context, output){s.collectSession, s.collectBudgets, s.collectIndex,
+		s.collectWrites,
 		s.collectApprovals, s.collectHooks, s.collectAudit} {
 		collect(ctx, out)
 	}

@@ -50,7 +50,8 @@ func leaked(b []byte) (out []string) {
 // output, no frame, no metric, no record, no evidence and no trace.
 func TestNoSecretAnywhere(t *testing.T) {
 	t.Parallel()
-	box, err := sandbox.Open(t.Context(), sandbox.Options{Password: canaries["the password"], MarkerPrefix: canaries["a token of the pair"]})
+	box, err := sandbox.Open(t.Context(), sandbox.Options{Password: canaries["the password"],
+		MarkerPrefix: canaries["a token of the pair"]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +63,19 @@ func TestNoSecretAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write("config.toml", strings.Replace(string(conf), "sandbox = true", "base_url = \""+web.URL+"\"\nlogin = \""+sandbox.DefaultLogin+"\"\npassword_env = \"CANARY_PW\"", 1))
+	p.write("config.toml", strings.Replace(string(conf), "sandbox = true",
+		"base_url = \""+web.URL+"\"\nlogin = \""+sandbox.DefaultLogin+"\"\npassword_env = \"CANARY_PW\"", 1))
 	debugging := exec.Command(os.Args[0]) // a flag that makes the library print tokens
 	debugging.Env = append(os.Environ(), childKey+"="+p.dir, "GODEBUG=http2debug=2", "CANARY_PW="+canaries["the password"])
-	if b, err := debugging.CombinedOutput(); err == nil || !bytes.Contains(b, []byte("does not start with it")) || len(leaked(b)) > 0 {
+	if b, err := debugging.CombinedOutput(); err == nil || !bytes.Contains(b, []byte("does not start with it")) ||
+		len(leaked(b)) > 0 {
 		t.Errorf("with http2debug: %v, %s", err, b)
 	}
 	said := &lockedbuffer.Buffer{} // everything that anybody is told
 	p.out, p.errs = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+canaries["the webhooks' secret"], "CANARY_PW="+canaries["the password"], verboseKey+"=1", "GOTRACEBACK=all")
+	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+canaries["the webhooks' secret"],
+		"CANARY_PW="+canaries["the password"], verboseKey+"=1", "GOTRACEBACK=all")
 	cmd.Stdout, cmd.Stderr = p.out, p.errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -85,14 +89,20 @@ func TestNoSecretAnywhere(t *testing.T) {
 	}
 	local := func(in string, args ...string) {
 		env := map[string]string{"CANARY_PW": canaries["the password"], "HOOK_SECRET": canaries["the webhooks' secret"]}
-		_ = cli.Run(t.Context(), cli.Env{Args: append(args, "--config", p.file("config.toml"), "--state", p.file("state"), "--verbose", "--log-file", p.file("log-local")),
+		_ = cli.Run(t.Context(), cli.Env{Args: append(args, "--config", p.file("config.toml"), "--state", p.file("state"),
+			"--verbose", "--log-file", p.file("log-local")),
 			In: strings.NewReader(in), Out: said, Err: said, Getenv: func(k string) string { return env[k] }})
 	}
 	opid, guid, cuid := p.sample()
 	share := canaries["a share token"] + "\n"
-	for _, run := range []func(in, command string){ssh, func(in, command string) { local(in, strings.Fields(command)...) }} {
-		for _, command := range []string{"session login --yes --yes", "session refresh --yes", "session status -o json", "operation get " + opid + " -o json", "document remove " + opid + " " + guid + "",
-			"document restore --yes " + opid + " " + guid + "", "doctor -o json", "limits", "customer application " + cuid, "hook get -o json", "approval list", "operation get nonsense -o json"} {
+	for _, run := range []func(in, command string){ssh, func(in,
+		command string) {
+		local(in, strings.Fields(command)...)
+	}} {
+		for _, command := range []string{"session login --yes --yes", "session refresh --yes", "session status -o json",
+			"operation get " + opid + " -o json", "document remove " + opid + " " + guid + "",
+			"document restore --yes " + opid + " " + guid + "", "doctor -o json", "limits", "customer application " + cuid,
+			"hook get -o json", "approval list", "operation get nonsense -o json"} {
 			run("", command)
 		}
 		run(share, "compliance share --yes "+cuid+" -o json")
@@ -105,7 +115,8 @@ func TestNoSecretAnywhere(t *testing.T) {
 	ssh(share, "compliance share --yes "+cuid+" -o json")
 
 	c := p.console(p.login(api.Admin))
-	for _, keys := range []string{"1", "6", "D", "\x1b", "5", "7", "W", "\x1b", "8", "V", "\x1b", "!", "\x1b", "4", "S", strings.TrimSpace(share) + "\r", "\x1b", "\x1b", "o" + opid + "\r", "J", "\x1b", "2", "h"} {
+	for _, keys := range []string{"1", "6", "D", "\x1b", "5", "7", "W", "\x1b", "8", "V", "\x1b", "!", "\x1b", "4", "S",
+		strings.TrimSpace(share) + "\r", "\x1b", "\x1b", "o" + opid + "\r", "J", "\x1b", "2", "h"} {
 		_, _ = io.WriteString(c.in, keys)
 		time.Sleep(60 * time.Millisecond)
 	}
@@ -126,7 +137,8 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Errorf("no trace was printed: %.300q", p.errs)
 	}
 
-	for what, b := range map[string][]byte{"what people were told": []byte(said.String()), "the server's output": []byte(p.out.String() + p.errs.String()), "the screen": []byte(c.out.String())} {
+	for what, b := range map[string][]byte{"what people were told": []byte(said.String()),
+		"the server's output": []byte(p.out.String() + p.errs.String()), "the screen": []byte(c.out.String())} {
 		if len(b) == 0 {
 			t.Errorf("%s is empty", what)
 		}

@@ -87,8 +87,8 @@ func TestMemoryOfARealConsole(t *testing.T) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	t.Logf("each of %d idle consoles holds %.0f KB (heap and stacks); the process grew by %.0f KB for each before its garbage was collected, %.0f KB after",
-		n, each/1024, grown/1024, (resident(pid)-rss)/float64(n)/1024)
+	t.Logf("each of %d idle consoles holds %.0f KB (heap and stacks); the process grew by %.0f KB for each before its "+
+		"garbage was collected, %.0f KB after", n, each/1024, grown/1024, (resident(pid)-rss)/float64(n)/1024)
 	if each > 1<<20 {
 		t.Errorf("%.0f bytes for an idle console, want below 1 MB", each)
 	}
@@ -122,9 +122,11 @@ func TestNewConsolesASecond(t *testing.T) {
 		}
 		group.Wait()
 		each := (processor(pid) - used) / time.Duration(n)
-		t.Logf("%.0f new consoles a second, %d at a time; each takes %s of the server's processor", float64(n)/time.Since(began).Seconds(), people, each)
+		t.Logf("%.0f new consoles a second, %d at a time; each takes %s of the server's processor",
+			float64(n)/time.Since(began).Seconds(), people, each)
 		if each > most {
-			t.Errorf("a new console takes %s of a processor, want %s; 20 ms without the race detector are fifty a second", each, most)
+			t.Errorf("a new console takes %s of a processor, want %s; 20 ms without the race detector are fifty a second", each,
+				most)
 		}
 	}
 }

@@ -17,7 +17,8 @@ func TestTheSecurityModelNamesItsTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := 0
-	for _, m := range regexp.MustCompile("`((?:internal|ui|api)/[a-z0-9/]+)`\\s+((?:(?:Test|Fuzz)\\w+(?:,\\s+)?)+)").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(
+		"`((?:internal|ui|api)/[a-z0-9/]+)`\\s+((?:(?:Test|Fuzz)\\w+(?:,\\s+)?)+)").FindAllStringSubmatch(string(text), -1) {
 		files, err := filepath.Glob(filepath.Join(root, m[1], "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no tests, %v", m[1], err)

@@ -28,8 +28,9 @@ func (p *place) certified(of, login, id string) gossh.Signer {
 		p.write("ca.pub", string(gossh.MarshalAuthorizedKey(ca.PublicKey())))
 	}
 	now := time.Now()
-	c := &gossh.Certificate{Key: p.people[of].PublicKey(), Serial: 7, CertType: gossh.UserCert, KeyId: id, ValidPrincipals: []string{login, "role:operator"},
-		ValidAfter: uint64(now.Add(-time.Minute).Unix()), ValidBefore: uint64(now.Add(time.Hour).Unix())}
+	c := &gossh.Certificate{Key: p.people[of].PublicKey(), Serial: 7, CertType: gossh.UserCert, KeyId: id,
+		ValidPrincipals: []string{login, "role:operator"},
+		ValidAfter:      uint64(now.Add(-time.Minute).Unix()), ValidBefore: uint64(now.Add(time.Hour).Unix())}
 	if err := c.SignCert(rand.Reader, ca); err != nil {
 		t.Fatal(err)
 	}
@@ -64,23 +65,29 @@ func (p *place) with(login string, key gossh.Signer, command string) (said strin
 func TestOnePersonIsNotTwo(t *testing.T) {
 	t.Parallel()
 	p := inPairs(t)
-	as := map[string]gossh.Signer{"p-operator ana-cert": p.certified("p-operator", "p-operator", "ana-cert"), "p-operator vault-9": p.certified("p-operator", "p-operator", "vault-9"),
-		"somebody else": p.certified("p-operator", "somebody", "else"), "bo p-operator": p.certified("p-analyst", "bo", "p-operator"), "p-operator x": p.certified("p-analyst", "p-operator", "x")}
+	as := map[string]gossh.Signer{"p-operator ana-cert": p.certified("p-operator", "p-operator", "ana-cert"),
+		"p-operator vault-9": p.certified("p-operator", "p-operator", "vault-9"),
+		"somebody else":      p.certified("p-operator", "somebody", "else"),
+		"bo p-operator":      p.certified("p-analyst", "bo", "p-operator"),
+		"p-operator x":       p.certified("p-analyst", "p-operator", "x")}
 	b, err := os.ReadFile(p.file("config.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write("config.toml", strings.Replace(string(b), "[ssh]\n", "[ssh]\ntrusted_ca = \""+filepath.ToSlash(p.file("ca.pub"))+"\"\n", 1))
+	p.write("config.toml", strings.Replace(string(b), "[ssh]\n",
+		"[ssh]\ntrusted_ca = \""+filepath.ToSlash(p.file("ca.pub"))+"\"\n", 1))
 	p.start()
 	opid, guid := p.opid()
 	remove := "document remove " + opid + " " + guid + " --yes"
 	r := p.ask(remove)
-	if r.Requester.Login != "p-operator" || !strings.HasPrefix(r.Requester.Key, "SHA256:") || r.Requester.Cert != "" || r.Requester.UID != "" {
+	if r.Requester.Login != "p-operator" || !strings.HasPrefix(r.Requester.Key, "SHA256:") || r.Requester.Cert != "" ||
+		r.Requester.UID != "" {
 		t.Errorf("the requester is %+v", r.Requester)
 	}
 	for who, key := range as {
 		login, _, _ := strings.Cut(who, " ")
-		if said, code := p.with(login, key, "approval approve --yes "+r.ID); code != 5 || !strings.Contains(said, "own request") && !strings.Contains(said, "Your key is the one that p-operator asked with") {
+		if said, code := p.with(login, key, "approval approve --yes "+r.ID); code != 5 ||
+			!strings.Contains(said, "own request") && !strings.Contains(said, "Your key is the one that p-operator asked with") {
 			t.Errorf("%s: exit %d: %s", who, code, said)
 		}
 	}
@@ -91,13 +98,15 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 	if said, code := p.with("bea", other, "approval approve --yes "+r.ID); code != 0 {
 		t.Fatalf("a second person: exit %d: %s", code, said)
 	}
-	if said, code := p.with("p-operator", as["p-operator x"], remove); code != 5 || !strings.Contains(said, "second person") {
+	if said, code := p.with("p-operator", as["p-operator x"], remove); code != 5 ||
+		!strings.Contains(said, "second person") {
 		t.Errorf("another key under the requester's login: exit %d: %s", code, said)
 	}
 	if said, code := p.with("p-operator", as["p-operator ana-cert"], remove); code != 0 {
 		t.Errorf("the requester's key in a certificate: exit %d: %s", code, said)
 	}
-	if out, _, _ := p.run(api.Admin, "", "audit list -o json --event approval.approved"); !strings.Contains(out, `"login": "bea"`) || !strings.Contains(out, `"cert": "bea-1"`) ||
+	if out, _, _ := p.run(api.Admin, "", "audit list -o json --event approval.approved"); !strings.Contains(out,
+		`"login": "bea"`) || !strings.Contains(out, `"cert": "bea-1"`) ||
 		!strings.Contains(out, gossh.FingerprintSHA256(p.people["p-admin"].PublicKey())) {
 		t.Errorf("the trail tells: %s", out)
 	}
@@ -112,9 +121,11 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 		line    func(string) string // what becomes of the approver's line of authorized_keys
 		because string
 	}{
-		{"demoted", func(l string) string { return strings.Replace(l, `role="admin"`, `role="viewer"`, 1) }, "their role is viewer now"},
+		{"demoted", func(l string) string { return strings.Replace(l, `role="admin"`, `role="viewer"`, 1) },
+			"their role is viewer now"},
 		{"removed", func(string) string { return "" }, "the key is unknown"},
-		{"another name", func(l string) string { return strings.Replace(l, `name="p-4"`, `name="eve"`, 1) }, "the key is eve's"},
+		{"another name", func(l string) string { return strings.Replace(l, `name="p-4"`, `name="eve"`, 1) },
+			"the key is eve's"},
 		{"lapsed", func(l string) string { return `expiry-time="20200101Z",` + l }, "the key has lapsed"},
 	}
 	for _, used := range []bool{true, false} { // one after the other: the signal reaches every server of this process
@@ -168,8 +179,10 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 func TestSecretsOfTheConfigOverSSH(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")
-	out, errs, code := p.run(api.Admin, "", "hook set --enabled --operations --url https://example.com/h --new-secret --yes -o json")
-	if code != 0 || !strings.Contains(errs, "the one that [webhooks] of the config names is used") || strings.Contains(out+errs, secret) {
+	out, errs, code := p.run(api.Admin, "", "hook set --enabled --operations --url https://example.com/h --new-secret "+
+		"--yes -o json")
+	if code != 0 || !strings.Contains(errs, "the one that [webhooks] of the config names is used") ||
+		strings.Contains(out+errs, secret) {
 		t.Errorf("exit %d: %q %q", code, out, errs)
 	}
 }

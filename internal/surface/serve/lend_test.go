@@ -22,11 +22,13 @@ func TestLend(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket := dir + "/s"
-	p := begin(t, "[lend]\nsocket = \""+socket+"\"\nlisten = \"127.0.0.1:0\"\n[lend.borrowers.nightly]\nkey_env = \"HOOK_SECRET\"\n")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", socket)
-	}}}
+	p := begin(t, "[lend]\nsocket = \""+socket+"\"\nlisten = \"127.0.0.1:0\"\n[lend.borrowers.nightly]\nkey_env = "+
+		"\"HOOK_SECRET\"\n")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", socket)
+		}}}
 	resp, err := client.Get("http://opdeck/v2/customer?meta.pageSize=1")
 	if err != nil {
 		t.Fatal(err)

@@ -45,16 +45,19 @@ func (p *place) startOn(now func() time.Time, tell func(*app.App)) {
 	t.Helper()
 	env := func(name string) string { return map[string]string{"HOOK_SECRET": secret}[name] }
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := app.Open(ctx, app.Options{ConfigFlag: p.file("config.toml"), StateFlag: p.file("state"), LogFile: p.file("log"), Getenv: env, Now: now})
+	a, err := app.Open(ctx, app.Options{ConfigFlag: p.file("config.toml"), StateFlag: p.file("state"),
+		LogFile: p.file("log"), Getenv: env, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tell(a)
 	done := make(chan error, 1)
 	go func() {
-		done <- serve.Run(ctx, a, serve.Options{Out: p.out, Getenv: env, Exec: func(ctx context.Context, a *app.App, c sshd.Command) int {
-			return cli.Run(ctx, cli.Env{Args: c.Args, In: c.In, Out: c.Out, Err: c.Err, Getenv: env, App: a, Actor: api.ActorOf(ctx)})
-		}})
+		done <- serve.Run(ctx, a, serve.Options{Out: p.out, Getenv: env,
+			Exec: func(ctx context.Context, a *app.App, c sshd.Command) int {
+				return cli.Run(ctx, cli.Env{Args: c.Args, In: c.In, Out: c.Out, Err: c.Err, Getenv: env, App: a,
+					Actor: api.ActorOf(ctx)})
+			}})
 	}()
 	p.stop = sync.OnceValue(func() int {
 		cancel()
@@ -207,7 +210,8 @@ func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write("keys", strings.Replace(string(keys), `name="p-operator",role="operator"`, `name="p-operator",role="viewer"`, 1))
+	p.write("keys", strings.Replace(string(keys), `name="p-operator",role="operator"`, `name="p-operator",role="viewer"`,
+		1))
 	if code := p.stop(); code != 0 {
 		t.Fatalf("the server's exit is %d: %s", code, p.errs)
 	}
@@ -291,7 +295,8 @@ func TestFilesThroughStandardInput(t *testing.T) {
 	p := begin(t, "")
 	opid, guid, cuid := p.sample()
 	pdf := "%PDF-1.4\n" + strings.Repeat("x", 5000)
-	out, errs, code := p.run(api.Operator, pdf, "document upload --yes - --name deed.pdf --customer "+cuid+" --type INVOICE")
+	out, errs, code := p.run(api.Operator, pdf,
+		"document upload --yes - --name deed.pdf --customer "+cuid+" --type INVOICE")
 	if code != 0 || strings.TrimSpace(out) == "" {
 		t.Fatalf("upload: %q %q, exit %d", out, errs, code)
 	}
@@ -316,10 +321,12 @@ func TestFilesThroughStandardInput(t *testing.T) {
 			t.Errorf("%s: %q %q, exit %d", c.command, out, errs, code)
 		}
 	}
-	if _, errs, code := p.run(api.Viewer, pdf, "document upload --yes - --name deed.pdf --customer "+cuid); code != 5 || !strings.Contains(errs, "Your role") {
+	if _, errs, code := p.run(api.Viewer, pdf, "document upload --yes - --name deed.pdf --customer "+cuid); code != 5 ||
+		!strings.Contains(errs, "Your role") {
 		t.Errorf("a viewer's upload: %q, exit %d", errs, code)
 	}
-	out, errs, code = p.run(api.Operator, pdf, "document replace "+opid+" "+guid+" - --name "+filepath.Join("some", "new.pdf")+" --yes")
+	out, errs, code = p.run(api.Operator, pdf, "document replace "+opid+" "+guid+" - --name "+filepath.Join("some",
+		"new.pdf")+" --yes")
 	if code != 0 || p.attached(opid, guid) || !p.attached(opid, strings.TrimSpace(out)) {
 		t.Errorf("replace: %q %q, exit %d", out, errs, code)
 	}

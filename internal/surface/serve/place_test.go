@@ -42,7 +42,8 @@ func TestMain(m *testing.M) {
 		if os.Getenv(verboseKey) != "" {
 			args = append(args, "--verbose")
 		}
-		os.Exit(cli.Run(ctx, cli.Env{Args: args, In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test", Getenv: os.Getenv}))
+		os.Exit(cli.Run(ctx, cli.Env{Args: args, In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr, Version: "test",
+			Getenv: os.Getenv}))
 	}
 	code := m.Run()
 	if code == 0 {
@@ -98,10 +99,12 @@ func newKey(t testing.TB, path string) gossh.Signer {
 const secret = "0123456789abcdef-not-a-real-one-ABCDEF"
 
 // built is what the server says that it was built from.
-var built = cli.Build{Release: "0.0.0", Commit: "0123456789abcdef0123456789abcdef01234567", Built: "2026-01-02T03:04:05Z"}
+var built = cli.Build{Release: "0.0.0", Commit: "0123456789abcdef0123456789abcdef01234567",
+	Built: "2026-01-02T03:04:05Z"}
 
 func arguments(dir string) []string {
-	return []string{"serve", "--still", "--config", filepath.Join(dir, "config.toml"), "--state", filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
+	return []string{"serve", "--still", "--config", filepath.Join(dir, "config.toml"), "--state",
+		filepath.Join(dir, "state"), "--log-file", filepath.Join(dir, "log")}
 }
 
 // begin starts the server as the command does and waits until it listens.
@@ -119,7 +122,8 @@ func (p *place) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
 	go func() {
-		done <- cli.Run(ctx, cli.Env{Args: arguments(p.dir), In: strings.NewReader(""), Out: p.out, Err: p.errs, Version: "test", Build: built,
+		done <- cli.Run(ctx, cli.Env{Args: arguments(p.dir), In: strings.NewReader(""), Out: p.out, Err: p.errs,
+			Version: "test", Build: built,
 			Getenv: func(name string) string {
 				if name == "HOOK_SECRET" {
 					return secret
@@ -135,7 +139,8 @@ func (p *place) start() {
 // prepare writes config and keys.
 func prepare(t testing.TB, also string) *place {
 	t.Helper()
-	p := &place{t: t, dir: t.TempDir(), out: &lockedbuffer.Buffer{}, errs: &lockedbuffer.Buffer{}, people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
+	p := &place{t: t, dir: t.TempDir(), out: &lockedbuffer.Buffer{}, errs: &lockedbuffer.Buffer{},
+		people: map[string]gossh.Signer{}, shared: map[api.Role]*gossh.Client{}}
 	newKey(t, p.file("host"))
 	keys := ""
 	for i := range crowd + len(api.Roles) {
@@ -174,7 +179,10 @@ metrics = ":0"
 func (p *place) listens() {
 	t := p.t
 	t.Helper()
-	soon(t, "the server listens", func() bool { return strings.Contains(p.out.String(), "ctrl+c ends") || p.errs.String() != "" })
+	soon(t, "the server listens", func() bool {
+		return strings.Contains(p.out.String(), "ctrl+c ends") ||
+			p.errs.String() != ""
+	})
 	for _, line := range strings.Split(p.out.String(), "\n") {
 		f := strings.Fields(line)
 		if len(f) < 2 {
@@ -230,7 +238,8 @@ func (p *place) login(role api.Role) *gossh.Client {
 
 func (p *place) loginAs(name string) *gossh.Client {
 	p.t.Helper()
-	c, err := gossh.Dial("tcp", p.ssh, &gossh.ClientConfig{User: name, Auth: []gossh.AuthMethod{gossh.PublicKeys(p.people[name])},
+	c, err := gossh.Dial("tcp", p.ssh, &gossh.ClientConfig{User: name,
+		Auth:            []gossh.AuthMethod{gossh.PublicKeys(p.people[name])},
 		HostKeyCallback: gossh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second})
 	if err != nil {
 		p.t.Fatal(err)

@@ -43,8 +43,9 @@ func (p *place) listen(role api.Role, term string, args ...string) *listener {
 	}
 	_, port, _ := net.SplitHostPort(p.ssh)
 	p.write("known_hosts", "[127.0.0.1]:"+port+" "+string(gossh.MarshalAuthorizedKey(signer.PublicKey())))
-	base := []string{"-F", "none", "-p", port, "-i", p.file(name), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR",
-		"-o", "UserKnownHostsFile=" + p.file("known_hosts"), "-o", "StrictHostKeyChecking=yes", "-o", "IdentityAgent=none"}
+	base := []string{"-F", "none", "-p", port, "-i", p.file(name), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o",
+		"LogLevel=ERROR", "-o", "UserKnownHostsFile=" + p.file("known_hosts"), "-o", "StrictHostKeyChecking=yes", "-o",
+		"IdentityAgent=none"}
 	l := &listener{t: t, lines: make(chan string, 10_000), cmd: exec.Command("ssh", append(base, args...)...)}
 	l.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TERM=" + term}
 	l.cmd.WaitDelay = time.Second
@@ -186,7 +187,8 @@ func TestPlainExportsAreCommands(t *testing.T) {
 		begins := "ssh -p " + p.ssh[strings.LastIndexByte(p.ssh, ':')+1:] + " p-admin@127.0.0.1 "
 		l.say("1", "Operations 1 to")
 		l.say("filter status:PENDING")
-		l.say("export", "Files here would be the server's", begins+"operation export - --filter status:PENDING --sort -created -o csv > FILE", "-o jsonl")
+		l.say("export", "Files here would be the server's", begins+"operation export - --filter status:PENDING --sort "+
+			"-created -o csv > FILE", "-o jsonl")
 		l.say("report", begins+"operation report - > FILE")
 		l.say("menu")
 		l.say("8", "Audit")

@@ -42,8 +42,10 @@ func TestEveryRoleTriesEveryCommand(t *testing.T) {
 				if way == "locally" {
 					name = "l-" + string(role)
 					var o, e bytes.Buffer
-					code = cli.Run(t.Context(), cli.Env{Args: strings.Fields(command), In: strings.NewReader(in), Out: &o, Err: &e, App: w.App,
-						Getenv: func(string) string { return "" }, Actor: roletest.Known(api.Actor{Name: name, Role: role, Via: "command", From: "here"})})
+					code = cli.Run(t.Context(), cli.Env{Args: strings.Fields(command), In: strings.NewReader(in), Out: &o, Err: &e,
+						App:    w.App,
+						Getenv: func(string) string { return "" }, Actor: roletest.Known(api.Actor{Name: name, Role: role, Via: "command",
+							From: "here"})})
 					out, errs = o.String(), e.String()
 				} else {
 					out, errs, code = p.run(role, in, command)

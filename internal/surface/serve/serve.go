@@ -61,9 +61,11 @@ type server struct {
 // is accepted, sent writes are awaited, and Run returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
-	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" && c.Lend.Listen == "" {
+	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
+		c.Lend.Listen == "" {
 		return &api.Error{Kind: api.BadConfig, Public: "The config asks for nothing to be served.",
-			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck config show tells which file is read."}
+			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck " +
+				"config show tells which file is read."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
@@ -165,7 +167,8 @@ func (s *server) announce() error {
 	lines := []string{}
 	if s.ssh != nil {
 		at.SSH = s.sshAt.Addr().String()
-		lines = append(lines, fmt.Sprintf("ssh       %s, host key %s", at.SSH, s.ssh.Fingerprint()), "          come in by: "+comeIn(at.SSH))
+		lines = append(lines, fmt.Sprintf("ssh       %s, host key %s", at.SSH, s.ssh.Fingerprint()),
+			"          come in by: "+comeIn(at.SSH))
 	}
 	if s.hooksAt != nil {
 		at.Webhooks = s.hooksAt.Addr().String()

@@ -58,7 +58,8 @@ func TestCommandsOverSSH(t *testing.T) {
 
 	// The trail has the person, the key and the session of each act.
 	out, errs, code = p.run(api.Admin, "", "audit list -o json --limit 200")
-	if code != 0 || !strings.Contains(out, "p-operator") || !strings.Contains(out, "SHA256:") || !strings.Contains(out, "document.remove") {
+	if code != 0 || !strings.Contains(out, "p-operator") || !strings.Contains(out, "SHA256:") ||
+		!strings.Contains(out, "document.remove") {
 		t.Errorf("the trail: %.300q %q, exit %d", out, errs, code)
 	}
 	if code := p.stop(); code != 0 {
@@ -73,12 +74,19 @@ func TestNotOverSSH(t *testing.T) {
 	p.write("trap", "content of the server")
 	trap := p.file("trap")
 	for _, command := range []string{
-		"serve", "opdeck serve", "opdeck", "opdeck opdeck version", "sandbox", "config show", "config init", "completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
-		"event replay --yes x --to http://127.0.0.1:1", "__complete operation", "bash -c id", "--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
-		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only", "limits --verbose",
-		"document upload --yes " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c", "document replace o d " + trap, "document download c d " + p.file("new"),
-		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap, "operation export -o csv " + p.file("new"), "operation report " + p.file("new"), "event send " + trap,
-		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap, "audit verify --pub " + trap, "audit verify --file " + trap, "audit verify --evidence " + trap, "hook set --secret-file " + trap, "",
+		"serve", "opdeck serve", "opdeck", "opdeck opdeck version", "sandbox", "config show", "config init",
+		"completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
+		"event replay --yes x --to http://127.0.0.1:1", "__complete operation", "bash -c id",
+		"--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
+		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only",
+		"limits --verbose",
+		"document upload --yes " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c",
+		"document replace o d " + trap, "document download c d " + p.file("new"),
+		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap,
+		"operation export -o csv " + p.file("new"), "operation report " + p.file("new"), "event send " + trap,
+		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap,
+		"audit verify --pub " + trap, "audit verify --file " + trap, "audit verify --evidence " + trap,
+		"hook set --secret-file " + trap, "",
 	} {
 		out, errs, code := p.run(api.Admin, "", command)
 		if code == 0 || strings.Contains(out+errs, "content of the server") {
@@ -89,17 +97,22 @@ func TestNotOverSSH(t *testing.T) {
 		t.Error("a file was made on the server")
 	}
 	for _, command := range []string{"audit key", "audit key -o json"} {
-		if out, errs, code := p.run(api.Admin, "", command); code != 0 || !strings.Contains(out, "PUBLIC KEY") || strings.Contains(out+errs, p.dir) || strings.Contains(out+errs, "checkpoints/") {
+		if out, errs, code := p.run(api.Admin, "", command); code != 0 || !strings.Contains(out, "PUBLIC KEY") ||
+			strings.Contains(out+errs, p.dir) || strings.Contains(out+errs, "checkpoints/") {
 			t.Errorf("%s: %q %q, exit %d", command, out, errs, code)
 		}
 	}
-	if out, errs, code := p.run(api.Viewer, "", "version -o json"); code != 0 || !strings.Contains(out, `"version": "test"`) || !strings.Contains(out, built.Commit) || !strings.Contains(out, built.Built) {
+	if out, errs, code := p.run(api.Viewer, "", "version -o json"); code != 0 ||
+		!strings.Contains(out, `"version": "test"`) || !strings.Contains(out, built.Commit) ||
+		!strings.Contains(out, built.Built) {
 		t.Errorf("version: %q %q, exit %d", out, errs, code)
 	}
-	if out, _, _ := p.run(api.Viewer, "", "version"); !strings.HasPrefix(out, "opdeck test, commit "+built.Commit+", built "+built.Built+", go") {
+	if out, _, _ := p.run(api.Viewer, "", "version"); !strings.HasPrefix(out,
+		"opdeck test, commit "+built.Commit+", built "+built.Built+", go") {
 		t.Errorf("version: %q", out)
 	}
-	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help", "version", "limits -o json", "doctor", "opdeck version", "opdeck operation list --limit 1"} {
+	for _, command := range []string{"help", "help operation", "--help", "operation --help", "operation get --help",
+		"version", "limits -o json", "doctor", "opdeck version", "opdeck operation list --limit 1"} {
 		if out, errs, code := p.run(api.Admin, "", command); code != 0 || out == "" {
 			t.Errorf("%q: %q %q, exit %d", command, out, errs, code)
 		}
@@ -164,7 +177,8 @@ func TestWebhooksAndMetrics(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")
 	opid, _ := p.opid()
-	body := fmt.Sprintf(`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8c","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, opid)
+	body := fmt.Sprintf(`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8c","hook_type":1,`+
+		`"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, opid)
 	for _, with := range []string{secret, "wrong"} {
 		req, err := http.NewRequest(http.MethodPost, "http://"+p.webhooks, strings.NewReader(body))
 		if err != nil {
@@ -185,10 +199,14 @@ func TestWebhooksAndMetrics(t *testing.T) {
 	}
 	text := p.scrape()
 	for _, want := range []string{
-		`opdeck_ssh_sessions{kind="console"} 0`, `opdeck_ssh_logins_total{with="key"} 1`, `opdeck_budget_room{class="billing"}`,
-		`opdeck_budget_waiting{class="login"} 0`, `opdeck_budget_throttled{class="general"} 0`, `opdeck_token_remaining_seconds{token="access"}`,
-		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`, `opdeck_hook_events_total{as="new"} 1`,
-		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`, `opdeck_audit_healthy 1`,
+		`opdeck_ssh_sessions{kind="console"} 0`, `opdeck_ssh_logins_total{with="key"} 1`,
+		`opdeck_budget_room{class="billing"}`,
+		`opdeck_budget_waiting{class="login"} 0`, `opdeck_budget_throttled{class="general"} 0`,
+		`opdeck_token_remaining_seconds{token="access"}`,
+		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`,
+		`opdeck_hook_events_total{as="new"} 1`,
+		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`,
+		`opdeck_audit_healthy 1`,
 		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`, `opdeck_call_seconds_bucket`,
 	} {
 		if !strings.Contains(text, want) {
@@ -231,7 +249,8 @@ func TestNothingToServe(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, config, want string }{
 		{"nothing", "", "asks for nothing to be served"},
-		{"no host key", "[ssh]\nlisten=\"127.0.0.1:0\"\nhost_key=\"" + dir + "/none\"\nauthorized_keys=\"" + dir + "/none\"\n", "no such file"},
+		{"no host key", "[ssh]\nlisten=\"127.0.0.1:0\"\nhost_key=\"" + dir + "/none\"\nauthorized_keys=\"" + dir +
+			"/none\"\n", "no such file"},
 		{"port in use", "[serve]\nmetrics=\"256.0.0.1:1\"\n", "metrics"},
 	} {
 		path := filepath.Join(dir, "c.toml")
@@ -239,7 +258,8 @@ func TestNothingToServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
-		code := cli.Run(t.Context(), cli.Env{Args: []string{"serve", "--config", path, "--state", filepath.Join(dir, "state")}, In: strings.NewReader(""),
+		code := cli.Run(t.Context(), cli.Env{Args: []string{"serve", "--config", path, "--state",
+			filepath.Join(dir, "state")}, In: strings.NewReader(""),
 			Out: io.Discard, Err: &errs, Getenv: func(string) string { return "" }})
 		if code != 2 || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("%s: exit %d, %s", c.name, code, &errs)

@@ -33,9 +33,11 @@ func (s *server) openSSH(ctx context.Context) error {
 	}
 	limits := s.opt.Limits
 	limits.Idle = c.IdleTimeout.D()
-	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits, Audit: s.app.Audit, Log: s.app.Log,
-		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console, Plain: s.plain,
-		Exec: func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
+	s.ssh, err = sshd.New(sshd.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits,
+		Audit: s.app.Audit, Log: s.app.Log,
+		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console,
+		Plain: s.plain,
+		Exec:  func(ctx context.Context, c sshd.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
 		return cannot("[ssh]", err)
 	}
@@ -75,7 +77,8 @@ func (s *server) console(ctx context.Context, t sshd.Terminal) error {
 
 // plain talks with the person in ctx in the plain mode.
 func (s *server) plain(ctx context.Context, l sshd.Line) error {
-	return console.RunPlain(ctx, s.app, console.PlainOptions{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv, Echo: l.Raw, Shared: s.shared})
+	return console.RunPlain(ctx, s.app, console.PlainOptions{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv,
+		Echo: l.Raw, Shared: s.shared})
 }
 
 var _ api.Auditor = (*inFlight)(nil)

@@ -11,10 +11,10 @@ import (
 // What the exchange may use, the best first. Nothing here rests on SHA-1; a test
 // holds the lists against what the server offers.
 var (
-	exchanges = []string{gossh.KeyExchangeMLKEM768X25519, gossh.KeyExchangeCurve25519, gossh.KeyExchangeECDHP256, gossh.KeyExchangeECDHP384,
-		gossh.KeyExchangeECDHP521, gossh.KeyExchangeDH16SHA512, gossh.KeyExchangeDH14SHA256}
-	ciphers = []string{gossh.CipherChaCha20Poly1305, gossh.CipherAES256GCM, gossh.CipherAES128GCM, gossh.CipherAES256CTR, gossh.CipherAES192CTR,
-		gossh.CipherAES128CTR}
+	exchanges = []string{gossh.KeyExchangeMLKEM768X25519, gossh.KeyExchangeCurve25519, gossh.KeyExchangeECDHP256,
+		gossh.KeyExchangeECDHP384, gossh.KeyExchangeECDHP521, gossh.KeyExchangeDH16SHA512, gossh.KeyExchangeDH14SHA256}
+	ciphers = []string{gossh.CipherChaCha20Poly1305, gossh.CipherAES256GCM, gossh.CipherAES128GCM, gossh.CipherAES256CTR,
+		gossh.CipherAES192CTR, gossh.CipherAES128CTR}
 	macs = []string{gossh.HMACSHA256ETM, gossh.HMACSHA512ETM, gossh.HMACSHA256, gossh.HMACSHA512}
 )
 

@@ -72,11 +72,13 @@ func TestNoSHA1(t *testing.T) {
 			t.Errorf("%s is offered", n)
 		}
 	}
-	if !slices.Contains(names, gossh.KeyAlgoRSASHA512) || !slices.Contains(names, gossh.KeyExchangeCurve25519) || !slices.Contains(names, "kex-strict-s-v00@openssh.com") {
+	if !slices.Contains(names, gossh.KeyAlgoRSASHA512) || !slices.Contains(names, gossh.KeyExchangeCurve25519) ||
+		!slices.Contains(names, "kex-strict-s-v00@openssh.com") {
 		t.Errorf("offered: %v", names)
 	}
 	try := func(c gossh.ClientConfig) error {
-		c.User, c.Auth, c.HostKeyCallback = "ana", []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))}, gossh.InsecureIgnoreHostKey()
+		c.User, c.Auth, c.HostKeyCallback = "ana", []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
+			gossh.InsecureIgnoreHostKey()
 		client, err := gossh.Dial("tcp", h.addr, &c)
 		if err == nil {
 			_ = client.Close()
@@ -87,10 +89,12 @@ func TestNoSHA1(t *testing.T) {
 		t.Error(err)
 	}
 	for name, c := range map[string]gossh.ClientConfig{
-		"a key exchange":                {Config: gossh.Config{KeyExchanges: []string{gossh.InsecureKeyExchangeDH14SHA1}}},
-		"a code":                        {Config: gossh.Config{MACs: []string{gossh.HMACSHA1}, Ciphers: []string{gossh.CipherAES128CTR}}},
-		"the host key":                  {HostKeyAlgorithms: []string{gossh.KeyAlgoRSA}},
-		"a code, cut to 96 bits":        {Config: gossh.Config{MACs: []string{gossh.InsecureHMACSHA196}, Ciphers: []string{gossh.CipherAES128CTR}}},
+		"a key exchange": {Config: gossh.Config{KeyExchanges: []string{gossh.InsecureKeyExchangeDH14SHA1}}},
+		"a code": {Config: gossh.Config{MACs: []string{gossh.HMACSHA1},
+			Ciphers: []string{gossh.CipherAES128CTR}}},
+		"the host key": {HostKeyAlgorithms: []string{gossh.KeyAlgoRSA}},
+		"a code, cut to 96 bits": {Config: gossh.Config{MACs: []string{gossh.InsecureHMACSHA196},
+			Ciphers: []string{gossh.CipherAES128CTR}}},
 		"a key exchange of 1024":        {Config: gossh.Config{KeyExchanges: []string{gossh.InsecureKeyExchangeDH1SHA1}}},
 		"a cipher with known plaintext": {Config: gossh.Config{Ciphers: []string{gossh.InsecureCipherAES128CBC}}},
 	} {
@@ -107,7 +111,8 @@ func TestNoSHA1InCertificates(t *testing.T) {
 	if len(bad) > 0 {
 		t.Fatal(bad)
 	}
-	for format, ok := range map[string]bool{gossh.KeyAlgoRSASHA512: true, gossh.KeyAlgoRSASHA256: true, gossh.KeyAlgoRSA: false} {
+	for format, ok := range map[string]bool{gossh.KeyAlgoRSASHA512: true, gossh.KeyAlgoRSASHA256: true,
+		gossh.KeyAlgoRSA: false} {
 		signer, err := gossh.NewSignerWithAlgorithms(ca.(gossh.AlgorithmSigner), []string{format})
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,8 @@ func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 		MaxAuthTries:            s.opt.Limits.Tries,
 		PublicKeyAuthAlgorithms: algorithms,
 		PublicKeyCallback:       c.offered,
-		VerifiedPublicKeyCallback: func(m gossh.ConnMetadata, key gossh.PublicKey, p *gossh.Permissions, _ string) (*gossh.Permissions, error) {
+		VerifiedPublicKeyCallback: func(m gossh.ConnMetadata, key gossh.PublicKey, p *gossh.Permissions,
+			_ string) (*gossh.Permissions, error) {
 			return c.verified(m, key, p)
 		},
 	}
@@ -110,7 +111,9 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 }
 
 // verified comes after the proof that the key is held.
-func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.Permissions) (*gossh.Permissions, error) {
+func (c *conn) verified(
+	m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.Permissions,
+) (*gossh.Permissions, error) {
 	p := personOf(perms)
 	if m.User() != p.Login {
 		c.missed(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
@@ -119,7 +122,8 @@ func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.
 	disconnect, ok := c.srv.sessions.connect(p.Login)
 	if !ok {
 		c.missed(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
-		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as one person may have.\r\n"}
+		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as " +
+			"one person may have.\r\n"}
 	}
 	c.prove(p, key, m.User(), disconnect)
 	kind := "key"
@@ -135,15 +139,17 @@ func (c *conn) verified(m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.
 
 // yours tells who proved a key how to come in with it.
 func yours(p Person) string {
-	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n", untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
+	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n",
+		untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
 }
 
 func personOf(p *gossh.Permissions) Person {
 	if p == nil {
 		return Person{}
 	}
-	return Person{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey], Login: p.Extensions[extLogin],
-		Cert: p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
+	return Person{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey],
+		Login: p.Extensions[extLogin],
+		Cert:  p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
 }
 
 // missed notes a try that failed.
@@ -187,7 +193,8 @@ func (c *conn) failed() {
 func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 	narrow, _ := networks(from)
 	if n, ok := s.refusals.Allow(narrow.String(), reason, time.Now()); ok {
-		s.opt.Log.Warn("ssh: not let in", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n}, more...)...)
+		s.opt.Log.Warn("ssh: not let in", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n},
+			more...)...)
 	}
 }
 

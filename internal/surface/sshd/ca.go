@@ -115,7 +115,8 @@ func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr,
 		return refused("weak_signature", "the certificate is signed with SHA-1")
 	}
 	// Signature, and the same once more by the library.
-	check := gossh.CertChecker{SupportedCriticalOptions: []string{"source-address"}, Clock: func() time.Time { return now }}
+	check := gossh.CertChecker{SupportedCriticalOptions: []string{"source-address"},
+		Clock: func() time.Time { return now }}
 	if err := check.CheckCert(user, c); err != nil {
 		return refused("certificate", "the certificate is not valid")
 	}

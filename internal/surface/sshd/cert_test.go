@@ -16,7 +16,8 @@ func certificate(t testing.TB, of, ca gossh.Signer, change func(*gossh.Certifica
 	t.Helper()
 	now := time.Now()
 	c := &gossh.Certificate{Key: of.PublicKey(), Serial: 42, CertType: gossh.UserCert, KeyId: "ana",
-		ValidPrincipals: []string{"ana", "role:operator"}, ValidAfter: uint64(now.Add(-time.Minute).Unix()), ValidBefore: uint64(now.Add(time.Hour).Unix()),
+		ValidPrincipals: []string{"ana", "role:operator"}, ValidAfter: uint64(now.Add(-time.Minute).Unix()),
+		ValidBefore: uint64(now.Add(time.Hour).Unix()),
 		Permissions: gossh.Permissions{CriticalOptions: map[string]string{}, Extensions: map[string]string{"permit-pty": ""}}}
 	if change != nil {
 		change(c)
@@ -31,7 +32,8 @@ func certificate(t testing.TB, of, ca gossh.Signer, change func(*gossh.Certifica
 func TestCertificates(t *testing.T) {
 	dir := t.TempDir()
 	ca, other, person, host := key(t, dir, "ca"), key(t, dir, "other"), key(t, dir, "person"), key(t, dir, "h")
-	rules, bad := parseCA("ca", []byte("# signs\ncert-authority "+line(ca)+"rubbish\n@revoked serial:13\n@revoked id:eve\n@revoked "+line(host)+"@revoked serial:x\n"))
+	rules, bad := parseCA("ca", []byte("# signs\ncert-authority "+line(ca)+"rubbish\n@revoked serial:13\n@revoked "+
+		"id:eve\n@revoked "+line(host)+"@revoked serial:x\n"))
 	if len(bad) != 2 || bad[0].Line != 3 || len(rules.keys) != 1 {
 		t.Fatalf("%v, %d authorities", bad, len(rules.keys))
 	}
@@ -45,25 +47,36 @@ func TestCertificates(t *testing.T) {
 		reason string // "": accepted
 	}{
 		{"good", "ana", nil, ""},
-		{"good from here", "ana", func(c *gossh.Certificate) { c.CriticalOptions["source-address"] = "192.0.2.0/24,127.0.0.1" }, ""},
+		{"good from here", "ana", func(
+			c *gossh.Certificate) {
+			c.CriticalOptions["source-address"] = "192.0.2.0/24,127.0.0.1"
+		}, ""},
 		{"two names", "anna", func(c *gossh.Certificate) { c.ValidPrincipals = []string{"ana", "anna", "role:viewer"} }, ""},
 		{"host certificate", "ana", func(c *gossh.Certificate) { c.CertType = gossh.HostCert }, "host_certificate"},
 		{"no principals", "ana", func(c *gossh.Certificate) { c.ValidPrincipals = nil }, "no_principals"},
 		{"wrong principal", "bo", nil, "principal"},
 		{"the role as name", "role:operator", nil, "principal"},
 		{"no role", "ana", func(c *gossh.Certificate) { c.ValidPrincipals = []string{"ana"} }, "role"},
-		{"two roles", "ana", func(c *gossh.Certificate) { c.ValidPrincipals = append(c.ValidPrincipals, "role:admin") }, "role"},
+		{"two roles", "ana", func(c *gossh.Certificate) { c.ValidPrincipals = append(c.ValidPrincipals, "role:admin") },
+			"role"},
 		{"role root", "ana", func(c *gossh.Certificate) { c.ValidPrincipals = []string{"ana", "role:root"} }, "role"},
-		{"expired", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = at(-2*time.Hour), at(-time.Hour) }, "expired"},
+		{"expired", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = at(-2*time.Hour), at(-time.Hour) },
+			"expired"},
 		{"not yet", "ana", func(c *gossh.Certificate) { c.ValidAfter = at(10 * time.Minute) }, "not_yet"},
-		{"for ever", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = 0, gossh.CertTimeInfinity }, "lifetime"},
+		{"for ever", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = 0, gossh.CertTimeInfinity },
+			"lifetime"},
 		{"26 hours", "ana", func(c *gossh.Certificate) { c.ValidBefore = at(26 * time.Hour) }, "lifetime"},
-		{"backwards", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = at(time.Hour), at(-time.Hour) }, "lifetime"},
+		{"backwards", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = at(time.Hour), at(-time.Hour) },
+			"lifetime"},
 		{"far future", "ana", func(c *gossh.Certificate) { c.ValidAfter, c.ValidBefore = 1<<63, 1<<63+60 }, "lifetime"},
-		{"force-command", "ana", func(c *gossh.Certificate) { c.CriticalOptions["force-command"] = "/bin/sh" }, "critical_option"},
-		{"unknown option", "ana", func(c *gossh.Certificate) { c.CriticalOptions["verify-required"] = "" }, "critical_option"},
-		{"foreign network", "ana", func(c *gossh.Certificate) { c.CriticalOptions["source-address"] = "10.0.0.0/8" }, "source_address"},
-		{"rubbish network", "ana", func(c *gossh.Certificate) { c.CriticalOptions["source-address"] = "everywhere" }, "source_address"},
+		{"force-command", "ana", func(c *gossh.Certificate) { c.CriticalOptions["force-command"] = "/bin/sh" },
+			"critical_option"},
+		{"unknown option", "ana", func(c *gossh.Certificate) { c.CriticalOptions["verify-required"] = "" },
+			"critical_option"},
+		{"foreign network", "ana", func(c *gossh.Certificate) { c.CriticalOptions["source-address"] = "10.0.0.0/8" },
+			"source_address"},
+		{"rubbish network", "ana", func(c *gossh.Certificate) { c.CriticalOptions["source-address"] = "everywhere" },
+			"source_address"},
 		{"revoked serial", "ana", func(c *gossh.Certificate) { c.Serial = 13 }, "revoked"},
 		{"revoked person", "ana", func(c *gossh.Certificate) { c.KeyId = "eve" }, "revoked"},
 		{"revoked key", "ana", func(c *gossh.Certificate) { c.Key = host.PublicKey() }, "revoked"},
@@ -99,7 +112,10 @@ func TestCertificateLogin(t *testing.T) {
 		}
 		return s
 	}
-	c, err := h.dial("ana", with(func(c *gossh.Certificate) { c.ValidPrincipals = []string{"ana", "role:" + string(api.OnCall)} }))
+	c, err := h.dial("ana", with(func(c *gossh.Certificate) {
+		c.ValidPrincipals = []string{"ana",
+			"role:" + string(api.OnCall)}
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,8 @@ func (s *Server) refuse(c *conn, what string) {
 	}
 	s.stats.add(&s.stats.refused, "not_offered")
 	s.running.Go(func() {
-		s.note(context.Background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "asked for " + known(what) + ", which is not offered"})
+		s.note(context.Background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh",
+			Detail: "asked for " + known(what) + ", which is not offered"})
 	})
 }
 
@@ -72,8 +73,10 @@ func known(what string) string {
 // actor is the person of the connection, for the trail and the gate.
 func (c *conn) actor(session string) api.Actor {
 	p := c.person
-	return api.Actor{Name: p.Name, Role: p.Role, Via: "ssh", From: c.RemoteAddr().String(), At: c.LocalAddr().String(), Session: session, Host: c.srv.Fingerprint(),
-		Key: p.Key, Login: p.Login, Cert: p.Cert, Serial: p.Serial, Proof: strings.TrimSpace(string(gossh.MarshalAuthorizedKey(c.key)))}
+	return api.Actor{Name: p.Name, Role: p.Role, Via: "ssh", From: c.RemoteAddr().String(), At: c.LocalAddr().String(),
+		Session: session, Host: c.srv.Fingerprint(),
+		Key: p.Key, Login: p.Login, Cert: p.Cert, Serial: p.Serial,
+		Proof: strings.TrimSpace(string(gossh.MarshalAuthorizedKey(c.key)))}
 }
 
 // session is one session channel.
@@ -97,7 +100,8 @@ type session struct {
 // both sides.
 func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
 	c := connOf(ctx)
-	if p := personOf(sc.Permissions); c == nil || p.Name == "" || !p.Role.Valid() || p.Name != c.person.Name || p.Role != c.person.Role {
+	if p := personOf(sc.Permissions); c == nil || p.Name == "" || !p.Role.Valid() || p.Name != c.person.Name ||
+		p.Role != c.person.Role {
 		_ = n.Reject(gossh.Prohibited, "not authenticated")
 		return
 	}
@@ -193,7 +197,8 @@ func (x *session) takePTY(payload []byte) bool {
 
 // termName is TERM as it may be believed: a name, not a message.
 func termName(s string) string {
-	if s == "" || len(s) > maxTerm || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+._") != "" {
+	if s == "" || len(s) > maxTerm || strings.Trim(s,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+._") != "" {
 		return "dumb"
 	}
 	return s
@@ -205,7 +210,8 @@ func (x *session) takeEnv(payload []byte) bool {
 	if gossh.Unmarshal(payload, &p) != nil || len(p.Name)+len(p.Value) > maxEnvLen || len(x.env) >= maxEnv {
 		return false
 	}
-	if !slices.Contains([]string{"COLORTERM", "LANG", "NO_COLOR", "COLORFGBG"}, p.Name) && !strings.HasPrefix(p.Name, "LC_") {
+	if !slices.Contains([]string{"COLORTERM", "LANG", "NO_COLOR", "COLORFGBG"}, p.Name) &&
+		!strings.HasPrefix(p.Name, "LC_") {
 		return false
 	}
 	if strings.ContainsFunc(p.Name+p.Value, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -225,7 +231,8 @@ func (x *session) getenv(name string) string {
 // signal passes on that the person wants a command to end.
 func (x *session) signal(payload []byte) bool {
 	var p struct{ Name string }
-	if x.run == nil || gossh.Unmarshal(payload, &p) != nil || !slices.Contains([]string{"INT", "TERM", "HUP", "QUIT"}, p.Name) {
+	if x.run == nil || gossh.Unmarshal(payload, &p) != nil ||
+		!slices.Contains([]string{"INT", "TERM", "HUP", "QUIT"}, p.Name) {
 		return false
 	}
 	x.run.cancel(errLeft)

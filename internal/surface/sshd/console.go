@@ -13,8 +13,10 @@ import (
 
 // What a client without a usable terminal is told.
 const (
-	needsTerminal = "The console needs a terminal: ssh -t HOST. Commands work without one: ssh HOST operation get OPID, ssh HOST help."
-	dumbTerminal  = "This terminal cannot show the console: it moves no cursor (TERM is dumb or unknown). Commands work: ssh HOST operation get OPID, ssh HOST help."
+	needsTerminal = "The console needs a terminal: ssh -t HOST. Commands work without one: ssh HOST operation get " +
+		"OPID, ssh HOST help."
+	dumbTerminal = "This terminal cannot show the console: it moves no cursor (TERM is dumb or unknown). Commands " +
+		"work: ssh HOST operation get OPID, ssh HOST help."
 )
 
 // runConsole shows the console on the terminal of the session.

@@ -95,9 +95,12 @@ func TestTwoHundredAtOnce(t *testing.T) {
 	}
 	all[n-1].key(t, "z")
 	all[n-1].shows(t, "z]")
-	t.Logf("%d sessions, %.0f new sessions a second, %s of a processor for both sides of each, %d goroutines", n, rate, each, runtime.NumGoroutine())
-	if most := time.Duration(scaled(20, 160)) * time.Millisecond; each > most { // the rate depends on what else this host does
-		t.Errorf("a new session takes %s of a processor, want %s; 20 ms without the race detector are fifty a second", each, most)
+	t.Logf("%d sessions, %.0f new sessions a second, %s of a processor for both sides of each, %d goroutines", n, rate,
+		each, runtime.NumGoroutine())
+	// the rate depends on what else this host does
+	if most := time.Duration(scaled(20, 160)) * time.Millisecond; each > most {
+		t.Errorf("a new session takes %s of a processor, want %s; 20 ms without the race detector are fifty a second", each,
+			most)
 	}
 	h.stop()
 	if c := h.srv.Counters(); c.Sessions["console"] != 0 || c.Connections != 0 || c.Closed["server_stop"] != int64(n) {
@@ -170,7 +173,10 @@ func TestWindowChanges(t *testing.T) {
 }
 
 func TestSessionsAreCounted(t *testing.T) {
-	h, people := crowd(t, 1, func(o *Options) { o.MaxSessions, o.Limits.PerPerson, o.Limits.PerConn, o.Limits.Conns = 16, 14, 2, 100 })
+	h, people := crowd(t, 1, func(o *Options) {
+		o.MaxSessions, o.Limits.PerPerson, o.Limits.PerConn, o.Limits.Conns = 16,
+			14, 2, 100
+	})
 	c, err := h.dial("p0", people[0])
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +220,8 @@ func TestOnePersonsSessions(t *testing.T) {
 // those inside do not notice.
 func TestSilentConnections(t *testing.T) {
 	h := open(t, func(_ *fixture, o *Options) {
-		o.Limits.Handshake, o.Limits.QueueWait = 2*time.Second, 50*time.Millisecond // others shake hands within it on a busy machine
+		// others shake hands within it on a busy machine
+		o.Limits.Handshake, o.Limits.QueueWait = 2*time.Second, 50*time.Millisecond
 	})
 	x := h.console(h.login("ana"))
 	x.shows(t, "hello ana")
@@ -269,7 +276,8 @@ func TestEnvironmentIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, ok := range map[string]bool{"COLORTERM": true, "LC_ALL": true, "LD_PRELOAD": false, "PATH": false, "LC_BIG": false} {
+	for name, ok := range map[string]bool{"COLORTERM": true, "LC_ALL": true, "LD_PRELOAD": false, "PATH": false,
+		"LC_BIG": false} {
 		value := "x"
 		if name == "LC_BIG" {
 			value = strings.Repeat("x", 30_000)
@@ -280,7 +288,8 @@ func TestEnvironmentIsBounded(t *testing.T) {
 	}
 	cut := false
 	for i := range 1000 {
-		if _, err := s.SendRequest("env", true, gossh.Marshal(struct{ N, V string }{fmt.Sprintf("LC_%d", i), strings.Repeat("x", 30_000)})); err != nil {
+		if _, err := s.SendRequest("env", true, gossh.Marshal(struct{ N, V string }{fmt.Sprintf("LC_%d", i),
+			strings.Repeat("x", 30_000)})); err != nil {
 			cut = true
 			break
 		}

@@ -28,9 +28,14 @@ func TestOneKeyIsOnePerson(t *testing.T) {
 		want       api.Actor
 	}{
 		{"key", "ana", ana, api.Actor{Name: "ana", Login: "ana"}},
-		{"certificate", "ana", in(func(c *gossh.Certificate) { c.KeyId = "ana-cert" }), api.Actor{Name: "ana-cert", Login: "ana", Cert: "ana-cert"}},
-		{"another certificate", "ana", in(func(c *gossh.Certificate) { c.KeyId, c.Serial = "vault-root-7f", 7 }), api.Actor{Name: "vault-root-7f", Login: "ana", Cert: "vault-root-7f"}},
-		{"another login", "anna", in(func(c *gossh.Certificate) { c.KeyId, c.ValidPrincipals = "x", []string{"anna", "role:operator"} }), api.Actor{Name: "x", Login: "anna", Cert: "x"}},
+		{"certificate", "ana", in(func(c *gossh.Certificate) { c.KeyId = "ana-cert" }),
+			api.Actor{Name: "ana-cert", Login: "ana", Cert: "ana-cert"}},
+		{"another certificate", "ana", in(func(c *gossh.Certificate) { c.KeyId, c.Serial = "vault-root-7f", 7 }),
+			api.Actor{Name: "vault-root-7f", Login: "ana", Cert: "vault-root-7f"}},
+		{"another login", "anna", in(func(c *gossh.Certificate) {
+			c.KeyId, c.ValidPrincipals = "x",
+				[]string{"anna", "role:operator"}
+		}), api.Actor{Name: "x", Login: "anna", Cert: "x"}},
 	} {
 		before := len(h.trail.find("console.open", ""))
 		client, err := h.dial(c.user, c.with)

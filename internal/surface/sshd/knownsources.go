@@ -67,7 +67,8 @@ func (k *knownSources) save() error {
 	}
 	k.dirty = false
 	var b bytes.Buffer
-	for _, p := range slices.SortedFunc(maps.Keys(k.seen), func(p, q netip.Prefix) int { return cmp.Compare(k.seen[p], k.seen[q]) }) {
+	for _, p := range slices.SortedFunc(maps.Keys(k.seen),
+		func(p, q netip.Prefix) int { return cmp.Compare(k.seen[p], k.seen[q]) }) {
 		fmt.Fprintln(&b, p)
 	}
 	k.mu.Unlock()

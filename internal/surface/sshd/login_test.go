@@ -28,12 +28,18 @@ func TestWhoComesIn(t *testing.T) {
 	if n := h.srv.Counters().Refused["unknown_key"]; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}
-	for _, method := range []gossh.AuthMethod{gossh.Password("x"), gossh.KeyboardInteractive(func(_, _ string, q []string, _ []bool) ([]string, error) { return make([]string, len(q)), nil })} {
-		if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{method}, HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
+	for _, method := range []gossh.AuthMethod{gossh.Password("x"),
+		gossh.KeyboardInteractive(func(_, _ string, q []string, _ []bool) ([]string, error) {
+			return make([]string, len(q)),
+				nil
+		})} {
+		if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{method},
+			HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
 			t.Errorf("%T let somebody in", method)
 		}
 	}
-	if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana", HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
+	if _, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: "ana",
+		HostKeyCallback: gossh.InsecureIgnoreHostKey()}); err == nil {
 		t.Error("nothing at all let somebody in")
 	}
 }
@@ -109,7 +115,8 @@ func TestAnotherPersonsKey(t *testing.T) {
 // two attempts: no other way makes x/crypto's client log in under two names.
 func TestAnotherNameOnOneConnection(t *testing.T) {
 	h := open(t, func(h *fixture, o *Options) {
-		write(t, h.keys(), `name="eva",role="operator" `+line(key(t, h.dir, "eva"))+`name="bob",role="viewer" `+line(key(t, h.dir, "bob")))
+		write(t, h.keys(), `name="eva",role="operator" `+line(key(t, h.dir, "eva"))+`name="bob",role="viewer" `+line(key(t,
+			h.dir, "bob")))
 		var err error
 		if o.Keys, err = LoadAuthorizedKeys(h.keys(), "", time.Now); err != nil {
 			t.Fatal(err)
@@ -126,7 +133,8 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 		name := []byte(c.first)
 		turn := turning{h.signer(c.by), func() { copy(name, c.then) }}
 		client, err := gossh.Dial("tcp", h.addr, &gossh.ClientConfig{User: unsafe.String(&name[0], len(name)),
-			Auth: []gossh.AuthMethod{gossh.PublicKeys(key(t, h.dir, "stranger"), turn)}, HostKeyCallback: gossh.FixedHostKey(h.host), Timeout: 10 * time.Second})
+			Auth:            []gossh.AuthMethod{gossh.PublicKeys(key(t, h.dir, "stranger"), turn)},
+			HostKeyCallback: gossh.FixedHostKey(h.host), Timeout: 10 * time.Second})
 		if c.in == "" {
 			if err == nil {
 				_ = client.Close()
@@ -134,7 +142,8 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 			}
 			soon(t, "both names are recorded", func() bool {
 				n := h.trail.find("ssh.refused", "as 'eva' with")
-				return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bob' with") && strings.Contains(n[0].event.Detail, "the key is eva's")
+				return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bob' with") &&
+					strings.Contains(n[0].event.Detail, "the key is eva's")
 			})
 			continue
 		}
@@ -186,14 +195,16 @@ func TestThreeTries(t *testing.T) {
 // and trail (security case S25).
 func TestHostileLoginName(t *testing.T) {
 	h := open(t, nil)
-	for _, name := range []string{"ana\x1b[2J\r\nlevel=INFO msg=\"ana came in\"", "\u202eana", strings.Repeat("a", 30_000), "\xff\xfe"} {
+	for _, name := range []string{"ana\x1b[2J\r\nlevel=INFO msg=\"ana came in\"", "\u202eana", strings.Repeat("a", 30_000),
+		"\xff\xfe"} {
 		before := len(h.trail.find("ssh.refused", ""))
 		if _, err := h.dial(name, h.signer("ana")); err == nil {
 			t.Errorf("%.20q came in", name)
 		}
 		soon(t, "it is recorded", func() bool { return len(h.trail.find("ssh.refused", "")) == before+1 })
 		n := h.trail.find("ssh.refused", "")[before]
-		if told := n.who.Name + n.event.Detail; len(told) > 600 || strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if told := n.who.Name + n.event.Detail; len(told) > 600 ||
+			strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%.20q is recorded as %.700q", name, told)
 		}
 	}
@@ -236,7 +247,8 @@ func TestOneBadLineLocksNobodyOut(t *testing.T) {
 		`name="dora",role="admin",no-port-forwarding,no-X11-forwarding ` + line(d),
 	}, "\n")
 	keys, bad := parseKeys("f", []byte(strings.ReplaceAll(file, "\n\n", "\n")))
-	if len(keys) != 3 || keys[string(a.PublicKey().Marshal())].name != "ana" || keys[string(d.PublicKey().Marshal())].name != "dora" {
+	if len(keys) != 3 || keys[string(a.PublicKey().Marshal())].name != "ana" ||
+		keys[string(d.PublicKey().Marshal())].name != "dora" {
 		t.Errorf("%d keys: %+v", len(keys), keys)
 	}
 	var lines []int
@@ -250,7 +262,8 @@ func TestOneBadLineLocksNobodyOut(t *testing.T) {
 		t.Errorf("%d mistakes at %v", len(bad), lines)
 	}
 	e := keys[string(b.PublicKey().Marshal())]
-	for from, want := range map[string]bool{"10.1.2.3": true, "10.6.2.3": false, "192.0.2.1": false, "::ffff:10.1.2.3": true} {
+	for from, want := range map[string]bool{"10.1.2.3": true, "10.6.2.3": false, "192.0.2.1": false,
+		"::ffff:10.1.2.3": true} {
 		if e.from.allow(addr(from)) != want {
 			t.Errorf("from %s: %v", from, !want)
 		}
@@ -268,7 +281,8 @@ func TestKeysAreReadAgain(t *testing.T) {
 	bo.shows(t, "hello bo")
 
 	// bo may do more now: the session that has the old role ends; ana stays.
-	keys := "name=\"ana\",role=\"operator\" " + line(h.signer("ana")) + "name=\"bo\",role=\"operator\" " + line(h.signer("bo"))
+	keys := "name=\"ana\",role=\"operator\" " + line(h.signer("ana")) + "name=\"bo\",role=\"operator\" " +
+		line(h.signer("bo"))
 	write(t, h.keys(), keys)
 	ended := bo.Wait()
 	if exitOf(ended) != api.Interrupted.Exit() || !strings.Contains(bo.out.String(), "Your role has changed") {

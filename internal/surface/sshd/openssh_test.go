@@ -38,8 +38,10 @@ func (h *fixture) ssh(ctx context.Context, key string, args ...string) *exec.Cmd
 		b, _ := os.ReadFile(filepath.Join(h.dir, "host.pub"))
 		_ = os.WriteFile(known, []byte(fmt.Sprintf("[127.0.0.1]:%s %s", port, b)), 0o600)
 	})
-	base := []string{"-F", "none", "-p", port, "-i", filepath.Join(h.dir, key), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
-		"-o", "UserKnownHostsFile=" + known, "-o", "GlobalKnownHostsFile=none", "-o", "StrictHostKeyChecking=yes", "-o", "IdentityAgent=none"}
+	base := []string{"-F", "none", "-p", port, "-i", filepath.Join(h.dir, key), "-o", "IdentitiesOnly=yes", "-o",
+		"BatchMode=yes", "-o", "UserKnownHostsFile=" + known, "-o", "GlobalKnownHostsFile=none", "-o",
+		"StrictHostKeyChecking=yes", "-o",
+		"IdentityAgent=none"}
 	c := exec.CommandContext(ctx, "ssh", append(base, args...)...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TERM=xterm-256color", "LC_TICK=1"}
 	c.WaitDelay = time.Second
@@ -113,10 +115,12 @@ func TestOpenSSHKeys(t *testing.T) {
 		t.Errorf("the right key: %q, exit %d", out, code)
 	}
 	key(t, h.dir, "stranger")
-	if _, errs, code := h.out("stranger", "ana@127.0.0.1", "who"); code != 255 || !strings.Contains(errs, "Permission denied (publickey)") {
+	if _, errs, code := h.out("stranger", "ana@127.0.0.1", "who"); code != 255 ||
+		!strings.Contains(errs, "Permission denied (publickey)") {
 		t.Errorf("the wrong key: %q, exit %d", errs, code)
 	}
-	if _, errs, code := h.out("ana", "bo@127.0.0.1", "who"); code != 255 || !strings.Contains(errs, "This key is ana's. Connect under that name, as in: ssh ana@HOST") {
+	if _, errs, code := h.out("ana", "bo@127.0.0.1", "who"); code != 255 ||
+		!strings.Contains(errs, "This key is ana's. Connect under that name, as in: ssh ana@HOST") {
 		t.Errorf("ana's key under bo's name: %q, exit %d", errs, code)
 	}
 	// A first attempt under ana's name with a stranger's key, then bo's own.
@@ -124,7 +128,8 @@ func TestOpenSSHKeys(t *testing.T) {
 	if out, _, _ := h.out("bo", "bo@127.0.0.1", "who"); !strings.HasPrefix(out, "bo viewer") {
 		t.Errorf("bo is %q", out)
 	}
-	if out, _, code := h.out("bo", "-tt", "bo@127.0.0.1", "who"); code != 7 || !strings.HasPrefix(out, "bo viewer ssh [\"who\"]\r\n") {
+	if out, _, code := h.out("bo", "-tt", "bo@127.0.0.1", "who"); code != 7 ||
+		!strings.HasPrefix(out, "bo viewer ssh [\"who\"]\r\n") {
 		t.Errorf("with a terminal: %q, exit %d", out, code)
 	}
 	c := h.ssh(context.Background(), "ana", "ana@127.0.0.1", "cat")
@@ -144,8 +149,10 @@ func TestOpenSSHCertificates(t *testing.T) {
 		ok   bool
 	}{
 		{"good", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h"}, true},
-		{"from here", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h", "-O", "source-address=127.0.0.0/8"}, true},
-		{"from elsewhere", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h", "-O", "source-address=10.0.0.0/8"}, false},
+		{"from here", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h", "-O", "source-address=127.0.0.0/8"},
+			true},
+		{"from elsewhere", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h", "-O", "source-address=10.0.0.0/8"},
+			false},
 		{"host", []string{"-h", "-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h"}, false},
 		{"nobody", []string{"-I", "ana", "-V", "-1m:+1h"}, false},
 		{"somebody else", []string{"-I", "bo", "-n", "bo,role:viewer", "-V", "-1m:+1h"}, false},
@@ -157,11 +164,13 @@ func TestOpenSSHCertificates(t *testing.T) {
 		{"not yet", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "+1h:+2h"}, false},
 		{"command", []string{"-I", "ana", "-n", "ana,role:viewer", "-V", "-1m:+1h", "-O", "force-command=/bin/sh"}, false},
 	} {
-		sign := append([]string{"-q", "-s", filepath.Join(h.dir, "ca"), "-z", "42"}, append(c.sign, filepath.Join(h.dir, "laptop.pub"))...)
+		sign := append([]string{"-q", "-s", filepath.Join(h.dir, "ca"), "-z", "42"},
+			append(c.sign, filepath.Join(h.dir, "laptop.pub"))...)
 		if b, err := exec.Command("ssh-keygen", sign...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", c.name, err, b)
 		}
-		out, errs, code := h.out("laptop", "-o", "CertificateFile="+filepath.Join(h.dir, "laptop-cert.pub"), "ana@127.0.0.1", "who")
+		out, errs, code := h.out("laptop", "-o", "CertificateFile="+filepath.Join(h.dir, "laptop-cert.pub"), "ana@127.0.0.1",
+			"who")
 		if ok := code == 7 && strings.HasPrefix(out, "ana viewer"); ok != c.ok {
 			t.Errorf("%s: %q %q, exit %d", c.name, out, errs, code)
 		}
@@ -186,13 +195,16 @@ func TestOpenSSHNothingElse(t *testing.T) {
 	if _, errs, code := h.out("ana", "-T", "ana@127.0.0.1"); code != 2 || !strings.Contains(errs, "needs a terminal") {
 		t.Errorf("no terminal: %q, exit %d", errs, code)
 	}
-	if _, errs, code := h.out("ana", "-s", "ana@127.0.0.1", "sftp"); code == 0 || !strings.Contains(errs, "subsystem request failed") {
+	if _, errs, code := h.out("ana", "-s", "ana@127.0.0.1", "sftp"); code == 0 ||
+		!strings.Contains(errs, "subsystem request failed") {
 		t.Errorf("sftp: %q, exit %d", errs, code)
 	}
-	if _, errs, code := h.out("ana", "-o", "ExitOnForwardFailure=yes", "-R", port+":"+target.Addr().String(), "-N", "ana@127.0.0.1"); code != 255 || !strings.Contains(errs, "remote port forwarding failed") {
+	if _, errs, code := h.out("ana", "-o", "ExitOnForwardFailure=yes", "-R", port+":"+target.Addr().String(), "-N",
+		"ana@127.0.0.1"); code != 255 || !strings.Contains(errs, "remote port forwarding failed") {
 		t.Errorf("-R: %q, exit %d", errs, code)
 	}
-	if _, errs, code := h.out("ana", "-W", target.Addr().String(), "ana@127.0.0.1"); code != 255 || !strings.Contains(errs, "administratively prohibited") {
+	if _, errs, code := h.out("ana", "-W", target.Addr().String(), "ana@127.0.0.1"); code != 255 ||
+		!strings.Contains(errs, "administratively prohibited") {
 		t.Errorf("-W: %q, exit %d", errs, code)
 	}
 	for _, forward := range [][]string{{"-L", port + ":" + target.Addr().String()}, {"-D", port}} {
@@ -231,7 +243,10 @@ func TestOpenSSHNothingElse(t *testing.T) {
 		t.Errorf("-N: exit %d", code)
 	}
 	for _, what := range []string{"direct-tcpip", "tcpip-forward", "subsystem"} {
-		soon(t, "the wish for "+what+" is recorded", func() bool { return len(h.trail.find("ssh.refused", "asked for "+what)) > 0 })
+		soon(t, "the wish for "+what+" is recorded", func() bool {
+			return len(h.trail.find("ssh.refused",
+				"asked for "+what)) > 0
+		})
 	}
 }
 
@@ -270,7 +285,8 @@ func TestOpenSSHDumb(t *testing.T) {
 		c := h.ssh(context.Background(), "ana", "-tt", "ana@127.0.0.1")
 		c.Env = append(c.Env, "TERM="+term)
 		b, err := c.CombinedOutput()
-		if c.ProcessState.ExitCode() != 2 || !strings.Contains(string(b), "cannot show the console") || strings.Contains(string(b), "\x1b") {
+		if c.ProcessState.ExitCode() != 2 || !strings.Contains(string(b), "cannot show the console") ||
+			strings.Contains(string(b), "\x1b") {
 			t.Errorf("TERM=%.20q: %.200q, %v", term, b, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 // repeat is a Plain that repeats each line until "quit", or the end.
 func repeat(ctx context.Context, l Line) error {
 	who := api.ActorOf(ctx)
-	_, _ = fmt.Fprintf(l.Out, "plain with %s (%s), raw %t, width %d, TERM %q\n", who.Name, who.Role, l.Raw, l.Width, l.Getenv("TERM"))
+	_, _ = fmt.Fprintf(l.Out, "plain with %s (%s), raw %t, width %d, TERM %q\n", who.Name, who.Role, l.Raw, l.Width,
+		l.Getenv("TERM"))
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
@@ -64,7 +65,8 @@ func TestOpenSSHPlain(t *testing.T) {
 	needSSH(t)
 	h := open(t, inLines)
 	const plain = "plain with ana (operator), raw false, width 0, TERM \"\"\nsaid one\n"
-	for _, c := range [][]string{{"-T", "ana@127.0.0.1"}, {"ana@127.0.0.1", "plain"}, {"ana@127.0.0.1", "--", "--plain"}, {"ana@127.0.0.1", "opdeck --plain"}} {
+	for _, c := range [][]string{{"-T", "ana@127.0.0.1"}, {"ana@127.0.0.1", "plain"}, {"ana@127.0.0.1", "--", "--plain"},
+		{"ana@127.0.0.1", "opdeck --plain"}} {
 		s := h.ssh(context.Background(), "ana", c...)
 		s.Stdin = strings.NewReader("one\nquit\n")
 		if b, err := s.CombinedOutput(); err != nil || string(b) != plain+"goodbye\n" {
@@ -80,11 +82,13 @@ func TestOpenSSHPlain(t *testing.T) {
 		s := h.ssh(context.Background(), "ana", "-tt", "ana@127.0.0.1")
 		s.Env = append(s.Env, "TERM="+term)
 		s.Stdin = strings.NewReader("one\rquit\r")
-		if b, err := s.Output(); err != nil || !strings.Contains(string(b), "raw true, width ") || !strings.Contains(string(b), "\r\nsaid one\r\ngoodbye\r\n") {
+		if b, err := s.Output(); err != nil || !strings.Contains(string(b), "raw true, width ") ||
+			!strings.Contains(string(b), "\r\nsaid one\r\ngoodbye\r\n") {
 			t.Errorf("TERM=%q: %q, %v", term, b, err)
 		}
 	}
-	if out, _, code := h.out("ana", "ana@127.0.0.1", "plain", "words"); code != 7 || !strings.Contains(out, `["plain" "words"]`) {
+	if out, _, code := h.out("ana", "ana@127.0.0.1", "plain", "words"); code != 7 ||
+		!strings.Contains(out, `["plain" "words"]`) {
 		t.Errorf("a command that begins with plain: %q, exit %d", out, code)
 	}
 	if n := h.trail.find("console.open", "plain mode, no terminal"); len(n) != 5 || n[0].who.Name != "ana" {
@@ -125,7 +129,8 @@ func TestPlainIdle(t *testing.T) {
 			t.Error("the warning came early")
 		}
 		time.Sleep(time.Minute)
-		if !strings.Contains(x.out.String(), "\nNothing was typed for 13 min: this session ends in 2 min unless something is.\n") {
+		if !strings.Contains(x.out.String(), "\nNothing was typed for 13 min: this session ends in 2 min unless something "+
+			"is.\n") {
 			t.Errorf("no warning: %q", x.out)
 		}
 		x.key(t, "two\n")

@@ -66,8 +66,10 @@ const (
 )
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
-	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork, patience: l.QueueWait, quiet: l.SilentFor,
-		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{}, around: map[netip.Prefix]int{}}
+	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork,
+		patience: l.QueueWait, quiet: l.SilentFor,
+		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{},
+		around: map[netip.Prefix]int{}}
 }
 
 // networks are the narrow and the wide network of an address; without an address

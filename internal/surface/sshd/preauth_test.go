@@ -59,7 +59,8 @@ func (g gate) comeAs(from string, c *caller) *caller {
 
 func TestPlacesOfOneNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, Limits{Pending: 100, PendingKept: 10, PerSource: 2, PerNetwork: 5, QueueWait: 10 * time.Millisecond, SilentFor: time.Hour})
+		g := newGate(t, Limits{Pending: 100, PendingKept: 10, PerSource: 2, PerNetwork: 5, QueueWait: 10 * time.Millisecond,
+			SilentFor: time.Hour})
 		for _, c := range []struct {
 			from string
 			ok   bool
@@ -67,7 +68,9 @@ func TestPlacesOfOneNetwork(t *testing.T) {
 			{"192.0.2.1", true}, {"192.0.2.1", true}, {"192.0.2.1", false}, {"::ffff:192.0.2.1", false}, // /32
 			{"192.0.2.2", true}, {"192.0.2.3", true}, {"192.0.2.4", true}, {"192.0.2.5", false}, {"192.0.3.5", true}, // /24
 			{"2001:db8::1", true}, {"2001:db8::2", true}, {"2001:db8::ffff:3", false}, // /64
-			{"2001:db8:0:1::1", true}, {"2001:db8:0:2::1", true}, {"2001:db8:0:3::1", true}, {"2001:db8:0:4::1", false}, {"2001:db8:1::1", true}, // /48
+			// /48
+			{"2001:db8:0:1::1", true}, {"2001:db8:0:2::1", true}, {"2001:db8:0:3::1", true}, {"2001:db8:0:4::1", false},
+			{"2001:db8:1::1", true},
 		} {
 			if got := g.come(c.from); (got != nil) != c.ok {
 				t.Errorf("%s: %v, want %v", c.from, got != nil, c.ok)
@@ -94,7 +97,8 @@ func TestTheSlowestLosesItsPlace(t *testing.T) {
 		began := time.Now()
 		next := g.come("192.0.2.4")
 		if next == nil || !silent.gone.Load() || touch.gone.Load() || busy.gone.Load() {
-			t.Errorf("got in %v; gone: silent %v, proving %v, busy %v", next != nil, silent.gone.Load(), touch.gone.Load(), busy.gone.Load())
+			t.Errorf("got in %v; gone: silent %v, proving %v, busy %v", next != nil, silent.gone.Load(), touch.gone.Load(),
+				busy.gone.Load())
 		}
 		if took := time.Since(began); took < time.Second-time.Millisecond || took > 1100*time.Millisecond {
 			t.Errorf("a client may keep the server waiting %s, want 1 s", took)
@@ -163,7 +167,8 @@ func TestWaitingForAPlace(t *testing.T) {
 		speak[1].spoke = false // a silent one makes room for one who may speak
 		wg.Go(func() { g.comeAs("192.0.2.1", &caller{began: time.Now(), spoke: true}) })
 		synctest.Wait()
-		if n := len(g.queue); n != queueFactor || slices.ContainsFunc(g.queue, func(p *place) bool { return p.client == speak[1] }) {
+		if n := len(g.queue); n != queueFactor || slices.ContainsFunc(g.queue,
+			func(p *place) bool { return p.client == speak[1] }) {
 			t.Errorf("%d wait, or the silent one still does", n)
 		}
 		stop := make(chan struct{})
@@ -206,7 +211,8 @@ func TestKnownSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []*knownSources{k, again} {
-		for a, want := range map[string]bool{"192.0.2.1": true, "192.0.2.2": false, "192.0.2.3": true, "2001:db8::ffff": true, "2001:db8:0:1::1": false} {
+		for a, want := range map[string]bool{"192.0.2.1": true, "192.0.2.2": false, "192.0.2.3": true, "2001:db8::ffff": true,
+			"2001:db8:0:1::1": false} {
 			n, _ := networks(addr(a))
 			if k.has(n) != want {
 				t.Errorf("%s is known: %v", a, !want)
@@ -234,9 +240,11 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has all of 127.0.0.0/8 on its loopback")
 	}
-	for name, sources := range map[string]struct{ first, n int }{"from elsewhere": {2, 20}, "from their own address too": {1, 20}} {
+	for name, sources := range map[string]struct{ first, n int }{"from elsewhere": {2, 20},
+		"from their own address too": {1, 20}} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, func(_ *fixture, o *Options) { o.Limits.Handshake, o.Limits.QueueWait = time.Minute, time.Minute }) // the network's time is not what is tested
+			// the network's time is not what is tested
+			h := open(t, func(_ *fixture, o *Options) { o.Limits.Handshake, o.Limits.QueueWait = time.Minute, time.Minute })
 			limit := 10 * time.Second
 			login := func() error {
 				nc, err := from(t, "127.0.0.1", h.addr)
@@ -245,8 +253,9 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 				}
 				defer nc.Close()
 				_ = nc.SetDeadline(time.Now().Add(max(limit, time.Minute)))
-				c, chans, reqs, err := gossh.NewClientConn(nc, h.addr, &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
-					HostKeyCallback: gossh.FixedHostKey(h.host)})
+				c, chans, reqs, err := gossh.NewClientConn(nc, h.addr,
+					&gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
+						HostKeyCallback: gossh.FixedHostKey(h.host)})
 				if err != nil {
 					return err
 				}

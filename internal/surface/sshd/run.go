@@ -127,7 +127,8 @@ func (r *run) how(why *endReason, code int) string {
 func (r *run) guarded() (code int, say string) {
 	defer func() {
 		if v := recover(); v != nil {
-			r.x.srv.opt.Log.Error("ssh session panic", "session", r.id, "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			r.x.srv.opt.Log.Error("ssh session panic", "session", r.id, "type", fmt.Sprintf("%T", v), "stack",
+				string(debug.Stack()))
 			r.fault = true
 			code, say = api.Internal.Exit(), "The console met a fault of its own and had to stop."
 		}

@@ -224,9 +224,9 @@ func (s *Server) Reload() {
 	}
 }
 
-// Serve accepts connections until ctx ends. Then open questions are dropped, sent
-// writes are awaited, and every session ends within Limits.Drain. It returns nil after such an end, and only when nothing of it
-// runs any more. It closes l and can be called once.
+// Serve accepts connections until ctx ends. Then open questions are dropped, sent writes are awaited, and every
+// session ends within Limits.Drain. It returns nil after such an end, when nothing of it runs any more. It closes l
+// and can be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	for _, m := range s.opt.Keys.Mistakes() {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
@@ -352,7 +352,8 @@ func (s *Server) recheck(ctx context.Context) {
 		switch {
 		case err != nil:
 			c.endSessions(errRevoked)
-		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role || p.NoTerminal != c.person.NoTerminal:
+		case p.Name != c.person.Name || p.Login != c.person.Login || p.Role != c.person.Role ||
+			p.NoTerminal != c.person.NoTerminal:
 			c.endSessions(errChanged)
 		}
 	}

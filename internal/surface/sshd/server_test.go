@@ -104,13 +104,15 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (s *screen) View() string {
-	return fmt.Sprintf("hello %s (%s)\ntyped [%s]\nsize %dx%d\ntoast [%s]", s.who.Name, s.who.Role, s.typed, s.w, s.h, s.toast)
+	return fmt.Sprintf("hello %s (%s)\ntyped [%s]\nsize %dx%d\ntoast [%s]", s.who.Name, s.who.Role, s.typed, s.w, s.h,
+		s.toast)
 }
 
 // showScreen is a Console.
 func showScreen(ctx context.Context, t Terminal) error {
 	m := &screen{who: api.ActorOf(ctx), tick: t.Getenv("LC_TICK") != ""}
-	_, err := paint.Run(ctx, m, paint.Options{In: t.In, Out: t.Out, Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, CloseWithin: 2 * time.Second})
+	_, err := paint.Run(ctx, m, paint.Options{In: t.In, Out: t.Out, Size: t.Size, Resizes: t.Resizes, Filter: t.Filter,
+		CloseWithin: 2 * time.Second})
 	if err == paint.ErrInputClosed {
 		return nil
 	}
@@ -195,7 +197,8 @@ func open(t testing.TB, change func(h *fixture, o *Options)) *fixture {
 		t.Fatal(err)
 	}
 	o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail,
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond, Recheck: 50 * time.Millisecond, Drain: 3 * time.Second}}
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: Limits{Reload: 20 * time.Millisecond,
+			Recheck: 50 * time.Millisecond, Drain: 3 * time.Second}}
 	if change != nil {
 		change(h, &o)
 	}
@@ -309,5 +312,6 @@ func soon(t testing.TB, what string, ok func() bool) {
 
 func (c *console) shows(t testing.TB, text string) {
 	t.Helper()
-	soon(t, "the console shows "+text+"; it showed "+c.out.String(), func() bool { return strings.Contains(c.out.String(), text) })
+	soon(t, "the console shows "+text+"; it showed "+c.out.String(),
+		func() bool { return strings.Contains(c.out.String(), text) })
 }

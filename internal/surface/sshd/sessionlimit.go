@@ -23,7 +23,8 @@ func newSessionLimit(all, each, conns int) *sessionLimit {
 	if all >= 16 {
 		kept = 4
 	}
-	return &sessionLimit{all: all, each: each, conns: conns, kept: kept, sessions: map[string]int{}, connections: map[string]int{}}
+	return &sessionLimit{all: all, each: each, conns: conns, kept: kept, sessions: map[string]int{},
+		connections: map[string]int{}}
 }
 
 // acquire takes a place for a session, or says why there is none.

@@ -44,7 +44,8 @@ type Counters struct {
 
 // Counters returns a copy of the counts.
 func (s *Server) Counters() Counters {
-	c := Counters{Pending: s.preAuth.count(), Connections: len(s.authenticated()), Sessions: map[string]int{"console": 0, "command": 0}}
+	c := Counters{Pending: s.preAuth.count(), Connections: len(s.authenticated()),
+		Sessions: map[string]int{"console": 0, "command": 0}}
 	s.stats.mu.Lock()
 	defer s.stats.mu.Unlock()
 	c.Logins, c.Refused, c.Closed = maps.Clone(s.stats.logins), maps.Clone(s.stats.refused), maps.Clone(s.stats.closed)

@@ -104,7 +104,8 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *fi
 			t.Fatal(err)
 		}
 		h := &fixture{t: t, dir: dir, trail: &trail{}, log: &lockedbuffer.Buffer{}, host: host.PublicKey()}
-		o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail, Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
+		o := Options{HostKey: host, Keys: ring, Console: showScreen, Exec: echo, Audit: h.trail,
+			Log: slog.New(slog.NewTextHandler(h.log, nil)), Limits: limits}
 		if change != nil {
 			change(&o)
 		}
@@ -133,8 +134,9 @@ func virtual(t *testing.T, limits Limits, change func(*Options), body func(h *fi
 // over logs in over a wire.
 func (h *fixture) over(nc net.Conn) *gossh.Client {
 	h.t.Helper()
-	c, chans, reqs, err := gossh.NewClientConn(nc, "host:22", &gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
-		HostKeyCallback: gossh.FixedHostKey(h.host)})
+	c, chans, reqs, err := gossh.NewClientConn(nc, "host:22",
+		&gossh.ClientConfig{User: "ana", Auth: []gossh.AuthMethod{gossh.PublicKeys(h.signer("ana"))},
+			HostKeyCallback: gossh.FixedHostKey(h.host)})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -324,7 +326,8 @@ func TestEnd(t *testing.T) {
 		if took := time.Since(began); took < 5*time.Second || took > 10*time.Second || settled != 5*time.Second {
 			t.Errorf("the end took %s, the write %s", took, settled)
 		}
-		if err := x.Wait(); err == nil || !strings.Contains(x.out.String(), "The server is stopping") || strings.Contains(x.out.String(), "K]") {
+		if err := x.Wait(); err == nil || !strings.Contains(x.out.String(), "The server is stopping") ||
+			strings.Contains(x.out.String(), "K]") {
 			t.Errorf("%v: %s", err, x.out)
 		}
 	})

@@ -27,11 +27,14 @@ func TestQuick(t *testing.T) {
 	}
 	var out, log bytes.Buffer
 	// $OPDECK_TEST_PROGRAM was built before; without it the console is built here.
-	if err := command(context.Background(), []string{"-quick", "-rows", "2000", "-bin", os.Getenv("OPDECK_TEST_PROGRAM")}, &out, &log); err != nil {
+	if err := command(context.Background(), []string{"-quick", "-rows", "2000", "-bin", os.Getenv("OPDECK_TEST_PROGRAM")},
+		&out, &log); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	for _, what := range []string{"exec to first paint, p50", "key to changed screen, cursor down, p99", "bytes, page", "CPU a key", "only writes as much: a page, p50", "peak memory", "filter: key to first",
-		"keys more than a frame behind", "100 keys at once", "lines that differ afterwards | ≤ 0 lines | 0 lines | pass", "wake-ups a second"} {
+	for _, what := range []string{"exec to first paint, p50", "key to changed screen, cursor down, p99", "bytes, page",
+		"CPU a key", "only writes as much: a page, p50", "peak memory", "filter: key to first",
+		"keys more than a frame behind", "100 keys at once", "lines that differ afterwards | ≤ 0 lines | 0 lines | pass",
+		"wake-ups a second"} {
 		if !strings.Contains(out.String(), what) {
 			t.Errorf("the table lacks %q:\n%s", what, out.String())
 		}
@@ -72,13 +75,15 @@ func TestFigures(t *testing.T) {
 	if got := percentile(d, 99); got != 5 {
 		t.Errorf("p99 = %v", got)
 	}
-	if got := grouped(1234567) + " " + grouped(999) + " " + number(0.05) + " " + number(12.34) + " " + number(7); got != "1,234,567 999 0.050 12.3 7" {
+	if got := grouped(1234567) + " " + grouped(999) + " " + number(0.05) + " " + number(12.34) + " " +
+		number(7); got != "1,234,567 999 0.050 12.3 7" {
 		t.Error(got)
 	}
 	r := result{}
 	r.add("a", 1, 2, "ms")
 	r.tell("b", 3, "ms")
-	if got := r.table(); !strings.Contains(got, "| a | ≤ 1 ms | 2 ms | MISS |") || !strings.Contains(got, "| b | – | 3 ms |  |") {
+	if got := r.table(); !strings.Contains(got, "| a | ≤ 1 ms | 2 ms | MISS |") ||
+		!strings.Contains(got, "| b | – | 3 ms |  |") {
 		t.Error(got)
 	}
 }

@@ -99,5 +99,6 @@ func (b *bench) living(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.idle(w, "idle on the list, the built-in service living", "", most{bytes: -1, wakeups: -1, cpu: 1, after: b.p.idle}, "--still=false")
+	return b.idle(w, "idle on the list, the built-in service living", "",
+		most{bytes: -1, wakeups: -1, cpu: 1, after: b.p.idle}, "--still=false")
 }

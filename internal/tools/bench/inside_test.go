@@ -33,7 +33,8 @@ func inside(b *testing.B, rows int) (press func(string)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := app.Open(b.Context(), app.Options{ConfigFlag: w.config(), StateFlag: w.state(), Getenv: func(string) string { return "" }})
+	a, err := app.Open(b.Context(), app.Options{ConfigFlag: w.config(), StateFlag: w.state(),
+		Getenv: func(string) string { return "" }})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -43,7 +44,8 @@ func inside(b *testing.B, rows int) (press func(string)) {
 	env := map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 	done := make(chan error, 1)
 	go func() {
-		done <- console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: func(k string) string { return env[k] }, Size: func() (int, int) { return cols, lines }})
+		done <- console.Run(ctx, a, console.Options{In: in, Out: out, Getenv: func(k string) string { return env[k] },
+			Size: func() (int, int) { return cols, lines }})
 	}()
 	b.Cleanup(func() {
 		cancel()

@@ -25,7 +25,8 @@ type keyMark struct {
 }
 
 var keyMarks = []keyMark{
-	{"cursor down", 350, func(i int) string { return []string{keyDown, keyDown, keyDown, keyUp, keyUp, keyUp}[i%6] }, keyHome},
+	{"cursor down", 350, func(i int) string { return []string{keyDown, keyDown, keyDown, keyUp, keyUp, keyUp}[i%6] },
+		keyHome},
 	{"scroll by a line", 400, func(int) string { return keyDown }, keyHome + strings.Repeat(keyDown, lines)},
 	{"page", 5000, func(int) string { return keyPage }, keyHome},
 }

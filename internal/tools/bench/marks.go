@@ -66,7 +66,8 @@ func measure(ctx context.Context, w *world, o options, log io.Writer) (string, e
 		return "", err
 	}
 	marks := []mark{
-		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held}, {"burst", b.burst}, {"storm", b.stormed},
+		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held},
+		{"burst", b.burst}, {"storm", b.stormed},
 		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
 		{"idle living", func() error { return b.living(ctx) }},
@@ -336,7 +337,8 @@ func (b *bench) stormed() error {
 			wrong++
 		}
 	}
-	b.add(fmt.Sprintf("%d sizes in %.0f s: lines that differ afterwards", n, b.p.storm.Seconds()), 0, float64(wrong), "lines")
+	b.add(fmt.Sprintf("%d sizes in %.0f s: lines that differ afterwards", n, b.p.storm.Seconds()), 0, float64(wrong),
+		"lines")
 	return nil
 }
 

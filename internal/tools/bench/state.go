@@ -60,8 +60,8 @@ func (w *world) config() string { return filepath.Join(w.dir, "config.toml") }
 // environ is the environment of the programs: a home of their own, a terminal of
 // many colours.
 func (w *world) environ() []string {
-	return append([]string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm-256color", "COLORTERM=truecolor",
-		"OPDECK_STATE=" + w.state(), "OPDECK_CONFIG=" + w.config()}, w.extra...)
+	return append([]string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "TERM=xterm-256color",
+		"COLORTERM=truecolor", "OPDECK_STATE=" + w.state(), "OPDECK_CONFIG=" + w.config()}, w.extra...)
 }
 
 // command runs the program as a command, not as a console.

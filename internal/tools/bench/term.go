@@ -55,10 +55,12 @@ type run struct {
 // start runs the program's console, on a service that stands still unless args say
 // otherwise.
 func start(w *world, args ...string) (*run, error) {
-	r := &run{cmd: exec.Command(w.bin, append([]string{"--still"}, args...)...), chunks: make(chan chunk, 4096), ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
+	r := &run{cmd: exec.Command(w.bin, append([]string{"--still"}, args...)...), chunks: make(chan chunk, 4096),
+		ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
 	r.cmd.Env = w.environ()
 	r.drained = make(chan struct{})
-	go func() { defer close(r.drained); _, _ = io.Copy(io.Discard, r.emu) }() // the console asks nothing; answers have nowhere to go
+	// the console asks nothing; answers have nowhere to go
+	go func() { defer close(r.drained); _, _ = io.Copy(io.Discard, r.emu) }()
 	r.began = time.Now()
 	f, err := pty.StartWithSize(r.cmd, &pty.Winsize{Cols: cols, Rows: lines})
 	if err != nil {
@@ -273,7 +275,8 @@ func (r *run) shows(what string, d time.Duration) (time.Time, error) {
 	at, err := r.until(d, func() bool { return strings.Contains(r.text(), what) })
 	if err != nil {
 		screen, wrote := r.text(), r.bytes
-		return at, fmt.Errorf("waiting %v for %q: %w; the screen after %d bytes:\n%s\nwhat it wrote last, with its goroutines:\n%s", d, what, err, wrote, screen, r.goroutines())
+		return at, fmt.Errorf("waiting %v for %q: %w; the screen after %d bytes:\n%s\nwhat it wrote last, with its "+
+			"goroutines:\n%s", d, what, err, wrote, screen, r.goroutines())
 	}
 	return at, nil
 }

@@ -42,7 +42,8 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 		return nil
 	}
 	for n, id := range ids[:min(12, len(ids))] {
-		body := fmt.Appendf(nil, `{"hook_id":"%08x-0000-4000-8000-%012x","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"C%03d","status":%d,"type":3,"updated_at":{"seconds":%d}}}}`,
+		body := fmt.Appendf(nil, `{"hook_id":"%08x-0000-4000-8000-%012x","hook_type":1,`+
+			`"Data":{"Operation":{"opid":"%s","cuid":"C%03d","status":%d,"type":3,"updated_at":{"seconds":%d}}}}`,
 			0x5e11+n*7919, n+1, id, n+1, 1+n%3, noon.Unix()-int64(60*n))
 		if err := post(body, n != 5); err != nil {
 			return err
@@ -58,7 +59,8 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 
 // request asks for writes that another person has to approve.
 func request(ctx context.Context, a *app.App, _ []string) error {
-	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "command", From: "desk", UID: "1001", Host: "desk"})
+	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "command", From: "desk", UID: "1001",
+		Host: "desk"})
 	page, err := a.Client.Operations(ctx, api.OperationQuery{Size: 100})
 	if err != nil {
 		return err
@@ -69,7 +71,8 @@ func request(ctx context.Context, a *app.App, _ []string) error {
 			if d.IsLock || asked == 3 {
 				continue
 			}
-			if _, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(d.GUID)}); err != nil {
+			if _, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: string(op.OPID),
+				GUID: string(d.GUID)}); err != nil {
 				asked++
 			}
 			break

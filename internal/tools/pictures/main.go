@@ -102,7 +102,8 @@ func run(ctx context.Context, out, only string, text bool, sizes []paint.Size) e
 				if i > 0 {
 					file = fmt.Sprintf("%s-%dx%d-%s.svg", sc.name, f.w, f.h, g.name)
 				}
-				if err := os.WriteFile(filepath.Join(out, file), []byte(svg(f, g, "opdeck: "+sc.title)), 0o644); err != nil { //nolint:gosec // documentation
+				//nolint:gosec // documentation
+				if err := os.WriteFile(filepath.Join(out, file), []byte(svg(f, g, "opdeck: "+sc.title)), 0o644); err != nil {
 					return err
 				}
 			}

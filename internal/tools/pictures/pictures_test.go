@@ -71,7 +71,8 @@ func TestPicturesAreNotOld(t *testing.T) {
 					t.Fatalf("%s: %v", g.name, err)
 				}
 				if got := strings.TrimSpace(pic.Desc); got != want {
-					t.Errorf("%s is older than its screen; go run ./internal/tools/pictures makes it anew\n%s", g.name, differing(got, want))
+					t.Errorf("%s is older than its screen; go run ./internal/tools/pictures makes it anew\n%s", g.name,
+						differing(got, want))
 				}
 				if len(pic.Texts) < 10 {
 					t.Errorf("%s: %d texts are drawn", g.name, len(pic.Texts))

@@ -20,14 +20,15 @@ type scene struct {
 	// a picture of something else is none.
 	where, word string
 	steps       []step
-	first       bool                                                      // nothing was read before
-	more        string                                                    // settings beside the usual ones
-	hooks       string                                                    // more of [webhooks]
-	env         string                                                    // a variable of the terminal that is set to 1
-	plain       bool                                                      // in plain mode
-	again       bool                                                      // in another size: what it is about was checked
-	as          api.Actor                                                 // who is there; the zero value: ana, who may do everything
-	before      func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
+	first       bool   // nothing was read before
+	more        string // settings beside the usual ones
+	hooks       string // more of [webhooks]
+	env         string // a variable of the terminal that is set to 1
+	plain       bool   // in plain mode
+	again       bool   // in another size: what it is about was checked
+	// who is there; the zero value: ana, who may do everything
+	as     api.Actor
+	before func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
 }
 
 // step is a key, or a text typed quickly, and what appears because of it: it must
@@ -63,23 +64,39 @@ approval = "second_person"
 
 // large are the pictures at 120x40.
 var large = []scene{
-	{name: "operations", title: "The list of operations, from the local index", where: "Operations", word: "3 of 500", steps: []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
-	{name: "filter", title: "A filter being typed, its rows below", where: "Operations", word: "status:PENDING cur", steps: []step{list, {"/", "esc as before"}, {"status:PENDING cur", "status:PENDING cur"}}},
-	{name: "totals", title: "Totals by currency", where: "Operations", word: "by status", steps: []step{list, {"T", "by status"}}},
-	{name: "operation", title: "One operation", where: "Operations › ", word: "reference", steps: []step{list, {enter, "next link"}}},
-	{name: "history", title: "What happened to an operation", where: "› History", word: "2 states", steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"})},
+	{name: "operations", title: "The list of operations, from the local index", where: "Operations", word: "3 of 500",
+		steps: []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
+	{name: "filter", title: "A filter being typed, its rows below", where: "Operations", word: "status:PENDING cur",
+		steps: []step{list, {"/", "esc as before"}, {"status:PENDING cur", "status:PENDING cur"}}},
+	{name: "totals", title: "Totals by currency", where: "Operations", word: "by status",
+		steps: []step{list, {"T", "by status"}}},
+	{name: "operation", title: "One operation", where: "Operations › ", word: "reference",
+		steps: []step{list, {enter, "next link"}}},
+	{name: "history", title: "What happened to an operation", where: "› History", word: "2 states",
+		steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"})},
 	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
-	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]", steps: then(toDocuments, step{"x", "[ No ]"})},
-	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Next: ", steps: toCustomer},
-	{name: "customers", title: "All customers", where: "› Customers", word: "20 customers", steps: then(toCustomer, step{"4", "20 customers"})},
-	{name: "limits", title: "Budgets per endpoint class", where: "› Limits", word: "Policy wait", steps: []step{list, {"5", "Policy wait"}}},
-	{name: "session", title: "The one shared session", where: "› Session", word: "generation", steps: []step{list, {"6", "generation"}}},
-	{name: "events", title: "Webhook events", where: "› Events", word: "bound", before: deliver, steps: []step{list, {"7", "Events"}}},
-	{name: "audit", title: "The audit trail", where: "› Audit", word: "remove", steps: then(removed, step{"8", "› Audit"})},
-	{name: "approvals", title: "Writes that wait for a second person", where: "› Approvals", word: "P approve", more: secondPerson, before: request, steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}}},
-	{name: "help", title: "Help: every key of this screen", where: "Operations", word: "╭─ Help", steps: []step{list, {"?", "╭─ Help"}}},
-	{name: "palette", title: "The palette: everything by name", where: "Operations", word: "╭─ Commands", steps: []step{list, {":", "╭─ Commands"}}},
-	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document", steps: then(removed, step{"!", "What is going on"})},
+	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]",
+		steps: then(toDocuments, step{"x", "[ No ]"})},
+	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Next: ",
+		steps: toCustomer},
+	{name: "customers", title: "All customers", where: "› Customers", word: "20 customers",
+		steps: then(toCustomer, step{"4", "20 customers"})},
+	{name: "limits", title: "Budgets per endpoint class", where: "› Limits", word: "Policy wait",
+		steps: []step{list, {"5", "Policy wait"}}},
+	{name: "session", title: "The one shared session", where: "› Session", word: "generation",
+		steps: []step{list, {"6", "generation"}}},
+	{name: "events", title: "Webhook events", where: "› Events", word: "bound", before: deliver,
+		steps: []step{list, {"7", "Events"}}},
+	{name: "audit", title: "The audit trail", where: "› Audit", word: "remove",
+		steps: then(removed, step{"8", "› Audit"})},
+	{name: "approvals", title: "Writes that wait for a second person", where: "› Approvals", word: "P approve",
+		more: secondPerson, before: request, steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}}},
+	{name: "help", title: "Help: every key of this screen", where: "Operations", word: "╭─ Help",
+		steps: []step{list, {"?", "╭─ Help"}}},
+	{name: "palette", title: "The palette: everything by name", where: "Operations", word: "╭─ Commands",
+		steps: []step{list, {":", "╭─ Commands"}}},
+	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document",
+		steps: then(removed, step{"!", "What is going on"})},
 }
 
 // scenes are the pictures of README and guides, in a large and in a small terminal, and

@@ -128,7 +128,8 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	if err := os.WriteFile(conf, fmt.Appendf(nil, sc.more+settings+sc.hooks, theme), 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("The contract follows on Friday.\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("The contract follows on Friday.\n"),
+		0o600); err != nil {
 		return nil, err
 	}
 	env := map[string]string{"HOOK": hookSecret, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -136,7 +137,8 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 		env[sc.env] = "1"
 	}
 	getenv := func(k string) string { return env[k] }
-	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv, Now: clock(), Version: "1.0.0"})
+	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv,
+		Now: clock(), Version: "1.0.0"})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,8 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		sc.run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h }, Resizes: resizes})
+		sc.run(ctx, a, console.Options{In: in, Out: out, Getenv: getenv, Size: func() (int, int) { return sc.w, sc.h },
+			Resizes: resizes})
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
 	for _, st := range sc.steps {

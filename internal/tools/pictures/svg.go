@@ -36,7 +36,8 @@ type look struct {
 }
 
 func (g ground) look(c uv.Cell) look {
-	l := look{fg: g.text, bg: g.paper, bold: c.Style.Attrs&uv.AttrBold != 0, faint: c.Style.Attrs&uv.AttrFaint != 0, underline: c.Style.Underline != 0}
+	l := look{fg: g.text, bg: g.paper, bold: c.Style.Attrs&uv.AttrBold != 0, faint: c.Style.Attrs&uv.AttrFaint != 0,
+		underline: c.Style.Underline != 0}
 	if c.Style.Fg != nil {
 		l.fg = hex(c.Style.Fg)
 	}
@@ -53,8 +54,11 @@ func (g ground) look(c uv.Cell) look {
 func svg(f frame, g ground, title string) string {
 	w, h := float64(f.w)*cellW+2*margin, float64(f.h)*cellH+2*margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace" font-size="%d">`+"\n", w, h, w, h, fontSize)
-	fmt.Fprintf(&b, "<title>%s</title>\n<desc>\n%s\n</desc>\n<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"%s\"/>\n", html.EscapeString(title), html.EscapeString(plain(f)), g.paper)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" `+
+		`role="img" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,`+
+		`'DejaVu Sans Mono','Liberation Mono',monospace" font-size="%d">`+"\n", w, h, w, h, fontSize)
+	fmt.Fprintf(&b, "<title>%s</title>\n<desc>\n%s\n</desc>\n<rect width=\"100%%\" height=\"100%%\" rx=\"8\" "+
+		"fill=\"%s\"/>\n", html.EscapeString(title), html.EscapeString(plain(f)), g.paper)
 	for y, row := range f.cells {
 		g.grounds(&b, row, y)
 		g.texts(&b, row, y)
@@ -104,7 +108,8 @@ func (g ground) grounds(b *strings.Builder, row []uv.Cell, y int) {
 			end++
 		}
 		if bg != g.paper {
-			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", margin+float64(x)*cellW, margin+float64(y)*cellH, float64(end-x)*cellW, cellH, bg)
+			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", margin+float64(x)*cellW,
+				margin+float64(y)*cellH, float64(end-x)*cellW, cellH, bg)
 		}
 		x = end
 	}
@@ -143,7 +148,8 @@ func (g ground) texts(b *strings.Builder, row []uv.Cell, y int) {
 		if l.underline {
 			attrs += ` text-decoration="underline"`
 		}
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`+"\n",
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" `+
+			`lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`+"\n",
 			margin+float64(x)*cellW, margin+float64(y)*cellH+baseline, l.fg, attrs, float64(n)*cellW, html.EscapeString(t))
 		x = end
 	}

@@ -94,9 +94,11 @@ func TestTheGate(t *testing.T) {
 			switch may := role.May(r.Need); {
 			case may && (err != nil || len(tr.notes) != 0 || (r.Kind != "") != (len(tr.intents) == 1)):
 				t.Errorf("%s as %q: %v, %d intents", r.Name, role, err, len(tr.intents))
-			case !may && (err == nil || e.Rule != api.RuleRole || e.Kind.Exit() != 5 || !strings.Contains(remedy.Command(e), api.WhoMay(r.Need)) || len(tr.intents) != 0):
+			case !may && (err == nil || e.Rule != api.RuleRole || e.Kind.Exit() != 5 ||
+				!strings.Contains(remedy.Command(e), api.WhoMay(r.Need)) || len(tr.intents) != 0):
 				t.Errorf("%s as %q: %v", r.Name, role, err)
-			case !may && (len(tr.notes) != 1 || tr.notes[0].Name != "denied" || !strings.Contains(tr.notes[0].Detail, string(api.RuleRole))):
+			case !may && (len(tr.notes) != 1 || tr.notes[0].Name != "denied" ||
+				!strings.Contains(tr.notes[0].Detail, string(api.RuleRole))):
 				t.Errorf("%s as %q: the trail has %+v", r.Name, role, tr.notes)
 			}
 		}
@@ -112,7 +114,8 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &roletest.World{}
-	a, err := app.Open(t.Context(), app.Options{ConfigFlag: config, StateFlag: home + "/state", Getenv: func(string) string { return "" }, Now: w.Now})
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: config, StateFlag: home + "/state",
+		Getenv: func(string) string { return "" }, Now: w.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,8 @@ func TestReadOnly(t *testing.T) {
 		}
 		if r.Kind != "" {
 			g := api.Gate{Audit: &trail{}, Now: time.Now, ReadOnly: true}
-			_, err := g.Begin(api.WithActor(t.Context(), api.Actor{Name: "p", Role: api.Admin}), api.Act{Kind: r.Kind, Object: "operation", ID: "op-1"}, nil)
+			_, err := g.Begin(api.WithActor(t.Context(), api.Actor{Name: "p", Role: api.Admin}),
+				api.Act{Kind: r.Kind, Object: "operation", ID: "op-1"}, nil)
 			if api.AsError(err).Rule != api.RuleReadOnly {
 				t.Errorf("%s: the gate says %v", r.Name, err)
 			}
@@ -144,8 +148,10 @@ func TestReadOnly(t *testing.T) {
 		m := w.Mark()
 		a.ReadOnly = true
 		var out, errs bytes.Buffer
-		code := cli.Run(t.Context(), cli.Env{Args: strings.Fields(words.Fill(r.Command)), In: strings.NewReader(words.Fill(r.In)), Out: &out, Err: &errs, App: a,
-			Getenv: func(string) string { return "" }, Actor: roletest.Known(api.Actor{Name: "l-admin", Role: api.Admin, Via: "command", From: "here"})})
+		code := cli.Run(t.Context(), cli.Env{Args: strings.Fields(words.Fill(r.Command)),
+			In: strings.NewReader(words.Fill(r.In)), Out: &out, Err: &errs, App: a,
+			Getenv: func(string) string { return "" }, Actor: roletest.Known(api.Actor{Name: "l-admin", Role: api.Admin,
+				Via: "command", From: "here"})})
 		a.ReadOnly = false
 		if refused := code == 5 && strings.Contains(errs.String(), "This context is read-only."); refused != row.Barred() {
 			t.Errorf("%s: exit %d: %s", r.Name, code, errs.String())
@@ -155,7 +161,8 @@ func TestReadOnly(t *testing.T) {
 		jobs, err := a.Jobs.Store.Unfinished(t.Context())
 		calls, done, denied := w.Became(m, r, "l-admin")
 		if err != nil || len(jobs) > 0 || out.Len() > 0 || calls != 0 || done || denied != 1 {
-			t.Errorf("%s is refused and leaves %d jobs, %q, %d calls, %d refusals recorded", r.Name, len(jobs), out.String(), calls, denied)
+			t.Errorf("%s is refused and leaves %d jobs, %q, %d calls, %d refusals recorded", r.Name, len(jobs), out.String(),
+				calls, denied)
 		}
 	}
 }

@@ -71,7 +71,8 @@ func (w *World) Use(t testing.TB, a *app.App) {
 	}
 	for _, c := range customers.Items {
 		j, err := a.Journeys.Read(ctx, string(c.CUID))
-		if err == nil && stands(j, "share", journey.Todo, journey.Optional) && stands(j, "finalize", journey.Todo, journey.Optional) {
+		if err == nil && stands(j, "share", journey.Todo, journey.Optional) &&
+			stands(j, "finalize", journey.Todo, journey.Optional) {
 			w.apply = append(w.apply, c)
 		}
 	}
@@ -89,7 +90,9 @@ func unlocked(op api.Operation) bool {
 
 // stands reports whether a step of a verification is in one of the states.
 func stands(j journey.Journey, key string, states ...journey.State) bool {
-	return slices.ContainsFunc(j.Steps, func(s journey.Step) bool { return s.Key == key && slices.Contains(states, s.State) })
+	return slices.ContainsFunc(j.Steps, func(s journey.Step) bool {
+		return s.Key == key && slices.Contains(states, s.State)
+	})
 }
 
 func (w *World) as(name string, role api.Role) context.Context {
@@ -132,7 +135,8 @@ func (w *World) Objects(r Row) Words {
 	if !strings.Contains(r.Command+strings.Join(r.Keys, ""), "{free}") {
 		return w.more(r, op, words)
 	}
-	f, err := a.Client.UploadDocument(ctx, api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n), Content: fmt.Appendf(content, "%% %d\n", w.n)})
+	f, err := a.Client.UploadDocument(ctx, api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n),
+		Content: fmt.Appendf(content, "%% %d\n", w.n)})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -182,7 +186,8 @@ func Known(who api.Actor) api.Actor {
 func (w *World) request(op api.Operation) string {
 	asker := Known(api.Actor{Name: fmt.Sprintf("asker-%d", w.n), Role: api.Operator, Via: "ssh"})
 	_, err := w.App.Approvals.Check(api.WithActor(w.T.Context(), asker), asker,
-		api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/x", Object: "operation", ID: string(op.OPID), Item: "d"})
+		api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/x", Object: "operation", ID: string(op.OPID),
+			Item: "d"})
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval {
 		w.T.Fatal(err)
 	}
@@ -201,7 +206,8 @@ func (w *World) event(op api.Operation) string {
 	}
 	defer rec.Close(w.T.Context())
 	res, err := rec.Send(w.T.Context(), fmt.Appendf(nil,
-		`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-%012d","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, w.n, op.OPID))
+		`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-%012d","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, w.n,
+		op.OPID))
 	if err != nil {
 		w.T.Fatal(err)
 	}
