@@ -6,10 +6,10 @@ import (
 )
 
 // Accounts are the fields of an account.
-var Accounts = newCatalogue(
+var Accounts = New(
 	Field[api.Account]{Name: "name", JSON: "name", Kind: Text, Sortable: true, About: "a part of the name", Example: "name:main",
 		Column: Column{Min: 14, Flex: 2}, Text: func(a api.Account) untrusted.Text { return a.Name }},
-	Field[api.Account]{Name: "status", JSON: "status", Kind: Code, Sortable: true, About: "the service's status word", Example: "status:ACCEPT",
+	Field[api.Account]{Name: "status", JSON: "status", Kind: Code, Status: true, Sortable: true, About: "the service's status word", Example: "status:ACCEPT",
 		Column: Column{Min: 12}, Text: func(a api.Account) untrusted.Text { return a.Status }},
 	Field[api.Account]{Name: "balance", JSON: "balance", Kind: Money, Sortable: true, About: "what is on it, exact", Example: "balance<0",
 		Column: Column{Min: 18}, Money: func(a api.Account) api.Money { return a.Balance.Value() }},

@@ -8,10 +8,10 @@ import (
 )
 
 // Counterparties are the fields of a counterparty.
-var Counterparties = newCatalogue(
+var Counterparties = New(
 	Field[api.Counterparty]{Name: "name", JSON: "profile.name", Kind: Text, Sortable: true, About: "a part of the name", Example: "name:meridian",
 		Column: Column{Min: 16, Flex: 3}, Text: api.Counterparty.Name},
-	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Sortable: true, About: "the status words of its accounts",
+	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Status: true, Sortable: true, About: "the status words of its accounts",
 		Column: Column{Min: 19, Max: 30, Flex: 1}, Text: statusesOf},
 	Field[api.Counterparty]{Name: "accounts", JSON: "accounts", Kind: Count, Sortable: true, About: "how many accounts it has", Example: "accounts>1",
 		Column: Column{Min: 8, HidePriority: 3}, Count: func(p api.Counterparty) int { return len(p.Accounts) }, Told: func(p api.Counterparty) bool { return p.Accounts != nil }},
@@ -24,7 +24,7 @@ var Counterparties = newCatalogue(
 	Field[api.Counterparty]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was made", Example: "created<30d",
 		Time: func(p api.Counterparty) api.Time { return p.CreatedAt }},
 	Field[api.Counterparty]{Name: "updated", JSON: "updatedAt", Kind: Time, Sortable: true, About: "when it last changed", Example: "updated<2d",
-		Column: Column{Min: 16, HidePriority: 4}, Time: func(p api.Counterparty) api.Time { return p.UpdatedAt }},
+		Column: Column{Min: 16, HidePriority: 4, Dim: true}, Time: func(p api.Counterparty) api.Time { return p.UpdatedAt }},
 	Field[api.Counterparty]{Name: "id", Aliases: []string{"suid"}, JSON: "counterpartyId", Kind: ID, About: "the counterparty's identifier, or its beginning", Example: "id:UvYqyr",
 		Column: Column{Min: 12, Max: 26, HidePriority: 2, CutMiddle: true}, Text: func(p api.Counterparty) untrusted.Text { return p.ID }},
 )

@@ -6,31 +6,31 @@ import (
 )
 
 // Customers are the fields of a customer that lists show.
-var Customers = newCatalogue(
+var Customers = New(
 	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme", Sortable: true,
 		Column: Column{Min: 16, Flex: 3}, Text: api.Customer.FullName},
 	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code, About: "individual or corporate", Example: "type:corporate",
 		Sortable: true, Column: Column{Min: 10, HidePriority: 1}, Text: func(c api.Customer) untrusted.Text { return c.Type }},
-	Field[api.Customer]{Name: "status", JSON: "status", Kind: Code, About: "the service's status word", Example: "status:NEW", Sortable: true,
+	Field[api.Customer]{Name: "status", JSON: "status", Kind: Code, Status: true, About: "the service's status word", Example: "status:NEW", Sortable: true,
 		Column: Column{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID, About: "the customer's identifier, or its beginning",
 		Example: "cuid:DqCsgSE", Column: Column{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true},
 		Text: func(c api.Customer) untrusted.Text { return c.CUID }},
 	Field[api.Customer]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was made", Example: "created<30d", Sortable: true,
-		Column: Column{Min: 16, HidePriority: 4}, Time: func(c api.Customer) api.Time { return c.CreatedAt }},
+		Column: Column{Min: 16, HidePriority: 4, Dim: true}, Time: func(c api.Customer) api.Time { return c.CreatedAt }},
 	Field[api.Customer]{Name: "updated", JSON: "updatedAt", Kind: Time, About: "when it last changed", Example: "updated<2d",
-		Column: Column{Min: 16, HidePriority: 3}, Time: func(c api.Customer) api.Time { return c.UpdatedAt }},
+		Column: Column{Min: 16, HidePriority: 3, Dim: true}, Time: func(c api.Customer) api.Time { return c.UpdatedAt }},
 )
 
 // Documents are the fields of a document that is attached to an operation.
-var Documents = newCatalogue(
+var Documents = New(
 	Field[api.Document]{Name: "id", Aliases: []string{"guid"}, JSON: "guid", Kind: ID, About: "the document's identifier, or its beginning", Example: "id:ba464e45",
 		Text: func(d api.Document) untrusted.Text { return d.GUID }},
 	Field[api.Document]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, About: "a part of the file's name", Example: "name:invoice",
 		Sortable: true, Text: func(d api.Document) untrusted.Text { return d.FileName }},
 	Field[api.Document]{Name: "type", JSON: "docType", Kind: Code, About: "the kind of document", Example: "type:INVOICE",
 		Sortable: true, Text: func(d api.Document) untrusted.Text { return d.DocType }},
-	Field[api.Document]{Name: "size", JSON: "size", Kind: Count, About: "bytes", Example: "size>100000",
+	Field[api.Document]{Name: "size", JSON: "size", Kind: Count, Bytes: true, About: "bytes", Example: "size>100000",
 		Sortable: true, Count: func(d api.Document) int { return int(d.Size) }},
 	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description", Example: "description:signed",
 		Text: func(d api.Document) untrusted.Text { return d.Info }},
@@ -41,19 +41,19 @@ var Documents = newCatalogue(
 )
 
 // Files are the fields of a file in a customer's store.
-var Files = newCatalogue(
+var Files = New(
 	Field[api.CustomerFile]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text, Sortable: true, About: "a part of the file's name", Example: "name:passport",
 		Column: Column{Min: 14, Flex: 3, CutMiddle: true}, Text: api.CustomerFile.Title},
 	Field[api.CustomerFile]{Name: "type", JSON: "type", Kind: Code, Sortable: true, About: "the kind of document", Example: "type:PASSPORT",
 		Column: Column{Min: 12, Max: 24, Flex: 1, HidePriority: 2}, Text: func(f api.CustomerFile) untrusted.Text { return f.Type }},
 	Field[api.CustomerFile]{Name: "media", JSON: "mime", Kind: Code, About: "the media type", Example: "media:image/png",
 		Column: Column{Min: 12, Max: 26, HidePriority: 4}, Text: func(f api.CustomerFile) untrusted.Text { return f.MIME }},
-	Field[api.CustomerFile]{Name: "size", JSON: "size", Kind: Count, Sortable: true, About: "bytes", Example: "size>100000",
+	Field[api.CustomerFile]{Name: "size", JSON: "size", Kind: Count, Bytes: true, Sortable: true, About: "bytes", Example: "size>100000",
 		Column: Column{Min: 10}, Count: func(f api.CustomerFile) int { return int(f.Size) }},
 	Field[api.CustomerFile]{Name: "created", JSON: "createdAt", Kind: Time, Sortable: true, About: "when it was uploaded", Example: "created<30d",
-		Column: Column{Min: 16, HidePriority: 1}, Time: func(f api.CustomerFile) api.Time { return api.Time{Time: f.Made()} }},
+		Column: Column{Min: 16, HidePriority: 1, Dim: true}, Time: func(f api.CustomerFile) api.Time { return api.Time{Time: f.Made()} }},
 	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Code, About: "locked, or not; empty where the service does not say", Example: "lock:locked",
-		Column: Column{Min: 8}, Text: lockWord},
+		Column: Column{Min: 8, Dim: true}, Text: lockWord, Locked: func(f api.CustomerFile) int { return lockedOne(lockWord(f) == "locked") }},
 	Field[api.CustomerFile]{Name: "state", JSON: "status", Kind: Code, Sortable: true, About: "the service's word for its state", Example: "state:NEW",
 		Column: Column{Min: 8, HidePriority: 3}, Text: func(f api.CustomerFile) untrusted.Text { return f.Status }},
 	Field[api.CustomerFile]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description", Example: "description:signed",
@@ -70,6 +70,14 @@ func lockWord(f api.CustomerFile) untrusted.Text {
 		return "no"
 	}
 	return ""
+}
+
+// lockedOne is Locked of a record that can itself be locked.
+func lockedOne(locked bool) int {
+	if locked {
+		return 1
+	}
+	return 0
 }
 
 // PathLabel words a path of an operation's record, those of its documents included:

@@ -41,6 +41,8 @@ type Field[T any] struct {
 
 	Sensitive bool   // holds account numbers: masked for roles that may not reveal them
 	Sortable  bool   // the index keeps an order of it
+	Status    bool   // of a Code: a status word, which has a sign
+	Bytes     bool   // of a Count: a number of bytes, -1 for one that is not known
 	Column    Column // in a list; Min 0: lists do not offer it
 
 	Text  func(T) untrusted.Text
@@ -49,6 +51,10 @@ type Field[T any] struct {
 	Count func(T) int
 	Flag  func(T) bool
 	Party func(T) api.Party
+
+	// Locked is how many of what it counts are locked; of a Code, a positive number says that
+	// the record is. nil: nothing of it can be locked.
+	Locked func(T) int
 
 	// Told reports whether the answer told a Count or Flag, which have no value that says
 	// so; nil: it is always told.
@@ -74,11 +80,15 @@ func (f Field[T]) YesNo(r T) string {
 // Column is how a field is shown in a list. Widths are cells. Amounts stand with
 // their decimal points in one line; everything else stands on the left.
 type Column struct {
-	Min, Max     int  // never narrower, never wider (0: any width)
-	Flex         int  // share of the room that is left; 0: stays at Min
-	HidePriority int  // narrow windows hide the column with the highest first; 0: never
-	Least        int  // how narrow a person may make it
-	CutMiddle    bool // cut in the middle, both ends kept
+	Title        string // its heading, where that is not the field's name
+	Min, Max     int    // never narrower, never wider (0: any width)
+	Flex         int    // share of the room that is left; 0: stays at Min
+	HidePriority int    // narrow windows hide the column with the highest first; 0: never
+	Least        int    // how narrow a person may make it
+	CutMiddle    bool   // cut in the middle, both ends kept
+	Dim          bool   // secondary; a Count, Flag or ID always is
+	Age          bool   // of a Time: how long ago it was
+	NoZero       bool   // of a Count: 0 is left empty
 }
 
 // Catalogue is the fields of one kind of record.
@@ -87,8 +97,8 @@ type Catalogue[T any] struct {
 	byName map[string]int // names and aliases
 }
 
-// newCatalogue panics when a name stands for two fields: catalogues are written in Go.
-func newCatalogue[T any](fields ...Field[T]) *Catalogue[T] {
+// New makes a catalogue. It panics when two fields have one name: catalogues are written in Go.
+func New[T any](fields ...Field[T]) *Catalogue[T] {
 	c := &Catalogue[T]{fields: fields, byName: map[string]int{}}
 	for i, f := range fields {
 		for _, name := range append([]string{f.Name}, f.Aliases...) {

@@ -29,12 +29,12 @@ const (
 )
 
 // Operations are the fields of an operation, in the order of cards and CSV.
-var Operations = newCatalogue(
+var Operations = New(
 	Field[api.Operation]{Name: OpID, Aliases: []string{"opid"}, JSON: "opid", Kind: ID, Sortable: true,
 		About: "the operation's identifier, or its beginning", Example: "id:5b55db86",
 		Column: Column{Min: 12, Max: 36, Flex: 1, HidePriority: 4, Least: 8, CutMiddle: true},
 		Text:   func(o api.Operation) untrusted.Text { return o.OPID }},
-	Field[api.Operation]{Name: OpStatus, JSON: "status", Kind: Code, Sortable: true,
+	Field[api.Operation]{Name: OpStatus, JSON: "status", Kind: Code, Status: true, Sortable: true,
 		About: "the service's status word", Example: "status:PENDING",
 		Column: Column{Min: 12, Max: 16, Least: 8},
 		Text:   func(o api.Operation) untrusted.Text { return o.Status }},
@@ -52,7 +52,7 @@ var Operations = newCatalogue(
 		Time:   func(o api.Operation) api.Time { return o.CreatedAt }},
 	Field[api.Operation]{Name: OpUpdated, JSON: "updatedAt", Kind: Time, Sortable: true,
 		About: "when it last changed", Example: "updated<2h",
-		Column: Column{Min: 8, HidePriority: 9, Least: 8},
+		Column: Column{Min: 8, HidePriority: 9, Least: 8, Dim: true, Age: true},
 		Time:   func(o api.Operation) api.Time { return o.UpdatedAt }},
 	Field[api.Operation]{Name: OpCurrency, JSON: "sourceAmount.sum.currencyCode", Kind: Code, Sortable: true,
 		About: "the currency that is paid", Example: "currency:EUR",
@@ -102,8 +102,9 @@ var Operations = newCatalogue(
 		Text:   func(o api.Operation) untrusted.Text { return o.Comment }},
 	Field[api.Operation]{Name: OpDocuments, Aliases: []string{"docs"}, JSON: "documents", Kind: Count, Sortable: true,
 		About: "how many documents are attached", Example: "documents>=2",
-		Column: Column{Min: 9, HidePriority: 8, Least: 4},
+		Column: Column{Min: 9, HidePriority: 8, Least: 4, NoZero: true},
 		Count:  func(o api.Operation) int { return len(o.Documents) },
+		Locked: lockedDocuments,
 		Told:   api.Operation.DocumentsTold},
 	Field[api.Operation]{Name: "parent", JSON: "isParent", Kind: Flag,
 		About:  "it spawned other operations",
@@ -116,6 +117,16 @@ var Operations = newCatalogue(
 		Flag:   func(o api.Operation) bool { return o.IsVisible },
 		Told:   func(o api.Operation) bool { return api.HasMember(o.Raw, "isVisible") }},
 )
+
+func lockedDocuments(o api.Operation) int {
+	n := 0
+	for _, d := range o.Documents {
+		if d.IsLock {
+			n++
+		}
+	}
+	return n
+}
 
 // usual are the columns of the operations list that are shown when nobody has chosen.
 var usual = []string{OpCreated, OpStatus, OpType, OpPayment, OpAmount, OpCustomer, OpDestination, OpDocuments, OpUpdated, OpID}

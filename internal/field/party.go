@@ -6,7 +6,7 @@ import (
 )
 
 // PartyAccounts are the fields of a customer's account that is a side of an operation.
-var PartyAccounts = newCatalogue(
+var PartyAccounts = New(
 	Field[api.PartyAccount]{Name: "account", JSON: "name", Kind: Text, About: "the account's name",
 		Text: func(a api.PartyAccount) untrusted.Text { return a.Name }},
 	Field[api.PartyAccount]{Name: "number", JSON: "number", Kind: Text, Sensitive: true, About: "the account number",
@@ -21,7 +21,7 @@ var PartyAccounts = newCatalogue(
 
 // CounterpartyAccounts are the fields of a counterparty's account that is a side of an
 // operation.
-var CounterpartyAccounts = newCatalogue(
+var CounterpartyAccounts = New(
 	Field[api.CounterpartyAccount]{Name: "account", JSON: "name", Kind: Text, About: "the account's name",
 		Text: func(a api.CounterpartyAccount) untrusted.Text { return a.Name }},
 	Field[api.CounterpartyAccount]{Name: "number", JSON: "number", Kind: Text, Sensitive: true, About: "the account number",

@@ -6,7 +6,7 @@ import (
 )
 
 // Tariffs are the fields of a limit of payments or a commission.
-var Tariffs = newCatalogue(
+var Tariffs = New(
 	Field[api.Tariff]{Name: "from", JSON: "currencyIsoFrom", Kind: Code, Sortable: true, About: "the currency paid from, by its code", Example: "from:EUR",
 		Column: Column{Min: 4}, Text: func(t api.Tariff) untrusted.Text { return t.From }},
 	Field[api.Tariff]{Name: "to", JSON: "currencyIsoTo", Kind: Code, Sortable: true, About: "the currency paid in, by its code", Example: "to:USD",

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -45,7 +46,7 @@ func Locked(says string) Sign {
 // StatusSigns are the signs of the service's status words, as theme.Status draws them.
 func StatusSigns() []Sign {
 	var out []Sign
-	for _, words := range theme.StatusWords() {
+	for _, words := range present.StatusWords() {
 		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign }, Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
 	}
 	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign }, Says: "a status word that is not known here"})

@@ -1,8 +1,10 @@
 package theme
 
 import (
-	"slices"
 	"strings"
+
+	"opdeck/api/untrusted"
+	"opdeck/internal/present"
 )
 
 // Signs are the characters that go with words; each is one cell wide.
@@ -55,36 +57,32 @@ type Status struct {
 	Tone Tone
 }
 
-// statuses are the words that are known, and how they look.
-var statuses = []struct {
-	words []string
-	look  func(Signs) Status
-}{
-	{[]string{"PENDING", "NEW", "CREATED", "WAITING", "DRAFT"}, func(s Signs) Status { return Status{s.Wait, Warn} }},
-	{[]string{"PROCESSING", "IN_PROGRESS", "RUNNING"}, func(s Signs) Status { return Status{s.Info, Info} }},
-	{[]string{"SUCCESS", "COMPLETED", "DONE", "APPROVED", "ACTIVE"}, func(s Signs) Status { return Status{s.Good, Good} }},
-	{[]string{"FAILED", "ERROR", "REJECTED", "DECLINED"}, func(s Signs) Status { return Status{s.Bad, Bad} }},
-	{[]string{"CANCELED", "CANCELLED", "EXPIRED"}, func(s Signs) Status { return Status{s.Off, Dim} }},
+// Look is sign and tone of a look.
+func (th *Theme) Look(l present.Look) Status { return Status{th.SignOf(l.Sign), l.Tone} }
+
+// SignOf is the character of a sign.
+func (th *Theme) SignOf(sign present.Sign) string {
+	s := th.Signs
+	switch sign {
+	case present.SignGood:
+		return s.Good
+	case present.SignBad:
+		return s.Bad
+	case present.SignWait:
+		return s.Wait
+	case present.SignWarn:
+		return s.Warn
+	case present.SignUnknown:
+		return s.Unknown
+	case present.SignOff:
+		return s.Off
+	case present.SignInfo:
+		return s.Info
+	case present.SignLocked:
+		return s.Locked
+	}
+	return ""
 }
 
-// StatusWords are the status words that share a look, look by look.
-func StatusWords() [][]string {
-	out := make([][]string, len(statuses))
-	for i, s := range statuses {
-		out[i] = s.words
-	}
-	return out
-}
-
-// Status returns sign and tone for a status word of the service, compared
-// without case. The service's set of words is open: a word not known here is
-// Unknown, and is still shown as it came.
-func (th *Theme) Status(word string) Status {
-	word = strings.ToUpper(strings.TrimSpace(word))
-	for _, s := range statuses {
-		if slices.Contains(s.words, word) {
-			return s.look(th.Signs)
-		}
-	}
-	return Status{th.Signs.Unknown, Plain}
-}
+// Status is sign and tone of a status word of the service.
+func (th *Theme) Status(word string) Status { return th.Look(present.StatusOf(untrusted.Text(word))) }

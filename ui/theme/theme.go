@@ -13,22 +13,25 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+
+	"opdeck/internal/present"
 )
 
 // Tone is the meaning of a piece of text.
-type Tone uint8
+type Tone = present.Tone
 
 // The tones. Plain is the terminal's own colour.
 const (
-	Plain  Tone = iota
-	Dim         // secondary
-	Accent      // where the eye should go: titles, focus, keys
-	Good        // done, allowed
-	Warn        // soon, careful, pending
-	Bad         // refused, failed, production
-	Info        // running, neutral news
-	Strong      // bold, no colour
-	tones
+	Plain  = present.Plain
+	Dim    = present.Dim
+	Accent = present.Accent
+	Good   = present.Good
+	Warn   = present.Warn
+	Bad    = present.Bad
+	Info   = present.Info
+	Strong = present.Strong
+
+	tones = Strong + 1
 )
 
 // Style is a ready SGR prefix and suffix. Its zero value draws text unchanged.

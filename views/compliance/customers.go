@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/domain/customerfilter"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -77,7 +78,7 @@ func (s *Customers) isBegun(c api.Customer) bool {
 func (s *Customers) added(all []api.Customer) []directory.Column[api.Customer] {
 	var out []directory.Column[api.Customer]
 	if len(s.begun) > 0 {
-		out = append(out, directory.Column[api.Customer]{Column: widget.Column{Title: "begun", Min: 22, HidePriority: 1}, Before: "cuid", Cell: s.begunCell})
+		out = append(out, directory.Column[api.Customer]{Column: s.begunColumn(), Before: "cuid"})
 	}
 	if slices.ContainsFunc(all, func(c api.Customer) bool { return !c.CreatedAt.IsZero() }) {
 		created := s.Column("created")
@@ -87,17 +88,15 @@ func (s *Customers) added(all []api.Customer) []directory.Column[api.Customer] {
 	return out
 }
 
-func (s *Customers) begunCell(c api.Customer) (string, theme.Tone) {
-	r, ok := s.begun[string(c.CUID)]
-	if !ok {
-		return "", theme.Dim
-	}
-	state := standing(r, s.env.Now())
-	if at := r.Begun(); !at.IsZero() {
-		ago, _ := draw.Ago(at, s.env.Now())
-		state = ago + ", " + state
-	}
-	return state, theme.Warn
+func (s *Customers) begunColumn() present.Column[api.Customer] {
+	return present.Column[api.Customer]{Column: field.Column{Title: "begun", Min: 22, HidePriority: 1}, Name: "begun",
+		Cell: func(o present.Options, c api.Customer) present.Cell {
+			r, ok := s.begun[string(c.CUID)]
+			if !ok {
+				return present.Cell{Tone: present.Dim}
+			}
+			return present.Begun(o, r)
+		}}
 }
 
 // Reload implements list.Screen: the first page of the service, and what was begun.
@@ -169,23 +168,6 @@ func (s *Customers) Empty() widget.Notice {
 		return widget.Notice{Tone: theme.Bad, Text: s.Err.Public, Hint: k.Global.Reload.Help().Key + " tries again, " + byID}
 	}
 	return s.None(widget.Notice{Text: "There are no customers.", Hint: byID})
-}
-
-// standing says where an unfinished journey stands, in a word or two.
-func standing(r journey.Record, now time.Time) string {
-	switch {
-	case r.Unclear:
-		return "share not known"
-	case r.FinalizeUnclear:
-		return "finalize not known"
-	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		return "link is out"
-	case !r.LinkAt.IsZero():
-		return "link lapsed"
-	case r.Applied && (len(r.Outstanding) > 0 || r.Outstanding == nil):
-		return "needs a link"
-	}
-	return "to finalize"
 }
 
 // Above implements list.Screen: what the list is, and what of it needs somebody.

@@ -15,7 +15,6 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/directory"
 )
 
 // Content implements ui.Contenter. What comes next is in view, whatever the window.
@@ -71,7 +70,7 @@ func (s *Screen) head() []string {
 		kind = draw.Line(c.Type, 12)
 	}
 	if c.Status != "" {
-		st := directory.Standing(th, c.Status)
+		st := th.Status(string(c.Status))
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status

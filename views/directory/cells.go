@@ -1,8 +1,6 @@
 package directory
 
 import (
-	"strings"
-
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
@@ -14,87 +12,13 @@ import (
 	"opdeck/ui/widget"
 )
 
-// cell is a field as its column shows it.
-func cell[T any](env *ui.Env, f field.Field[T], r T) (string, theme.Tone) {
-	switch f.Kind {
-	case field.Money:
-		if m := f.Money(r); !m.Empty() {
-			return draw.Money(m), theme.Plain
-		}
-		return "–", theme.Dim
-	case field.Time:
-		return draw.Minute(f.Time(r).Time, env.Zone()), theme.Dim
-	case field.Count:
-		if !f.IsTold(r) {
-			return "–", theme.Dim
-		}
-		if f.Name == "size" {
-			return draw.Size(int64(f.Count(r))), theme.Plain
-		}
-		return draw.Count(f.Count(r)), theme.Dim
-	case field.Flag:
-		return f.YesNo(r), theme.Dim
-	case field.ID:
-		return f.Text(r).Line(64), theme.Dim
-	}
-	text := f.Text(r)
-	switch {
-	case f.Name == "status":
-		return statuses(env.Theme, text)
-	case f.Name == "lock" && text == "locked":
-		return env.Theme.Signs.Locked + " locked", theme.Warn
-	case f.Name == "lock":
-		return text.Line(20), theme.Dim
-	case f.Sensitive:
-		return mask.NumberIf(text, env.Masked()).Line(64), theme.Dim
-	case env.Masked():
-		text = untrusted.Text(mask.Text(string(text)))
-	}
-	return text.Line(200), theme.Plain
-}
-
-// statuses are status words with the sign and tone of the one that most needs a look.
-func statuses(th *theme.Theme, words untrusted.Text) (string, theme.Tone) {
-	var worst theme.Status
-	weight := map[api.Standing]int{api.StandingAccepted: 1, api.StandingUnknown: 2, api.StandingNew: 3, api.StandingUnderWay: 4, api.StandingRejected: 5, api.StandingBanned: 6}
-	most := 0
-	for word := range strings.FieldsSeq(string(words)) {
-		if w := weight[api.StandingOf(untrusted.Text(word))]; w > most {
-			most, worst = w, Standing(th, untrusted.Text(word))
-		}
-	}
-	if most == 0 {
-		return "–", theme.Dim
-	}
-	return worst.Sign + " " + words.Line(60), worst.Tone
-}
-
-// Standing is sign and tone of the status of a customer, an account or a
-// counterparty's account.
-func Standing(th *theme.Theme, status untrusted.Text) theme.Status {
-	switch api.StandingOf(status) {
-	case api.StandingAccepted:
-		return theme.Status{Sign: th.Signs.Good, Tone: theme.Good}
-	case api.StandingRejected, api.StandingBanned:
-		return theme.Status{Sign: th.Signs.Bad, Tone: theme.Bad}
-	case api.StandingNew:
-		return theme.Status{Sign: th.Signs.Wait, Tone: theme.Warn}
-	case api.StandingUnderWay:
-		return theme.Status{Sign: th.Signs.Info, Tone: theme.Info}
-	}
-	return th.Status(string(status))
-}
-
 // standingSigns are the signs of Standing.
 func standingSigns() []list.Sign {
 	var out []list.Sign
-	for _, s := range []struct {
-		word untrusted.Text
-		says string
-	}{{"NEW", "not looked at yet"}, {"VERIFY", "the service has no result yet"}, {"ACCEPT", "accepted"}, {"REJECT", "rejected or banned"}} {
-		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return Standing(th, s.word).Sign }, Says: "status: " + s.says})
+	for _, s := range []struct{ word, says string }{{"NEW", "not looked at yet"}, {"VERIFY", "the service has no result yet"}, {"ACCEPT", "accepted"}, {"REJECT", "rejected or banned"}} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.Status(s.word).Sign }, Says: "status: " + s.says})
 	}
-	return append(out, list.Sign{Sign: func(th *theme.Theme) string { return Standing(th, "").Sign }, Says: "a status word that is not known here"})
+	return append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Unknown }, Says: "a status word that is not known here"})
 }
 
 // Status is a status word with what it means, as a fact of a record.
@@ -102,7 +26,7 @@ func Status(th *theme.Theme, label string, status untrusted.Text) widget.Pair {
 	if status == "" {
 		return widget.Pair{Label: label, Value: "–", Tone: theme.Dim}
 	}
-	st, text := Standing(th, status), status.Line(60)
+	st, text := th.Status(string(status)), status.Line(60)
 	if means := api.StandingOf(status).Says(); means != "" {
 		text += ", " + means
 	}

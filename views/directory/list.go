@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -84,11 +85,10 @@ type List[T any] struct {
 	read    list.Pages[T]
 }
 
-// Column is a column of a list. Cells are safe to draw.
+// Column is a column of a list.
 type Column[T any] struct {
-	widget.Column
+	present.Column[T]
 	Before string // the column that it stands before; "" or none of that name: the last
-	Cell   func(T) (string, theme.Tone)
 }
 
 // NewList makes the list; start is a filter to begin with.
@@ -159,14 +159,14 @@ func (s *List[T]) setColumns() {
 			s.columns = slices.Insert(s.columns, at, c)
 		}
 	}
-	if all := s.rows.All(); len(all) > 0 {
+	if all, o := s.rows.All(), s.env.Present(); len(all) > 0 {
 		s.columns = slices.DeleteFunc(s.columns, func(c Column[T]) bool {
-			return !slices.ContainsFunc(all, func(r T) bool { text, _ := c.Cell(r); return text != "" })
+			return !slices.ContainsFunc(all, func(r T) bool { return c.Cell(o, r).Text != "" })
 		})
 	}
 	out := make([]widget.Column, len(s.columns))
 	for i, c := range s.columns {
-		out[i] = c.Column
+		out[i] = list.ColumnOf(c.Column)
 	}
 	s.Table.SetColumns(out...)
 	s.ShowSort()
@@ -174,20 +174,8 @@ func (s *List[T]) setColumns() {
 
 // Column is the column of a field of the catalogue.
 func (s *List[T]) Column(name string) Column[T] {
-	f := s.spec.Catalogue.Get(name)
-	c := f.Column
-	col := widget.Column{Title: f.Name, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
-	switch f.Kind {
-	case field.Money:
-		col.Align, col.MaxNumberWidth = widget.Decimal, numberWidth
-	case field.Count:
-		col.Align = widget.Right
-	}
-	return Column[T]{Column: col, Cell: func(r T) (string, theme.Tone) { return cell(s.env, f, r) }}
+	return Column[T]{Column: present.ColumnOf(s.spec.Catalogue.Get(name))}
 }
-
-// numberWidth is how wide a column of amounts grows, in cells.
-const numberWidth = 24
 
 // Init implements ui.Screen.
 func (s *List[T]) Init() tea.Cmd {
@@ -338,9 +326,10 @@ func (s *List[T]) None(none widget.Notice) widget.Notice {
 // row draws one record.
 func (s *List[T]) row(r T) widget.Row {
 	out := widget.Row{ID: s.spec.ID(r)}
+	o := s.env.Present()
 	for _, c := range s.columns {
-		text, tone := c.Cell(r)
-		out.Cells, out.Tones = append(out.Cells, text), append(out.Tones, tone)
+		cell := c.Cell(o, r)
+		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
 	}
 	if s.spec.Warn != nil && s.spec.Warn(r) {
 		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn

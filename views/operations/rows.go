@@ -17,7 +17,7 @@ import (
 // has been read.
 type rows struct {
 	env     *ui.Env
-	columns []fieldOf // cells of a row, in this order
+	columns []column // cells of a row, in this order
 	total   int
 	base    int
 	recs    []*index.Record
@@ -86,7 +86,7 @@ func (r *rows) draft() func([]index.Record) draft {
 
 // draft is rows drawn ahead.
 type draft struct {
-	columns []fieldOf
+	columns []column
 	rows    []drawn
 }
 
@@ -183,22 +183,22 @@ func (r *rows) Row(i int) widget.Row {
 }
 
 // row draws a record in these columns, and tells until when it looks like this.
-func row(env *ui.Env, columns []fieldOf, rec index.Record, now time.Time) (widget.Row, time.Time) {
-	l := drawing{env: env, op: rec.Op, now: now}
+func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget.Row, time.Time) {
+	o, until := env.Present(), now.Add(time.Hour) // what time alone changes says so
 	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)), Tones: make([]theme.Tone, len(columns))}
+	o.Masked = false // the index masks its rows itself
 	for i := range columns {
-		out.Cells[i], out.Tones[i] = l.cell(columns[i])
-	}
-	if l.until.IsZero() {
-		l.until = now.Add(time.Hour) // nothing of it is told by time
+		cell := columns[i].Cell(o, rec.Op)
+		out.Cells[i], out.Tones[i] = cell.Text, cell.Tone
+		until = ui.Sooner(until, cell.Until)
 	}
 	for _, sign := range signs {
-		if sign.is(&l.op) {
+		if sign.is(&rec.Op) {
 			out.Sign, out.Tone = sign.look.Sign(env.Theme), sign.look.Tone
 			break
 		}
 	}
-	return out, l.until
+	return out, until
 }
 
 // sign stands before a row when is holds; the first that does.

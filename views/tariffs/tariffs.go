@@ -5,16 +5,12 @@ package tariffs
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
@@ -73,51 +69,17 @@ func newList(env *ui.Env, spec directory.Spec[api.Tariff], start string) ui.Scre
 	return s
 }
 
-const (
-	maxMembers  = 12 // columns of members without a name here
-	memberWidth = 24 // cells that one of them takes at most
-)
+const maxMembers = 12 // columns of members without a name here
 
-// numeric is a number, or an amount with its currency.
-var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
-
-// members are columns of what the service sent beside the named members, under its own
-// names and as wide as what they hold; moments stand last and go first where there is no
-// room.
+// members are columns of what the service sent beside the named members; moments stand last.
 func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
-	labels, moments := api.Members(all)
 	var out []directory.Column[api.Tariff]
-	for i, label := range labels {
-		moment := i >= len(labels)-moments
-		text := func(t api.Tariff) string {
-			d := t.Member(label)
-			if moment && !d.At.IsZero() {
-				return draw.Minute(d.At.Time, env.Zone())
-			}
-			return mask.Detail(d, env.Masked()).Line(200)
+	for _, m := range present.Members(env.Present(), all) {
+		c := directory.Column[api.Tariff]{Column: m.Column, Before: "cuid"}
+		if m.Moment {
+			c.Before = ""
 		}
-		col := widget.Column{Title: untrusted.Text(label).Line(memberWidth), Align: widget.Right, HidePriority: min(i, 3), Min: draw.Width(label)}
-		for _, t := range all {
-			cell := text(t)
-			col.Min = max(col.Min, draw.Width(cell))
-			if cell != "" && !numeric.MatchString(cell) {
-				col.Align = widget.Left
-			}
-		}
-		before := "cuid"
-		if col.Min > memberWidth {
-			col.Min, col.Flex = memberWidth, 1
-		}
-		if moment {
-			col.HidePriority, before = 5, ""
-		}
-		out = append(out, directory.Column[api.Tariff]{Column: col, Before: before, Cell: func(t api.Tariff) (string, theme.Tone) {
-			cell, tone := text(t), theme.Plain
-			if t.Member(label).Odd {
-				cell, tone = cell+" "+env.Theme.Signs.Warn, theme.Warn
-			}
-			return cell, tone
-		}})
+		out = append(out, c)
 	}
 	return out
 }

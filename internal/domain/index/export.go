@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"opdeck/api"
 	"opdeck/internal/field"
-	"opdeck/internal/host/csvcell"
 )
 
 // Format is the form of an export.
@@ -68,62 +65,7 @@ type exporter struct {
 	csv *csv.Writer
 }
 
-// csvColumn is one column of an export.
-type csvColumn struct {
-	head string
-	cell func(api.Operation) string
-}
-
-var csvColumns = exportColumns()
-
-// exportColumns are all fields of the catalogue, in its order. An amount is two
-// columns, its currency and the number; a party its name and account number.
-func exportColumns() []csvColumn {
-	var out []csvColumn
-	add := func(head string, cell func(api.Operation) string) { out = append(out, csvColumn{head, cell}) }
-	for _, f := range field.Operations.All() {
-		switch f.Kind {
-		case field.Money:
-			if f.Name != "amount" { // its currency is a field
-				add(f.Name+"_currency", func(o api.Operation) string { return csvcell.Text(string(f.Money(o).CurrencyCode)) })
-			}
-			add(f.Name, func(o api.Operation) string { return number(f.Money(o)) })
-		case field.Time:
-			add(f.Name, func(o api.Operation) string { return moment(f.Time(o)) })
-		case field.Count:
-			add(f.Name, told(f, func(o api.Operation) string { return strconv.Itoa(f.Count(o)) }))
-		case field.Flag:
-			add(f.Name, told(f, func(o api.Operation) string { return strconv.FormatBool(f.Flag(o)) }))
-		default:
-			add(f.Name, func(o api.Operation) string { return csvcell.Text(string(f.Text(o))) })
-		}
-		switch {
-		case f.Kind == field.Party:
-			add(f.Name+"_number", func(o api.Operation) string { return csvcell.Text(accountNumber(f.Party(o))) })
-		case f.Name == "documents":
-			add("locked_documents", lockedDocuments)
-		}
-	}
-	return out
-}
-
-// told is a cell that stays empty where the record does not tell the field.
-func told(f field.Field[api.Operation], cell func(api.Operation) string) func(api.Operation) string {
-	return func(o api.Operation) string {
-		if !f.IsTold(o) {
-			return ""
-		}
-		return cell(o)
-	}
-}
-
-func csvHead() []string {
-	out := make([]string, len(csvColumns))
-	for i, c := range csvColumns {
-		out[i] = c.head
-	}
-	return out
-}
+var csvColumns = field.Operations.Sheet()
 
 func newExporter(w io.Writer, format Format) (*exporter, error) {
 	e := &exporter{buf: bufio.NewWriterSize(w, 1<<16)}
@@ -132,7 +74,11 @@ func newExporter(w io.Writer, format Format) (*exporter, error) {
 		return e, nil
 	case CSV:
 		e.csv = csv.NewWriter(e.buf)
-		return e, e.csv.Write(csvHead())
+		head := make([]string, len(csvColumns))
+		for i, c := range csvColumns {
+			head[i] = c.Head
+		}
+		return e, e.csv.Write(head)
 	}
 	return nil, ErrFormat
 }
@@ -171,50 +117,7 @@ func (e *exporter) flush() error {
 func csvRow(o api.Operation) []string {
 	out := make([]string, len(csvColumns))
 	for i, c := range csvColumns {
-		out[i] = c.cell(o)
+		out[i] = c.Cell(o)
 	}
 	return out
-}
-
-// number is an exact amount without its currency; one that is not a number is
-// written as it came.
-func number(m api.Money) string {
-	if m.Empty() {
-		return ""
-	}
-	d, err := m.Decimal()
-	if err != nil {
-		return csvcell.Text(m.Raw())
-	}
-	return d.Text('f')
-}
-
-func lockedDocuments(o api.Operation) string {
-	if !o.DocumentsTold() {
-		return ""
-	}
-	locked := 0
-	for _, d := range o.Documents {
-		if d.IsLock {
-			locked++
-		}
-	}
-	return strconv.Itoa(locked)
-}
-
-func accountNumber(p api.Party) string {
-	switch {
-	case p.CounterpartyAccount != nil:
-		return string(p.CounterpartyAccount.Number)
-	case p.Account != nil:
-		return string(p.Account.Number)
-	}
-	return ""
-}
-
-func moment(t api.Time) string {
-	if t.IsZero() {
-		return csvcell.Text(string(t.Raw))
-	}
-	return t.UTC().Format(time.RFC3339Nano)
 }

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 )
 
 var accountCommands = commands{act.AccountList: accountListCommand, act.AccountGet: accountGetCommand}
@@ -62,7 +63,7 @@ func accountGetCommand(r *root) *cobra.Command {
 func fieldCard[T any](c *field.Catalogue[T], record T) *table {
 	t := newCard()
 	for _, f := range c.All() {
-		if v := cell(f, record, 500); v != "" {
+		if v := present.Exact(f, record, 500); v != "" {
 			t.add(f.Name, v)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 )
 
 // addCompletion registers what arguments and flags can be. Nothing is asked of the
@@ -107,7 +108,7 @@ func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]s
 		}
 		w, err := a.Index.Window(ctx, index.Query{Filter: f, After: 20}, a.Now())
 		for _, row := range w.Rows {
-			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+money(row.Op.SourceAmount.Sum))
+			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+format.Money(row.Op.SourceAmount.Sum))
 		}
 		return found, err
 	})

@@ -15,6 +15,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 )
 
@@ -105,7 +106,7 @@ func operationCard(op api.Operation, phase api.Phase, masked bool) *table {
 				t.add(f.Name, strings.TrimSpace(d.GUID.Line(64)+" "+d.FileName.Line(80)+" "+lockText(d)))
 			}
 		default:
-			t.add(f.Name, cell(f, op, 500))
+			t.add(f.Name, present.Exact(f, op, 500))
 		}
 	}
 	if rate, exact, ok := api.Rate(op.SourceAmount.Sum, op.DestinationAmount.Sum); ok && op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
@@ -127,24 +128,6 @@ func lockText(d api.Document) string {
 	return ""
 }
 
-// cell is a field of a record as one safe text; max bounds its characters.
-func cell[T any](f field.Field[T], record T, max int) string {
-	switch f.Kind {
-	case field.Money:
-		return money(f.Money(record))
-	case field.Time:
-		return f.Time(record).Raw.Line(40)
-	case field.Count:
-		if !f.IsTold(record) {
-			return "–"
-		}
-		return strconv.Itoa(f.Count(record))
-	case field.Flag:
-		return f.YesNo(record)
-	}
-	return f.Text(record).Line(max)
-}
-
 // fieldTable is a table of records with these fields of their catalogue.
 func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *table {
 	t := tabled("")
@@ -154,19 +137,10 @@ func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *tab
 		t.head = append(t.head, strings.ToUpper(name))
 		t.right[i], t.times[i] = f.Kind == field.Money || f.Kind == field.Count, f.Kind == field.Time
 		for k, record := range records {
-			t.rows[k] = append(t.rows[k], cell(f, record, 64))
+			t.rows[k] = append(t.rows[k], present.Exact(f, record, 64))
 		}
 	}
 	return t
-}
-
-// money is an amount, exact; one that cannot be trusted is shown as it came.
-func money(m api.Money) string {
-	s := draw.Money(m)
-	if _, ok := draw.Amount(m); !ok && !m.Empty() {
-		s += " (not to be trusted: " + oneLine(m.Raw()) + ")"
-	}
-	return s
 }
 
 func addParty(t *table, name string, p api.Party) {

@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 )
 
 var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
@@ -43,13 +44,11 @@ func tariffsCommand(r *root, read func(*app.Client, context.Context, api.TariffQ
 // under the service's own name.
 func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
 	t := fieldTable(field.Tariffs, items, columns...)
-	labels, moments := api.Members(items)
-	for k, label := range labels {
-		t.times[len(t.head)] = k >= len(labels)-moments
-		t.head = append(t.head, oneLine(label))
+	for _, m := range present.Members(present.Options{Masked: masked}, items) {
+		t.times[len(t.head)] = m.Moment
+		t.head = append(t.head, oneLine(m.Name))
 		for i, it := range items {
-			d := it.Member(label)
-			t.rows[i] = append(t.rows[i], mask.Detail(d, masked).Line(200)+oddMark(d.Odd))
+			t.rows[i] = append(t.rows[i], m.Cell(present.Options{Masked: masked}, it).Text)
 		}
 	}
 	return t

@@ -1,4 +1,4 @@
-package draw
+package format
 
 // YesNo is a flag as a word.
 func YesNo(b bool) string {

@@ -1,4 +1,6 @@
-package draw
+// Package format words values in the one way that every surface prints them: money, moments, sizes,
+// counts. All of it is safe to draw.
+package format
 
 import (
 	"strings"
@@ -96,7 +98,7 @@ func Amount(m Moneyer) (s string, ok bool) {
 // value that cannot be trusted is "? EUR".
 func Money(m Moneyer) string {
 	s, _ := Amount(m)
-	c := Line(m.Currency(), 12)
+	c := m.Currency().Line(12)
 	if c == "" {
 		return s
 	}

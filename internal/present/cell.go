@@ -1,0 +1,152 @@
+package present
+
+import (
+	"strconv"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// Cell is a field in a row of a list.
+type Cell struct {
+	Text  string // safe to draw
+	Tone  Tone
+	Until time.Time // when it looks different by time alone; zero: never
+}
+
+// Align is where the text of a column stands.
+type Align uint8
+
+// The alignments.
+const (
+	Left Align = iota
+	Right
+	Decimal // amounts, with their decimal points below each other
+)
+
+// Column is a column of a list: its name, heading, widths and cells.
+type Column[T any] struct {
+	field.Column
+	Name  string
+	Align Align
+	Cell  func(Options, T) Cell
+}
+
+// Columns are the columns of these fields of a catalogue, in that order.
+func Columns[T any](c *field.Catalogue[T], names ...string) []Column[T] {
+	out := make([]Column[T], len(names))
+	for i, name := range names {
+		out[i] = ColumnOf(c.Get(name))
+	}
+	return out
+}
+
+// ColumnOf is the column of a field.
+func ColumnOf[T any](f field.Field[T]) Column[T] {
+	out := Column[T]{Column: f.Column, Name: f.Name, Cell: func(o Options, r T) Cell { return CellOf(o, f, r) }}
+	if out.Title == "" {
+		out.Title = f.Name
+	}
+	switch {
+	case f.Kind == field.Money:
+		out.Align = Decimal
+	case f.Kind == field.Count && f.Locked == nil:
+		out.Align = Right
+	}
+	return out
+}
+
+// CellOf is a field of a record in a row of a list.
+func CellOf[T any](o Options, f field.Field[T], r T) Cell {
+	out := Cell{Tone: Plain}
+	if f.Column.Dim {
+		out.Tone = Dim
+	}
+	switch f.Kind {
+	case field.Money:
+		m := f.Money(r)
+		if out.Text = format.Money(m); m.Empty() {
+			out.Tone = Dim
+		}
+	case field.Time:
+		if out.Text = format.Minute(f.Time(r).Time, o.Zone); f.Column.Age {
+			out.Text, out.Until = format.Ago(f.Time(r).Time, o.Now)
+		}
+	case field.Count:
+		if !f.Bytes {
+			out.Tone = Dim
+		}
+		out.Text = count(o, f, r)
+	case field.Flag:
+		out.Text, out.Tone = f.YesNo(r), Dim
+	case field.ID:
+		out.Text, out.Tone = f.Text(r).Line(64), Dim
+	default:
+		return text(o, f, r, out.Tone)
+	}
+	return out
+}
+
+// count is a number in a list, with a sign when some of what it counts is locked.
+func count[T any](o Options, f field.Field[T], r T) string {
+	n := f.Count(r)
+	switch {
+	case !f.IsTold(r):
+		return "–"
+	case f.Bytes:
+		return format.Size(int64(n))
+	case n == 0 && f.Column.NoZero:
+		return ""
+	case f.Locked != nil && f.Locked(r) > 0 && o.Sign != nil:
+		return format.Count(n) + " " + o.Sign(SignLocked)
+	}
+	return format.Count(n)
+}
+
+// text is a text in a list.
+func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
+	value := f.Text(r)
+	switch {
+	case f.Status:
+		return o.status(value)
+	case f.Locked != nil && f.Locked(r) > 0:
+		return Cell{Text: o.sign(SignLocked) + value.Line(20), Tone: Warn}
+	case f.Sensitive && f.Kind != field.Party:
+		return Cell{Text: mask.NumberIf(value, o.Masked).Line(64), Tone: Dim}
+	case o.Masked:
+		value = untrusted.Text(mask.Text(string(value)))
+	}
+	return Cell{Text: value.Line(200), Tone: tone}
+}
+
+// Exact is a field as commands print it: moments as they were sent, whole numbers without commas; max bounds the
+// characters of a text.
+func Exact[T any](f field.Field[T], r T, max int) string {
+	switch f.Kind {
+	case field.Money:
+		return exactMoney(f.Money(r))
+	case field.Time:
+		return f.Time(r).Raw.Line(40)
+	case field.Count:
+		if !f.IsTold(r) {
+			return "–"
+		}
+		return strconv.Itoa(f.Count(r))
+	case field.Flag:
+		return f.YesNo(r)
+	}
+	return f.Text(r).Line(max)
+}
+
+// exactMoney is an amount, exact; one that cannot be trusted is shown as it came.
+func exactMoney(m api.Money) string {
+	s := format.Money(m)
+	if _, ok := format.Amount(m); !ok && !m.Empty() {
+		s += " (not to be trusted: " + untrusted.Text(m.Raw()).Line(2000) + ")"
+	}
+	return s
+}

@@ -1,0 +1,45 @@
+package present
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/field"
+)
+
+// marks are the characters of signs in tests.
+func marks(s Sign) string { return []string{"", "✓", "✗", "◌", "!", "?", "–", "•", "▣"}[s] }
+
+var (
+	noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	as   = Options{Now: noon, Zone: time.UTC, Sign: marks}
+)
+
+// scratch is the catalogue of operations with a field that nobody has written code for.
+func scratch() *field.Catalogue[api.Operation] {
+	return field.New(append(slices.Clone(field.Operations.All()), field.Field[api.Operation]{Name: "attempts", JSON: "attempts", Kind: field.Count,
+		Column: field.Column{Min: 8}, Count: func(api.Operation) int { return 7 }})...)
+}
+
+// TestAColumnDrawsItsOwnField: a new field is drawn in lists and printed by commands and exports with its own value,
+// without a line of code about it.
+func TestAColumnDrawsItsOwnField(t *testing.T) {
+	op := api.Operation{OPID: "op-1", Documents: []api.Document{{GUID: "d-1"}, {GUID: "d-2", IsLock: true}}}
+	c := scratch()
+	columns := Columns(c, "documents", "attempts")
+	if got := columns[0].Cell(as, op).Text; got != "2 ▣" {
+		t.Errorf("documents are %q", got)
+	}
+	if got := columns[1]; got.Cell(as, op).Text != "7" || got.Title != "attempts" || got.Align != Right {
+		t.Errorf("the list shows %+v: %q", got, got.Cell(as, op).Text)
+	}
+	if got := Exact(c.Get("attempts"), op, 64); got != "7" {
+		t.Errorf("commands print %q", got)
+	}
+	sheet := c.Sheet()
+	if last := sheet[len(sheet)-1]; last.Head != "attempts" || last.Cell(op) != "7" {
+		t.Errorf("an export has %s = %q", last.Head, last.Cell(op))
+	}
+}

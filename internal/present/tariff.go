@@ -1,0 +1,67 @@
+package present
+
+import (
+	"regexp"
+	"unicode/utf8"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// memberWidth is how many cells a column of a member without a name here takes at most.
+const memberWidth = 24
+
+// numeric is a number, or an amount with its currency.
+var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
+
+// Member is a column of what the service sent of rules beside the named members, under its own name.
+type Member struct {
+	Column[api.Tariff]
+	Moment bool // it holds moments
+}
+
+// Members are the members of these rules that have no name here, each as wide as what it holds; moments come last and
+// are hidden first where there is no room.
+func Members(o Options, all []api.Tariff) []Member {
+	labels, moments := api.Members(all)
+	out := make([]Member, len(labels))
+	for i, label := range labels {
+		moment := i >= len(labels)-moments
+		c := Column[api.Tariff]{Name: label, Align: Right, Column: field.Column{Title: untrusted.Text(label).Line(memberWidth),
+			HidePriority: min(i, 3), Min: utf8.RuneCountInString(label)}}
+		c.Cell = func(o Options, t api.Tariff) Cell { return member(o, t, label, moment) }
+		for _, t := range all {
+			text := c.Cell(o, t).Text
+			c.Min = max(c.Min, utf8.RuneCountInString(text))
+			if text != "" && !numeric.MatchString(text) {
+				c.Align = Left
+			}
+		}
+		if c.Min > memberWidth {
+			c.Min, c.Flex = memberWidth, 1
+		}
+		if moment {
+			c.HidePriority = 5
+		}
+		out[i] = Member{c, moment}
+	}
+	return out
+}
+
+// member is what a rule holds under a label. Commands show moments as they were sent.
+func member(o Options, t api.Tariff, label string, moment bool) Cell {
+	d := t.Member(label)
+	out := Cell{Text: mask.Detail(d, o.Masked).Line(200)}
+	switch {
+	case moment && !d.At.IsZero() && o.Zone != nil:
+		out.Text = format.Minute(d.At.Time, o.Zone)
+	case d.Odd && o.Sign != nil:
+		out.Text, out.Tone = out.Text+" "+o.Sign(SignWarn), Warn
+	case d.Odd:
+		out.Text += " (cannot be read)"
+	}
+	return out
+}

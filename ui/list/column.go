@@ -1,0 +1,27 @@
+package list
+
+import (
+	"opdeck/internal/present"
+	"opdeck/ui/widget"
+)
+
+// ColumnOf is a column of records in the table.
+func ColumnOf[T any](c present.Column[T]) widget.Column {
+	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
+	switch c.Align {
+	case present.Right:
+		out.Align = widget.Right
+	case present.Decimal:
+		out.Align = widget.Decimal
+	}
+	return out
+}
+
+// ColumnsOf are columns of records in the table.
+func ColumnsOf[T any](list []present.Column[T]) []widget.Column {
+	out := make([]widget.Column, len(list))
+	for i, c := range list {
+		out[i] = ColumnOf(c)
+	}
+	return out
+}

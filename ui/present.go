@@ -1,0 +1,50 @@
+package ui
+
+import (
+	"opdeck/internal/present"
+	"opdeck/ui/draw"
+	"opdeck/ui/widget"
+)
+
+// Present is how records are presented to the person now.
+func (e *Env) Present() present.Options {
+	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf}
+}
+
+// Sections are sections of a record, to be drawn. link makes what the cursor stands on; nil: facts have no cursor.
+func (e *Env) Sections(list []present.Section, link func(present.Fact) widget.Link) []Section {
+	out := make([]Section, len(list))
+	for i, s := range list {
+		out[i] = Section{Title: s.Title, Apart: s.Aligned, Facts: e.Pairs(s.Facts, link)}
+		if s.Aligned && !e.Theme.Linear {
+			alignAmounts(out[i].Facts, s.Facts)
+		}
+	}
+	return out
+}
+
+// Pairs are facts, to be drawn.
+func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) []widget.Pair {
+	out := make([]widget.Pair, len(facts))
+	for i, f := range facts {
+		out[i] = widget.Pair{Label: f.Label, Value: f.Value, Tone: f.Tone, Long: f.Long}
+		if link != nil {
+			out[i].Link = link(f)
+		}
+	}
+	return out
+}
+
+// alignAmounts puts the decimal points of amounts below each other.
+func alignAmounts(pairs []widget.Pair, facts []present.Fact) {
+	var at []int
+	var col []string
+	for i, f := range facts {
+		if f.Amount {
+			at, col = append(at, i), append(col, f.Value)
+		}
+	}
+	for i, text := range draw.Align(col) {
+		pairs[at[i]].Value = text
+	}
+}
