@@ -93,7 +93,10 @@ var (
 		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}})
 	AuditList   = declare(&reads, Act{Name: "audit.list", Need: api.MayAudit, Event: "audit.read", Short: "Records, newest first", Place: "audit", Key: Key{Press: "8", Hint: "audit", Help: "Audit", Extra: true}})
 	AuditVerify = declare(&reads, Act{Name: "audit.verify", Need: api.MayAudit, Event: "-", Short: "Check that the trail is whole and unchanged",
+		Args:  []Arg{{Name: "FILE", File: true, Optional: true, Many: true}},
 		Place: "audit", Key: Key{Press: "V", Hint: "verify", Help: "check the trail: whole and unchanged"}})
+	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Need: api.MayAudit, Event: "-", Short: "Sign the end of the trail and print the note, to keep anywhere",
+		Without: map[Surface]string{Screen: "a note is a file to keep elsewhere; the command prints it"}})
 	AuditExport = declare(&reads, Act{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut, Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Take the trail, or the evidence about one object, away",
 		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}})
 	AuditProve = declare(&reads, Act{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract", Args: []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},

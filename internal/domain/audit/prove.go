@@ -82,7 +82,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
 }
 
 var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
-	Public: "There are no checkpoints to prove anything against: the store in memory has none."}
+	Public: "There are no checkpoints: the store in memory has none."}
 
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.

@@ -10,6 +10,7 @@ const (
 	ExitIntact     = 0 // nothing is wrong
 	ExitBroken     = 1 // the log was changed, or cannot be proven whole
 	ExitUnreadable = 2 // it could not be checked
+	ExitOther      = 2 // it is older than a note that was kept, or another one
 )
 
 // ProblemKind is a kind of problem.
@@ -78,25 +79,44 @@ type Report struct {
 	Unsettled   []OpenIntent `json:"unsettled"`
 	ClockSteps  []ClockStep  `json:"clock_steps"`
 	Warnings    []string     `json:"warnings"`
+	Against     []Comparison `json:"against,omitempty"` // one for each note that was kept
 
 	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log
 	Evidence bool  `json:"evidence,omitempty"`
 }
 
-// Intact reports whether nothing is wrong.
-func (r Report) Intact() bool { return len(r.Problems) == 0 }
+// Intact reports whether nothing is wrong, with the trail and against the notes that were kept.
+func (r Report) Intact() bool { return len(r.Problems) == 0 && r.differing() == nil }
+
+// differing is the first note that the trail does not continue, nil for none.
+func (r Report) differing() *Comparison {
+	for i, c := range r.Against {
+		if c.Result != Continues {
+			return &r.Against[i]
+		}
+	}
+	return nil
+}
 
 // Exit is the exit code for the report.
 func (r Report) Exit() int {
-	if r.Intact() {
-		return ExitIntact
+	switch {
+	case r.differing() != nil:
+		return ExitOther
+	case !r.Intact():
+		return ExitBroken
 	}
-	return ExitBroken
+	return ExitIntact
 }
 
 // Summary says the result in one sentence.
 func (r Report) Summary() string {
+	differing := r.differing()
 	switch {
+	case differing != nil && differing.Result == Older:
+		return fmt.Sprintf("OLDER than %s: %s", differing.File, differing.Text)
+	case differing != nil:
+		return fmt.Sprintf("NOT the trail of %s: %s", differing.File, differing.Text)
 	case !r.Intact():
 		if n := len(r.Problems) + r.More; n > 1 {
 			return fmt.Sprintf("NOT intact: %d problems; the first: %s", n, r.Problems[0].Text)

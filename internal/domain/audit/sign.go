@@ -36,6 +36,25 @@ func (l *Log) Checkpoint(ctx context.Context) error {
 	return l.checkpointResult(ctx, l.signHead(ctx))
 }
 
+// NewestNote signs the end of the trail as Checkpoint does and returns the newest checkpoint. The person in
+// ctx needs api.MayAudit. It tells how many records there are and hashes, and nothing of the records.
+func (l *Log) NewestNote(ctx context.Context) (Signed, error) {
+	if err := l.mustMay(ctx, "sign the audit trail", api.MayAudit); err != nil {
+		return Signed{}, err
+	}
+	if !l.signs() {
+		return Signed{}, errNoCheckpoints
+	}
+	if err := l.Checkpoint(ctx); err != nil {
+		return Signed{}, err
+	}
+	s, err := l.lastPoint(ctx)
+	if err == nil && s.N == 0 {
+		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound, Public: "The trail is empty: there is nothing to sign."}
+	}
+	return s, err
+}
+
 func (l *Log) signHead(ctx context.Context) error {
 	l.mu.Lock()
 	counted := l.since // these the head below holds

@@ -14,11 +14,18 @@ import (
 // Verify checks the stored trail where it is: the records, every column and table
 // that is derived from them, the checkpoints that this Log writes and those of the
 // keys in Options.Trusted. The person in ctx needs api.MayAudit.
-func (l *Log) Verify(ctx context.Context) (Report, error) {
+func (l *Log) Verify(ctx context.Context) (Report, error) { return l.VerifyAgainst(ctx, nil) }
+
+// VerifyAgainst is Verify that also compares the trail with notes that were kept. A note that cannot be
+// read, or was signed by neither our key nor one in Options.Trusted, is an error.
+func (l *Log) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, error) {
 	if err := l.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
 	v := newVerifier()
+	if err := v.readNotes(notes, l.knownKeys()); err != nil {
+		return Report{}, err
+	}
 	if err := l.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
@@ -44,6 +51,18 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 	}
 	v.checkTables(side)
 	return v.end(&side.Head), nil
+}
+
+// knownKeys are the keys whose checkpoints count here: our own and those of other hosts.
+func (l *Log) knownKeys() []ed25519.PublicKey {
+	var keys []ed25519.PublicKey
+	if l.signs() {
+		keys = append(keys, l.opt.Key.Public())
+	}
+	for _, t := range l.opt.Trusted {
+		keys = append(keys, t.Key)
+	}
+	return keys
 }
 
 // awaitPublishing waits a moment for checkpoints that another process has stored and is
@@ -133,11 +152,8 @@ func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files 
 		first[p.Key] = p.N
 	}
 	keys := map[string]ed25519.PublicKey{}
-	for _, t := range l.opt.Trusted {
-		keys[Fingerprint(t.Key)] = t.Key
-	}
-	if l.signs() {
-		keys[l.fingerprint()] = l.opt.Key.Public()
+	for _, k := range l.knownKeys() {
+		keys[Fingerprint(k)] = k
 	}
 	stored := map[string]int64{}
 	for _, p := range points {

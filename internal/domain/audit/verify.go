@@ -16,6 +16,7 @@ import (
 type VerifyInput struct {
 	Checkpoints []io.Reader         // checkpoint files
 	Keys        []ed25519.PublicKey // that may have signed them
+	Against     []KeptNote          // notes that were kept, signed by one of Keys
 }
 
 // VerifyLog checks an exported log, whole or several exports one after the other,
@@ -25,6 +26,9 @@ type VerifyInput struct {
 func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 	v := newVerifier()
 	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
+		return Report{}, err
+	}
+	if err := v.readNotes(with.Against, with.Keys); err != nil {
 		return Report{}, err
 	}
 	in := newLines(log)
@@ -42,7 +46,7 @@ func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 		}
 		hash, record, ok := parseLine(line)
 		if !ok {
-			v.problem(v.want, Malformed, "line %d is not a record", v.line)
+			v.damaged(v.want, Malformed, "line %d is not a record", v.line)
 			v.lost = true
 			continue
 		}
@@ -57,15 +61,16 @@ const (
 
 // verifier checks records one by one.
 type verifier struct {
-	r      Report
-	line   int64
-	want   int64  // next seq
-	prev   string // hash that the next record must hold
-	lost   bool   // something before the next record is wrong: its prev proves nothing
-	at     time.Time
-	open   map[string]OpenIntent
-	points map[int64][]Signed // good checkpoints by N
-	cover                     // who signed what, and what the records say of it
+	r         Report
+	line      int64
+	want      int64  // next seq
+	prev      string // hash that the next record must hold
+	lost      bool   // something before the next record is wrong: its prev proves nothing
+	at        time.Time
+	open      map[string]OpenIntent
+	points    map[int64][]Signed // good checkpoints by N
+	cover                        // who signed what, and what the records say of it
+	noteCheck                    // the notes that were kept
 
 	edge   Edge   // of the tree over the records so far; nil when it is not known
 	hashes []byte // of the tree, with the last record
@@ -85,6 +90,14 @@ func (v *verifier) problem(seq int64, kind ProblemKind, format string, args ...a
 		return
 	}
 	v.r.Problems = append(v.r.Problems, Problem{Seq: seq, Line: v.line, Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// damaged is problem for a record that is not as it was written; the first one decides about kept notes.
+func (v *verifier) damaged(seq int64, kind ProblemKind, format string, args ...any) {
+	if v.firstDamaged == 0 {
+		v.firstDamaged, v.damage = seq, fmt.Sprintf(format, args...)
+	}
+	v.problem(seq, kind, format, args...)
 }
 
 // readFiles reads the checkpoint files that somebody gives.
@@ -144,11 +157,11 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	seq := r.Seq
 	switch {
 	case real != hash:
-		v.problem(v.want, Changed, "record %d was changed: its bytes are not those that were hashed", v.want)
+		v.damaged(v.want, Changed, "record %d was changed: its bytes are not those that were hashed", v.want)
 		v.follow(v.want, hash)
 		return r, false
 	case err != nil || r.V != Version || seq < 1:
-		v.problem(v.want, Malformed, "record %d cannot be read", v.want)
+		v.damaged(v.want, Malformed, "record %d cannot be read", v.want)
 		v.follow(v.want, hash)
 		return r, false
 	}
@@ -156,6 +169,7 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	v.checkOrder(r, hash)
 	v.addLeaf(seq, b)
 	v.checkPoints(seq, hash)
+	v.pass(seq, hash, v.edge)
 	v.matchIntent(r)
 	v.noteSigner(r)
 	return r, true
@@ -181,7 +195,7 @@ func (v *verifier) checkStart(r Record) {
 		}
 	}
 	if r.Chain != v.r.Chain {
-		v.problem(r.Seq, OtherLog, "record %d belongs to another log", r.Seq)
+		v.damaged(r.Seq, OtherLog, "record %d belongs to another log", r.Seq)
 	}
 }
 
@@ -196,16 +210,16 @@ func (v *verifier) checkLead(r Record) {
 func (v *verifier) checkOrder(r Record, hash string) {
 	switch {
 	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
-		v.problem(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
+		v.damaged(r.Seq, Broken, "record %d does not continue the record before it: one of the two was changed", r.Seq)
 	case r.Seq > v.want && r.Seq == v.want+1:
-		v.problem(v.want, Missing, "record %d is missing", v.want)
+		v.damaged(v.want, Missing, "record %d is missing", v.want)
 	case r.Seq > v.want:
-		v.problem(v.want, Missing, "records %d to %d are missing", v.want, r.Seq-1)
+		v.damaged(v.want, Missing, "records %d to %d are missing", v.want, r.Seq-1)
 	case r.Seq == v.want-1 && hash == v.prev:
-		v.problem(r.Seq, Repeated, "record %d stands there twice", r.Seq)
+		v.damaged(r.Seq, Repeated, "record %d stands there twice", r.Seq)
 		return
 	case r.Seq < v.want:
-		v.problem(r.Seq, Misplaced, "record %d stands out of its place, or was put in", r.Seq)
+		v.damaged(r.Seq, Misplaced, "record %d stands out of its place, or was put in", r.Seq)
 		return
 	}
 	v.follow(r.Seq, hash)
@@ -278,6 +292,9 @@ func (v *verifier) end(head *Head) Report {
 	v.reportUncovered()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
+	}
+	for _, n := range v.notes {
+		v.r.Against = append(v.r.Against, v.compare(n, v.r))
 	}
 	v.r.Unsettled = append(v.r.Unsettled, v.unsettled()...)
 	if over := len(v.r.Unsettled) - maxDoubts; over > 0 {

@@ -20,7 +20,8 @@ import (
 
 var auditCommands = commands{
 	act.AuditList: auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
-	act.AuditProve: auditProveCommand, act.AuditKey: auditKeyCommand,
+	act.AuditCheckpoint: auditCheckpointCommand,
+	act.AuditProve:      auditProveCommand, act.AuditKey: auditKeyCommand,
 	act.AuditUnsettled: auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
 }
 
@@ -226,6 +227,27 @@ func auditKeyCommand(r *root) *cobra.Command {
 		})
 }
 
+// checkpointJSON is a checkpoint that was just signed; note is the text to keep.
+type checkpointJSON struct {
+	Log     string    `json:"log"`
+	Records int64     `json:"records"`
+	At      time.Time `json:"at"`
+	Note    string    `json:"note"`
+}
+
+func auditCheckpointCommand(r *root) *cobra.Command {
+	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the signed note (c2sp.org/tlog-checkpoint): how many records\n" +
+		"there are, when, and hashes. Keep it anywhere that whoever owns the store cannot write to:\n" +
+		"opdeck audit verify --against FILE then shows a trail that was put back or exchanged."},
+		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
+			s, err := a.Audit.NewestNote(ctx)
+			if err != nil {
+				return err
+			}
+			return out.text(checkpointJSON{Log: s.Chain, Records: s.N, At: s.At, Note: s.Note}, s.Note)
+		})
+}
+
 // settledJSON is an act that a person has looked into.
 type settledJSON struct {
 	Note string `json:"note"`
@@ -252,6 +274,13 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintln(&text, oneLine(fmt.Sprintf(format, args...))) }
 	line("%s", rep.Summary())
+	for _, c := range rep.Against {
+		sign := "✗"
+		if c.Result == audit.Continues {
+			sign = "✓"
+		}
+		line("%s %s: a note for %d records of %s: %s", sign, c.File, c.Records, moment(c.At), c.Text)
+	}
 	for _, p := range rep.Problems {
 		at := ""
 		switch {

@@ -20,29 +20,43 @@ import (
 
 // auditFiles are what an offline verification reads.
 type auditFiles struct {
-	logs, checkpoints, keys []string
-	evidence, proof         string
+	logs, checkpoints, keys, against []string
+	evidence, proof                  string
 }
 
 func auditVerifyCommand(r *root) *cobra.Command {
 	var in auditFiles
-	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. With --file (an export, or several one\n" +
-		"after the other), --evidence (a pack) or --proof (of opdeck audit prove) it checks a copy\n" +
-		"anywhere: no config, no store, no network. --pub is the public key that opdeck audit key prints,\n" +
-		"kept apart from the copy; --checkpoints is a checkpoint file or a folder of them.\n\n" +
-		"Exit 0: intact. 1: changed, or not to be proven whole. 2: it could not be read."}
+	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with a note of\n" +
+		"opdeck audit checkpoint that was kept elsewhere; more notes may follow as FILE, and - is standard\n" +
+		"input.\n\n" +
+		"With --file (an export, or several one after the other), --evidence (a pack) or --proof (of opdeck\n" +
+		"audit prove) it checks a copy anywhere: no config, no store, no network. --pub is the public key\n" +
+		"that opdeck audit key prints, kept apart from the copy; --checkpoints is a checkpoint file or a\n" +
+		"folder of them.\n\n" +
+		"Exit 0: intact. 1: changed, or not to be proven whole. 2: older than a note of --against, or another\n" +
+		"trail; or it could not be read."}
 	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && len(in.against) == 0 {
+			return usage("FILE goes with --against; an export is checked with --file")
+		}
+		in.against = append(in.against, args...)
 		switch kinds := in.kinds(); {
 		case kinds > 1:
 			return usage("--file, --evidence and --proof do not go together")
+		case len(in.against) > 0 && in.evidence+in.proof != "":
+			return usage("--against goes with the stored trail or with --file")
 		case kinds == 1:
 			return unreadableInput(r, verifyFiles(r, in, report, proven))
 		case len(in.checkpoints)+len(in.keys) > 0:
 			return usage("--checkpoints and --pub go with --file, --evidence or --proof")
 		}
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-			rep, err := a.Audit.Verify(ctx)
+			notes, err := keptNotes(r, in.against)
+			if err != nil {
+				return unreadableInput(r, err)
+			}
+			rep, err := a.Audit.VerifyAgainst(ctx, notes)
 			if err != nil {
 				return unreadableInput(r, err)
 			}
@@ -51,6 +65,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
+	f.StringArrayVar(&in.against, "against", nil, "a note that was kept, to compare with; may be given several times")
 	f.StringArrayVar(&in.checkpoints, "checkpoints", nil, "a checkpoint file or a folder of them; may be given several times")
 	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
 	f.StringVar(&in.evidence, "evidence", "", "an evidence pack instead of an export")
@@ -96,6 +111,10 @@ func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[pr
 	if err != nil {
 		return err
 	}
+	notes, err := keptNotes(r, in.against)
+	if err != nil {
+		return err
+	}
 	names := in.logs
 	if in.evidence != "" {
 		names = []string{in.evidence}
@@ -109,7 +128,7 @@ func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[pr
 	if in.evidence != "" {
 		rep, err = audit.VerifyEvidence(copies, points, keys...)
 	} else {
-		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys})
+		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Against: notes})
 	}
 	if err != nil {
 		return err
@@ -137,6 +156,22 @@ func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 	}
 	return keys, nil
 }
+
+// keptNotes reads notes that were kept; one that cannot be read is an error.
+func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
+	var notes []audit.KeptNote
+	for _, name := range names {
+		b, err := r.read(name, maxNote, "Not a note of opdeck audit checkpoint, it is too large: "+name+".")
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, audit.KeptNote{File: name, Text: b})
+	}
+	return notes, nil
+}
+
+// maxNote is the size of the largest file that is read as a note, in bytes.
+const maxNote = 16 << 10
 
 // checkpointFiles reads checkpoint files, and those in folders.
 func checkpointFiles(r *root, names []string) ([]io.Reader, error) {

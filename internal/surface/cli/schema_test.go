@@ -65,6 +65,7 @@ var tried = []roletest.Row{
 	{Name: "event.forward", Command: "event forward --last 1 --to {sink}"},
 	{Name: "event.codes", Command: "event codes"},
 	{Name: "hook.get", Command: "hook get"},
+	{Name: "audit.checkpoint", Command: "audit checkpoint"},
 	{Name: "audit.key", Command: "audit key"},
 	{Name: "audit.unsettled", Command: "audit unsettled"},
 	{Name: "approval.list", Command: "approval list"},

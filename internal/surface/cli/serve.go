@@ -115,7 +115,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 			allowed = slices.Concat(allowed, remoteFlags)
 		}
 		if !slices.Contains(allowed, f.Name) {
-			err = notOffered("--" + f.Name + " is not offered over SSH.")
+			err = notOffered("--" + f.Name + " is not offered over SSH: it is about the server's own files, config or addresses.")
 		}
 	})
 	if err != nil {
@@ -130,7 +130,11 @@ func (r *root) offered(role api.Role) (path string, err error) {
 // checkFiles refuses arguments that name files of the server.
 func checkFiles(row *act.Act, args []string) error {
 	for i, a := range row.Args {
-		if a.File && i < len(args) && args[i] != "-" {
+		given := args[min(i, len(args)):]
+		if !a.Many {
+			given = given[:min(1, len(given))]
+		}
+		if a.File && slices.ContainsFunc(given, func(name string) bool { return name != "-" }) {
 			return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")
 		}
 	}

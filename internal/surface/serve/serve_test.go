@@ -85,6 +85,7 @@ func TestNotOverSSH(t *testing.T) {
 		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap,
 		"operation export -o csv " + p.file("new"), "operation report " + p.file("new"), "event send " + trap,
 		"audit export " + p.file("new"), "audit prove 1 " + p.file("new"), "audit verify --proof " + trap,
+		"audit verify --against " + trap, "audit verify --against -", "audit verify " + trap,
 		"audit verify --pub " + trap, "audit verify --file " + trap, "audit verify --evidence " + trap,
 		"hook set --secret-file " + trap, "",
 	} {

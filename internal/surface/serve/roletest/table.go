@@ -112,6 +112,7 @@ var Table = filled([]Row{
 		`"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
 	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
+	{Name: "audit.checkpoint", Command: "audit checkpoint"},
 	{Name: "audit.prove", Command: "audit prove 1"},
 	{Name: "operation.report", Command: "operation report -"},
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
