@@ -121,8 +121,12 @@ func AsError(err error) *Error {
 	if errors.As(err, &e) {
 		return e
 	}
-	if err == nil {
+	var known interface{ Public() *Error }
+	switch {
+	case err == nil:
 		return nil
+	case errors.As(err, &known): // of a package that words its own errors, as the store does
+		return known.Public()
 	}
 	return &Error{Kind: Internal, Public: err.Error(), Err: err}
 }

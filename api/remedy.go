@@ -70,7 +70,7 @@ const (
 	FixSettings    RemedyKind = "fix_settings"    // Names, in the part ID of the config
 	OtherFile      RemedyKind = "other_file"      // for the log
 	CheckStore     RemedyKind = "check_store"     // its disk or database
-	RestoreStore   RemedyKind = "restore_store"   // it was moved away
+	RestoreStore   RemedyKind = "restore_store"   // its file was deleted or replaced
 	NeedStore      RemedyKind = "need_store"      // without it nothing is sent
 	WaitingEvents  RemedyKind = "waiting_events"  // are tried again
 )

@@ -46,7 +46,7 @@ var (
 	ErrFenced = errors.New("session: the lease has passed to somebody else")
 	// ErrStoreLost: the store was taken away from under this process, and others may
 	// share another one by now. A pair from memory must not be used any more.
-	ErrStoreLost = errors.New("session: the store is lost to this process")
+	ErrStoreLost = errors.New("session: the store was deleted or replaced under this process")
 )
 
 // Maxima that a stored time is cut to when it lies further ahead; the cut value

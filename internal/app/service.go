@@ -91,15 +91,8 @@ func storeTrouble(out *api.Error, err error) {
 	if !errors.As(err, &known) {
 		return
 	}
-	out.Public, out.Remedy = strings.TrimPrefix(known.Error(), "store: "), api.Remedy{Kind: api.NeedStore}
-	if !strings.HasPrefix(out.Public, known.Where) { // a path stays as it is
-		out.Public = sentence(out.Public)
-	} else {
-		out.Public += "."
-	}
-	if known.Kind == store.Lost {
-		out.Remedy.Kind = api.RestoreStore
-	}
+	e := known.Public()
+	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, e.Remedy
 }
 
 // sentence gives a text a capital letter and a full stop.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,7 +51,6 @@ type DB struct {
 
 	notices  notices
 	identity identity // SQLite file
-	users    *os.File // SQLite file: locked while this process uses it
 	running  sync.Map // instances that this process has marked
 
 	observer observer                 // SQLite file
@@ -65,15 +63,15 @@ func (db *DB) Engine() Engine { return db.engine }
 // Path is the SQLite file, "" for other stores.
 func (db *DB) Path() string { return db.path }
 
-// Close closes the connections.
+// Close closes the connections. Those to a file that is lost stay open until the
+// process ends: SQLite would copy their log into a file that others may use by now.
 func (db *DB) Close() error {
+	if db.identity.check(true) != nil {
+		return db.queue.close()
+	}
 	errs := []error{db.observer.close(), db.w.Close()}
 	if db.r != db.w {
 		errs = append(errs, db.r.Close(), db.unsynced.Close())
-	}
-	db.identity.close()
-	if db.users != nil {
-		errs = append(errs, db.users.Close())
 	}
 	return errors.Join(append(errs, db.queue.close())...)
 }
@@ -131,7 +129,7 @@ func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result
 
 // acquireWrite waits for the other writers of a file that was not replaced.
 func (db *DB) acquireWrite(ctx context.Context) (done func(), err error) {
-	if err := db.checkFile(ctx); err != nil {
+	if err := db.identity.check(true); err != nil {
 		return nil, err
 	}
 	return db.queue.acquire(ctx)
@@ -148,7 +146,7 @@ func (db *DB) written(err error) error {
 
 // Query reads rows from a snapshot that no writer blocks.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := db.checkFile(ctx); err != nil {
+	if err := db.identity.check(false); err != nil {
 		return nil, err
 	}
 	defer db.slow()()
@@ -158,7 +156,7 @@ func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 
 // QueryRow reads one row.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if err := db.checkFile(ctx); err != nil {
+	if err := db.identity.check(false); err != nil {
 		return &Row{db: db, err: err}
 	}
 	stop := db.slow()

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 
+	"opdeck/api"
 	"opdeck/api/session"
 )
 
@@ -55,7 +57,7 @@ func (e *Error) Error() string {
 	case Unavailable:
 		return "store: " + e.Where + " does not answer: " + e.text
 	case Lost:
-		return "store: " + e.Where + " is lost to this process: " + e.text + " while it was in use; nothing more is written to the old file: put it back, or start opdeck again"
+		return "store: " + e.Where + " " + e.text + " while opdeck was using it; nothing is saved any more"
 	case Failing:
 		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); look at the system's log"
 	case Unknown:
@@ -67,7 +69,19 @@ func (e *Error) Error() string {
 // Unwrap gives the driver's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is tells the session that its store is not coming back.
+// Public is e for people, with what can be done about it (api.AsError).
+func (e *Error) Public() *api.Error {
+	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".", Remedy: api.Remedy{Kind: api.NeedStore}, Err: e}
+	if !strings.HasPrefix(out.Public, e.Where) { // a path stays as it is
+		out.Public = strings.ToUpper(out.Public[:1]) + out.Public[1:]
+	}
+	if e.Kind == Lost {
+		out.Remedy.Kind = api.RestoreStore
+	}
+	return out
+}
+
+// Is says whether e is one of the session's errors: its store does not come back.
 func (e *Error) Is(target error) bool {
 	return e.Kind == Lost && target == session.ErrStoreLost
 }

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -48,112 +50,149 @@ func remove(t *testing.T, names ...string) {
 	}
 }
 
-// TestDeletedFileIsPutBack: whatever was acknowledged before the file was deleted is
-// there afterwards, for those who had it open and for those who come.
-func TestDeletedFileIsPutBack(t *testing.T) {
-	for name, parts := range map[string][]string{
-		"all of it": {"", "-wal", "-shm"}, "the file alone": {""}, "the log alone": {"-wal"}, "log and its index": {"-wal", "-shm"},
+// TestLostFileIsRefused: whatever happened to its files, the process that has them
+// open acknowledges and reads nothing more, also when they come back. Another process
+// works with what has the name now, and the end of the first one leaves that alone.
+func TestLostFileIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, file string)
+		says string
+	}{
+		"all deleted":             {func(t *testing.T, f string) { remove(t, f, f+"-wal", f+"-shm") }, "was deleted or moved away"},
+		"the file alone deleted":  {func(t *testing.T, f string) { remove(t, f) }, "was deleted or moved away"},
+		"the log and its index":   {func(t *testing.T, f string) { remove(t, f+"-wal", f+"-shm") }, "-wal was deleted or moved away"},
+		"the folder deleted":      {func(t *testing.T, f string) { check(t, os.RemoveAll(filepath.Dir(f))) }, "was deleted or moved away"},
+		"moved away":              {func(t *testing.T, f string) { check(t, os.Rename(f, filepath.Join(t.TempDir(), "away"))) }, "was deleted or moved away"},
+		"replaced by a backup":    {replaceByCopy, "was replaced by another file"},
+		"an empty log":            {emptyLog, "-wal was replaced by another file"},
+		"the log of another tool": {logOfTool, "-wal was replaced by another file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
 				ctx := context.Background()
-				one, two := pick(storetest.OpenURL(t, url)), pick(storetest.OpenURL(t, url))
-				var acked []string
-				acknowledge := func(db *store.DB, v string) {
-					t.Helper()
-					err := write(ctx, db, v)
-					if err == nil {
-						acked = append(acked, v)
-					} else if !store.IsKind(err, store.Lost) {
-						t.Errorf("%s: %v", v, err)
-					}
+				first, err := store.Open(ctx, store.Options{URL: url})
+				check(t, err)
+				db := pick(first)
+				check(t, write(ctx, db, "before"))
+				c.do(t, db.Path())
+				refused(t, first, db, c.says)
+				if strings.HasPrefix(c.says, "-wal") { // within one process SQLite would mix both logs: see TestDeletedStore
+					check(t, first.Close())
+					return
 				}
-				acknowledge(one, "before, one")
-				acknowledge(two, "before, two")
-				for round := range 3 {
-					for _, part := range parts {
-						remove(t, one.Path()+part)
-					}
-					acknowledge(one, "right after, one"+string(rune('0'+round)))
-					acknowledge(two, "right after, two"+string(rune('0'+round)))
-					one.ForgetCheck()
-					two.ForgetCheck()
-					acknowledge(one, "later, one"+string(rune('0'+round)))
-					acknowledge(two, "later, two"+string(rune('0'+round)))
-				}
-				if len(acked) < 8 {
-					t.Errorf("acknowledged only %q", acked)
-				}
-				third := pick(storetest.OpenURL(t, url))
-				for _, db := range []*store.DB{one, two, third} {
-					holds(ctx, t, db, acked...)
-					checkIntegrity(t, db)
-				}
-				rest, _ := filepath.Glob(filepath.Join(filepath.Dir(one.Path()), ".*"))
-				if len(rest) != 0 {
-					t.Errorf("left over: %q", rest)
-				}
+				second := storetest.OpenURL(t, url)
+				check(t, write(ctx, pick(second), "after"))
+				refused(t, first, db, c.says)
+				check(t, first.Close())
+				holds(ctx, t, pick(second), "after")
+				checkIntegrity(t, pick(second))
+				check(t, write(ctx, pick(second), "at the end"))
 			})
 		})
 	}
 }
 
-// TestNameProvesNothing: a log of that name which the users of a database do not have
-// open is not their log. A newcomer reads what was acknowledged, or nothing.
-func TestNameProvesNothing(t *testing.T) {
-	for name, made := range map[string]func(t *testing.T, file string){
-		"an empty log": func(t *testing.T, file string) {
-			remove(t, file+"-wal", file+"-shm")
-			if err := os.WriteFile(file+"-wal", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"the log of a tool": func(t *testing.T, file string) { // which opened the file by name, and goes on
-			remove(t, file+"-wal", file+"-shm")
-			tool, err := sql.Open("sqlite", "file:"+file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = tool.Close() })
-			_ = tool.QueryRow("SELECT 1 FROM sqlite_master").Scan(new(int)) // an older state: maybe nothing
-		},
+// refused checks that the file is lost to db.
+func refused(t *testing.T, s *store.Store, db *store.DB, says string) {
+	t.Helper()
+	ctx := context.Background()
+	wrote := write(ctx, db, "into nothing")
+	db.ForgetCheck()
+	for what, err := range map[string]error{
+		"write": wrote, "exec": db.Exec(ctx, "DELETE FROM probe"), "read": db.QueryRow(ctx, "SELECT COUNT(*) FROM probe").Scan(new(int)),
+		"snapshot": db.Snapshot(ctx, func(store.Querier) error { return nil }), "the store": s.Lost(), "watch": s.WatchLost(ctx),
 	} {
-		t.Run(name, func(t *testing.T) {
-			both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
-				ctx := context.Background()
-				one := pick(storetest.OpenURL(t, url))
-				if err := write(ctx, one, "before"); err != nil {
-					t.Fatal(err)
-				}
-				made(t, one.Path())
-				come := make(chan *store.Store)
-				go func() {
-					s, err := store.Open(ctx, store.Options{URL: url})
-					if err != nil {
-						t.Error(err)
-					}
-					come <- s
-				}()
-				for s := (*store.Store)(nil); s == nil; {
-					select {
-					case s = <-come:
-						if s == nil {
-							return
-						}
-						holds(ctx, t, pick(s), "before")
-						checkIntegrity(t, pick(s))
-						if err := s.Close(); err != nil {
-							t.Error(err)
-						}
-					default:
-						one.ForgetCheck()
-						_ = one.QueryRow(ctx, "SELECT 1").Scan(new(int)) // the first user goes on, and notices
-					}
-				}
-				holds(ctx, t, one, "before")
-			})
-		})
+		if !store.IsKind(err, store.Lost) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), db.Path()) {
+			t.Errorf("%s: %v; want Lost and %q", what, err, says)
+		}
 	}
+	if e := api.AsError(wrote); e.Kind != api.Unavailable || e.Remedy.Kind != api.RestoreStore {
+		t.Errorf("%+v has no remedy", e)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func replaceByCopy(t *testing.T, file string) {
+	t.Helper()
+	copyFile(t, file, file+".backup")
+	remove(t, file+"-wal", file+"-shm")
+	check(t, os.Rename(file+".backup", file))
+}
+
+func emptyLog(t *testing.T, file string) {
+	t.Helper()
+	remove(t, file+"-wal", file+"-shm")
+	check(t, os.WriteFile(file+"-wal", nil, 0o600))
+}
+
+// logOfTool lets a tool open the file by name, which goes on.
+func logOfTool(t *testing.T, file string) {
+	t.Helper()
+	remove(t, file+"-wal", file+"-shm")
+	tool, err := sql.Open("sqlite", "file:"+file)
+	check(t, err)
+	t.Cleanup(func() { _ = tool.Close() })
+	_ = tool.QueryRow("SELECT 1 FROM sqlite_master").Scan(new(int)) // an older state: maybe nothing
+}
+
+// TestMissingFileIsAnnounced: who begins a new file beside the rest of an old one
+// says so.
+func TestMissingFileIsAnnounced(t *testing.T) {
+	url, said := storetest.URL(t, store.SQLite), ""
+	s := storetest.OpenURL(t, url)
+	remove(t, s.Core.Path())
+	second, err := store.Open(context.Background(), store.Options{URL: url, Notice: func(s string) { said = s }})
+	check(t, err)
+	if check(t, second.Close()); !strings.Contains(said, s.Core.Path()+" was missing") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// TestDeletedUnderLoad: no write that began after the deletion is acknowledged.
+func TestDeletedUnderLoad(t *testing.T) {
+	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
+		ctx := context.Background()
+		var gone atomic.Bool
+		var writers sync.WaitGroup
+		began := make(chan struct{}, 1000)
+		for w := range 3 {
+			db := pick(storetest.OpenURL(t, url))
+			writers.Go(func() {
+				for n := 0; ; n++ {
+					late := gone.Load()
+					err := write(ctx, db, fmt.Sprintf("%d/%d", w, n))
+					switch {
+					case store.IsKind(err, store.Lost):
+						return
+					case err != nil:
+						t.Errorf("%d/%d: %v", w, n, err)
+						return
+					case late:
+						t.Errorf("%d/%d was acknowledged", w, n)
+						return
+					}
+					select {
+					case began <- struct{}{}:
+					default:
+					}
+				}
+			})
+		}
+		for range 30 {
+			<-began
+		}
+		file := pick(storetest.OpenURL(t, url)).Path()
+		remove(t, file)
+		gone.Store(true)
+		writers.Wait()
+		checkIntegrity(t, pick(storetest.OpenURL(t, url)))
+	})
 }
 
 // TestFirstUserEnds: the last user takes the log away while another one comes.
@@ -190,33 +229,6 @@ func TestFirstUserEnds(t *testing.T) {
 	})
 }
 
-// TestReplacedFileIsRefused: nothing is acknowledged into the old file, nothing is
-// taken from the new one.
-func TestReplacedFileIsRefused(t *testing.T) {
-	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
-		ctx := context.Background()
-		db, other := pick(storetest.OpenURL(t, url)), pick(storetest.Open(t, store.SQLite))
-		if err := write(ctx, db, "before"); err != nil {
-			t.Fatal(err)
-		}
-		backup := db.Path() + ".backup"
-		copyFile(t, other.Path(), backup)
-		if err := os.Rename(backup, db.Path()); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(ctx, db, "right after"); !store.IsKind(err, store.Lost) || !strings.Contains(err.Error(), "replaced by another file") {
-			t.Errorf("write: %v", err)
-		}
-		var n int
-		if err := db.QueryRow(ctx, "SELECT COUNT(*) FROM probe").Scan(&n); !store.IsKind(err, store.Lost) {
-			t.Errorf("read: %v", err)
-		}
-		if err := db.Exec(ctx, "DELETE FROM probe"); !store.IsKind(err, store.Lost) {
-			t.Errorf("exec: %v", err)
-		}
-	})
-}
-
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	in, err := os.Open(from)
@@ -234,125 +246,4 @@ func copyFile(t *testing.T, from, to string) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestMovedFileIsWaitedFor: a file that was moved away is not put back, and good
-// again when it returns.
-func TestMovedFileIsWaitedFor(t *testing.T) {
-	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
-		ctx := context.Background()
-		s := storetest.OpenURL(t, url)
-		db := pick(s)
-		if err := write(ctx, db, "before"); err != nil {
-			t.Fatal(err)
-		}
-		away := filepath.Join(t.TempDir(), "away")
-		if err := os.Rename(db.Path(), away); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(ctx, db, "while it is away"); !store.IsKind(err, store.Lost) || !strings.Contains(err.Error(), "deleted or moved away") {
-			t.Errorf("%v", err)
-		}
-		if err := s.Lost(ctx); !store.IsKind(err, store.Lost) {
-			t.Errorf("%v", err)
-		}
-		if err := os.Rename(away, db.Path()); err != nil {
-			t.Fatal(err)
-		}
-		db.ForgetCheck()
-		if err := write(ctx, db, "after"); err != nil {
-			t.Error(err)
-		}
-		holds(ctx, t, db, "before", "after")
-		if err := s.Lost(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestRemovedFolderIsTold: nothing is acknowledged, nothing is made again.
-func TestRemovedFolderIsTold(t *testing.T) {
-	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
-		ctx := context.Background()
-		s, err := store.Open(ctx, store.Options{URL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = s.Close() }()
-		db := pick(s)
-		dir := filepath.Dir(db.Path())
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := write(ctx, db, "into nothing"); !store.IsKind(err, store.Lost) {
-				t.Errorf("%v", err)
-			}
-			db.ForgetCheck()
-		}
-		if _, err := os.Stat(dir); err == nil {
-			t.Error("the folder is there again")
-		}
-	})
-}
-
-// TestDeletedUnderLoad: writers of several handles go on while the file is deleted
-// again and again and others come; what was acknowledged is found afterwards.
-func TestDeletedUnderLoad(t *testing.T) {
-	both(t, func(t *testing.T, url string, pick func(*store.Store) *store.DB) {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		var mu sync.Mutex
-		var acked []string
-		refused := 0
-		var writers sync.WaitGroup
-		for w := range 3 {
-			db := pick(storetest.OpenURL(t, url))
-			writers.Go(func() {
-				for n := 0; ctx.Err() == nil; n++ {
-					v := fmt.Sprintf("%d/%d", w, n)
-					err := write(context.Background(), db, v)
-					mu.Lock()
-					switch {
-					case err == nil:
-						acked = append(acked, v)
-					case store.IsKind(err, store.Lost):
-						refused++
-					default:
-						t.Errorf("%s: %v", v, err)
-					}
-					mu.Unlock()
-				}
-			})
-		}
-		count := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
-		await := func(n int) {
-			for end := time.Now().Add(20 * time.Second); count() < n; time.Sleep(time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("%d acknowledged, %d refused; want %d", count(), refused, n)
-				}
-			}
-		}
-		await(30)
-		file := pick(storetest.OpenURL(t, url)).Path()
-		for round := range 5 {
-			for _, part := range []string{"", "-wal", "-shm"}[:1+round%3] {
-				_ = os.Remove(file + part)
-			}
-			s, err := store.Open(context.Background(), store.Options{URL: url})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			await(count() + 30)
-		}
-		cancel()
-		writers.Wait()
-		db := pick(storetest.OpenURL(t, url))
-		holds(context.Background(), t, db, acked...)
-		checkIntegrity(t, db)
-		t.Logf("%d acknowledged, %d refused", len(acked), refused)
-	})
 }

@@ -6,18 +6,18 @@ import (
 )
 
 // A process that has a SQLite file open can mark each of its instances by a kernel
-// lock on one byte of the file of users, so that others know at once when it ended.
+// lock on one byte of the lock file, so that others know at once when it ended.
 
 // MarkRunning marks an instance of this process as one that runs, until the
 // process ends; false where that cannot be told.
 func (db *DB) MarkRunning(instance string) bool {
-	if db.users == nil || !canMark {
+	if db.queue == nil || !canMark {
 		return false
 	}
 	if _, done := db.running.Load(instance); done {
 		return true
 	}
-	ok := markByte(db.users, byteOf(instance))
+	ok := markByte(db.queue.file, byteOf(instance))
 	if ok {
 		db.running.Store(instance, true)
 	}
@@ -30,10 +30,10 @@ func (db *DB) Running(instance string, marked bool) (running, known bool) {
 	if _, ours := db.running.Load(instance); ours {
 		return true, true
 	}
-	if !marked || db.users == nil || !canMark {
+	if !marked || db.queue == nil || !canMark {
 		return false, false
 	}
-	return byteMarked(db.users, byteOf(instance)), true
+	return byteMarked(db.queue.file, byteOf(instance)), true
 }
 
 // byteOf is the byte that stands for an instance.

@@ -8,6 +8,9 @@ import (
 // Snapshot runs fn with the database as it is at one moment, however many
 // questions fn asks. fn can only read.
 func (db *DB) Snapshot(ctx context.Context, fn func(Querier) error) error {
+	if err := db.identity.check(false); err != nil {
+		return err
+	}
 	opt := &sql.TxOptions{ReadOnly: true}
 	if db.engine == Postgres {
 		opt.Isolation = sql.LevelRepeatableRead

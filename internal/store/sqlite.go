@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"modernc.org/sqlite" // the pure Go engine
 
@@ -34,9 +33,6 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	}
 	db := &DB{engine: SQLite, path: file, queue: queue}
 	queue.slow, db.notices.tell = db.slow, notice
-	if db.users, err = files.OpenOwn(file + ".open"); err != nil {
-		return nil, errors.Join(fileError(file+".open", err), queue.close())
-	}
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not make a second file
 	for _, pool := range []struct {
 		at   **sql.DB
@@ -50,7 +46,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	} {
 		p, err := openPool(&db.identity, dsn+pool.opts, pool.size)
 		if err != nil { // only for a driver that is not there
-			return nil, errors.Join(err, db.users.Close(), queue.close())
+			return nil, errors.Join(err, queue.close())
 		}
 		*pool.at = p
 	}
@@ -60,29 +56,16 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	return db, nil
 }
 
-// begin registers this process as a user of the file and opens a connection, which
-// keeps the write-ahead log in its place. When the last other process closes the file
-// in between it removes the log, and begin starts again, for restoreWait at most.
+// begin opens a connection, which keeps the write-ahead log in its place.
 func (db *DB) begin(ctx context.Context) error {
-	for end := time.Now().Add(restoreWait); ; {
-		use, err := db.join(ctx)
-		if err != nil {
-			return err
-		}
-		if use.main == nil {
-			if err = db.create(ctx); err != nil {
-				return err
-			}
-		}
-		if err := db.identity.begin(db.path, use); err != nil {
-			return err
-		}
-		var n int
-		err = db.explain(db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n))
-		if use.main == nil || !IsKind(err, Lost) || time.Now().After(end) {
-			return err
-		}
+	if err := db.create(ctx); err != nil {
+		return err
 	}
+	if err := db.identity.begin(db.path); err != nil {
+		return err
+	}
+	var n int
+	return db.explain(db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n))
 }
 
 // create makes the file unless it is there. A write-ahead log and its index that are
@@ -96,8 +79,12 @@ func (db *DB) create(ctx context.Context) error {
 		defer done()
 		if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) { // nobody was faster
 			for _, rest := range []string{"-wal", "-shm"} {
-				if err := os.Remove(db.path + rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				err := os.Remove(db.path + rest)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return fileError(db.path+rest, err)
+				}
+				if err == nil {
+					db.notice(db.path + " was missing and is new now; what it held is gone.")
 				}
 			}
 		}

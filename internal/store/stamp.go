@@ -57,7 +57,7 @@ func (db *DB) observe(ctx context.Context) fileVersion {
 	o := &db.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if db.identity.check(false) != nil { // differs from every version, so the reader asks and gets the error
+	if db.identity.check(true) != nil { // differs from every version, so the reader asks and gets the error
 		o.n++
 		return fileVersion{o.n, -1}
 	}

@@ -58,7 +58,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.Core.inUse(), s.Bulk.inUse(), s.readClocks(ctx, opt.Now)); err != nil {
+	if err := errors.Join(s.Core.identity.opened(), s.Bulk.identity.opened(), s.readClocks(ctx, opt.Now)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -29,6 +29,7 @@ type News struct {
 	ui.Broadcast
 	Usage []limit.Usage
 	At    time.Time
+	Err   error // why the budgets cannot be read; nil: Usage holds
 }
 
 // Model is the status of the rate limits as a program of its own.
@@ -61,17 +62,27 @@ func (s *Screen) Reload() tea.Cmd {
 		if err == nil {
 			s.usage, s.At, s.Err = u, at, nil
 		} else {
-			s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
+			s.failed(err)
 		}
 	})
 }
 
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if news, ok := msg.(News); ok {
+	switch news, ok := msg.(News); {
+	case ok && news.Err != nil:
+		s.failed(news.Err)
+	case ok:
 		s.usage, s.At, s.Err = news.Usage, news.At, nil
 	}
 	return nil, nil
+}
+
+// failed keeps why the budgets cannot be read.
+func (s *Screen) failed(err error) {
+	if s.Err = api.AsError(err); s.Err.Kind == api.Internal {
+		s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
+	}
 }
 
 // OwnKey implements ui.PageScreen.

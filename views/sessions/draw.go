@@ -19,7 +19,7 @@ import (
 // takes part, and the history itself.
 func (s *Screen) Content() ui.Content {
 	switch {
-	case s.Err != nil && !s.loaded:
+	case s.unreadable():
 		return ui.Content{Lines: s.Failed(s.Err)}
 	case !s.loaded:
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
@@ -34,11 +34,17 @@ func (s *Screen) Content() ui.Content {
 		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
 }
 
+// unreadable reports that there is nothing to show but the error: nothing was read
+// yet, or the store is lost and what it said holds no longer.
+func (s *Screen) unreadable() bool {
+	return s.Err != nil && (!s.loaded || s.Err.Remedy.Kind == api.RestoreStore)
+}
+
 // Verdict answers how the session stands.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	switch {
-	case s.Err != nil && !s.loaded:
+	case s.unreadable():
 		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
 	case !s.loaded:
 		return th.Dim.Render(reading)

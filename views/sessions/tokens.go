@@ -35,10 +35,12 @@ type Finding struct {
 	Text string
 }
 
-// News is the session as it is now, told whenever it changes.
+// News is the session as it is now, sent whenever it changes, or why it cannot be
+// read.
 type News struct {
 	ui.Broadcast
 	Status session.Status
+	Err    *api.Error // nil: Status holds
 }
 
 // Screen implements ui.Screen.
@@ -76,7 +78,10 @@ func (s *Screen) now() time.Time { return s.env.Now().Add(s.st.Ahead) }
 
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if news, ok := msg.(News); ok {
+	switch news, ok := msg.(News); {
+	case ok && news.Err != nil:
+		s.Err = news.Err
+	case ok:
 		s.show(news.Status)
 	}
 	return nil, nil

@@ -84,7 +84,7 @@ var sentences = map[api.RemedyKind]words{
 	api.FixSettings:    {command: "See {names} of {id}."},
 	api.OtherFile:      {command: "--log-file takes a regular file, or a name that is free."},
 	api.CheckStore:     {command: "Look at the disk or the database of the store; reading goes on."},
-	api.RestoreStore:   {command: "Put the file back, or end this program and start it again."},
+	api.RestoreStore:   {command: "Stop every opdeck process. Then restore the file from a backup, or start without it, which costs one login."},
 	api.NeedStore:      {command: "Without the shared store nothing is sent."},
 	api.WaitingEvents:  {command: "It is tried again by the console and by opdeck serve; opdeck event list --waiting shows it."},
 }

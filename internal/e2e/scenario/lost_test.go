@@ -4,6 +4,7 @@ package scenario
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"strconv"
 	"strings"
@@ -41,44 +42,55 @@ func TestColdFleetBehindSmallPools(t *testing.T) {
 	}
 }
 
-// TestDeletedStore: the core file is deleted under processes that work, again and
-// again, while new ones come. The pair outlives it: nobody logs in anew.
+// TestDeletedStore: files of the store are deleted under processes that work. They
+// stop within a second; those who come begin anew or with an older state, and log in
+// instead of using a refresh token that was used before.
 func TestDeletedStore(t *testing.T) {
-	on(t, []string{"SQLite"}, func(t testing.TB, p place) {
-		s := newService(t, serviceOptions{Access: 8 * time.Second, Refresh: 24 * time.Second})
-		ws := startMany(t, 5, p, s)
-		noErrors(t, joined(all(ws, order{Do: "calls"})))
-		reports := make(chan callReport, 1)
-		go func() {
-			reports <- joined(all(ws, order{Do: "calls", For: 12 * time.Second, Gap: 50 * time.Millisecond}))
-		}()
-		file := strings.TrimPrefix(p.url, "sqlite:")
-		for _, rest := range [][]string{{"", "-wal", "-shm"}, {""}, {"-wal", "-shm"}} {
-			time.Sleep(2 * time.Second)
-			for _, part := range rest {
-				if err := os.Remove(file + part); err != nil {
-					t.Errorf("%v", err)
+	for name, parts := range map[string][]string{"all": {"", "-wal", "-shm"}, "the file": {""}, "the log": {"-wal", "-shm"}} {
+		t.Run(name, func(t *testing.T) {
+			on(t, []string{"SQLite"}, func(t testing.TB, p place) {
+				s := newService(t, serviceOptions{Access: 6 * time.Second, Refresh: 24 * time.Second})
+				old := startMany(t, 4, p, s)
+				noErrors(t, joined(all(old, order{Do: "calls"})))
+				file := strings.TrimPrefix(p.url, "sqlite:")
+				intoFile(t, file)
+				noErrors(t, joined(all(old, order{Do: "calls", For: 8 * time.Second, Gap: 100 * time.Millisecond}))) // beyond the first refresh
+				for _, part := range parts {
+					if err := os.Remove(file + part); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			fresh := start(t, p, s) // comes while it is gone
-			noErrors(t, fresh.do(order{Do: "calls"}).Calls)
-			fresh.kill()
-		}
-		r := <-reports
-		told := 0
-		for what, n := range r.Errors {
-			if !strings.HasPrefix(what, string(session.StoreUnavailable)) {
-				t.Errorf("%d × %s", n, what)
-			}
-			told += n
-		}
-		st := s.check(t, wants{logins: 1, refreshes: -1, unauthorized: 0})
-		p.sound(t)
-		if told > r.OK/4 {
-			t.Errorf("%d calls refused beside %d good ones: the file was not put back at once", told, r.OK)
-		}
-		t.Logf("%d calls, %d refused while the file was gone, %d refreshes", r.OK, told, st.Refreshes)
-	})
+				fresh := startMany(t, 3, p, s)
+				noErrors(t, joined(all(fresh, order{Do: "calls"})))
+				r := joined(all(old, order{Do: "calls", For: 3 * time.Second, Gap: 100 * time.Millisecond}))
+				if r.OK != 0 {
+					t.Errorf("%d calls went out beside the new store", r.OK)
+				}
+				for what := range r.Errors {
+					if !strings.HasPrefix(what, string(session.StoreUnavailable)) {
+						t.Errorf("%s", what)
+					}
+				}
+				noErrors(t, joined(all(fresh, order{Do: "calls", For: 8 * time.Second, Gap: 100 * time.Millisecond})))
+				st := s.check(t, wants{logins: 2, refreshes: -1, unauthorized: 0})
+				p.sound(t)
+				t.Logf("%d refreshes", st.Refreshes)
+			})
+		})
+	}
+}
+
+// intoFile copies the write-ahead log into the file: what the file holds without it.
+func intoFile(t testing.TB, file string) {
+	t.Helper()
+	tool, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tool.Close() }()
+	if _, err := tool.Exec("PRAGMA wal_checkpoint(FULL)"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestReplacedStore: another store takes the file's place. Those of the old one stop,

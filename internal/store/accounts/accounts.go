@@ -36,6 +36,7 @@ type Store struct {
 	clock    store.Clock
 	seal     *seal.Sealer
 	log      *slog.Logger
+	spent    spent
 	reported sync.Map // incarnation and gen of pairs whose damage was logged
 
 	starting sync.Mutex         // guards listener
@@ -56,7 +57,7 @@ func New(core *store.DB, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: core, clock: opt.Clock, seal: sealer, log: opt.Log}, nil
+	return &Store{db: core, clock: opt.Clock, seal: sealer, log: opt.Log, spent: spent{core.Path()}}, nil
 }
 
 // Close ends what listens for changes. The database stays open.

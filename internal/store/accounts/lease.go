@@ -45,34 +45,40 @@ func (s *Store) Acquire(ctx context.Context, key session.Key, c session.Claim) (
 				return nil
 			}
 			won = true
-			s.grantLease(rec, c)
-			return nil
+			return s.grantLease(rec, c)
 		})
 		return err
 	})
 	return row, won && err == nil, err
 }
 
-// grantLease changes rec as Claim says.
-func (s *Store) grantLease(rec *record, c session.Claim) {
+// grantLease changes rec as Claim says. A pair that was used up beyond what the row
+// says is of an older state of the store, which goes on as another incarnation.
+func (s *Store) grantLease(rec *record, c session.Claim) error {
 	r := &rec.row
-	if (r.Phase.Sent() || c.Doubt) && r.State == session.Live {
+	sent := r.Phase.Sent()
+	older := r.State == session.Live && !sent && s.spent.covers(rec.key, r.Incarnation, r.Gen)
+	if (sent || c.Doubt || older) && r.State == session.Live {
 		r.State, rec.sealedRefresh = session.Doubtful, nil
 	}
 	if c.Premature != nil {
 		rec.premature = lastN(append(rec.premature, prematureAt{*c.Premature, rec.now}), session.MaxPremature)
 	}
-	if c.Renew {
+	if c.Renew || older {
 		access, refresh := s.unseal(rec)
 		if access.Empty() && r.State == session.Live {
 			r.State = session.Doubtful
 		}
 		r.Incarnation = newIncarnation()
 		s.put(rec, access, refresh)
+		if err := s.spent.note(rec.key, r.Incarnation, r.Gen-1); err != nil {
+			return err
+		}
 	}
 	r.Fence++
 	r.Phase, r.Owner, r.HasLock = session.Held, c.Owner, c.HasLock
 	rec.lease(c.For)
+	return nil
 }
 
 // lease starts or restarts the lease.
@@ -107,7 +113,7 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 		}
 		r.Phase = phase
 		rec.lease(m.For)
-		return nil
+		return s.spent.note(key, r.Incarnation, r.Gen)
 	})
 	if err != nil {
 		return 0, err
@@ -173,6 +179,11 @@ func (s *Store) Release(ctx context.Context, key session.Key, rel session.Releas
 				return nil // the lost answer was a yes
 			case !ours || r.Phase == session.Free:
 				return session.ErrFenced
+			}
+			if rel.State == "" && !rel.Spent && r.State == session.Live { // nothing was sent
+				if err := s.spent.note(key, r.Incarnation, r.Gen-1); err != nil {
+					return err
+				}
 			}
 			rec.release(rel)
 			return liveness.Notify(ctx, tx, keyID(key))

@@ -19,7 +19,6 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
-	"opdeck/internal/store"
 )
 
 // Env is the world of one run, so that tests (and SSH exec) can give their own.
@@ -98,14 +97,11 @@ func exitOf(err error) int {
 func asError(err error) *api.Error {
 	var e *api.Error
 	var m config.Mistakes
-	var st *store.Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &m):
 		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.", Err: err}
-	case errors.As(err, &st):
-		return &api.Error{Kind: api.Unavailable, Public: st.Error(), Hint: "opdeck doctor looks at the store.", Err: err}
 	}
 	return api.AsError(err)
 }

@@ -64,6 +64,7 @@ type feed struct {
 	counting  time.Duration // until the budgets do; 0: they do not
 	status    session.Status
 	usage     []limit.Usage
+	lost      bool      // it was passed on that the store's file is lost
 	listed    time.Time // when all that the list may show was last asked for; touched by read only
 }
 
@@ -291,7 +292,7 @@ func (f *feed) read(ctx context.Context) {
 		f.app.Log.Warn("index", "err", err)
 	}
 	if st, err := f.app.SessionStatus(ctx); err != nil {
-		f.put("session", ui.SessionFacts{State: "unknown", Note: "the store does not answer"})
+		f.unreadable(api.AsError(err))
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
 		f.status = st
 		f.put("status", sessions.News{Status: st})
@@ -314,6 +315,25 @@ func (f *feed) read(ctx context.Context) {
 	case f.reads <- struct{}{}:
 	default:
 	}
+}
+
+// unreadable passes on why the store cannot be read, to those whose screens show what
+// it said last; and, once, that its file is lost.
+func (f *feed) unreadable(err *api.Error) {
+	note := "the store does not answer"
+	if err.Kind != api.Internal {
+		note = untrusted.Text(err.Public).Line(300)
+	}
+	f.status, f.session, f.usage = session.Status{}, ui.SessionFacts{}, nil // told again when it can be read
+	f.put("session", ui.SessionFacts{State: "unknown", Note: note})
+	if err.Remedy.Kind != api.RestoreStore || f.lost {
+		return
+	}
+	f.lost = true
+	f.put("status", sessions.News{Err: err})
+	f.put("usage", limits.News{Err: err})
+	f.put("index", ui.Changed{Kind: ui.KindOperations})
+	f.put("lost", ui.Toast{Level: ui.Error, Text: untrusted.Text(err.Public + " " + remedy.Screen(err)).Line(400)})
 }
 
 // confirm tells the list when news or a whole pass were read again and nothing had

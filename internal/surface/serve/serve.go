@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +99,8 @@ func (s *server) run(ctx context.Context) error {
 		front.Go(func() {
 			if err := serve(ctx); err != nil && ctx.Err() == nil {
 				s.app.Log.Error("a part of the server ended", "part", name, "err", err)
-				cancel(&api.Error{Kind: api.Unavailable, Public: name + " cannot go on: " + err.Error() + ".", Err: err})
+				e := api.AsError(err)
+				cancel(&api.Error{Kind: api.Unavailable, Public: name + " cannot go on: " + strings.TrimSuffix(e.Public, ".") + ".", Remedy: e.Remedy, Err: err})
 			}
 		})
 	}
