@@ -14,7 +14,6 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
@@ -100,7 +99,7 @@ var errDisk = errors.New("disk")
 
 // faulty is an inbox whose Insert can be made to fail or to wait.
 type faulty struct {
-	receivertest.Inbox
+	*inbox.Inbox
 	mu    sync.Mutex // guards err
 	err   error
 	lost  bool          // err comes after the commit: its answer got lost

@@ -9,22 +9,10 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
 )
-
-func TestInbox(t *testing.T) {
-	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
-		t.Run(e.String(), func(t *testing.T) {
-			receivertest.Run(t, func(t *testing.T) receivertest.Account {
-				s := storetest.Open(t, e)
-				return func(name string) receivertest.Inbox { return inbox.New(s.Bulk, "https://service.test", name) }
-			})
-		})
-	}
-}
 
 // TestInboxMasksBodies: a body is masked for a role that may not see account
 // numbers, whichever way it is read; the program merges it as it came.

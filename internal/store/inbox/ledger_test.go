@@ -1,4 +1,4 @@
-package receivertest
+package inbox_test
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
+	"opdeck/internal/store/inbox"
 )
 
 // The mark never moves back, failures are listed with it, and Settle takes them off.
-func ledger(t *testing.T, in Inbox) {
+func ledger(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	mark := func(want int64) {
 		t.Helper()
@@ -24,12 +26,12 @@ func ledger(t *testing.T, in Inbox) {
 	}
 	mark(0)
 	for n := range 4 {
-		insert(t, in, Record(n, "op"))
+		insert(t, in, receivertest.Record(n, "op"))
 	}
 	if b, err := in.Backlog(ctx); err != nil || b != (receiver.Backlog{Behind: 4}) {
 		t.Errorf("%+v %v", b, err)
 	}
-	first := receiver.Retry{}.Again(ID(1), "it is locked", start)
+	first := receiver.Retry{}.Again(receivertest.ID(1), "it is locked", receivertest.Start)
 	if err := in.Advance(ctx, 2, first); err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +42,11 @@ func ledger(t *testing.T, in Inbox) {
 		}
 		mark(2)
 	}
-	second := receiver.Retry{}.Again(ID(0), "poison", start.Add(time.Second))
+	second := receiver.Retry{}.Again(receivertest.ID(0), "poison", receivertest.Start.Add(time.Second))
 	if err := in.Advance(ctx, 0, second); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := in.Backlog(ctx); err != nil || b != (receiver.Backlog{Behind: 2, Waiting: 2, Oldest: start, Next: start.Add(receiver.FirstRetry), Reason: "poison"}) {
+	if b, err := in.Backlog(ctx); err != nil || b != (receiver.Backlog{Behind: 2, Waiting: 2, Oldest: receivertest.Start, Next: receivertest.Start.Add(receiver.FirstRetry), Reason: "poison"}) {
 		t.Errorf("%+v %v", b, err)
 	}
 	due := func(now time.Time, want ...receiver.Retry) {
@@ -53,29 +55,29 @@ func ledger(t *testing.T, in Inbox) {
 			t.Errorf("at %s: %+v %v", now, got, err)
 		}
 	}
-	due(start)
-	due(start.Add(receiver.FirstRetry), first)
-	due(start.Add(time.Minute), first, second)
-	due(start.Add(-2*time.Hour), first, second) // the clock that wrote them was ahead
-	if err := in.Advance(ctx, 0, first.Again(ID(1), "still", start.Add(time.Minute))); err != nil {
+	due(receivertest.Start)
+	due(receivertest.Start.Add(receiver.FirstRetry), first)
+	due(receivertest.Start.Add(time.Minute), first, second)
+	due(receivertest.Start.Add(-2*time.Hour), first, second) // the clock that wrote them was ahead
+	if err := in.Advance(ctx, 0, first.Again(receivertest.ID(1), "still", receivertest.Start.Add(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	if s := get(t, in, ID(1)); s.Retry.Tries != 2 || s.Retry.Reason != "still" || !s.Retry.First.Equal(start) || !s.Retry.Next.Equal(start.Add(time.Minute+2*receiver.FirstRetry)) {
+	if s := get(t, in, receivertest.ID(1)); s.Retry.Tries != 2 || s.Retry.Reason != "still" || !s.Retry.First.Equal(receivertest.Start) || !s.Retry.Next.Equal(receivertest.Start.Add(time.Minute+2*receiver.FirstRetry)) {
 		t.Errorf("%+v", s.Retry)
 	}
-	if s := get(t, in, ID(2)); s.Retry.Waiting() {
+	if s := get(t, in, receivertest.ID(2)); s.Retry.Waiting() {
 		t.Errorf("%+v", s.Retry)
 	}
 	rows, err := in.List(ctx, receiver.Filter{Waiting: true})
-	if err != nil || len(rows) != 2 || rows[0].Key != ID(1) || rows[1].Key != ID(0) || !(receiver.Filter{Waiting: true}).Match(rows[0]) {
+	if err != nil || len(rows) != 2 || rows[0].Key != receivertest.ID(1) || rows[1].Key != receivertest.ID(0) || !(receiver.Filter{Waiting: true}).Match(rows[0]) {
 		t.Errorf("%+v %v", rows, err)
 	}
 	for range 2 {
-		if err := in.Settle(ctx, ID(0)); err != nil {
+		if err := in.Settle(ctx, receivertest.ID(0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	due(start.Add(time.Minute))
+	due(receivertest.Start.Add(time.Minute))
 	if b, err := in.Backlog(ctx); err != nil || b.Waiting != 1 {
 		t.Errorf("%+v %v", b, err)
 	}
@@ -83,14 +85,14 @@ func ledger(t *testing.T, in Inbox) {
 
 // The counts add up, the last hundred stay, and a flood does not push out the
 // others.
-func rejects(t *testing.T, in Inbox) {
+func rejects(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	if list, err := in.Rejected(ctx, 10); err != nil || len(list) != 0 {
 		t.Fatal(list, err)
 	}
-	one := receiver.Rejection{At: start, Status: 401, Reason: "signature", Detail: "It does not fit.", Source: "192.0.2.1", Algorithm: "HS256", Claims: []string{"iat", "sub"},
+	one := receiver.Rejection{At: receivertest.Start, Status: 401, Reason: "signature", Detail: "It does not fit.", Source: "192.0.2.1", Algorithm: "HS256", Claims: []string{"iat", "sub"},
 		Request: "POST /hooks", Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Redacted}}, Body: []byte("\x00\xff{"), Size: 9000}
-	count := receiver.RejectCount{Reason: "signature", N: 1, First: start, Last: start, Detail: one.Detail, Source: one.Source}
+	count := receiver.RejectCount{Reason: "signature", N: 1, First: receivertest.Start, Last: receivertest.Start, Detail: one.Detail, Source: one.Source}
 	if err := in.Reject(ctx, []receiver.RejectCount{count}, []receiver.Rejection{one}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +109,10 @@ func rejects(t *testing.T, in Inbox) {
 	}
 	var flood []receiver.Rejection
 	for n := range 250 {
-		flood = append(flood, receiver.Rejection{At: start.Add(time.Duration(n) * time.Second), Status: 401, Reason: "token", Detail: fmt.Sprint(n), Source: "192.0.2.66"})
+		flood = append(flood, receiver.Rejection{At: receivertest.Start.Add(time.Duration(n) * time.Second), Status: 401, Reason: "token", Detail: fmt.Sprint(n), Source: "192.0.2.66"})
 	}
-	more := receiver.RejectCount{Reason: "token", N: 250, First: start, Last: start.Add(time.Minute), Detail: "249", Source: "192.0.2.66"}
-	count.N, count.Last, count.Detail = 4, start.Add(time.Second), "again"
+	more := receiver.RejectCount{Reason: "token", N: 250, First: receivertest.Start, Last: receivertest.Start.Add(time.Minute), Detail: "249", Source: "192.0.2.66"}
+	count.N, count.Last, count.Detail = 4, receivertest.Start.Add(time.Second), "again"
 	for part := range slices.Chunk(flood, 90) {
 		if err := in.Reject(ctx, nil, part); err != nil {
 			t.Fatal(err)
@@ -124,7 +126,7 @@ func rejects(t *testing.T, in Inbox) {
 		t.Errorf("%d %+v %v", len(list), list[len(list)-2:], err)
 	}
 	counts, err := in.RejectCounts(ctx)
-	want := []receiver.RejectCount{more, {Reason: "signature", N: 5, First: start, Last: start.Add(time.Second), Detail: "again", Source: one.Source}}
+	want := []receiver.RejectCount{more, {Reason: "signature", N: 5, First: receivertest.Start, Last: receivertest.Start.Add(time.Second), Detail: "again", Source: one.Source}}
 	if err != nil || !reflect.DeepEqual(counts, want) {
 		t.Errorf("%+v %v", counts, err)
 	}
@@ -135,11 +137,11 @@ func rejects(t *testing.T, in Inbox) {
 
 // A late token counts with the body that it came with first, and a delivery that
 // is known may come again with any.
-func lateTokens(t *testing.T, in Inbox) {
+func lateTokens(t *testing.T, in *inbox.Inbox) {
 	with := func(n int, body string, token byte, late bool) receiver.Record {
-		r := Record(n, body)
+		r := receivertest.Record(n, body)
 		r.Verdict.Bound = false
-		r.Token = &hook.TokenUse{ID: [32]byte{token}, Until: start.Add(24 * time.Hour), Late: late}
+		r.Token = &hook.TokenUse{ID: [32]byte{token}, Until: receivertest.Start.Add(24 * time.Hour), Late: late}
 		return r
 	}
 	for i, c := range []struct {
@@ -165,21 +167,21 @@ func lateTokens(t *testing.T, in Inbox) {
 			t.Errorf("%d: %s, want %s", i, res[0].Outcome, c.want)
 		}
 	}
-	res := insert(t, in, with(20, "op", 20, true), Record(21, "op"), with(22, "forged", 20, true), with(20, "op", 20, true), with(21, "forged", 21, true), Record(23, "op"))
+	res := insert(t, in, with(20, "op", 20, true), receivertest.Record(21, "op"), with(22, "forged", 20, true), with(20, "op", 20, true), with(21, "forged", 21, true), receivertest.Record(23, "op"))
 	var got []receiver.Outcome
 	for _, r := range res {
 		got = append(got, r.Outcome)
 	}
 	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeNew, receiver.OutcomeReused, receiver.OutcomeDuplicate, receiver.OutcomeReused, receiver.OutcomeNew}
-	if !slices.Equal(got, want) || res[5].Stored.Key != ID(23) {
+	if !slices.Equal(got, want) || res[5].Stored.Key != receivertest.ID(23) {
 		t.Error(got)
 	}
-	if _, err := in.Get(context.Background(), ID(22)); !errors.Is(err, receiver.ErrNotFound) {
+	if _, err := in.Get(context.Background(), receivertest.ID(22)); !errors.Is(err, receiver.ErrNotFound) {
 		t.Error("a refused delivery was stored:", err)
 	}
 	// After its end a token may be forgotten, and its place is given back.
 	old := with(30, "op", 30, true)
-	old.Token.Until = start.Add(-48 * time.Hour)
+	old.Token.Until = receivertest.Start.Add(-48 * time.Hour)
 	insert(t, in, old)
 	insert(t, in, with(31, "op", 31, true)) // forgets the ones that ended
 	if res := insert(t, in, with(32, "op", 30, true)); res[0].Outcome != receiver.OutcomeNew {
@@ -188,10 +190,10 @@ func lateTokens(t *testing.T, in Inbox) {
 }
 
 // What one account has, does or learns, no other sees, changes or counts.
-func twoAccounts(t *testing.T, open Account) {
+func twoAccounts(t *testing.T, open account) {
 	ctx := context.Background()
 	a, b := open("a"), open("b")
-	insert(t, a, Record(1, "op"), Record(2, "op"))
+	insert(t, a, receivertest.Record(1, "op"), receivertest.Record(2, "op"))
 	pair := []hook.Pair{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op", At: hook.Stamp{Seconds: 1, Given: true}}}
 	check := func(err error) {
 		t.Helper()
@@ -200,21 +202,21 @@ func twoAccounts(t *testing.T, open Account) {
 		}
 	}
 	check(a.AddPairs(ctx, pair))
-	check(a.AddAttempt(ctx, receiver.Attempt{Key: ID(1), Act: "forward", At: start}))
-	check(a.Advance(ctx, 1, receiver.Retry{}.Again(ID(1), "locked", start)))
-	check(a.Reject(ctx, []receiver.RejectCount{{Reason: "token", N: 1, First: start, Last: start}}, []receiver.Rejection{{At: start, Reason: "token"}}))
-	empty := func(in Inbox) {
+	check(a.AddAttempt(ctx, receiver.Attempt{Key: receivertest.ID(1), Act: "forward", At: receivertest.Start}))
+	check(a.Advance(ctx, 1, receiver.Retry{}.Again(receivertest.ID(1), "locked", receivertest.Start)))
+	check(a.Reject(ctx, []receiver.RejectCount{{Reason: "token", N: 1, First: receivertest.Start, Last: receivertest.Start}}, []receiver.Rejection{{At: receivertest.Start, Reason: "token"}}))
+	empty := func(in *inbox.Inbox) {
 		t.Helper()
-		_, getErr := in.Get(ctx, ID(1))
+		_, getErr := in.Get(ctx, receivertest.ID(1))
 		list, err1 := in.List(ctx, receiver.Filter{})
 		after, err2 := in.After(ctx, 0, 10)
 		last, err3 := in.LastSeq(ctx)
 		counts, err4 := in.Counts(ctx)
 		times, err5 := in.Times(ctx, 10)
-		tries, err6 := in.Attempts(ctx, ID(1))
+		tries, err6 := in.Attempts(ctx, receivertest.ID(1))
 		learnt, err7 := in.Evidence(ctx)
 		mark, err8 := in.Merged(ctx)
-		due, err9 := in.Due(ctx, start.Add(time.Hour), 10)
+		due, err9 := in.Due(ctx, receivertest.Start.Add(time.Hour), 10)
 		backlog, err10 := in.Backlog(ctx)
 		kept, err11 := in.Rejected(ctx, 10)
 		why, err12 := in.RejectCounts(ctx)
@@ -226,29 +228,29 @@ func twoAccounts(t *testing.T, open Account) {
 		}
 	}
 	empty(b)
-	check(b.Settle(ctx, ID(1)))
-	check(b.Settle(ctx, ID(2)))
+	check(b.Settle(ctx, receivertest.ID(1)))
+	check(b.Settle(ctx, receivertest.ID(2)))
 
 	// The same ids under the other account are rows of their own.
-	other := Record(1, "of b")
-	other.Token = &hook.TokenUse{ID: [32]byte{1}, Until: start.Add(time.Hour), Late: true}
-	if res := insert(t, b, other, Record(2, "op")); res[0].Outcome != receiver.OutcomeNew || res[1].Outcome != receiver.OutcomeNew {
+	other := receivertest.Record(1, "of b")
+	other.Token = &hook.TokenUse{ID: [32]byte{1}, Until: receivertest.Start.Add(time.Hour), Late: true}
+	if res := insert(t, b, other, receivertest.Record(2, "op")); res[0].Outcome != receiver.OutcomeNew || res[1].Outcome != receiver.OutcomeNew {
 		t.Errorf("%+v", res)
 	}
-	mine := Record(3, "of a")
-	mine.Token = &hook.TokenUse{ID: [32]byte{1}, Until: start.Add(time.Hour), Late: true}
+	mine := receivertest.Record(3, "of a")
+	mine.Token = &hook.TokenUse{ID: [32]byte{1}, Until: receivertest.Start.Add(time.Hour), Late: true}
 	if res := insert(t, a, mine); res[0].Outcome != receiver.OutcomeNew {
 		t.Errorf("the other account's token counts here: %+v", res)
 	}
-	if s := get(t, a, ID(1)); string(s.Raw) != string(Body(1, "op")) || s.Deliveries != 1 || !s.Retry.Waiting() {
+	if s := get(t, a, receivertest.ID(1)); string(s.Raw) != string(receivertest.Body(1, "op")) || s.Deliveries != 1 || !s.Retry.Waiting() {
 		t.Errorf("%+v", s)
 	}
-	if s := get(t, b, ID(1)); string(s.Raw) != string(Body(1, "of b")) || s.Retry.Waiting() {
+	if s := get(t, b, receivertest.ID(1)); string(s.Raw) != string(receivertest.Body(1, "of b")) || s.Retry.Waiting() {
 		t.Errorf("%+v", s)
 	}
 	rows, err := b.After(ctx, 0, 10)
 	check(err)
-	if len(rows) != 2 || rows[0].Key != ID(1) || rows[1].Key != ID(2) {
+	if len(rows) != 2 || rows[0].Key != receivertest.ID(1) || rows[1].Key != receivertest.ID(2) {
 		t.Errorf("%+v", rows)
 	}
 	if back, err := a.Backlog(ctx); err != nil || back.Waiting != 1 || back.Behind != 2 {

@@ -1,5 +1,4 @@
-// Package receivertest is the suite that every inbox passes.
-package receivertest
+package inbox_test
 
 import (
 	"context"
@@ -15,50 +14,41 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
+	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
+	"opdeck/internal/store/storetest"
 )
 
-// Inbox is what the suite needs.
-type Inbox interface {
-	receiver.Inbox
-	receiver.Ledger
-	receiver.Rejects
-	hook.CodeStore
-}
-
-// Account opens the inbox of the account called name; all of one call of open
+// account opens the inbox of the account called name; all of one call of open
 // share a database.
-type Account func(name string) Inbox
+type account func(name string) *inbox.Inbox
 
-var start = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
-
-// ID returns a hook_id made of n.
-func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
-
-// Body returns an operation's delivery.
-func Body(n int, opid string) []byte {
-	return fmt.Appendf(nil, `{"hook_id":"%s","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"D1","status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
+func TestInbox(t *testing.T) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) {
+			suite(t, func(t *testing.T) account {
+				s := storetest.Open(t, e)
+				return func(name string) *inbox.Inbox { return inbox.New(s.Bulk, "https://service.test", name) }
+			})
+		})
+	}
 }
 
-// Record returns a verified record of Body.
-func Record(n int, opid string) receiver.Record {
-	b := Body(n, opid)
-	return receiver.Record{Key: ID(n), HookID: ID(n), Type: hook.TypeOperation, Object: hook.ObjectOperation, ObjectID: "op", CUID: "D1", Raw: b,
-		Hash: sha256.Sum256(b), ReceivedAt: start.Add(time.Duration(n) * time.Minute), Source: "192.0.2.1",
-		Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified}
-}
-
-// Run runs the suite; open returns the inboxes of an empty database.
-func Run(t *testing.T, open func(t *testing.T) Account) {
-	for name, test := range map[string]func(*testing.T, Inbox){
-		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch, "some known": someKnown, "raised": raised, "lists": lists,
-		"after": after, "parallel": parallel, "attempts": attempts, "codes": codes, "times": times, "ledger": ledger, "rejects": rejects, "late tokens": lateTokens,
+// suite runs over the inboxes of empty databases, which open returns.
+func suite(t *testing.T, open func(t *testing.T) account) {
+	for name, test := range map[string]func(*testing.T, *inbox.Inbox){
+		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch,
+		"some known": someKnown, "raised": raised, "lists": lists, "after": after, "parallel": parallel,
+		"attempts": attempts, "codes": codes, "times": times, "ledger": ledger, "rejects": rejects,
+		"late tokens": lateTokens,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
 	}
 	t.Run("two accounts", func(t *testing.T) { twoAccounts(t, open(t)) })
 }
 
-func insert(t *testing.T, in Inbox, records ...receiver.Record) []receiver.Result {
+func insert(t *testing.T, in *inbox.Inbox, records ...receiver.Record) []receiver.Result {
 	t.Helper()
 	res, err := in.Insert(context.Background(), records)
 	if err != nil || len(res) != len(records) {
@@ -67,7 +57,7 @@ func insert(t *testing.T, in Inbox, records ...receiver.Record) []receiver.Resul
 	return res
 }
 
-func get(t *testing.T, in Inbox, key string) receiver.Stored {
+func get(t *testing.T, in *inbox.Inbox, key string) receiver.Stored {
 	t.Helper()
 	s, err := in.Get(context.Background(), key)
 	if err != nil {
@@ -76,8 +66,8 @@ func get(t *testing.T, in Inbox, key string) receiver.Stored {
 	return s
 }
 
-func keeps(t *testing.T, in Inbox) {
-	r := Record(1, "op")
+func keeps(t *testing.T, in *inbox.Inbox) {
+	r := receivertest.Record(1, "op")
 	r.Raw = []byte("\x00\xff{ \"a\":1.0 }\r\n\u2028")
 	r.Hash = sha256.Sum256(r.Raw)
 	r.Key, r.HookID, r.Object, r.ObjectID, r.CUID, r.Type = "sha256:x", "", "", "", "", -7
@@ -95,8 +85,8 @@ func keeps(t *testing.T, in Inbox) {
 	}
 }
 
-func duplicates(t *testing.T, in Inbox) {
-	r := Record(1, "op")
+func duplicates(t *testing.T, in *inbox.Inbox) {
+	r := receivertest.Record(1, "op")
 	if res := insert(t, in, r); res[0].Outcome != receiver.OutcomeNew {
 		t.Fatal(res[0].Outcome)
 	}
@@ -116,8 +106,8 @@ func duplicates(t *testing.T, in Inbox) {
 }
 
 // W14: the first is kept; the other stands beside it, once.
-func conflicts(t *testing.T, in Inbox) {
-	a, b := Record(1, "op"), Record(1, "forged")
+func conflicts(t *testing.T, in *inbox.Inbox) {
+	a, b := receivertest.Record(1, "op"), receivertest.Record(1, "forged")
 	insert(t, in, a)
 	res := insert(t, in, b)
 	if res[0].Outcome != receiver.OutcomeConflict || res[0].Stored.Status != receiver.Conflict || !res[0].Stored.Alarming() {
@@ -140,10 +130,10 @@ func conflicts(t *testing.T, in Inbox) {
 }
 
 // Of a batch in which some are there already, each gets its own number.
-func someKnown(t *testing.T, in Inbox) {
+func someKnown(t *testing.T, in *inbox.Inbox) {
 	var all []receiver.Record
 	for n := range 90 {
-		all = append(all, Record(n, "op"))
+		all = append(all, receivertest.Record(n, "op"))
 	}
 	old := map[string]int64{}
 	for _, res := range insert(t, in, all[3], all[17], all[40], all[89]) {
@@ -168,9 +158,9 @@ func someKnown(t *testing.T, in Inbox) {
 	}
 }
 
-func oneBatch(t *testing.T, in Inbox) {
-	a, b := Record(1, "op"), Record(1, "forged")
-	res := insert(t, in, a, a, b, Record(2, "op"), b, a)
+func oneBatch(t *testing.T, in *inbox.Inbox) {
+	a, b := receivertest.Record(1, "op"), receivertest.Record(1, "forged")
+	res := insert(t, in, a, a, b, receivertest.Record(2, "op"), b, a)
 	var got []receiver.Outcome
 	for _, r := range res {
 		got = append(got, r.Outcome)
@@ -188,8 +178,8 @@ func oneBatch(t *testing.T, in Inbox) {
 }
 
 // A body that was put in by hand and then came from the service is verified.
-func raised(t *testing.T, in Inbox) {
-	manual, real := Record(1, "op"), Record(1, "op")
+func raised(t *testing.T, in *inbox.Inbox) {
+	manual, real := receivertest.Record(1, "op"), receivertest.Record(1, "op")
 	manual.Verdict, manual.Status, manual.Source = hook.Verdict{Verifier: "manual"}, receiver.Unverified, receiver.Manual
 	real.Verdict.Bound = true
 	insert(t, in, manual)
@@ -201,10 +191,10 @@ func raised(t *testing.T, in Inbox) {
 	}
 }
 
-func lists(t *testing.T, in Inbox) {
+func lists(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	for i := range 12 {
-		r := Record(i, "op")
+		r := receivertest.Record(i, "op")
 		r.ObjectID = "op-a"
 		if i%3 == 0 {
 			r.Type, r.Object, r.ObjectID = hook.TypeClient, hook.ObjectClient, "op-b"
@@ -224,7 +214,7 @@ func lists(t *testing.T, in Inbox) {
 		{receiver.Filter{ObjectID: "op-b", Object: hook.ObjectClient, Limit: 1}, []int{9}},
 		{receiver.Filter{ObjectID: "op-\x00"}, nil},
 		{receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined, receiver.Conflict}}, []int{5}},
-		{receiver.Filter{Since: start.Add(3 * time.Minute), Until: start.Add(6 * time.Minute)}, []int{5, 4, 3}},
+		{receiver.Filter{Since: receivertest.Start.Add(3 * time.Minute), Until: receivertest.Start.Add(6 * time.Minute)}, []int{5, 4, 3}},
 		{receiver.Filter{ObjectID: "nobody"}, nil},
 	} {
 		rows, err := in.List(ctx, c.f)
@@ -243,7 +233,7 @@ func lists(t *testing.T, in Inbox) {
 	}
 	first, _ := in.List(ctx, receiver.Filter{Limit: 5})
 	next, err := in.List(ctx, receiver.Filter{Limit: 5, Before: first[4].Seq})
-	if err != nil || len(next) != 5 || next[0].Key != ID(6) {
+	if err != nil || len(next) != 5 || next[0].Key != receivertest.ID(6) {
 		t.Error(next, err)
 	}
 	counts, err := in.Counts(ctx)
@@ -253,12 +243,12 @@ func lists(t *testing.T, in Inbox) {
 	}
 }
 
-func after(t *testing.T, in Inbox) {
+func after(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	var keys []string
 	for i := range 7 {
-		insert(t, in, Record(i, "op"))
-		keys = append(keys, ID(i))
+		insert(t, in, receivertest.Record(i, "op"))
+		keys = append(keys, receivertest.ID(i))
 	}
 	var got []string
 	seq := int64(0)
@@ -284,7 +274,7 @@ func after(t *testing.T, in Inbox) {
 }
 
 // parallel: W13, and no row may appear behind a number that a follower passed.
-func parallel(t *testing.T, in Inbox) {
+func parallel(t *testing.T, in *inbox.Inbox) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	const writers, each = 6, 30
@@ -310,7 +300,7 @@ func parallel(t *testing.T, in Inbox) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				res, err := in.Insert(ctx, []receiver.Record{Record(1+w*each+i, "op"), Record(0, "op")})
+				res, err := in.Insert(ctx, []receiver.Record{receivertest.Record(1+w*each+i, "op"), receivertest.Record(0, "op")})
 				if err != nil {
 					t.Error(err)
 					return
@@ -327,7 +317,7 @@ func parallel(t *testing.T, in Inbox) {
 	if news != 1 {
 		t.Errorf("the same delivery was new %d times", news)
 	}
-	if s := get(t, in, ID(0)); s.Deliveries != writers*each {
+	if s := get(t, in, receivertest.ID(0)); s.Deliveries != writers*each {
 		t.Error(s.Deliveries)
 	}
 	timer := time.AfterFunc(20*time.Second, stop)
@@ -341,10 +331,10 @@ func parallel(t *testing.T, in Inbox) {
 	}
 }
 
-func attempts(t *testing.T, in Inbox) {
+func attempts(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
-	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: start, Status: 204, Latency: 1234 * time.Microsecond}
-	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: start.Add(time.Second), Error: "bad \xff"}
+	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: receivertest.Start, Status: 204, Latency: 1234 * time.Microsecond}
+	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: receivertest.Start.Add(time.Second), Error: "bad \xff"}
 	for _, x := range []receiver.Attempt{a, b} {
 		if err := in.AddAttempt(ctx, x); err != nil {
 			t.Fatal(err)
@@ -360,7 +350,7 @@ func attempts(t *testing.T, in Inbox) {
 	}
 }
 
-func codes(t *testing.T, in Inbox) {
+func codes(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	pair := func(word string, n int, exact bool) hook.Pair {
 		return hook.Pair{Field: hook.FieldStatus, Code: 1, Word: untrusted.Text(word), OPID: "op", At: hook.Stamp{Seconds: int64(n), Given: true}, Exact: exact}
@@ -380,12 +370,12 @@ func codes(t *testing.T, in Inbox) {
 	}
 }
 
-func times(t *testing.T, in Inbox) {
-	hand, bad := Record(2, "op"), Record(3, "op")
+func times(t *testing.T, in *inbox.Inbox) {
+	hand, bad := receivertest.Record(2, "op"), receivertest.Record(3, "op")
 	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
-	insert(t, in, Record(1, "op"), hand, bad, Record(4, "op"), Record(5, "op"))
+	insert(t, in, receivertest.Record(1, "op"), hand, bad, receivertest.Record(4, "op"), receivertest.Record(5, "op"))
 	got, err := in.Times(context.Background(), 2)
-	if err != nil || !slices.EqualFunc(got, []time.Time{start.Add(5 * time.Minute), start.Add(4 * time.Minute)}, time.Time.Equal) {
+	if err != nil || !slices.EqualFunc(got, []time.Time{receivertest.Start.Add(5 * time.Minute), receivertest.Start.Add(4 * time.Minute)}, time.Time.Equal) {
 		t.Error(got, err)
 	}
 }

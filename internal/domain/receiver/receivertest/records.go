@@ -1,0 +1,32 @@
+// Package receivertest makes deliveries for tests.
+package receivertest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"opdeck/api/hook"
+	"opdeck/internal/domain/receiver"
+)
+
+// Start is when the first Record came.
+var Start = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
+
+// ID returns a hook_id made of n.
+func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
+
+// Body returns an operation's delivery.
+func Body(n int, opid string) []byte {
+	return fmt.Appendf(nil, `{"hook_id":"%s","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"D1",`+
+		`"status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
+}
+
+// Record returns a verified record of Body, which came n minutes after Start.
+func Record(n int, opid string) receiver.Record {
+	b := Body(n, opid)
+	return receiver.Record{Key: ID(n), HookID: ID(n), Type: hook.TypeOperation, Object: hook.ObjectOperation,
+		ObjectID: "op", CUID: "D1", Raw: b, Hash: sha256.Sum256(b),
+		ReceivedAt: Start.Add(time.Duration(n) * time.Minute), Source: "192.0.2.1",
+		Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified}
+}
