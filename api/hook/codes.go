@@ -75,9 +75,11 @@ func Pairs(events []ReceivedEvent, r Read) []Pair {
 			field Field
 			code  Code
 			word  untrusted.Text
-		}{{FieldType, e.OperationType, r.Operation.Type}, {FieldStatus, e.Status, r.Operation.Status}, {FieldPaymentType, e.PaymentType, r.Operation.PaymentType}} {
+		}{{FieldType, e.OperationType, r.Operation.Type}, {FieldStatus, e.Status, r.Operation.Status},
+			{FieldPaymentType, e.PaymentType, r.Operation.PaymentType}} {
 			if f.code.Given && isWord(f.word) {
-				out = append(out, Pair{Field: f.field, Code: f.code.Value, Word: f.word, OPID: e.ObjectID, At: e.UpdatedAt, Exact: exact})
+				out = append(out, Pair{Field: f.field, Code: f.code.Value, Word: f.word, OPID: e.ObjectID, At: e.UpdatedAt,
+					Exact: exact})
 			}
 		}
 	}
@@ -123,7 +125,8 @@ func others(events []ReceivedEvent, i int, from, to Stamp) bool {
 			continue
 		}
 		at := o.Event.UpdatedAt
-		same := at == e.UpdatedAt && o.Event.Status == e.Status && o.Event.OperationType == e.OperationType && o.Event.PaymentType == e.PaymentType
+		same := at == e.UpdatedAt && o.Event.Status == e.Status && o.Event.OperationType == e.OperationType &&
+			o.Event.PaymentType == e.PaymentType
 		if !same && (!at.Given || at.Compare(from) >= 0 && at.Compare(to) <= 0) {
 			return true
 		}
@@ -213,7 +216,9 @@ func Weigh(all []Evidence) []Meaning {
 	}
 	var out []Meaning
 	for k, g := range groups {
-		slices.SortFunc(g, func(a, b Evidence) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word)) })
+		slices.SortFunc(g, func(a, b Evidence) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
+		})
 		m := Meaning{Field: k.f, Code: k.c, All: g, Word: g[0].Word, Evidence: g[0].Count}
 		for _, e := range g[1:] {
 			m.Contradictions += e.Count
@@ -223,7 +228,9 @@ func Weigh(all []Evidence) []Meaning {
 		}
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b Meaning) int { return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code)) })
+	slices.SortFunc(out, func(a, b Meaning) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Code, b.Code))
+	})
 	return out
 }
 

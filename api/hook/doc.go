@@ -2,7 +2,7 @@
 //
 // Decode turns the bytes of a delivery into an Envelope or says, typed, why
 // they are none; nothing is guessed and nothing is lost, because the caller
-// keeps the bytes in either case. Normalise gives the neutral Event that an
+// keeps the bytes in either case. Its Event is what an
 // index of operations can use. A Verifier judges the raw bytes before anything
 // reads them; a Signer makes deliveries that a Verifier accepts. A Learner
 // collects what the numeric codes of operations mean, from evidence only.

@@ -65,19 +65,16 @@ var objects = []string{string(ObjectOperation), string(ObjectClient), string(Obj
 // Envelope is a well-formed delivery of a known type. Exactly one of the four
 // objects is set, the one that Object names.
 type Envelope struct {
-	ID     string // UUID version 4, lower case
-	Type   Type
-	Object Object
+	ID   string // UUID version 4, lower case
+	Type Type
+	Event
 
 	Operation    *Operation
 	Client       *Client
 	Account      *Account
 	Counterparty *Counterparty
 
-	// Issues are parts of the object that cannot be used as they came.
-	Issues []Issue
-	// Raw is the whole delivery as it came.
-	Raw json.RawMessage
+	Raw json.RawMessage // the whole delivery as it came
 }
 
 // Issue is one part of an object that could be read but not used.
@@ -190,13 +187,13 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	}
 	switch e.Object {
 	case ObjectOperation:
-		e.Operation = readOperation(&r)
+		e.Operation = r.operation(&e.Event)
 	case ObjectClient:
-		e.Client = readClient(&r)
+		e.Client = r.client(&e.Event)
 	case ObjectAccount:
-		e.Account = readAccount(&r)
+		e.Account = r.account(&e.Event)
 	case ObjectCounterparty:
-		e.Counterparty = readCounterparty(&r)
+		e.Counterparty = r.counterparty(&e.Event)
 	}
 	return r.bad
 }

@@ -100,25 +100,3 @@ type Event struct {
 
 	Issues []Issue // parts that must not be shown as numbers or moments
 }
-
-// Normalise gives the neutral form. The shapes in e keep what it leaves out.
-func (e Envelope) Normalise() Event {
-	n := Event{Object: e.Object, Issues: e.Issues}
-	switch {
-	case e.Operation != nil:
-		o := e.Operation
-		n.ObjectID, n.CUID, n.CreatedAt, n.UpdatedAt = o.OPID, o.CUID, o.CreatedAt, o.UpdatedAt
-		n.Status, n.OperationType, n.PaymentType, n.IsVisible = o.Status, o.Type, o.PaymentType, o.IsVisible
-		n.SourceAmount, n.DestinationAmount = o.SourceAmount, o.DestinationAmount
-		n.CommissionAmount, n.CurrentBalanceAmount = o.CommissionAmount, o.CurrentBalanceAmount
-	case e.Client != nil:
-		c := e.Client
-		n.ObjectID, n.CUID, n.CreatedAt, n.UpdatedAt, n.Status = c.CUID, c.CUID, c.CreateAt, c.UpdateAt, c.Status
-	case e.Account != nil:
-		a := e.Account
-		n.ObjectID, n.CUID, n.Status, n.CurrentBalanceAmount = a.SUID, a.CUID, a.Status, a.Balance
-	case e.Counterparty != nil:
-		n.ObjectID, n.CUID = e.Counterparty.SUID, e.Counterparty.CUID
-	}
-	return n
-}

@@ -147,7 +147,8 @@ func (j *jwtVerifier) refusal(err error, token *jwt.Token, c *claims, at time.Ti
 		return &AuthError{Reason: "signature",
 			Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ."}
 	case errors.Is(err, jwt.ErrTokenExpired) && c.ok:
-		return &AuthError{Reason: "expired", Detail: "The token expired " + span(at.Sub(c.ExpiresAt.Time)) + " before it came."}
+		return &AuthError{Reason: "expired", Detail: "The token expired " + span(at.Sub(c.ExpiresAt.Time)) +
+			" before it came."}
 	case errors.Is(err, jwt.ErrTokenNotValidYet) && c.ok:
 		return &AuthError{Reason: "not_yet",
 			Detail: "The token is valid only in " + span(c.NotBefore.Sub(at)) + ": the clocks differ."}

@@ -89,7 +89,8 @@ func TestJWTRefusesOtherTokens(t *testing.T) {
 	if _, err := v.Verify(d); reason(err) != "header" {
 		t.Error("two headers:", err)
 	}
-	if _, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256","kid":"../../etc/x","jku":"https://evil.test"}`, claims))); err != nil {
+	if _, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256","kid":"../../etc/x","jku":"https://evil.test"}`,
+		claims))); err != nil {
 		t.Error("hints are not looked at:", err)
 	}
 }
@@ -118,7 +119,8 @@ func publicKeyToken(t *testing.T, claims string) string {
 }
 
 func kidToken(claims string) string {
-	signed := strict64.EncodeToString([]byte(`{"alg":"HS256","kid":"/dev/null"}`)) + "." + strict64.EncodeToString([]byte(claims))
+	signed := strict64.EncodeToString([]byte(`{"alg":"HS256","kid":"/dev/null"}`)) + "." +
+		strict64.EncodeToString([]byte(claims))
 	return signed + "." + strict64.EncodeToString(mac(nil, signed))
 }
 
@@ -131,24 +133,29 @@ func TestJWTTimes(t *testing.T) {
 	}{
 		{`{}`, "no_time"}, {`{"nbf":1}`, "no_time"},
 		{fmt.Sprintf(`{"iat":%d}`, now), ""}, {fmt.Sprintf(`{"iat":%d.25}`, now), ""},
-		{fmt.Sprintf(`{"iat":%d}`, now+60), ""}, {fmt.Sprintf(`{"iat":%d}`, now+61), "from_the_future"}, {fmt.Sprintf(`{"iat":%d}`, now+600), "from_the_future"},
+		{fmt.Sprintf(`{"iat":%d}`, now+60), ""}, {fmt.Sprintf(`{"iat":%d}`, now+61), "from_the_future"},
+		{fmt.Sprintf(`{"iat":%d}`, now+600), "from_the_future"},
 		{fmt.Sprintf(`{"iat":%d}`, now-360), ""}, {fmt.Sprintf(`{"iat":%d}`, now-361), "too_old"},
 		{fmt.Sprintf(`{"exp":%d}`, now-60), ""}, {fmt.Sprintf(`{"exp":%d}`, now-61), "expired"},
-		{fmt.Sprintf(`{"exp":%d}`, now+360), ""}, {fmt.Sprintf(`{"exp":%d}`, now+361), "late"}, {fmt.Sprintf(`{"exp":%d}`, now+86400*365*20), "late"},
-		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+86400), ""}, {fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-400, now+86400), "late"},
+		{fmt.Sprintf(`{"exp":%d}`, now+360), ""}, {fmt.Sprintf(`{"exp":%d}`, now+361), "late"},
+		{fmt.Sprintf(`{"exp":%d}`, now+86400*365*20), "late"},
+		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+86400), ""},
+		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-400, now+86400), "late"},
 		{fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-10, now-61), "expired"},
 		{fmt.Sprintf(`{"iat":%d,"nbf":%d}`, now, now+61), "not_yet"},
 		{fmt.Sprintf(`{"iat":%d,"exp":1e18}`, now), "claims"}, {`{"exp":1e18}`, "claims"}, {`{"exp":1e999}`, "claims"},
 		{fmt.Sprintf(`{"exp":"%d"}`, now+10), "claims"}, {fmt.Sprintf(`{"iat":%d,"exp":null}`, now), "claims"},
 		{fmt.Sprintf(`{"exp":%d,"iat":null}`, now), "claims"}, {fmt.Sprintf(`{"iat":%d,"jti":null}`, now), "claims"},
 		{fmt.Sprintf(`{"iat":%d,"Exp":%d}`, now, now+9), "claims"}, {fmt.Sprintf(`{"exp":%d,"IAT":%d}`, now, now), "claims"},
-		{fmt.Sprintf(`{"iat":%d,"exp":0}`, now), "expired"}, {`null`, "claims"}, {`{"iat":NaN}`, "token"}, {`{"iat":1`, "token"},
+		{fmt.Sprintf(`{"iat":%d,"exp":0}`, now), "expired"}, {`null`, "claims"}, {`{"iat":NaN}`, "token"},
+		{`{"iat":1`, "token"},
 		{fmt.Sprintf(`{"iat":%d,"jti":7}`, now), "claims"}, {`[]`, "claims"}, {`"x"`, "claims"},
 	}
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for _, c := range cases {
 		verdict, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, c.claims)))
-		if (err == nil) != (c.want == "" || c.want == "late") || err != nil && reason(err) != c.want || (verdict.Token != nil && verdict.Token.Late) != (c.want == "late") {
+		if (err == nil) != (c.want == "" || c.want == "late") || err != nil && reason(err) != c.want ||
+			(verdict.Token != nil && verdict.Token.Late) != (c.want == "late") {
 			t.Errorf("%s: %+v %v, want %q", c.claims, verdict.Token, err, c.want)
 		}
 	}
@@ -177,8 +184,10 @@ func TestJWTTokenUse(t *testing.T) {
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for claims, kept := range map[string]time.Duration{
 		fmt.Sprintf(`{"iat":%d}`, now): 0, fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+300): 0,
-		fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+301): 301 * time.Second, fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-600, now+3000): 3000 * time.Second,
-		fmt.Sprintf(`{"exp":%d}`, now+60): 60 * time.Second, fmt.Sprintf(`{"exp":%d}`, now+86400*365*100): maxRemember - 2*Skew,
+		fmt.Sprintf(`{"iat":%d,"exp":%d}`, now, now+301):      301 * time.Second,
+		fmt.Sprintf(`{"iat":%d,"exp":%d}`, now-600, now+3000): 3000 * time.Second,
+		fmt.Sprintf(`{"exp":%d}`, now+60):                     60 * time.Second,
+		fmt.Sprintf(`{"exp":%d}`, now+86400*365*100):          maxRemember - 2*Skew,
 	} {
 		verdict, err := v.Verify(withAuthorization(tokenWith(`{"alg":"HS256"}`, claims)))
 		if err != nil || (verdict.Token != nil) != (kept > 0) || kept > 0 && !verdict.Token.Until.Equal(at.Add(kept+2*Skew)) {
@@ -207,12 +216,15 @@ func TestJWTRules(t *testing.T) {
 		{Rules{}, "HS512", fresh, "algorithm", "HS512 is not allowed: [webhooks] algorithms lists HS256."},
 		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS512", fresh, "", ""},
 		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS256", fresh, "", ""},
-		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS384", fresh, "algorithm", "HS384 is not allowed: [webhooks] algorithms lists HS256, HS512."},
-		{Rules{Algorithms: []string{"HS384"}}, "HS256", fresh, "algorithm", "HS256 is not allowed: [webhooks] algorithms lists HS384."},
+		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS384", fresh, "algorithm",
+			"HS384 is not allowed: [webhooks] algorithms lists HS256, HS512."},
+		{Rules{Algorithms: []string{"HS384"}}, "HS256", fresh, "algorithm",
+			"HS256 is not allowed: [webhooks] algorithms lists HS384."},
 		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3600), "", ""},
 		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3661), "too_old", "max_age is 1h0m0s"},
 		{Rules{MaxAge: time.Minute}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-121), "too_old", "made 2m1s ago"},
-		{Rules{MaxAge: -1}, "HS256", `{}`, "", ""}, {Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-86400*365), "", ""},
+		{Rules{MaxAge: -1}, "HS256", `{}`, "", ""}, {Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-86400*365), "",
+			""},
 		{Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"exp":%d}`, now-61), "expired", "expired 1m1s before"},
 		{Rules{}, "HS256", `{}`, "no_time", `max_age = "0s"`},
 	} {
@@ -222,12 +234,14 @@ func TestJWTRules(t *testing.T) {
 		}
 		_, err = v.Verify(withAuthorization(token(c.alg, c.claims)))
 		var bad *AuthError
-		if (err == nil) != (c.want == "") || err != nil && (!errors.As(err, &bad) || bad.Reason != c.want || !strings.Contains(bad.Detail, c.told) || bad.Algorithm != c.alg) {
+		if (err == nil) != (c.want == "") || err != nil && (!errors.As(err, &bad) || bad.Reason != c.want ||
+			!strings.Contains(bad.Detail, c.told) || bad.Algorithm != c.alg) {
 			t.Errorf("%+v %s %s: %v %+v", c.rules, c.alg, c.claims, err, bad)
 		}
 	}
 	for _, bad := range []string{"none", "RS256", "hs256", ""} {
-		if _, err := (Rules{Algorithms: []string{bad}}).Verifier(VerifyJWT, "", Secrets{Now: secret.New(secretA)}); err == nil {
+		if _, err := (Rules{Algorithms: []string{bad}}).Verifier(VerifyJWT, "",
+			Secrets{Now: secret.New(secretA)}); err == nil {
 			t.Errorf("the algorithm %q was allowed", bad)
 		}
 	}
@@ -246,7 +260,8 @@ func TestJWTRules(t *testing.T) {
 // What a refusal tells holds nothing that could act on a terminal.
 func TestRefusalsAreSafeText(t *testing.T) {
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
-	for _, token := range []string{tokenWith(`{"alg":"\u001b]0;x\u0007"}`, `{"\u001b[2J":1}`), tokenWith(`{"alg":"HS256"}`, "{\"a\u202eb\":1}"), "\x1b[31m", "a.b.c"} {
+	for _, token := range []string{tokenWith(`{"alg":"\u001b]0;x\u0007"}`, `{"\u001b[2J":1}`),
+		tokenWith(`{"alg":"HS256"}`, "{\"a\u202eb\":1}"), "\x1b[31m", "a.b.c"} {
 		_, err := v.Verify(withAuthorization(token))
 		var bad *AuthError
 		if !errors.As(err, &bad) {
@@ -264,7 +279,8 @@ func TestRefusalsAreSafeText(t *testing.T) {
 	d := withAuthorization("")
 	d.Header = http.Header{"X-Signature": {sign(t, secretA, map[string]any{"iat": at.Unix()})}}
 	var bad *AuthError
-	if _, err := v.Verify(d); !errors.As(err, &bad) || !strings.Contains(bad.Detail, "X-Signature holds what looks like a token") {
+	if _, err := v.Verify(d); !errors.As(err, &bad) || !strings.Contains(bad.Detail,
+		"X-Signature holds what looks like a token") {
 		t.Errorf("%+v", bad)
 	}
 }
@@ -316,7 +332,8 @@ func TestJWTTokenOverAnotherBody(t *testing.T) {
 	}
 	for _, b := range []string{"a", "b"} { // bound tokens prove their body, whatever their id
 		sum := sha256.Sum256([]byte(b))
-		d := withAuthorization(sign(t, secretA, map[string]any{"iat": at.Unix(), "jti": "two", "body_sha256": hex.EncodeToString(sum[:])}))
+		d := withAuthorization(sign(t, secretA, map[string]any{"iat": at.Unix(), "jti": "two",
+			"body_sha256": hex.EncodeToString(sum[:])}))
 		d.Body = []byte(b)
 		if verdict, err := v.Verify(d); err != nil || !verdict.Bound {
 			t.Error(verdict, err)
@@ -335,16 +352,19 @@ func TestJWTTokenOverAnotherBody(t *testing.T) {
 
 // Our tokens are those of a JWT library, and the other way round.
 func TestJWTInterop(t *testing.T) {
-	theirs, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"iat": at.Unix(), "exp": at.Add(time.Minute).Unix()}).SignedString([]byte(secretA))
+	theirs, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
+		jwt.MapClaims{"iat": at.Unix(), "exp": at.Add(time.Minute).Unix()}).SignedString([]byte(secretA))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)}).Verify(withAuthorization("Bearer " + theirs)); err != nil {
+	if _, err := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)}).Verify(
+		withAuthorization("Bearer " + theirs)); err != nil {
 		t.Error(err)
 	}
 	ours := sign(t, secretA, BodyClaims(body, at))
 	tok, err := jwt.Parse(ours, func(*jwt.Token) (any, error) { return []byte(secretA), nil },
-		jwt.WithValidMethods([]string{"HS256"}), jwt.WithTimeFunc(func() time.Time { return at }), jwt.WithIssuedAt(), jwt.WithStrictDecoding())
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithTimeFunc(func() time.Time { return at }), jwt.WithIssuedAt(),
+		jwt.WithStrictDecoding())
 	if err != nil || !tok.Valid {
 		t.Error(err)
 	}

@@ -5,24 +5,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Operation is the webhook representation of an operation. Its codes are
-// numbers without a published meaning.
-type Operation struct {
-	CUID                 untrusted.Text
-	OPID                 untrusted.Text
-	Type                 Code
-	Status               Code
-	PaymentType          Code
-	IsVisible            Flag
-	CreatedAt            Stamp
-	UpdatedAt            Stamp
-	Source               Side
-	Destination          Side
-	SourceAmount         api.Amount
-	DestinationAmount    api.Amount
-	CommissionAmount     api.Amount
-	CurrentBalanceAmount api.Amount
-}
+// Operation is what an event of an operation holds beside the Event.
+type Operation struct{ Source, Destination Side }
 
 // Side is one end of an operation. The spec shows an account as source and a
 // beneficiary as destination; either end may hold either.
@@ -31,27 +15,19 @@ type Side struct {
 	Beneficiar untrusted.Text // as the service spells it
 }
 
-// Client is a customer in a webhook.
+// Client is what an event of a customer holds beside the Event.
 type Client struct {
-	CUID         untrusted.Text
-	Status       Code
-	CreateAt     Stamp
-	UpdateAt     Stamp
 	OnboardingAt Stamp
 	Name         untrusted.Text
 	Lastname     untrusted.Text
 }
 
-// Account is a deposit account in a webhook of type 2 or 5.
+// Account is what an event of type 2 or 5 holds of a deposit account beside the Event.
 type Account struct {
-	CUID        untrusted.Text // owner
-	SUID        untrusted.Text
 	Name        untrusted.Text
 	CurrencyISO untrusted.Text
 	IsDefault   Flag
 	Number      untrusted.Text
-	Status      Code
-	Balance     api.Amount // Sum in the account's currency, Default in US dollars
 	Hold        api.Amount // held by operations in progress
 	Requisites  []Requisite
 }
@@ -68,11 +44,9 @@ type RequisiteItem struct {
 	Order          Code // a position, not a code of anything
 }
 
-// Counterparty is a beneficiary in a webhook; a status stands on each of its
-// accounts, none on itself.
+// Counterparty is what an event of a beneficiary holds beside the Event; a status
+// is that of one of its accounts, not its own.
 type Counterparty struct {
-	SUID        untrusted.Text
-	CUID        untrusted.Text
 	Description untrusted.Text
 	Accounts    []CounterpartyAccount
 }
@@ -84,45 +58,47 @@ type CounterpartyAccount struct {
 	Status      Code
 }
 
-func readOperation(r *reader) *Operation {
-	return &Operation{
-		OPID: r.id("opid", true), CUID: r.id("cuid", false),
-		Type: r.code("type"), Status: r.code("status"), PaymentType: r.code("payment_type"),
-		IsVisible: r.flag("is_visible"), CreatedAt: r.stamp("created_at"), UpdatedAt: r.stamp("updated_at"),
-		Source: r.side("source"), Destination: r.side("destination"),
-		SourceAmount: r.amount("source_amount", "sum"), DestinationAmount: r.amount("destination_amount", "sum"),
-		CommissionAmount: r.amount("commission_amount", "sum"), CurrentBalanceAmount: r.amount("current_balance_amount", "sum"),
-	}
+func (r *reader) operation(e *Event) *Operation {
+	e.ObjectID, e.CUID = r.id("opid", true), r.id("cuid", false)
+	e.OperationType, e.Status, e.PaymentType = r.code("type"), r.code("status"), r.code("payment_type")
+	e.IsVisible, e.CreatedAt, e.UpdatedAt = r.flag("is_visible"), r.stamp("created_at"), r.stamp("updated_at")
+	o := &Operation{Source: r.side("source"), Destination: r.side("destination")}
+	e.SourceAmount, e.DestinationAmount = r.amount("source_amount", "sum"), r.amount("destination_amount", "sum")
+	e.CommissionAmount = r.amount("commission_amount", "sum")
+	e.CurrentBalanceAmount = r.amount("current_balance_amount", "sum")
+	return o
 }
 
-func readClient(r *reader) *Client {
-	return &Client{
-		CUID: r.id("cuid", true), Status: r.code("status"),
-		CreateAt: r.stamp("create_at"), UpdateAt: r.stamp("update_at"), OnboardingAt: r.stamp("onboarding_at"),
-		Name: r.text("name"), Lastname: r.text("lastname"),
-	}
+func (r *reader) client(e *Event) *Client {
+	e.ObjectID, e.Status = r.id("cuid", true), r.code("status")
+	e.CUID = e.ObjectID
+	e.CreatedAt, e.UpdatedAt = r.stamp("create_at"), r.stamp("update_at")
+	return &Client{OnboardingAt: r.stamp("onboarding_at"), Name: r.text("name"), Lastname: r.text("lastname")}
 }
 
-func readAccount(r *reader) *Account {
-	a := &Account{
-		SUID: r.id("suid", true), CUID: r.id("cuid", false), Name: r.text("name"), CurrencyISO: r.text("currency_iso"),
-		IsDefault: r.flag("is_default"), Number: r.text("number"), Status: r.code("status"),
-		Balance: r.amount("balance", "money"), Hold: r.amount("hold", "money"),
-	}
+func (r *reader) account(e *Event) *Account {
+	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
+	a := &Account{Name: r.text("name"), CurrencyISO: r.text("currency_iso"), IsDefault: r.flag("is_default"),
+		Number: r.text("number")}
+	e.Status, e.CurrentBalanceAmount = r.code("status"), r.amount("balance", "money")
+	a.Hold = r.amount("hold", "money")
 	for _, g := range r.list("requisites") {
 		q := Requisite{Title: g.text("title")}
 		for _, it := range g.list("items") {
-			q.Items = append(q.Items, RequisiteItem{ID: it.text("id"), Key: it.text("key"), Value: it.text("value"), Order: it.position("order")})
+			q.Items = append(q.Items, RequisiteItem{ID: it.text("id"), Key: it.text("key"), Value: it.text("value"),
+				Order: it.position("order")})
 		}
 		a.Requisites = append(a.Requisites, q)
 	}
 	return a
 }
 
-func readCounterparty(r *reader) *Counterparty {
-	c := &Counterparty{SUID: r.id("suid", true), CUID: r.id("cuid", false), Description: r.text("description")}
+func (r *reader) counterparty(e *Event) *Counterparty {
+	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
+	c := &Counterparty{Description: r.text("description")}
 	for _, a := range r.list("accounts") {
-		c.Accounts = append(c.Accounts, CounterpartyAccount{SUID: a.id("suid", false), CurrencyISO: a.text("currency_iso"), Status: a.code("status")})
+		c.Accounts = append(c.Accounts, CounterpartyAccount{SUID: a.id("suid", false),
+			CurrencyISO: a.text("currency_iso"), Status: a.code("status")})
 		r.bad = first(r.bad, a.bad)
 	}
 	return c

@@ -32,7 +32,8 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	stamp, ok2 := single(d.Header, headerTimestamp)
 	list, ok3 := single(d.Header, headerSignature)
 	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
-		return refuse("header", "One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or there more than once.")
+		return refuse("header",
+			"One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or there more than once.")
 	}
 	which, head := -1, []byte(id+"."+stamp+".")
 	for _, signature := range splitSignatures(list) {
@@ -43,7 +44,8 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 		}
 	}
 	if which < 0 {
-		return refuse("signature", "No signature fits: the sender's secret and that of [webhooks] differ, or the body was changed on the way.")
+		return refuse("signature", "No signature fits: the sender's secret and that of [webhooks] differ, or the body was "+
+			"changed on the way.")
 	}
 	sec, ok := integer(stamp)
 	if !ok {
@@ -99,7 +101,8 @@ func standardKey(text string) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(b) < minKey {
-		return nil, &SecretError{"behind " + secretPrefix + " there must be at least " + strconv.Itoa(minKey) + " bytes in base64"}
+		return nil, &SecretError{"behind " + secretPrefix + " there must be at least " + strconv.Itoa(minKey) +
+			" bytes in base64"}
 	}
 	return b, nil
 }

@@ -88,17 +88,21 @@ func refuse(reason, detail string) (Verdict, error) {
 // ReasonTokenReused and TokenReused say that a token came before with another body.
 const (
 	ReasonTokenReused = "token_reused"
-	TokenReused       = "The token came before with another body and does not cover either: it may have been captured. A service that uses one token for many deliveries needs [webhooks] max_age above the token's life."
+	TokenReused       = "The token came before with another body and does not cover either: it may have been captured. " +
+		"A service that uses one token for many deliveries needs [webhooks] max_age above the token's life."
 )
 
 // missing says that a header is not there once, and where else a token stands.
 func missing(h http.Header, name string) string {
 	for other, values := range h {
-		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") && strings.Count(values[0], ".") == 2 {
-			return "The header " + name + " is missing, and " + untrusted.Text(other).Line(60) + " holds what looks like a token: [webhooks] header names the header."
+		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") &&
+			strings.Count(values[0], ".") == 2 {
+			return "The header " + name + " is missing, and " + untrusted.Text(other).Line(60) +
+				" holds what looks like a token: [webhooks] header names the header."
 		}
 	}
-	return "The header " + name + " is missing, empty or there more than once: [webhooks] header names where the proof is found."
+	return "The header " + name + " is missing, empty or there more than once: [webhooks] header names where the proof " +
+		"is found."
 }
 
 // The kinds of verifier (config key webhooks.verify).
@@ -142,7 +146,8 @@ func (s Secrets) check() error {
 		switch low := strings.ToLower(t); {
 		case len(t) < MinSecret:
 			return &SecretError{fmt.Sprintf("it has %d bytes, at least %d are needed", len(t), MinSecret)}
-		case len(variety) < 8, strings.Contains(low, "change") && strings.Contains(low, "me"), strings.Contains(low, "example"):
+		case len(variety) < 8, strings.Contains(low, "change") && strings.Contains(low, "me"),
+			strings.Contains(low, "example"):
 			return &SecretError{"it is a placeholder; make a random one"}
 		}
 	}
@@ -218,7 +223,8 @@ func (none) Name() string { return VerifyNone }
 
 func (none) Verify(d Delivery) (Verdict, error) {
 	if !d.Loopback {
-		return refuse("not_loopback", "verify = \"none\" takes deliveries of this host only, neither through a proxy nor from a web page.")
+		return refuse("not_loopback", "verify = \"none\" takes deliveries of this host only, neither through a proxy nor "+
+			"from a web page.")
 	}
 	return Verdict{Verifier: VerifyNone}, nil
 }

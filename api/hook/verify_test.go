@@ -91,7 +91,8 @@ func TestSignersAndRotation(t *testing.T) {
 		after, _ := NewVerifier(c.kind, c.header, ParseSecrets(c.now+"\n"))
 		for _, key := range []string{c.now, c.old} {
 			verdict, err := during.Verify(signer(key))
-			if err != nil || !verdict.Authenticated || verdict.Bound != c.bound || verdict.OldSecret != (key == c.old) || verdict.Verifier != during.Name() {
+			if err != nil || !verdict.Authenticated || verdict.Bound != c.bound || verdict.OldSecret != (key == c.old) ||
+				verdict.Verifier != during.Name() {
 				t.Errorf("%s: %+v %v", c.kind, verdict, err)
 			}
 		}
@@ -139,7 +140,8 @@ func TestStandardWebhooks(t *testing.T) {
 
 // W06: no secret, a short one or a placeholder is no secret.
 func TestBadSecrets(t *testing.T) {
-	for _, s := range []string{"", "short", strings.Repeat("a", 64), secretA[:31], "change-me-please-0123456789abcdefghij", "this-is-an-example-secret-0123456789"} {
+	for _, s := range []string{"", "short", strings.Repeat("a", 64), secretA[:31], "change-me-please-0123456789abcdefghij",
+		"this-is-an-example-secret-0123456789"} {
 		for _, kind := range []string{VerifyJWT, VerifyHeader, VerifyStandard} {
 			_, err := NewVerifier(kind, "", ParseSecrets(s))
 			var bad *SecretError

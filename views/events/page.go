@@ -97,7 +97,8 @@ func (s *Screen) eventLines(p *page, w int) []string {
 		if i == 0 {
 			text.Title("Parts that cannot be used as they came")
 		}
-		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200), max(w-2, 1))))
+		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200),
+			max(w-2, 1))))
 	}
 	text.Add(s.replayLines(p, w)...)
 	text.Title("Body as it came")
@@ -116,13 +117,16 @@ func (s *Screen) delivery(it item) []widget.Pair {
 	if it.Key != it.HookID {
 		p = append(p, said("kept as", it.Key)...)
 	}
-	p = append(p, widget.Pair{Label: "received", Value: draw.TimeAgo(it.ReceivedAt, s.env.Now(), zone)}, widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
+	p = append(p, widget.Pair{Label: "received", Value: draw.TimeAgo(it.ReceivedAt, s.env.Now(), zone)},
+		widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
 	times := "once"
 	if it.Deliveries > 1 {
 		times = draw.Count(it.Deliveries) + " times with the same body, last " + draw.Time(it.LastAt, zone)
 	}
-	p = append(p, widget.Pair{Label: "came", Value: times, Long: true}, widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
-		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)}, widget.Pair{Label: "authentic", Value: draw.YesNo(it.Verdict.Authenticated)},
+	p = append(p, widget.Pair{Label: "came", Value: times, Long: true},
+		widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
+		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)},
+		widget.Pair{Label: "authentic", Value: draw.YesNo(it.Verdict.Authenticated)},
 		widget.Pair{Label: "body bound", Value: draw.YesNo(it.Verdict.Bound)})
 	if it.Verdict.OldSecret {
 		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
@@ -130,64 +134,74 @@ func (s *Screen) delivery(it item) []widget.Pair {
 	if r := it.Retry; r.Waiting() {
 		next, _ := draw.Ago(r.First, s.env.Now())
 		p = append(p, widget.Pair{Label: "not merged", Tone: theme.Warn, Long: true,
-			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", draw.Plural(r.Tries, "try", "tries"), next, draw.Time(r.Next, zone), r.Reason), 500)})
+			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", draw.Plural(r.Tries, "try", "tries"), next,
+				draw.Time(r.Next, zone), r.Reason), 500)})
 	}
 	if it.Reason != "" {
-		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn, Long: true})
+		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn,
+			Long: true})
 	}
-	return append(p, widget.Pair{Label: "number", Value: draw.Count(int(it.Seq))}, widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
+	return append(p, widget.Pair{Label: "number", Value: draw.Count(int(it.Seq))},
+		widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
 }
 
 // objectPairs is what the event says of its object, with codes as far as they
 // are known.
 func (s *Screen) objectPairs(it item) []widget.Pair {
 	p := []widget.Pair{{Value: line(string(it.Object), 40)}}
-	e := it.env
+	e := it.event
 	switch {
 	case e.Operation != nil:
-		return append(p, s.operationPairs(it, e.Operation)...)
+		return append(p, s.operationPairs(it)...)
 	case e.Client != nil:
 		c := e.Client
-		p = append(p, said("cuid", string(c.CUID), "name", string(c.Name), "last name", string(c.Lastname))...)
-		return append(p, widget.Pair{Label: "status", Value: hook.StatusText(it.Object, c.Status)}, s.stamp("created", c.CreateAt), s.stamp("updated", c.UpdateAt), s.stamp("onboarded", c.OnboardingAt))
+		p = append(p, said("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname))...)
+		return append(p, widget.Pair{Label: "status", Value: hook.StatusText(it.Object, e.Status)},
+			s.stamp("created", e.CreatedAt), s.stamp("updated", e.UpdatedAt), s.stamp("onboarded", c.OnboardingAt))
 	case e.Account != nil:
-		return append(p, s.accountPairs(it, e.Account)...)
+		return append(p, s.accountPairs(it)...)
 	case e.Counterparty != nil:
 		c := e.Counterparty
-		p = append(p, said("id", string(c.SUID), "cuid", string(c.CUID), "description", string(c.Description))...)
+		p = append(p, said("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))...)
 		for i, a := range c.Accounts {
-			p = append(p, widget.Pair{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " + a.CurrencyISO.Line(12) + ", " + hook.StatusText(it.Object, a.Status), Long: true})
+			p = append(p, widget.Pair{Label: "account " + strconv.Itoa(i+1),
+				Value: a.SUID.Line(100) + " " + a.CurrencyISO.Line(12) + ", " + hook.StatusText(it.Object, a.Status), Long: true})
 		}
 	}
 	return p
 }
 
-func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
-	p := said("opid", string(o.OPID), "cuid", string(o.CUID))
+func (s *Screen) operationPairs(it item) []widget.Pair {
+	o := it.event.Operation
+	e := it.event.Event
+	p := said("opid", string(e.ObjectID), "cuid", string(e.CUID))
 	for _, c := range []struct {
 		label string
 		f     hook.Field
 		code  hook.Code
-	}{{"status", hook.FieldStatus, o.Status}, {"type", hook.FieldType, o.Type}, {"payment", hook.FieldPaymentType, o.PaymentType}} {
+	}{{"status", hook.FieldStatus, e.Status}, {"type", hook.FieldType, e.OperationType},
+		{"payment", hook.FieldPaymentType, e.PaymentType}} {
 		p = append(p, widget.Pair{Label: c.label, Value: s.learnt(c.f, c.code), Long: true})
 	}
-	p = append(p, widget.Pair{Label: "visible", Value: flag(o.IsVisible)}, s.stamp("created", o.CreatedAt), s.stamp("updated", o.UpdatedAt))
+	p = append(p, widget.Pair{Label: "visible", Value: flag(e.IsVisible)}, s.stamp("created", e.CreatedAt),
+		s.stamp("updated", e.UpdatedAt))
 	for _, side := range []struct {
 		label string
 		s     hook.Side
 	}{{"source", o.Source}, {"destination", o.Destination}} {
-		p = append(p, said(side.label+" account", string(side.s.Account), side.label+" beneficiary", string(side.s.Beneficiar))...)
+		p = append(p, said(side.label+" account", string(side.s.Account), side.label+" beneficiary",
+			string(side.s.Beneficiar))...)
 	}
-	was := it.before
 	for _, a := range []struct {
-		label  string
-		is     api.Amount
-		before func(*hook.Event) api.Amount
-	}{{"amount", o.SourceAmount, func(e *hook.Event) api.Amount { return e.SourceAmount }}, {"received", o.DestinationAmount, func(e *hook.Event) api.Amount { return e.DestinationAmount }},
-		{"commission", o.CommissionAmount, func(e *hook.Event) api.Amount { return e.CommissionAmount }}, {"balance", o.CurrentBalanceAmount, func(e *hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
-		v := money(a.is)
-		if was != nil {
-			if b := money(a.before(was)); b != v {
+		label string
+		of    func(hook.Event) api.Amount
+	}{{"amount", func(e hook.Event) api.Amount { return e.SourceAmount }},
+		{"received", func(e hook.Event) api.Amount { return e.DestinationAmount }},
+		{"commission", func(e hook.Event) api.Amount { return e.CommissionAmount }},
+		{"balance", func(e hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
+		v := money(a.of(e))
+		if it.before != nil {
+			if b := money(a.of(*it.before)); b != v {
 				v = b + " → " + v
 			}
 		}
@@ -196,12 +210,15 @@ func (s *Screen) operationPairs(it item, o *hook.Operation) []widget.Pair {
 	return p
 }
 
-func (s *Screen) accountPairs(it item, a *hook.Account) []widget.Pair {
+func (s *Screen) accountPairs(it item) []widget.Pair {
+	e, a := it.event.Event, it.event.Account
 	masked := s.env.Masked()
-	p := said("id", string(a.SUID), "cuid", string(a.CUID), "name", string(a.Name), "number", string(mask.NumberIf(a.Number, masked)))
+	p := said("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
+		string(mask.NumberIf(a.Number, masked)))
 	p = append(p, widget.Pair{Label: "currency", Value: a.CurrencyISO.Line(12)},
-		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, a.Status)}, widget.Pair{Label: "default", Value: flag(a.IsDefault)},
-		widget.Pair{Label: "balance", Value: money(a.Balance)}, widget.Pair{Label: "hold", Value: money(a.Hold)})
+		widget.Pair{Label: "status", Value: hook.StatusText(it.Object, e.Status)},
+		widget.Pair{Label: "default", Value: flag(a.IsDefault)},
+		widget.Pair{Label: "balance", Value: money(e.CurrentBalanceAmount)}, widget.Pair{Label: "hold", Value: money(a.Hold)})
 	for _, q := range a.Requisites {
 		p = append(p, widget.Pair{Value: "Requisites: " + q.Title.Line(60)})
 		for _, i := range q.Items {
@@ -236,7 +253,8 @@ func (s *Screen) replayLines(p *page, w int) []string {
 	var out []string
 	switch {
 	case p.err != nil:
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.err.Public, 200), w)))
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.err.Public,
+			200), w)))
 	case len(p.replays) == 0:
 		return nil
 	}
@@ -246,7 +264,9 @@ func (s *Screen) replayLines(p *page, w int) []string {
 		if !a.OK() {
 			style, sign = th.Bad, th.Signs.Bad
 		}
-		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(draw.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+draw.Time(a.At, s.env.Zone()), max(w-6-draw.Width(answer(a)), 0))))
+		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(
+			draw.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+draw.Time(a.At, s.env.Zone()),
+				max(w-6-draw.Width(answer(a)), 0))))
 	}
 	return out
 }

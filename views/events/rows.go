@@ -27,14 +27,16 @@ func columns(w int) []widget.Column {
 		change, badge = 6, 10
 	}
 	return []widget.Column{
-		{Title: "received", Min: 16, HidePriority: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, HidePriority: 2}, {Title: "object", Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: object},
-		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, HidePriority: age}, {Title: "trust", Min: badge},
+		{Title: "received", Min: 16, HidePriority: 4}, {Title: "type", Min: 9, Max: 12, Flex: 1, HidePriority: 2},
+		{Title: "object", Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: object},
+		{Title: "change", Min: change, Flex: 3}, {Title: "age", Min: 5, Align: widget.Right, HidePriority: age},
+		{Title: "trust", Min: badge},
 	}
 }
 
 // shortTypes are the words for types in the list.
-var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT", hook.TypeClient: "CLIENT",
-	hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
+var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
+	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
 
 func shortType(t hook.Type) string {
 	if s, ok := shortTypes[t]; ok {
@@ -49,9 +51,8 @@ func shortType(t hook.Type) string {
 // item is a stored event, read.
 type item struct {
 	receiver.Stored
-	env    hook.Envelope
-	event  hook.Event
-	good   bool        // env and event can be used
+	event  hook.Envelope
+	good   bool        // event can be used
 	before *hook.Event // the state of the same object that came before; nil: not known
 	late   bool        // a newer state of the object came earlier
 }
@@ -60,7 +61,7 @@ func read(s receiver.Stored) item {
 	it := item{Stored: s}
 	if s.Status != receiver.Quarantined {
 		if e, err := hook.Decode(s.Raw); err == nil {
-			it.env, it.event, it.good = e, e.Normalise(), true
+			it.event, it.good = e, true
 		}
 	}
 	return it
@@ -125,7 +126,7 @@ func linked(all []item) []item {
 			id := string(it.Object) + " " + string(it.ObjectID)
 			known := newest[id]
 			if it.late = known != nil && it.event.UpdatedAt.Given && it.event.UpdatedAt.Compare(known.UpdatedAt) < 0; !it.late {
-				event := it.event
+				event := it.event.Event
 				it.before, newest[id] = known, &event
 			}
 		}
@@ -141,7 +142,8 @@ func (s *Screen) row(it item) widget.Row {
 	age, _ := draw.Ago(it.ReceivedAt, s.env.Now())
 	what, tone := s.codes.change(it)
 	out := widget.Row{ID: it.Key,
-		Cells: []string{draw.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what, strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
+		Cells: []string{draw.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what,
+			strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
 	case it.Retry.Waiting():
@@ -166,15 +168,18 @@ func trust(th *theme.Theme, s receiver.Stored) badge {
 	g := th.Signs
 	switch {
 	case s.Status == receiver.Conflict:
-		return badge{g.Bad, "conflict", theme.Bad, "Its hook_id came before with another body: one of the two is wrong or forged. Neither is a duplicate; look at both."}
+		return badge{g.Bad, "conflict", theme.Bad, "Its hook_id came before with another body: one of the two is wrong or " +
+			"forged. Neither is a duplicate; look at both."}
 	case s.Status == receiver.Quarantined:
 		return badge{g.Locked, "quarantined", theme.Bad, "It cannot be used and was set aside as it came."}
 	case !s.Verdict.Authenticated:
-		return badge{g.Unknown, "unverified", theme.Warn, "Nothing proves where it comes from: it was put in by hand, or verify is \"none\"."}
+		return badge{g.Unknown, "unverified", theme.Warn, "Nothing proves where it comes from: it was put in by hand, or " +
+			"verify is \"none\"."}
 	case s.Verdict.Bound:
 		return badge{g.Good, "bound", theme.Good, "Verified, and the proof is bound to the body: what it says is a fact."}
 	}
-	return badge{g.Warn, "unbound", theme.Warn, "Verified, but the proof does not cover the body: a hint to read the object again, not a fact."}
+	return badge{g.Warn, "unbound", theme.Warn, "Verified, but the proof does not cover the body: a hint to read the " +
+		"object again, not a fact."}
 }
 
 // legend is what the help says of the signs in a row.
@@ -184,7 +189,8 @@ func legend() []list.Sign {
 		{Verdict: hook.Verdict{Authenticated: true, Bound: true}}, {Verdict: hook.Verdict{Authenticated: true}}} {
 		s := receiver.Stored{Record: e}
 		b := trust(theme.Words(), s)
-		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return trust(th, s).sign }, Says: b.word + ": " + b.long})
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return trust(th, s).sign },
+			Says: b.word + ": " + b.long})
 	}
 	return out
 }
@@ -194,9 +200,9 @@ func (t codeTable) change(it item) (string, theme.Tone) {
 	if !it.good {
 		return line(string(it.Reason)+": "+it.Detail, 200), theme.Warn
 	}
-	is := t.status(it.event)
-	if it.env.Counterparty != nil {
-		return draw.Plural(len(it.env.Counterparty.Accounts), "account", "accounts"), theme.Plain
+	is := t.status(it.event.Event)
+	if it.event.Counterparty != nil {
+		return draw.Plural(len(it.event.Counterparty.Accounts), "account", "accounts"), theme.Plain
 	}
 	switch {
 	case it.late:

@@ -34,7 +34,8 @@ var types = map[string]hook.Type{
 	"operation": hook.TypeOperation, "account": hook.TypeDepositAccount, "client": hook.TypeClient,
 	"counterparty": hook.TypeCounterparty, "requisite": hook.TypeDepositAccountRequisite,
 	"deposit_account": hook.TypeDepositAccount, "deposit_account_requisite": hook.TypeDepositAccountRequisite,
-	"1": hook.TypeOperation, "2": hook.TypeDepositAccount, "3": hook.TypeClient, "4": hook.TypeCounterparty, "5": hook.TypeDepositAccountRequisite,
+	"1": hook.TypeOperation, "2": hook.TypeDepositAccount, "3": hook.TypeClient, "4": hook.TypeCounterparty,
+	"5": hook.TypeDepositAccountRequisite,
 }
 
 // unlisted is the word for every type that the service's documents do not list.
@@ -42,12 +43,14 @@ const unlisted = "unlisted"
 
 // Types are the words for types, those for people first.
 func Types() []string {
-	return []string{"operation", "account", "client", "counterparty", "requisite", unlisted, "deposit_account", "deposit_account_requisite", "1", "2", "3", "4", "5"}
+	return []string{"operation", "account", "client", "counterparty", "requisite", unlisted, "deposit_account",
+		"deposit_account_requisite", "1", "2", "3", "4", "5"}
 }
 
 // Statuses are the words for how far an event can be trusted.
 func Statuses() []string {
-	return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined), string(receiver.Conflict)}
+	return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined),
+		string(receiver.Conflict)}
 }
 
 func fields() []filter.Field[receiver.Stored] {
@@ -56,24 +59,37 @@ func fields() []filter.Field[receiver.Stored] {
 		return func(s event) []string { return []string{f(s)} }
 	}
 	return []filter.Field[event]{
-		{Name: "type", Kind: filter.Flag, Help: "the kind of object, or the type's number", Example: "type:operation", Values: Types(), Flag: isType},
-		{Name: "status", Kind: filter.Flag, Help: "how far it can be trusted", Example: "status:quarantined", Values: Statuses(),
-			Flag: func(s event, v string) bool { return string(s.Status) == v }},
-		{Name: "id", Aliases: []string{"object", "opid"}, Kind: filter.Ident, Help: "the object's identifier, or its beginning", Example: "id:5b55db86",
+		{Name: "type", Kind: filter.Flag, Help: "the kind of object, or the type's number", Example: "type:operation",
+			Values: Types(), Flag: isType},
+		{Name: "status", Kind: filter.Flag, Help: "how far it can be trusted", Example: "status:quarantined",
+			Values: Statuses(),
+			Flag:   func(s event, v string) bool { return string(s.Status) == v }},
+		{Name: "id", Aliases: []string{"object", "opid"}, Kind: filter.Ident,
+			Help: "the object's identifier, or its beginning", Example: "id:5b55db86",
 			Strings: one(func(s event) string { return string(s.ObjectID) })},
-		{Name: "hook", Kind: filter.Ident, Help: "the event's own identifier, or its beginning", Example: "hook:9d30dbad", Strings: one(func(s event) string { return s.Key })},
-		{Name: "customer", Aliases: []string{"cuid"}, Kind: filter.Ident, Help: "the customer's identifier, or its beginning", Example: "customer:DqCsgSE",
+		{Name: "hook", Kind: filter.Ident, Help: "the event's own identifier, or its beginning", Example: "hook:9d30dbad",
+			Strings: one(func(s event) string { return s.Key })},
+		{Name: "customer", Aliases: []string{"cuid"}, Kind: filter.Ident, Help: "the customer's identifier, or its beginning",
+			Example: "customer:DqCsgSE",
 			Strings: one(func(s event) string { return string(s.CUID) })},
-		{Name: "received", Aliases: []string{"since", "at"}, Kind: filter.Time, Help: "when it came first", Example: "received<2h", Time: func(s event) time.Time { return s.ReceivedAt }},
-		{Name: "state", Kind: filter.Code, Help: "the numeric status that it tells of its object", Example: "state:2", Strings: state},
+		{Name: "received", Aliases: []string{"since", "at"}, Kind: filter.Time, Help: "when it came first",
+			Example: "received<2h", Time: func(s event) time.Time { return s.ReceivedAt }},
+		{Name: "state", Kind: filter.Code, Help: "the numeric status that it tells of its object", Example: "state:2",
+			Strings: state},
 		{Name: "currency", Kind: filter.Code, Help: "the currency of the amount", Example: "currency:EUR", Strings: currency},
-		{Name: "amount", Kind: filter.Money, Help: "the amount that an operation pays, or an account's balance, exact", Example: "amount>=1000.50", Key: amount},
-		{Name: "deliveries", Kind: filter.Count, Help: "how often it came", Example: "deliveries>1", Count: func(s event) int64 { return int64(s.Deliveries) }},
-		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the address that it came from, or manual", Example: "source:manual",
+		{Name: "amount", Kind: filter.Money, Help: "the amount that an operation pays, or an account's balance, exact",
+			Example: "amount>=1000.50", Key: amount},
+		{Name: "deliveries", Kind: filter.Count, Help: "how often it came", Example: "deliveries>1",
+			Count: func(s event) int64 { return int64(s.Deliveries) }},
+		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the address that it came from, or manual",
+			Example: "source:manual",
 			Strings: one(func(s event) string { return string(s.Source) })},
-		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key", Strings: func(s event) []string { return []string{string(s.Reason), s.Detail} }},
-		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound", Values: []string{"authenticated", "bound", "reason", "waiting"}, Flag: has},
-		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts, Masked: masked},
+		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key",
+			Strings: func(s event) []string { return []string{string(s.Reason), s.Detail} }},
+		{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "-has:bound",
+			Values: []string{"authenticated", "bound", "reason", "waiting"}, Flag: has},
+		{Kind: filter.Free, Help: "contained in any of these, or in the body", Example: `"free text"`, Strings: texts,
+			Masked: masked},
 	}
 }
 
@@ -138,7 +154,8 @@ func amount(s receiver.Stored) string {
 }
 
 func about(s receiver.Stored) []string {
-	return []string{s.Key, s.Type.String(), string(s.Object), string(s.ObjectID), string(s.CUID), string(s.Status), string(s.Reason), s.Detail, string(s.Source)}
+	return []string{s.Key, s.Type.String(), string(s.Object), string(s.ObjectID), string(s.CUID), string(s.Status),
+		string(s.Reason), s.Detail, string(s.Source)}
 }
 
 func texts(s receiver.Stored) []string { return append(about(s), string(s.Raw)) }
@@ -195,7 +212,9 @@ const minPage = 300
 // says below which Seq there may be more (0: none). Not all of a filter is the inbox's to
 // choose by: pages are read until there are limit events or more, and pages of them at
 // most.
-func Find(ctx context.Context, inbox Inbox, e Expr, now time.Time, before int64, limit, pages int) ([]receiver.Stored, int64, error) {
+func Find(
+	ctx context.Context, inbox Inbox, e Expr, now time.Time, before int64, limit, pages int,
+) ([]receiver.Stored, int64, error) {
 	var out []receiver.Stored
 	q := Narrow(e, now)
 	q.Before, q.Limit = before, max(limit, minPage)

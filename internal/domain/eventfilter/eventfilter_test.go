@@ -26,8 +26,10 @@ func hookID(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000
 func event(n int, typ hook.Type, object hook.Object, data string) receiver.Stored {
 	raw := fmt.Sprintf(`{"hook_id":%q,"hook_type":%d,"Data":{%q:%s}}`, hookID(n), typ, object, data)
 	s := receiver.Stored{Seq: int64(n), Deliveries: 1}
-	s.Record = receiver.Record{Key: hookID(n), HookID: hookID(n), Type: typ, Object: object, Raw: []byte(raw), ReceivedAt: noon.Add(-time.Duration(n) * time.Hour),
-		Source: "192.0.2.7", Verdict: hook.Verdict{Verifier: "jwt", Authenticated: true, Bound: true}, Status: receiver.Verified}
+	s.Record = receiver.Record{Key: hookID(n), HookID: hookID(n), Type: typ, Object: object, Raw: []byte(raw),
+		ReceivedAt: noon.Add(-time.Duration(n) * time.Hour),
+		Source:     "192.0.2.7", Verdict: hook.Verdict{Verifier: "jwt", Authenticated: true, Bound: true},
+		Status: receiver.Verified}
 	if e, err := s.Event(); err == nil {
 		s.ObjectID, s.CUID = e.ObjectID, e.CUID
 	}
@@ -36,18 +38,24 @@ func event(n int, typ hook.Type, object hook.Object, data string) receiver.Store
 
 // inbox holds one event of each kind that a filter tells apart.
 func inbox(t *testing.T) []receiver.Stored {
-	op := event(1, hook.TypeOperation, hook.ObjectOperation, `{"opid":"`+opid+`","cuid":"DqCsgSE-4e95","type":3,"status":2,"payment_type":3,
-		"source_amount":{"sum":{"currency_code":"EUR","units":1000,"nanos":500000001},"default":{"currency_code":"USD","units":1100}}}`)
+	op := event(1, hook.TypeOperation, hook.ObjectOperation, `{"opid":"`+opid+`","cuid":"DqCsgSE-4e95","type":3,
+		"status":2,"payment_type":3,
+		"source_amount":{"sum":{"currency_code":"EUR","units":1000,"nanos":500000001},
+		"default":{"currency_code":"USD","units":1100}}}`)
 	if e, err := op.Event(); err != nil || !e.Status.Given {
 		t.Fatal(err)
 	}
-	account := event(2, hook.TypeDepositAccount, hook.ObjectAccount, `{"cuid":"D7k3","suid":"UhcPVBEpjmtR","name":"Treasury","currency_iso":"USD","status":3,
-		"number":"DE89370400440532013000","balance":{"money":{"currency_code":"USD","units":7},"default":{"currency_code":"USD","units":7}}}`)
+	account := event(2, hook.TypeDepositAccount, hook.ObjectAccount, `{"cuid":"D7k3","suid":"UhcPVBEpjmtR",
+		"name":"Treasury","currency_iso":"USD","status":3,
+		"number":"DE89370400440532013000","balance":{"money":{"currency_code":"USD","units":7},
+		"default":{"currency_code":"USD","units":7}}}`)
 	account.Retry = receiver.Retry{}.Again(account.Key, "locked", noon)
-	client := event(3, hook.TypeClient, hook.ObjectClient, `{"cuid":"D7k3","status":6,"name":"Oak & Iron","lastname":"Ltd"}`)
+	client := event(3, hook.TypeClient, hook.ObjectClient,
+		`{"cuid":"D7k3","status":6,"name":"Oak & Iron","lastname":"Ltd"}`)
 	client.Deliveries, client.Verdict.Bound = 2, false
 	bad := event(4, 77, "", `{}`)
-	bad.Status, bad.Reason, bad.Detail, bad.Source = receiver.Quarantined, hook.ReasonType, "hook_type is not listed", receiver.Manual
+	bad.Status, bad.Reason, bad.Detail, bad.Source = receiver.Quarantined, hook.ReasonType, "hook_type is not listed",
+		receiver.Manual
 	twice := op
 	twice.Seq, twice.Key, twice.Status, twice.ReceivedAt = 5, op.Key+"#ab", receiver.Conflict, noon.Add(-5*time.Hour)
 	return []receiver.Stored{op, account, client, bad, twice}
@@ -148,7 +156,8 @@ func TestNarrow(t *testing.T) {
 		q.Since.Year() != 2025 || q.Until.Month() != time.March {
 		t.Errorf("%+v", q)
 	}
-	for _, open := range []string{"type:unlisted", "-type:operation", "type:client OR status:conflict", "id:0f0e", "id:" + opid + ",x", "received!=2026-01-01", "oak", "received:today,yesterday"} {
+	for _, open := range []string{"type:unlisted", "-type:operation", "type:client OR status:conflict", "id:0f0e",
+		"id:" + opid + ",x", "received!=2026-01-01", "oak", "received:today,yesterday"} {
 		e, err := eventfilter.Parse(open)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +170,8 @@ func TestNarrow(t *testing.T) {
 
 // TestMistakes are pointed at.
 func TestMistakes(t *testing.T) {
-	for in, want := range map[string]int{"type:x": 6, "oak status:x": 12, "received:x": 10, "size:1": 1, "type:": 6, "(oak": 1, "oak)": 4, "a OR": 5, `"oak`: 1, "hook>1": 5, "amount>x": 8, "ä size:1": 3} {
+	for in, want := range map[string]int{"type:x": 6, "oak status:x": 12, "received:x": 10, "size:1": 1, "type:": 6,
+		"(oak": 1, "oak)": 4, "a OR": 5, `"oak`: 1, "hook>1": 5, "amount>x": 8, "ä size:1": 3} {
 		_, err := eventfilter.Parse(in)
 		var wrong *filter.Error
 		if !errors.As(err, &wrong) || wrong.Column != want || wrong.What == "" {
@@ -175,7 +185,8 @@ func TestMistakes(t *testing.T) {
 func TestNobodyGuessesANumber(t *testing.T) {
 	all := inbox(t)
 	broken := all[1]
-	broken.Raw, broken.Status, broken.Detail = []byte(`{"number":"DE89370400440532013000"`), receiver.Quarantined, "DE89370400440532013000"
+	broken.Raw, broken.Status, broken.Detail = []byte(`{"number":"DE89370400440532013000"`), receiver.Quarantined,
+		"DE89370400440532013000"
 	all = append(all, broken)
 	as := func(r api.Role) context.Context {
 		return api.WithActor(context.Background(), api.Actor{Name: "x", Role: r})
@@ -204,5 +215,6 @@ func TestNobodyGuessesANumber(t *testing.T) {
 
 // TestDocumentedFields holds the table in docs/filter.md against the fields.
 func TestDocumentedFields(t *testing.T) {
-	filtertest.Documented(t, "../../../docs/filter.md", "events", "internal/domain/eventfilter", "", eventfilter.Table().Rows())
+	filtertest.Documented(t, "../../../docs/filter.md", "events", "internal/domain/eventfilter", "",
+		eventfilter.Table().Rows())
 }

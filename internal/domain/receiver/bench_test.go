@@ -71,7 +71,8 @@ func median(v []float64) float64 {
 
 func benchBeside(b *testing.B, senders int, tcp bool) {
 	raw := newRawInserter(b)
-	r := start(b, receiver.Options{Inbox: inbox.New(storetest.Open(b, store.SQLite).Bulk, "https://service.test", "machine"), PerSource: -1})
+	r := start(b, receiver.Options{Inbox: inbox.New(storetest.Open(b, store.SQLite).Bulk, "https://service.test",
+		"machine"), PerSource: -1})
 	prepare := func(senders int, requests []*http.Request) func() []time.Duration {
 		return func() []time.Duration {
 			return sendAll(b, senders, requests, func(req *http.Request) int { return serve(r, req).Code })
@@ -143,14 +144,17 @@ func sendAll(b *testing.B, senders int, requests []*http.Request, send func(*htt
 // batch took.
 func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 	s := storetest.Open(b, store.SQLite)
-	db, err := sql.Open("sqlite", "file:"+s.Bulk.Path()+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite",
+		"file:"+s.Bulk.Path()+"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	insert, err := db.Prepare(`INSERT INTO hook (scope, hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
- verifier, authenticated, bound, status, reason, detail, last_us) VALUES (1,?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
+	insert, err := db.Prepare(`INSERT INTO hook (scope, hook_key, hook_id, hook_type, object, object_id, cuid, raw,
+		body_sha256, received_us, source,
+ verifier, authenticated, bound, status, reason, detail, last_us)
+		VALUES (1,?,?,1,'Operation',?,'D1',?,?,?,'192.0.2.1','jwt',1,1,'verified','','',?)`)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,7 +15,8 @@ const learnFrom = 200
 // authenticated events of the same operation and keeps what they show together
 // about the codes. It returns the number of observations.
 func Learn(ctx context.Context, inbox Inbox, l *hook.Learner, op api.Operation, sent time.Time) (int, error) {
-	rows, err := inbox.List(ctx, Filter{Object: hook.ObjectOperation, ObjectID: string(op.OPID), Statuses: []Status{Verified}, Limit: learnFrom})
+	rows, err := inbox.List(ctx, Filter{Object: hook.ObjectOperation, ObjectID: string(op.OPID),
+		Statuses: []Status{Verified}, Limit: learnFrom})
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -158,7 +158,8 @@ func TestWorkIsNotCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := fmt.Fprintf(c, "POST /hooks HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s", h.Get("Authorization"), len(body), body); err != nil {
+	if _, err := fmt.Fprintf(c, "POST /hooks HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
+		h.Get("Authorization"), len(body), body); err != nil {
 		t.Fatal(err)
 	}
 	in.gate <- struct{}{} // it is with the inbox now

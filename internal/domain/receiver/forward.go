@@ -118,7 +118,8 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 // Run forwards what is chosen of all that follow brings, in order, and tells each
 // attempt to report, until ctx ends; then it returns nil. A failed attempt is
 // reported and not repeated.
-func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool, report func(Stored, Attempt)) error {
+func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool,
+	report func(Stored, Attempt)) error {
 	going := func(s Stored) bool { return ctx.Err() == nil && choose(s) }
 	return follow.Each(ctx, going, func(s Stored) error {
 		a, err := f.forward(ctx, s, "forward")

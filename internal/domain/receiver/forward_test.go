@@ -26,7 +26,8 @@ func TestSendReplayForward(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: in})
 	body := append([]byte(" \r\n"), receivertest.Body(1, "op")...)
 	res, err := r.Send(ctx, body)
-	if err != nil || res.Outcome != receiver.OutcomeNew || res.Stored.Status != receiver.Unverified || res.Stored.Source != receiver.Manual {
+	if err != nil || res.Outcome != receiver.OutcomeNew || res.Stored.Status != receiver.Unverified ||
+		res.Stored.Source != receiver.Manual {
 		t.Fatalf("%+v %v", res, err)
 	}
 	for _, bad := range [][]byte{nil, make([]byte, receiver.MaxBody+1)} {
@@ -85,7 +86,8 @@ func forwarder(t *testing.T, in receiver.Inbox, target string, sign hook.Signer)
 func TestForwardTargets(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"http://127.0.0.1:1/x": true, "http://localhost/x": true, "http://[::1]:9/": true, "https://a.test/x": true,
-		"http://a.test/x": false, "ftp://127.0.0.1/": false, "127.0.0.1:80": false, "https://u:p@a.test/": false, "file:///etc/passwd": false, "": false, "http://127.0.0.1.a.test/": false,
+		"http://a.test/x": false, "ftp://127.0.0.1/": false, "127.0.0.1:80": false, "https://u:p@a.test/": false,
+		"file:///etc/passwd": false, "": false, "http://127.0.0.1.a.test/": false,
 	} {
 		if _, err := receiver.NewForwarder(openInbox(t), target, nil); (err == nil) != ok {
 			t.Errorf("%q: %v", target, err)
@@ -119,14 +121,15 @@ func TestForwardRun(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	n := 0
-	err := f.Run(ctx, receiver.Follow(in, 0, time.Millisecond, nil), receiver.Filter{Statuses: []receiver.Status{receiver.Verified}}.Match, func(_ receiver.Stored, a receiver.Attempt) {
-		if a.Status != 307 || a.OK() || a.Error != "" {
-			t.Errorf("%+v", a)
-		}
-		if n++; n == 4 {
-			stop()
-		}
-	})
+	err := f.Run(ctx, receiver.Follow(in, 0, time.Millisecond, nil),
+		receiver.Filter{Statuses: []receiver.Status{receiver.Verified}}.Match, func(_ receiver.Stored, a receiver.Attempt) {
+			if a.Status != 307 || a.OK() || a.Error != "" {
+				t.Errorf("%+v", a)
+			}
+			if n++; n == 4 {
+				stop()
+			}
+		})
 	if err != nil || len(got) != 4 || redirected || got[3] != string(receivertest.Body(3, "op")) {
 		t.Error(err, got, redirected)
 	}
@@ -187,7 +190,8 @@ func TestLearn(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: in})
 	l := hook.NewLearner(in)
 	deliver(t, r, receivertest.Body(1, "op"), 200)
-	if _, err := r.Send(ctx, []byte(strings.Replace(string(receivertest.Body(2, "op")), `"status":1`, `"status":9`, 1))); err != nil {
+	if _, err := r.Send(ctx, []byte(strings.Replace(string(receivertest.Body(2, "op")), `"status":1`, `"status":9`,
+		1))); err != nil {
 		t.Fatal(err)
 	}
 	read := api.Operation{OPID: "op", Status: "PENDING", Type: "WITHDRAW", UpdatedAt: api.At(time.Unix(1_700_000_001, 0))}
@@ -200,7 +204,8 @@ func TestLearn(t *testing.T) {
 	if n, err := receiver.Learn(ctx, in, l, read, clock); err != nil || n != 0 {
 		t.Error("learnt from an unverified event:", n, err)
 	}
-	if got := l.Lookup(hook.FieldStatus, 1).String() + ", " + l.Lookup(hook.FieldType, 3).String() + ", " + l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9 (unlisted)" {
+	if got := l.Lookup(hook.FieldStatus, 1).String() + ", " + l.Lookup(hook.FieldType, 3).String() + ", " +
+		l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9 (unlisted)" {
 		t.Error(got)
 	}
 	read.OPID = "unheard of"
@@ -225,7 +230,8 @@ func TestVerdictIsKept(t *testing.T) {
 		t.Fatal(w.Code)
 	}
 	rows := stored(t, in)
-	if len(rows) != 2 || !rows[0].Verdict.Bound || rows[1].Verdict.Bound || rows[1].Status != receiver.Verified || r.Counters().OldSecret != 2 {
+	if len(rows) != 2 || !rows[0].Verdict.Bound || rows[1].Verdict.Bound || rows[1].Status != receiver.Verified ||
+		r.Counters().OldSecret != 2 {
 		t.Errorf("%+v %+v", rows, r.Counters())
 	}
 }

@@ -60,11 +60,13 @@ func say(w http.ResponseWriter, code int, line string) {
 func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *refusal) {
 	switch {
 	case req.URL.EscapedPath() != r.opt.Path:
-		return nil, &refusal{code: http.StatusNotFound, reason: reasonPath, detail: "It came to another path: [webhooks] path is " + r.opt.Path + "."}
+		return nil, &refusal{code: http.StatusNotFound, reason: reasonPath,
+			detail: "It came to another path: [webhooks] path is " + r.opt.Path + "."}
 	case req.Method != http.MethodPost:
 		return nil, &refusal{code: http.StatusMethodNotAllowed, reason: reasonMethod, detail: "Deliveries come by POST."}
 	case !through:
-		return nil, &refusal{code: http.StatusForbidden, reason: "not_by_proxy", detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
+		return nil, &refusal{code: http.StatusForbidden, reason: "not_by_proxy",
+			detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
 	case !r.bounds.allow(sourceOf(from), r.opt.Now()):
 		return nil, tooMany("One source sends more than the receiver takes in a second.")
 	}
@@ -87,7 +89,8 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
 	switch {
 	case err != nil:
-		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored, detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
+		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored,
+			detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
 	case res.Outcome == OutcomeReused:
 		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
@@ -95,7 +98,8 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 }
 
 func tooMany(why string) *refusal {
-	return &refusal{code: http.StatusServiceUnavailable, reason: reasonTooMany, detail: why + " Its sender was told to come again."}
+	return &refusal{code: http.StatusServiceUnavailable, reason: reasonTooMany,
+		detail: why + " Its sender was told to come again."}
 }
 
 // trusted is how large a body may call itself before memory is set aside for it.
@@ -127,16 +131,20 @@ func bodyError(err error) *refusal {
 	case err == nil:
 		return nil
 	case errors.As(err, &large):
-		return &refusal{code: http.StatusRequestEntityTooLarge, reason: "too_large", detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
+		return &refusal{code: http.StatusRequestEntityTooLarge, reason: "too_large",
+			detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &refusal{code: http.StatusRequestTimeout, reason: "too_slow", detail: "The body did not come in time."}
 	}
 	return &refusal{code: http.StatusBadRequest, reason: "cut_off", detail: "The body ended before its end."}
 }
 
-func (r *Receiver) authenticate(req *http.Request, body []byte, from netip.Addr, now time.Time) (hook.Verdict, *refusal) {
+func (r *Receiver) authenticate(
+	req *http.Request, body []byte, from netip.Addr, now time.Time,
+) (hook.Verdict, *refusal) {
 	if r.opt.Verifier == nil {
-		return hook.Verdict{}, unauthorized(&hook.AuthError{Reason: "no_verifier", Detail: "This receiver takes nothing from the network."})
+		return hook.Verdict{}, unauthorized(&hook.AuthError{Reason: "no_verifier",
+			Detail: "This receiver takes nothing from the network."})
 	}
 	v, err := r.opt.Verifier.Verify(hook.Delivery{
 		Header: req.Header, Body: body, Loopback: len(r.opt.Proxies) == 0 && from.IsLoopback() && local(req), At: now})

@@ -48,9 +48,12 @@ func TestAnswers(t *testing.T) {
 			r.ContentLength++
 			return r
 		}, 400, "", ""},
-		{"GET", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "GET" }) }, 405, "", ""},
-		{"HEAD", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "HEAD" }) }, 405, "", ""},
-		{"PUT", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "PUT" }) }, 405, "", ""},
+		{"GET", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "GET" }) }, 405, "",
+			""},
+		{"HEAD", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "HEAD" }) }, 405, "",
+			""},
+		{"PUT", func() *http.Request { return with(request(t, good), func(r *http.Request) { r.Method = "PUT" }) }, 405, "",
+			""},
 		{"dots", path(t, good, "/hooks/../x"), 404, "", ""},
 		{"dots home", path(t, good, "/x/../hooks"), 404, "", ""},
 		{"two slashes", path(t, good, "http://h//hooks"), 404, "", ""},
@@ -182,7 +185,8 @@ func TestOneRowForEachID(t *testing.T) {
 	}
 	deliver(t, r, receivertest.Body(2, "op"), 200)
 	rows := stored(t, in)
-	if len(rows) != 3 || rows[0].Deliveries != 10 || rows[1].Status != receiver.Conflict || rows[1].Deliveries != 2 || rows[2].Deliveries != 2 {
+	if len(rows) != 3 || rows[0].Deliveries != 10 || rows[1].Status != receiver.Conflict || rows[1].Deliveries != 2 ||
+		rows[2].Deliveries != 2 {
 		t.Errorf("%+v", rows)
 	}
 	c := r.Counters()

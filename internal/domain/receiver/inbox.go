@@ -71,10 +71,7 @@ func (s Stored) Alarming() bool { return s.Status == Conflict || s.Status == Qua
 // Event reads the stored body.
 func (s Stored) Event() (hook.Event, error) {
 	e, err := hook.Decode(s.Raw)
-	if err != nil {
-		return hook.Event{}, err
-	}
-	return e.Normalise(), nil
+	return e.Event, err
 }
 
 // Outcome is what became of a record.
@@ -112,7 +109,8 @@ type Filter struct {
 func (f Filter) Match(s Stored) bool {
 	return (f.HookID == "" || f.HookID == s.HookID) && anyOf(f.Types, s.Type) && anyOf(f.Statuses, s.Status) &&
 		(f.Object == "" || f.Object == s.Object) && (f.ObjectID == "" || f.ObjectID == string(s.ObjectID)) &&
-		(!f.Waiting || s.Retry.Waiting()) && (f.Since.IsZero() || !s.ReceivedAt.Before(f.Since)) && (f.Until.IsZero() || s.ReceivedAt.Before(f.Until))
+		(!f.Waiting || s.Retry.Waiting()) && (f.Since.IsZero() || !s.ReceivedAt.Before(f.Since)) &&
+		(f.Until.IsZero() || s.ReceivedAt.Before(f.Until))
 }
 
 func anyOf[T comparable](set []T, v T) bool {

@@ -171,7 +171,8 @@ func (s *stream) round(t *testing.T, url string, senders int, seed uint64, life 
 	var wg sync.WaitGroup
 	for i := range senders {
 		wg.Go(func() {
-			s.sender(t, "http://"+strings.TrimSpace(line)+"/hooks", rand.New(rand.NewPCG(seed, uint64(i))), func() { once.Do(func() { close(answered) }) })
+			s.sender(t, "http://"+strings.TrimSpace(line)+"/hooks", rand.New(rand.NewPCG(seed, uint64(i))),
+				func() { once.Do(func() { close(answered) }) })
 		})
 	}
 	select {

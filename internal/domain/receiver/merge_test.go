@@ -108,7 +108,8 @@ func inMemory(t *testing.T) *store.Store {
 }
 
 func newWorld(in *inbox.Inbox, procs int) *world {
-	w := &world{in: in, now: clock, index: map[string]bool{}, poison: map[string]bool{}, procs: make([]*receiver.Merger, procs)}
+	w := &world{in: in, now: clock, index: map[string]bool{}, poison: map[string]bool{},
+		procs: make([]*receiver.Merger, procs)}
 	for i := range w.procs {
 		w.start(i)
 	}
@@ -118,7 +119,8 @@ func newWorld(in *inbox.Inbox, procs int) *world {
 // start begins process i anew: whatever it had in memory is gone.
 func (w *world) start(i int) {
 	s := shaky{w.in, &w.faults}
-	w.procs[i] = &receiver.Merger{Inbox: s, Ledger: s, Take: w.take, Now: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler)}
+	w.procs[i] = &receiver.Merger{Inbox: s, Ledger: s, Take: w.take, Now: func() time.Time { return w.now },
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 func (w *world) take(_ context.Context, s receiver.Stored) error {

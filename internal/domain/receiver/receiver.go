@@ -100,7 +100,8 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	if err != nil {
 		r.stats.count(func(c *Counters) { c.Refused++ })
 		if n, ok := r.lines.Allow(err.Error(), "not stored", r.opt.Now()); ok {
-			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source", string(d.source), "held_back", n)
+			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source",
+				string(d.source), "held_back", n)
 		}
 		return Result{}, err
 	}
@@ -115,7 +116,8 @@ func (r *Receiver) stored(results []Result) {
 		case res.Outcome == OutcomeDuplicate, res.Outcome == OutcomeReused:
 			continue
 		case res.Outcome == OutcomeConflict:
-			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source", string(s.Source))
+			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source",
+				string(s.Source))
 		case s.Status == Quarantined:
 			r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
 		}
@@ -129,7 +131,8 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	if len(body) == 0 || len(body) > MaxBody {
 		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are taken", len(body), MaxBody)
 	}
-	return r.accept(ctx, delivery{body: body, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual, at: r.opt.Now()})
+	return r.accept(ctx, delivery{body: body, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual,
+		at: r.opt.Now()})
 }
 
 // Replay puts a stored delivery through the receiver again: it is read again and

@@ -22,7 +22,8 @@ type delivery struct {
 // quarantined with its reason.
 func read(d delivery) Record {
 	r := Record{
-		Raw: d.body, Hash: sha256.Sum256(d.body), ReceivedAt: d.at.UTC(), Source: d.source, Verdict: d.verdict, Status: Unverified,
+		Raw: d.body, Hash: sha256.Sum256(d.body), ReceivedAt: d.at.UTC(), Source: d.source, Verdict: d.verdict,
+		Status: Unverified,
 	}
 	r.Token, r.Verdict.Token = d.verdict.Token, nil
 	if d.verdict.Authenticated {
@@ -39,8 +40,7 @@ func read(d delivery) Record {
 		}
 		return r.quarantine(bad)
 	}
-	n := e.Normalise()
-	r.Key, r.HookID, r.Type, r.Object, r.ObjectID, r.CUID = e.ID, e.ID, e.Type, e.Object, n.ObjectID, n.CUID
+	r.Key, r.HookID, r.Type, r.Object, r.ObjectID, r.CUID = e.ID, e.ID, e.Type, e.Object, e.ObjectID, e.CUID
 	return r
 }
 

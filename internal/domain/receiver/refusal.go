@@ -28,7 +28,8 @@ type refusal struct {
 }
 
 func unauthorized(a *hook.AuthError) *refusal {
-	return &refusal{code: http.StatusUnauthorized, reason: a.Reason, detail: a.Detail, algorithm: a.Algorithm, claims: a.Claims}
+	return &refusal{code: http.StatusUnauthorized, reason: a.Reason, detail: a.Detail, algorithm: a.Algorithm,
+		claims: a.Claims}
 }
 
 // reject counts a delivery that was not accepted, keeps what may help to find out
@@ -46,13 +47,15 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 		no.reason = reasonStray
 	}
 	now := r.opt.Now().UTC()
-	x := Rejection{At: now, Status: no.code, Reason: no.reason, Detail: no.detail, Source: Source(from.String()), Algorithm: no.algorithm, Claims: no.claims}
+	x := Rejection{At: now, Status: no.code, Reason: no.reason, Detail: no.detail, Source: Source(from.String()),
+		Algorithm: no.algorithm, Claims: no.claims}
 	if !from.IsValid() {
 		x.Source = "unknown"
 	}
 	busy := no.code == http.StatusServiceUnavailable // the sender comes again: nothing to inspect
 	if !busy {
-		x.Request, x.Header = untrusted.Text(req.Method+" "+req.URL.EscapedPath()).Line(maxHeaderValue), safeHeader(req, r.opt.Header)
+		x.Request, x.Header = untrusted.Text(req.Method+" "+req.URL.EscapedPath()).Line(maxHeaderValue),
+			safeHeader(req, r.opt.Header)
 		x.Size = int64(len(body))
 		x.Body = slices.Clone(body[:min(len(body), MaxRejectedBody)])
 	}
@@ -61,7 +64,8 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 		return // told where it failed
 	}
 	if n, ok := r.lines.Allow(sourceOf(from).String(), no.reason, now); ok {
-		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail", no.detail, "held_back", n)
+		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail",
+			no.detail, "held_back", n)
 	}
 }
 
@@ -71,8 +75,9 @@ const (
 )
 
 // harmless are the names whose values are kept: none of them proves anything.
-var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Expect", "Transfer-Encoding", "User-Agent",
-	"Via", "Webhook-Id", "Webhook-Timestamp", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-Id"}
+var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Date",
+	"Expect", "Transfer-Encoding", "User-Agent", "Via", "Webhook-Id", "Webhook-Timestamp", "X-Forwarded-For",
+	"X-Forwarded-Proto", "X-Request-Id"}
 
 // safeHeader is a request's header without what may be a secret: the values of
 // all names but the harmless ones are left out, and so is what looks like a token

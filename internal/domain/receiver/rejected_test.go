@@ -97,11 +97,14 @@ func TestRejected(t *testing.T) {
 			return with(request(t, body), func(r *http.Request) { r.Header.Del("Authorization"); r.Header.Set("X-Jwt", good) })
 		}, 401, "header", "X-Jwt holds what looks like a token"},
 		{func() *http.Request { return tokenOf(t, body, map[string]any{"sub": "x"}) }, 401, "no_time", `max_age = "0s"`},
-		{func() *http.Request { return tokenOf(t, body, map[string]any{"iat": clock.Unix() - 400}) }, 401, "too_old", "max_age is 5m0s"},
+		{func() *http.Request { return tokenOf(t, body, map[string]any{"iat": clock.Unix() - 400}) }, 401, "too_old",
+			"max_age is 5m0s"},
 		{path(t, body, "/wrong?token="+strings.TrimPrefix(good, "Bearer ")), 404, "path", "[webhooks] path is /hooks"},
-		{func() *http.Request { return with(request(t, body), func(r *http.Request) { r.Method = "PUT" }) }, 405, "method", "POST"},
+		{func() *http.Request { return with(request(t, body), func(r *http.Request) { r.Method = "PUT" }) }, 405, "method",
+			"POST"},
 		{func() *http.Request { return request(t, nil) }, 400, "empty", "no body"},
-		{func() *http.Request { return request(t, bytes.Repeat([]byte("x"), receiver.MaxBody+1)) }, 413, "too_large", "262144"},
+		{func() *http.Request { return request(t, bytes.Repeat([]byte("x"), receiver.MaxBody+1)) }, 413, "too_large",
+			"262144"},
 		{func() *http.Request {
 			return with(request(t, bytes.Repeat([]byte("é"), 4000)), func(r *http.Request) {
 				r.Header.Set("Authorization", "\x1b]0;x\a")
@@ -117,7 +120,8 @@ func TestRejected(t *testing.T) {
 		}
 		list, counts := kept(t, in, int64(i+1))
 		x := list[0]
-		if len(list) != i+1 || x.Status != c.code || x.Reason != c.reason || !strings.Contains(x.Detail, c.told) || x.Request == "" || !x.At.Equal(clock) {
+		if len(list) != i+1 || x.Status != c.code || x.Reason != c.reason || !strings.Contains(x.Detail, c.told) ||
+			x.Request == "" || !x.At.Equal(clock) {
 			t.Errorf("%s: %+v", c.reason, x)
 		}
 		if !slices.ContainsFunc(counts, func(k receiver.RejectCount) bool {
@@ -139,7 +143,9 @@ func TestRejected(t *testing.T) {
 		}
 	}
 	list, _ := kept(t, in, int64(len(cases)))
-	if x := list[len(list)-1]; x.Algorithm != "HS512" || !slices.Equal(x.Claims, []string{"body_sha256", "exp", "iat", "jti"}) || x.Size != int64(len(body)) || !bytes.Equal(x.Body, body) {
+	if x := list[len(list)-1]; x.Algorithm != "HS512" ||
+		!slices.Equal(x.Claims, []string{"body_sha256", "exp", "iat", "jti"}) || x.Size != int64(len(body)) ||
+		!bytes.Equal(x.Body, body) {
 		t.Errorf("%+v", x)
 	}
 	var tr receiver.Trouble
@@ -151,7 +157,8 @@ func TestRejected(t *testing.T) {
 	passer.Header.Del("Authorization")
 	serve(r, passer)
 	_, tr.Rejected = kept(t, in, int64(len(cases)+1))
-	if n, _ := tr.Refusals(); n != int64(len(cases)) || !slices.ContainsFunc(tr.Rejected, func(c receiver.RejectCount) bool { return c.Reason == "stray" && c.Stray() && c.N == 1 }) {
+	if n, _ := tr.Refusals(); n != int64(len(cases)) || !slices.ContainsFunc(tr.Rejected,
+		func(c receiver.RejectCount) bool { return c.Reason == "stray" && c.Stray() && c.N == 1 }) {
 		t.Error(n, tr.Rejected)
 	}
 }
@@ -176,8 +183,10 @@ func (f *flakyRejects) Reject(ctx context.Context, counts []receiver.RejectCount
 func TestRejectedFlood(t *testing.T) {
 	in, lines := openInbox(t), &countLines{}
 	flaky := &flakyRejects{Rejects: in, err: errors.New("locked")}
-	r := start(t, receiver.Options{Inbox: in, Rejects: flaky, RejectEvery: time.Millisecond, PerSource: -1, Log: slog.New(slog.NewTextHandler(lines, nil))})
-	lone := with(request(t, receivertest.Body(1, "op")), func(r *http.Request) { r.Header.Set("Authorization", "lone"); r.RemoteAddr = "203.0.113.7:1" })
+	r := start(t, receiver.Options{Inbox: in, Rejects: flaky, RejectEvery: time.Millisecond, PerSource: -1,
+		Log: slog.New(slog.NewTextHandler(lines, nil))})
+	lone := with(request(t, receivertest.Body(1, "op")),
+		func(r *http.Request) { r.Header.Set("Authorization", "lone"); r.RemoteAddr = "203.0.113.7:1" })
 	serve(r, lone)
 	for i := range 3000 {
 		serve(r, with(request(t, []byte("flood")), func(r *http.Request) {
@@ -194,7 +203,8 @@ func TestRejectedFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, counts := kept(t, in, 3001)
-	if len(list) != receiver.MaxRejected || len(counts) != 1 || !slices.ContainsFunc(list, func(x receiver.Rejection) bool { return x.Source == "203.0.113.7" }) {
+	if len(list) != receiver.MaxRejected || len(counts) != 1 ||
+		!slices.ContainsFunc(list, func(x receiver.Rejection) bool { return x.Source == "203.0.113.7" }) {
 		t.Errorf("%d are kept, %+v", len(list), counts)
 	}
 	if n := lines.n.Load(); n > 5 {
@@ -206,7 +216,8 @@ func TestRejectedFlood(t *testing.T) {
 // what it holds back.
 func TestQuietLog(t *testing.T) {
 	in, lines, now := &faulty{Inbox: openInbox(t), err: errDisk}, &countLines{}, clock
-	r := start(t, receiver.Options{Inbox: in, Log: slog.New(slog.NewTextHandler(lines, nil)), Now: func() time.Time { return now }})
+	r := start(t, receiver.Options{Inbox: in, Log: slog.New(slog.NewTextHandler(lines, nil)),
+		Now: func() time.Time { return now }})
 	for i := range 300 {
 		deliver(t, r, receivertest.Body(i, "op"), 503)
 	}
@@ -227,7 +238,8 @@ func TestQuietLog(t *testing.T) {
 func TestLateTokens(t *testing.T) {
 	in, now := openInbox(t), clock
 	open := func() *receiver.Receiver {
-		return start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond, Now: func() time.Time { return now }})
+		return start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond,
+			Now: func() time.Time { return now }})
 	}
 	r := open()
 	claims := map[string]any{"iat": clock.Unix(), "exp": clock.Unix() + 3600}
@@ -251,7 +263,8 @@ func TestLateTokens(t *testing.T) {
 	now = clock.Add(time.Hour + 2*time.Minute)
 	send(receivertest.Body(3, "op"), 401, "")
 	rows := stored(t, in)
-	if len(rows) != 2 || rows[0].Deliveries != 2 || rows[1].Deliveries != 2 || rows[0].Verdict.Bound || rows[0].Verdict.Token != nil {
+	if len(rows) != 2 || rows[0].Deliveries != 2 || rows[1].Deliveries != 2 || rows[0].Verdict.Bound ||
+		rows[0].Verdict.Token != nil {
 		t.Errorf("%+v", rows)
 	}
 	list, _ := kept(t, in, 4)

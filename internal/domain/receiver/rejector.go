@@ -35,7 +35,8 @@ type rejector struct {
 }
 
 func newRejector(store Rejects, pause time.Duration, log *slog.Logger) *rejector {
-	r := &rejector{store: store, pause: pause, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	r := &rejector{store: store, pause: pause, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1),
+		stop: make(chan struct{}), stopped: make(chan struct{})}
 	go r.run()
 	return r
 }

@@ -19,7 +19,8 @@ func TestBuiltInService(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
 	target := httptest.NewServer(r)
 	defer target.Close()
-	s, err := sandbox.Open(ctx, sandbox.Options{Operations: 60, HookURL: target.URL + "/hooks", HookSecret: testSecret, HookBackoff: 10 * time.Millisecond})
+	s, err := sandbox.Open(ctx, sandbox.Options{Operations: 60, HookURL: target.URL + "/hooks", HookSecret: testSecret,
+		HookBackoff: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestBuiltInService(t *testing.T) {
 		for _, row := range rows {
 			seen++
 			e, err := row.Event()
-			if err != nil || row.Status != receiver.Verified || !row.Verdict.Bound || e.Object != hook.ObjectOperation || !e.UpdatedAt.Given || len(e.Issues) > 0 {
+			if err != nil || row.Status != receiver.Verified || !row.Verdict.Bound || e.Object != hook.ObjectOperation ||
+				!e.UpdatedAt.Given || len(e.Issues) > 0 {
 				t.Errorf("%v %+v %+v", err, row, e.Issues)
 			}
 		}

@@ -135,7 +135,8 @@ func (w *wire) send(request []byte) error {
 
 // overTCP serves r on a port and returns what delivers to it from a process of
 // its own; prepared comes back ready for go, which ends with what each took.
-func overTCP(b *testing.B, r *receiver.Receiver) func(senders int, requests []*http.Request) (run func() []time.Duration) {
+func overTCP(b *testing.B, r *receiver.Receiver) func(senders int,
+	requests []*http.Request) (run func() []time.Duration) {
 	s, err := receiver.Listen(context.Background(), r, receiver.ServerOptions{Listen: "127.0.0.1:0"})
 	if err != nil {
 		b.Fatal(err)

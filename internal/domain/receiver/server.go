@@ -58,14 +58,16 @@ func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error
 		c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 		l = tls.NewListener(l, c)
 	}
-	s := &Server{listener: l, conns: conns{max: opt.MaxConns, each: opt.PerSource, proxies: r.opt.Proxies, open: map[net.Conn]*connection{}}}
+	s := &Server{listener: l, conns: conns{max: opt.MaxConns, each: opt.PerSource, proxies: r.opt.Proxies,
+		open: map[net.Conn]*connection{}}}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
 		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader, ConnState: s.conns.state, ConnContext: s.conns.mark,
 		ReadHeaderTimeout: opt.HeaderTimeout, ReadTimeout: opt.HeaderTimeout + r.opt.BodyTimeout,
-		WriteTimeout: opt.HeaderTimeout + r.opt.BodyTimeout + r.opt.StoreTimeout + 5*time.Second, IdleTimeout: opt.IdleTimeout,
-		ErrorLog: slog.NewLogLogger(r.opt.Log.Handler(), slog.LevelDebug),
+		WriteTimeout: opt.HeaderTimeout + r.opt.BodyTimeout + r.opt.StoreTimeout + 5*time.Second,
+		IdleTimeout:  opt.IdleTimeout,
+		ErrorLog:     slog.NewLogLogger(r.opt.Log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
@@ -83,7 +85,8 @@ func allowed(r *Receiver, opt ServerOptions) error {
 	case r.opt.Verifier.Name() == hook.VerifyNone:
 		return fmt.Errorf("webhooks: verify = \"none\" listens on loopback only, not on %q", opt.Listen)
 	case opt.TLS == nil && len(r.opt.Proxies) == 0:
-		return fmt.Errorf("webhooks: %q is open to others and has no TLS; listen on 127.0.0.1, or name the proxy in front", opt.Listen)
+		return fmt.Errorf("webhooks: %q is open to others and has no TLS; listen on 127.0.0.1, or name the proxy in front",
+			opt.Listen)
 	}
 	return nil
 }

@@ -101,7 +101,8 @@ func talk(t *testing.T, addr, send string) (lines []string) {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := io.WriteString(c, send); err != nil && !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "pipe") {
+	if _, err := io.WriteString(c, send); err != nil && !strings.Contains(err.Error(), "reset") &&
+		!strings.Contains(err.Error(), "pipe") {
 		t.Fatal(err)
 	}
 	sc := bufio.NewScanner(c)
@@ -121,23 +122,30 @@ func TestWire(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("server", func(t *testing.T) {
 		in := openInbox(t)
-		r := start(t, receiver.Options{Inbox: in, Verifier: verifier(t, hook.VerifyHeader), BodyTimeout: 150 * time.Millisecond, Now: time.Now})
-		addr := serving(t, r, receiver.ServerOptions{HeaderTimeout: 150 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
+		r := start(t, receiver.Options{Inbox: in, Verifier: verifier(t, hook.VerifyHeader),
+			BodyTimeout: 150 * time.Millisecond, Now: time.Now})
+		addr := serving(t, r, receiver.ServerOptions{HeaderTimeout: 150 * time.Millisecond,
+			IdleTimeout: 100 * time.Millisecond})
 		body := string(receivertest.Body(1, "op"))
 		head := "POST /hooks HTTP/1.1\r\nHost: x\r\nAuthorization: " + testSecret + "\r\n"
 		for _, c := range []struct{ name, send, want string }{
 			{"idle after a delivery", head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body), "HTTP/1.1 200 OK"},
-			{"expects to be asked on", head + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(body), body), "HTTP/1.1 100 Continue HTTP/1.1 200 OK"},
-			{"HTTP/1.0", strings.Replace(head, "1.1", "1.0", 1) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body), "HTTP/1.0 200 OK"},
+			{"expects to be asked on", head + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(body),
+				body), "HTTP/1.1 100 Continue HTTP/1.1 200 OK"},
+			{"HTTP/1.0", strings.Replace(head, "1.1", "1.0", 1) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body),
+				"HTTP/1.0 200 OK"},
 			{"slow headers", "POST /hooks HTTP/1.1\r\nHost: x\r\n", ""},
 			{"nothing at all", "", ""},
 			{"slow body", head + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 408 Request Timeout"},
 			{"chunks without end", head + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "HTTP/1.1 408 Request Timeout"},
-			{"both lengths", head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+			{"both lengths", head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+				"HTTP/1.1 400 Bad Request"},
 			{"too large, said", head + "Content-Length: 999999999\r\n\r\n", "HTTP/1.1 413 Request Entity Too Large"},
-			{"64 kB of header", head + "X: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+			{"64 kB of header", head + "X: " + strings.Repeat("a", 64<<10) + "\r\n\r\n",
+				"HTTP/1.1 431 Request Header Fields Too Large"},
 			{"no HTTP", "\x16\x03\x01hello\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-			{"two slashes", strings.Replace(head, "/hooks", "//hooks", 1) + "Content-Length: 0\r\n\r\n", "HTTP/1.1 404 Not Found"},
+			{"two slashes", strings.Replace(head, "/hooks", "//hooks", 1) + "Content-Length: 0\r\n\r\n",
+				"HTTP/1.1 404 Not Found"},
 		} {
 			if got := strings.Join(talk(t, addr, c.send), " "); got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -20,13 +20,16 @@ func TestInboxMasksBodies(t *testing.T) {
 	const secret = "DE89370400440532013000"
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		b := inbox.New(s.Bulk, "https://service.test", "machine")
-		for i, raw := range []string{`{"Data":{"Account":{"number":"123456789012","requisites":[{"items":[{"key":"x","value":"` + secret + `"}]}]}}}`, "broken " + secret + " 123456789012"} {
+		for i, raw := range []string{
+			`{"Data":{"Account":{"number":"123456789012","requisites":[{"items":[{"key":"x","value":"` + secret + `"}]}]}}}`,
+			"broken " + secret + " 123456789012"} {
 			r := receiver.Record{Key: fmt.Sprint("k", i), Raw: []byte(raw), ReceivedAt: indextest.Now}
 			if _, err := b.Insert(t.Context(), []receiver.Record{r}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for role, want := range map[api.Role]bool{"": true, api.Operator: true, api.Admin: true, api.Viewer: false, api.OnCall: false} {
+		for role, want := range map[api.Role]bool{"": true, api.Operator: true, api.Admin: true, api.Viewer: false,
+			api.OnCall: false} {
 			ctx := api.WithActor(t.Context(), api.Actor{Role: role})
 			one, err1 := b.Get(ctx, "k0")
 			all, err2 := b.List(ctx, receiver.Filter{})
@@ -35,7 +38,8 @@ func TestInboxMasksBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range append(append(all, behind...), one) {
-				if got := strings.Contains(string(e.Raw), "12345678") && strings.Contains(string(e.Raw), secret[:10]); got != want || !want && strings.Contains(string(e.Raw), "12345678") {
+				if got := strings.Contains(string(e.Raw), "12345678") &&
+					strings.Contains(string(e.Raw), secret[:10]); got != want || !want && strings.Contains(string(e.Raw), "12345678") {
 					t.Errorf("%q reads %s", role, e.Raw)
 				}
 			}

@@ -46,7 +46,8 @@ func ledger(t *testing.T, in *inbox.Inbox) {
 	if err := in.Advance(ctx, 0, second); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := in.Backlog(ctx); err != nil || b != (receiver.Backlog{Behind: 2, Waiting: 2, Oldest: receivertest.Start, Next: receivertest.Start.Add(receiver.FirstRetry), Reason: "poison"}) {
+	if b, err := in.Backlog(ctx); err != nil || b != (receiver.Backlog{Behind: 2, Waiting: 2, Oldest: receivertest.Start,
+		Next: receivertest.Start.Add(receiver.FirstRetry), Reason: "poison"}) {
 		t.Errorf("%+v %v", b, err)
 	}
 	due := func(now time.Time, want ...receiver.Retry) {
@@ -59,17 +60,21 @@ func ledger(t *testing.T, in *inbox.Inbox) {
 	due(receivertest.Start.Add(receiver.FirstRetry), first)
 	due(receivertest.Start.Add(time.Minute), first, second)
 	due(receivertest.Start.Add(-2*time.Hour), first, second) // the clock that wrote them was ahead
-	if err := in.Advance(ctx, 0, first.Again(receivertest.ID(1), "still", receivertest.Start.Add(time.Minute))); err != nil {
+	if err := in.Advance(ctx, 0, first.Again(receivertest.ID(1), "still",
+		receivertest.Start.Add(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	if s := get(t, in, receivertest.ID(1)); s.Retry.Tries != 2 || s.Retry.Reason != "still" || !s.Retry.First.Equal(receivertest.Start) || !s.Retry.Next.Equal(receivertest.Start.Add(time.Minute+2*receiver.FirstRetry)) {
+	if s := get(t, in, receivertest.ID(1)); s.Retry.Tries != 2 || s.Retry.Reason != "still" ||
+		!s.Retry.First.Equal(receivertest.Start) || !s.Retry.Next.Equal(
+		receivertest.Start.Add(time.Minute+2*receiver.FirstRetry)) {
 		t.Errorf("%+v", s.Retry)
 	}
 	if s := get(t, in, receivertest.ID(2)); s.Retry.Waiting() {
 		t.Errorf("%+v", s.Retry)
 	}
 	rows, err := in.List(ctx, receiver.Filter{Waiting: true})
-	if err != nil || len(rows) != 2 || rows[0].Key != receivertest.ID(1) || rows[1].Key != receivertest.ID(0) || !(receiver.Filter{Waiting: true}).Match(rows[0]) {
+	if err != nil || len(rows) != 2 || rows[0].Key != receivertest.ID(1) || rows[1].Key != receivertest.ID(0) ||
+		!(receiver.Filter{Waiting: true}).Match(rows[0]) {
 		t.Errorf("%+v %v", rows, err)
 	}
 	for range 2 {
@@ -90,9 +95,12 @@ func rejects(t *testing.T, in *inbox.Inbox) {
 	if list, err := in.Rejected(ctx, 10); err != nil || len(list) != 0 {
 		t.Fatal(list, err)
 	}
-	one := receiver.Rejection{At: receivertest.Start, Status: 401, Reason: "signature", Detail: "It does not fit.", Source: "192.0.2.1", Algorithm: "HS256", Claims: []string{"iat", "sub"},
-		Request: "POST /hooks", Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Redacted}}, Body: []byte("\x00\xff{"), Size: 9000}
-	count := receiver.RejectCount{Reason: "signature", N: 1, First: receivertest.Start, Last: receivertest.Start, Detail: one.Detail, Source: one.Source}
+	one := receiver.Rejection{At: receivertest.Start, Status: 401, Reason: "signature", Detail: "It does not fit.",
+		Source: "192.0.2.1", Algorithm: "HS256", Claims: []string{"iat", "sub"},
+		Request: "POST /hooks", Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Redacted}},
+		Body: []byte("\x00\xff{"), Size: 9000}
+	count := receiver.RejectCount{Reason: "signature", N: 1, First: receivertest.Start, Last: receivertest.Start,
+		Detail: one.Detail, Source: one.Source}
 	if err := in.Reject(ctx, []receiver.RejectCount{count}, []receiver.Rejection{one}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +109,8 @@ func rejects(t *testing.T, in *inbox.Inbox) {
 		t.Fatal(list, err)
 	}
 	one.ID = list[0].ID
-	if got, err := in.Rejection(ctx, one.ID); err != nil || !reflect.DeepEqual(got, one) || !reflect.DeepEqual(list[0], one) {
+	if got, err := in.Rejection(ctx, one.ID); err != nil || !reflect.DeepEqual(got, one) ||
+		!reflect.DeepEqual(list[0], one) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if id, ok := receiver.RejectionID(one.Key()); !ok || id != one.ID {
@@ -109,9 +118,11 @@ func rejects(t *testing.T, in *inbox.Inbox) {
 	}
 	var flood []receiver.Rejection
 	for n := range 250 {
-		flood = append(flood, receiver.Rejection{At: receivertest.Start.Add(time.Duration(n) * time.Second), Status: 401, Reason: "token", Detail: fmt.Sprint(n), Source: "192.0.2.66"})
+		flood = append(flood, receiver.Rejection{At: receivertest.Start.Add(time.Duration(n) * time.Second), Status: 401,
+			Reason: "token", Detail: fmt.Sprint(n), Source: "192.0.2.66"})
 	}
-	more := receiver.RejectCount{Reason: "token", N: 250, First: receivertest.Start, Last: receivertest.Start.Add(time.Minute), Detail: "249", Source: "192.0.2.66"}
+	more := receiver.RejectCount{Reason: "token", N: 250, First: receivertest.Start,
+		Last: receivertest.Start.Add(time.Minute), Detail: "249", Source: "192.0.2.66"}
 	count.N, count.Last, count.Detail = 4, receivertest.Start.Add(time.Second), "again"
 	for part := range slices.Chunk(flood, 90) {
 		if err := in.Reject(ctx, nil, part); err != nil {
@@ -122,11 +133,13 @@ func rejects(t *testing.T, in *inbox.Inbox) {
 		t.Fatal(err)
 	}
 	list, err = in.Rejected(ctx, 1000)
-	if err != nil || len(list) != receiver.MaxRejected || list[0].Detail != "249" || list[len(list)-1].ID != one.ID || list[len(list)-2].Detail != "151" {
+	if err != nil || len(list) != receiver.MaxRejected || list[0].Detail != "249" || list[len(list)-1].ID != one.ID ||
+		list[len(list)-2].Detail != "151" {
 		t.Errorf("%d %+v %v", len(list), list[len(list)-2:], err)
 	}
 	counts, err := in.RejectCounts(ctx)
-	want := []receiver.RejectCount{more, {Reason: "signature", N: 5, First: receivertest.Start, Last: receivertest.Start.Add(time.Second), Detail: "again", Source: one.Source}}
+	want := []receiver.RejectCount{more, {Reason: "signature", N: 5, First: receivertest.Start,
+		Last: receivertest.Start.Add(time.Second), Detail: "again", Source: one.Source}}
 	if err != nil || !reflect.DeepEqual(counts, want) {
 		t.Errorf("%+v %v", counts, err)
 	}
@@ -167,12 +180,14 @@ func lateTokens(t *testing.T, in *inbox.Inbox) {
 			t.Errorf("%d: %s, want %s", i, res[0].Outcome, c.want)
 		}
 	}
-	res := insert(t, in, with(20, "op", 20, true), receivertest.Record(21, "op"), with(22, "forged", 20, true), with(20, "op", 20, true), with(21, "forged", 21, true), receivertest.Record(23, "op"))
+	res := insert(t, in, with(20, "op", 20, true), receivertest.Record(21, "op"), with(22, "forged", 20, true),
+		with(20, "op", 20, true), with(21, "forged", 21, true), receivertest.Record(23, "op"))
 	var got []receiver.Outcome
 	for _, r := range res {
 		got = append(got, r.Outcome)
 	}
-	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeNew, receiver.OutcomeReused, receiver.OutcomeDuplicate, receiver.OutcomeReused, receiver.OutcomeNew}
+	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeNew, receiver.OutcomeReused, receiver.OutcomeDuplicate,
+		receiver.OutcomeReused, receiver.OutcomeNew}
 	if !slices.Equal(got, want) || res[5].Stored.Key != receivertest.ID(23) {
 		t.Error(got)
 	}
@@ -194,7 +209,8 @@ func twoAccounts(t *testing.T, open account) {
 	ctx := context.Background()
 	a, b := open("a"), open("b")
 	insert(t, a, receivertest.Record(1, "op"), receivertest.Record(2, "op"))
-	pair := []hook.Pair{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op", At: hook.Stamp{Seconds: 1, Given: true}}}
+	pair := []hook.Pair{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op",
+		At: hook.Stamp{Seconds: 1, Given: true}}}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -204,7 +220,8 @@ func twoAccounts(t *testing.T, open account) {
 	check(a.AddPairs(ctx, pair))
 	check(a.AddAttempt(ctx, receiver.Attempt{Key: receivertest.ID(1), Act: "forward", At: receivertest.Start}))
 	check(a.Advance(ctx, 1, receiver.Retry{}.Again(receivertest.ID(1), "locked", receivertest.Start)))
-	check(a.Reject(ctx, []receiver.RejectCount{{Reason: "token", N: 1, First: receivertest.Start, Last: receivertest.Start}}, []receiver.Rejection{{At: receivertest.Start, Reason: "token"}}))
+	check(a.Reject(ctx, []receiver.RejectCount{{Reason: "token", N: 1, First: receivertest.Start,
+		Last: receivertest.Start}}, []receiver.Rejection{{At: receivertest.Start, Reason: "token"}}))
 	empty := func(in *inbox.Inbox) {
 		t.Helper()
 		_, getErr := in.Get(ctx, receivertest.ID(1))
@@ -222,9 +239,11 @@ func twoAccounts(t *testing.T, open account) {
 		why, err12 := in.RejectCounts(ctx)
 		_, oneErr := in.Rejection(ctx, 1)
 		check(errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12))
-		if !errors.Is(getErr, receiver.ErrNotFound) || !errors.Is(oneErr, receiver.ErrNotFound) || mark != 0 || last != 0 || backlog != (receiver.Backlog{}) ||
+		if !errors.Is(getErr, receiver.ErrNotFound) || !errors.Is(oneErr, receiver.ErrNotFound) || mark != 0 || last != 0 ||
+			backlog != (receiver.Backlog{}) ||
 			len(list)+len(after)+len(counts)+len(times)+len(tries)+len(learnt)+len(due)+len(kept)+len(why) != 0 {
-			t.Errorf("an empty inbox shows %v %v %v %v %v %v %v %d %v %+v %v %v %v", getErr, list, after, last, counts, tries, learnt, mark, due, backlog, kept, why, oneErr)
+			t.Errorf("an empty inbox shows %v %v %v %v %v %v %v %d %v %+v %v %v %v", getErr, list, after, last, counts, tries,
+				learnt, mark, due, backlog, kept, why, oneErr)
 		}
 	}
 	empty(b)
@@ -234,7 +253,8 @@ func twoAccounts(t *testing.T, open account) {
 	// The same ids under the other account are rows of their own.
 	other := receivertest.Record(1, "of b")
 	other.Token = &hook.TokenUse{ID: [32]byte{1}, Until: receivertest.Start.Add(time.Hour), Late: true}
-	if res := insert(t, b, other, receivertest.Record(2, "op")); res[0].Outcome != receiver.OutcomeNew || res[1].Outcome != receiver.OutcomeNew {
+	if res := insert(t, b, other, receivertest.Record(2, "op")); res[0].Outcome != receiver.OutcomeNew ||
+		res[1].Outcome != receiver.OutcomeNew {
 		t.Errorf("%+v", res)
 	}
 	mine := receivertest.Record(3, "of a")
@@ -242,7 +262,8 @@ func twoAccounts(t *testing.T, open account) {
 	if res := insert(t, a, mine); res[0].Outcome != receiver.OutcomeNew {
 		t.Errorf("the other account's token counts here: %+v", res)
 	}
-	if s := get(t, a, receivertest.ID(1)); string(s.Raw) != string(receivertest.Body(1, "op")) || s.Deliveries != 1 || !s.Retry.Waiting() {
+	if s := get(t, a, receivertest.ID(1)); string(s.Raw) != string(receivertest.Body(1, "op")) || s.Deliveries != 1 ||
+		!s.Retry.Waiting() {
 		t.Errorf("%+v", s)
 	}
 	if s := get(t, b, receivertest.ID(1)); string(s.Raw) != string(receivertest.Body(1, "of b")) || s.Retry.Waiting() {

@@ -74,8 +74,10 @@ func keeps(t *testing.T, in *inbox.Inbox) {
 	r.Status, r.Reason, r.Detail = receiver.Quarantined, hook.ReasonJSON, "no JSON value (byte 0) “…”"
 	res := insert(t, in, r)
 	s := get(t, in, "sha256:x")
-	if !slices.Equal(s.Raw, r.Raw) || s.Hash != r.Hash || !s.ReceivedAt.Equal(r.ReceivedAt) || s.Type != -7 || s.Reason != r.Reason ||
-		s.Detail != r.Detail || s.Status != r.Status || s.Source != r.Source || s.Verdict != r.Verdict || s.Seq != res[0].Stored.Seq || s.Deliveries != 1 {
+	if !slices.Equal(s.Raw, r.Raw) || s.Hash != r.Hash || !s.ReceivedAt.Equal(r.ReceivedAt) || s.Type != -7 ||
+		s.Reason != r.Reason ||
+		s.Detail != r.Detail || s.Status != r.Status || s.Source != r.Source || s.Verdict != r.Verdict ||
+		s.Seq != res[0].Stored.Seq || s.Deliveries != 1 {
 		t.Errorf("%+v", s)
 	}
 	for _, key := range []string{"nothing", "", "a\x00", "\xff"} {
@@ -110,10 +112,12 @@ func conflicts(t *testing.T, in *inbox.Inbox) {
 	a, b := receivertest.Record(1, "op"), receivertest.Record(1, "forged")
 	insert(t, in, a)
 	res := insert(t, in, b)
-	if res[0].Outcome != receiver.OutcomeConflict || res[0].Stored.Status != receiver.Conflict || !res[0].Stored.Alarming() {
+	if res[0].Outcome != receiver.OutcomeConflict || res[0].Stored.Status != receiver.Conflict ||
+		!res[0].Stored.Alarming() {
 		t.Fatalf("%+v", res[0])
 	}
-	if res := insert(t, in, b, b); res[0].Outcome != receiver.OutcomeDuplicate || res[1].Outcome != receiver.OutcomeDuplicate {
+	if res := insert(t, in, b, b); res[0].Outcome != receiver.OutcomeDuplicate ||
+		res[1].Outcome != receiver.OutcomeDuplicate {
 		t.Fatalf("%+v", res)
 	}
 	if s := get(t, in, a.Key); !slices.Equal(s.Raw, a.Raw) || s.Deliveries != 1 {
@@ -165,7 +169,8 @@ func oneBatch(t *testing.T, in *inbox.Inbox) {
 	for _, r := range res {
 		got = append(got, r.Outcome)
 	}
-	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeConflict, receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeDuplicate}
+	want := []receiver.Outcome{receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeConflict,
+		receiver.OutcomeNew, receiver.OutcomeDuplicate, receiver.OutcomeDuplicate}
 	if !slices.Equal(got, want) {
 		t.Fatal(got)
 	}
@@ -214,7 +219,8 @@ func lists(t *testing.T, in *inbox.Inbox) {
 		{receiver.Filter{ObjectID: "op-b", Object: hook.ObjectClient, Limit: 1}, []int{9}},
 		{receiver.Filter{ObjectID: "op-\x00"}, nil},
 		{receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined, receiver.Conflict}}, []int{5}},
-		{receiver.Filter{Since: receivertest.Start.Add(3 * time.Minute), Until: receivertest.Start.Add(6 * time.Minute)}, []int{5, 4, 3}},
+		{receiver.Filter{Since: receivertest.Start.Add(3 * time.Minute), Until: receivertest.Start.Add(6 * time.Minute)},
+			[]int{5, 4, 3}},
 		{receiver.Filter{ObjectID: "nobody"}, nil},
 	} {
 		rows, err := in.List(ctx, c.f)
@@ -237,7 +243,8 @@ func lists(t *testing.T, in *inbox.Inbox) {
 		t.Error(next, err)
 	}
 	counts, err := in.Counts(ctx)
-	want := []receiver.Count{{Type: hook.TypeOperation, Status: receiver.Quarantined, N: 1}, {Type: hook.TypeOperation, Status: receiver.Verified, N: 7}, {Type: hook.TypeClient, Status: receiver.Verified, N: 4}}
+	want := []receiver.Count{{Type: hook.TypeOperation, Status: receiver.Quarantined, N: 1},
+		{Type: hook.TypeOperation, Status: receiver.Verified, N: 7}, {Type: hook.TypeClient, Status: receiver.Verified, N: 4}}
 	if err != nil || !slices.Equal(counts, want) {
 		t.Error(counts, err)
 	}
@@ -333,8 +340,10 @@ func parallel(t *testing.T, in *inbox.Inbox) {
 
 func attempts(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
-	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: receivertest.Start, Status: 204, Latency: 1234 * time.Microsecond}
-	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: receivertest.Start.Add(time.Second), Error: "bad \xff"}
+	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: receivertest.Start, Status: 204,
+		Latency: 1234 * time.Microsecond}
+	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: receivertest.Start.Add(time.Second),
+		Error: "bad \xff"}
 	for _, x := range []receiver.Attempt{a, b} {
 		if err := in.AddAttempt(ctx, x); err != nil {
 			t.Fatal(err)
@@ -353,13 +362,15 @@ func attempts(t *testing.T, in *inbox.Inbox) {
 func codes(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
 	pair := func(word string, n int, exact bool) hook.Pair {
-		return hook.Pair{Field: hook.FieldStatus, Code: 1, Word: untrusted.Text(word), OPID: "op", At: hook.Stamp{Seconds: int64(n), Given: true}, Exact: exact}
+		return hook.Pair{Field: hook.FieldStatus, Code: 1, Word: untrusted.Text(word), OPID: "op",
+			At: hook.Stamp{Seconds: int64(n), Given: true}, Exact: exact}
 	}
 	var many []hook.Pair
 	for i := range hook.MaxEvidence + 5 {
 		many = append(many, pair("PENDING", i, false))
 	}
-	if err := in.AddPairs(ctx, append(many, pair("NEW", 1, true), pair("NEW", 1, false), pair("NEW", 2, false), pair("NEW", 2, true))); err != nil {
+	if err := in.AddPairs(ctx, append(many, pair("NEW", 1, true), pair("NEW", 1, false), pair("NEW", 2, false),
+		pair("NEW", 2, true))); err != nil {
 		t.Fatal(err)
 	}
 	all, err := in.Evidence(ctx)
@@ -375,7 +386,8 @@ func times(t *testing.T, in *inbox.Inbox) {
 	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
 	insert(t, in, receivertest.Record(1, "op"), hand, bad, receivertest.Record(4, "op"), receivertest.Record(5, "op"))
 	got, err := in.Times(context.Background(), 2)
-	if err != nil || !slices.EqualFunc(got, []time.Time{receivertest.Start.Add(5 * time.Minute), receivertest.Start.Add(4 * time.Minute)}, time.Time.Equal) {
+	if err != nil || !slices.EqualFunc(got, []time.Time{receivertest.Start.Add(5 * time.Minute),
+		receivertest.Start.Add(4 * time.Minute)}, time.Time.Equal) {
 		t.Error(got, err)
 	}
 }
