@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,46 +56,6 @@ func (c *Client) CustomerFiles(ctx context.Context, cuid string, page int) (Page
 		return Page[CustomerFile]{}, err
 	}
 	return list[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"}, c.paging(page, 0))
-}
-
-// Part is the beginning of a document, or all of it.
-type Part struct {
-	Bytes []byte
-	Total int64 // of the document in bytes, where it is only its beginning; -1: not told; 0: Bytes are all
-}
-
-// The bounds of what is read of a document to be shown, in bytes.
-const (
-	MaxShown   = maxAnswer // a larger document is not read whole
-	FirstShown = 1 << 20   // and of that one this much
-)
-
-// ShowDocument reads a customer's file to be shown (GET
-// /v2/customer/{customerId}/file/{id}; one customer call). Of a file larger than MaxShown
-// only the beginning is read: the answer is cut off there, and the rest is not sent.
-func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) (Part, error) {
-	const op = "show document"
-	in, err := c.openDocument(ctx, op, cuid, guid)
-	if err != nil {
-		return Part{}, err
-	}
-	defer in.Body.Close()
-	most := int64(MaxShown)
-	if in.Size > most {
-		most = FirstShown
-	}
-	size := in.Size
-	if size < 0 {
-		size = relayHead
-	}
-	b := bytes.NewBuffer(make([]byte, 0, min(size, most)+1+bytes.MinRead))
-	if _, err := b.ReadFrom(io.LimitReader(in.Body, most+1)); err != nil {
-		return Part{}, brokeOff(ctx, op, in.RequestID, &cutError{int64(b.Len()), in.Size, err})
-	}
-	if int64(b.Len()) <= most {
-		return Part{Bytes: b.Bytes()}, nil
-	}
-	return Part{Bytes: slices.Clone(b.Bytes()[:FirstShown]), Total: in.Size}, nil
 }
 
 // DownloadDocument writes a customer's file to w as it comes, whatever its size

@@ -65,45 +65,28 @@ type discarded struct{ n int64 }
 
 func (d *discarded) Write(b []byte) (int, error) { d.n += int64(len(b)); return len(b), nil }
 
-// TestLargeDocuments: of a large one the beginning is read to be shown, and the rest is not
-// asked for; saving passes all of it on without holding it.
+// TestLargeDocuments: saving passes all of it on without holding it.
 func TestLargeDocuments(t *testing.T) {
-	for name, c := range map[string]struct {
-		l          large
-		shown      int
-		total      int64
-		mostOfWire int64
-	}{
-		"small":           {large{size: 1000, told: true}, 1000, 0, 1000},
-		"at the bound":    {large{size: api.MaxShown, told: true}, api.MaxShown, 0, api.MaxShown},
-		"large":           {large{size: 200 << 20, told: true}, api.FirstShown, 200 << 20, api.FirstShown + 256<<10},
-		"of no told size": {large{size: 200 << 20}, api.FirstShown, -1, api.MaxShown + 256<<10},
+	for name, c := range map[string]large{
+		"small":           {size: 1000, told: true},
+		"large":           {size: 200 << 20, told: true},
+		"of no told size": {size: 200 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})
-			shown := c.l
-			shown.next = r.wire.next
-			r.wire.next = &shown
-			part, err := r.client.ShowDocument(r.ctx, "C1", "f-1")
-			if err != nil || len(part.Bytes) != c.shown || part.Total != c.total {
-				t.Errorf("%d bytes of %d, %v", len(part.Bytes), part.Total, err)
-			}
-			if shown.read > c.mostOfWire || !shown.shut {
-				t.Errorf("%d bytes were fetched, closed: %v", shown.read, shown.shut)
-			}
-			saved := c.l
-			saved.next = shown.next
+			saved := c
+			saved.next = r.wire.next
 			r.wire.next = &saved
 			var out discarded
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &out)
 			runtime.ReadMemStats(&after)
-			if err != nil || n != c.l.size || out.n != n {
-				t.Errorf("%d of %d bytes, %v", n, c.l.size, err)
+			if err != nil || n != c.size || out.n != n || !saved.shut {
+				t.Errorf("%d of %d bytes, closed: %v, %v", n, c.size, saved.shut, err)
 			}
-			if took := after.TotalAlloc - before.TotalAlloc; c.l.size > api.MaxShown && took > uint64(c.l.size)/2 {
-				t.Errorf("%d bytes were allocated for %d", took, c.l.size)
+			if took := after.TotalAlloc - before.TotalAlloc; c.size > 1<<20 && took > uint64(c.size)/2 {
+				t.Errorf("%d bytes were allocated for %d", took, c.size)
 			}
 		})
 	}
@@ -118,15 +101,11 @@ func TestDocumentThatBreaksOff(t *testing.T) {
 	if n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &b); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
-	if part, err := r.client.ShowDocument(r.ctx, "C1", "f-1"); api.KindOf(err) != api.Unavailable || part.Bytes != nil {
-		t.Errorf("%d bytes, %v", len(part.Bytes), err)
-	}
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true}
 	if _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", failing{}); !strings.Contains(api.AsError(err).Public, "could not be written") {
 		t.Error(err)
 	}
-	if _, err := newRig(t, true, sandbox.Options{}).client.ShowDocument(r.ctx, "C1", "f-1"); api.KindOf(err) != api.NotFound {
+	if _, err := newRig(t, true, sandbox.Options{}).client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); api.KindOf(err) != api.NotFound {
 		t.Error(err)
 	}
 }
@@ -215,55 +194,50 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 		"small too":  {large{size: 200 << 10}, 0, 0, ""},
 		"broken off": {large{size: size, told: true, ends: size / 2}, size / 2, size, api.Unavailable},
 	} {
-		for way, read := range map[string]func(*rig) error{
-			"to a file": func(r *rig) error { _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); return err },
-			"to a page": func(r *rig) error { _, err := r.client.ShowDocument(r.ctx, "C1", "f-1"); return err },
-		} {
-			t.Run(name+" "+way, func(t *testing.T) {
-				now, l := time.Now(), c.l
-				l.step = func() { now = now.Add(100 * time.Millisecond) }
-				var told []api.Call
-				r := newRig(t, false, sandbox.Options{})
-				l.next, r.wire.next = r.wire.next, &l
-				r.remake(func(o *api.Options) {
-					o.Now = func() time.Time { return now }
-					o.OnCall = func(call api.Call) { told = append(told, call) }
-				})
-				if err := read(r); api.KindOf(err) != c.kind {
-					t.Fatal(err)
-				}
-				last := told[len(told)-1]
-				if last.Phase != api.CallEnded || last.Kind != c.kind || last.Took < now.Sub(last.At) {
-					t.Errorf("the end is %+v", last)
-				}
-				var moved []api.Call
-				for _, call := range told[:len(told)-1] {
-					if call.Phase == api.CallEnded {
-						t.Errorf("it had ended before: %+v", call)
-					}
-					if call.Moved > 0 {
-						moved = append(moved, call)
-					}
-				}
-				if c.most == 0 {
-					if len(moved) > 0 {
-						t.Errorf("told of a small body: %+v", moved)
-					}
-					return
-				}
-				if n, most := len(moved), int(last.Took/(500*time.Millisecond))+2; n < 4 || n > most {
-					t.Fatalf("told %d times in %s", n, last.Took)
-				}
-				for i, call := range moved {
-					if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most || i > 0 && call.Moved <= moved[i-1].Moved {
-						t.Errorf("%+v", call)
-					}
-				}
-				if came := moved[len(moved)-1].Moved; c.kind == "" && c.total > 0 && came != c.total {
-					t.Errorf("at the end %d of %d", came, c.total)
-				}
+		t.Run(name, func(t *testing.T) {
+			now, l := time.Now(), c.l
+			l.step = func() { now = now.Add(100 * time.Millisecond) }
+			var told []api.Call
+			r := newRig(t, false, sandbox.Options{})
+			l.next, r.wire.next = r.wire.next, &l
+			r.remake(func(o *api.Options) {
+				o.Now = func() time.Time { return now }
+				o.OnCall = func(call api.Call) { told = append(told, call) }
 			})
-		}
+			if _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); api.KindOf(err) != c.kind {
+				t.Fatal(err)
+			}
+			last := told[len(told)-1]
+			if last.Phase != api.CallEnded || last.Kind != c.kind || last.Took < now.Sub(last.At) {
+				t.Errorf("the end is %+v", last)
+			}
+			var moved []api.Call
+			for _, call := range told[:len(told)-1] {
+				if call.Phase == api.CallEnded {
+					t.Errorf("it had ended before: %+v", call)
+				}
+				if call.Moved > 0 {
+					moved = append(moved, call)
+				}
+			}
+			if c.most == 0 {
+				if len(moved) > 0 {
+					t.Errorf("told of a small body: %+v", moved)
+				}
+				return
+			}
+			if n, most := len(moved), int(last.Took/(500*time.Millisecond))+2; n < 4 || n > most {
+				t.Fatalf("told %d times in %s", n, last.Took)
+			}
+			for i, call := range moved {
+				if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most || i > 0 && call.Moved <= moved[i-1].Moved {
+					t.Errorf("%+v", call)
+				}
+			}
+			if came := moved[len(moved)-1].Moved; c.kind == "" && c.total > 0 && came != c.total {
+				t.Errorf("at the end %d of %d", came, c.total)
+			}
+		})
 	}
 }
 
@@ -304,9 +278,6 @@ func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 			var out bytes.Buffer
 			if _, err := client.DownloadDocument(t.Context(), "C1", "f-1", &out); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
 				t.Errorf("%d bytes were kept: %v", out.Len(), err)
-			}
-			if part, err := client.ShowDocument(t.Context(), "C1", "f-1"); err == nil || part.Bytes != nil {
-				t.Errorf("%q is shown: %v", part.Bytes, err)
 			}
 		})
 	}

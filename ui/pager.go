@@ -36,7 +36,6 @@ func newRaw(s *Shell, owner screenID, a Raw) *pager {
 	p := newPager(s, owner, a.Title, nil)
 	p.raw = a.JSON
 	p.readRaw(s)
-	p.offer(s)
 	return p
 }
 
@@ -65,7 +64,7 @@ func (p *pager) keys() []keymap.Key {
 	if p.copy.Text == "" {
 		return []keymap.Key{p.k.Search, p.k.Next, p.k.Close}
 	}
-	return []keymap.Key{p.k.Search, p.k.Next, p.k.Copy, p.k.Pager, p.k.Editor, p.k.Close}
+	return []keymap.Key{p.k.Search, p.k.Next, p.k.Copy, p.k.Close}
 }
 
 func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
@@ -77,10 +76,6 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 		return nil, nil, !p.view.Clear()
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
 		return p.copy, nil, false
-	case p.copy.Text != "" && p.k.Pager.Pressed(msg):
-		return p.toPager(s), nil, false
-	case p.copy.Text != "" && p.k.Editor.Pressed(msg):
-		return p.toEditor(s), nil, false
 	default:
 		p.view.Update(msg)
 	}

@@ -58,9 +58,6 @@ type Options struct {
 	Themes func(name string) *theme.Theme
 	// Contexts are the other contexts that the console can be opened on.
 	Contexts []string
-	// Programs are those that a text can be handed to; nil: NoPrograms says why not.
-	Programs   Programs
-	NoPrograms string
 	// Guide leads the person through tasks; nil: nobody does.
 	Guide Guide
 	// OnPlace is told where the person is, and whether a question about a write is
@@ -262,8 +259,6 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.wrote(msg)
 	case copiedMsg:
 		return s.copied(msg)
-	case handedMsg:
-		return s.handed(msg)
 	case BroadcastMsg:
 		return s.broadcast(msg)
 	case Answer:

@@ -37,23 +37,20 @@ var (
 		Without: map[Surface]string{Screen: "a page of the service's choice, whatever is filtered; the command saves it"}})
 	DocumentList = declare(&reads, Act{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}})
-	DocumentShow = declare(&reads, Act{Name: "document.show", Effect: TakeOut, Need: api.MayReveal, Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}}, Short: "A document's content: text, picture, facts",
-		Place: "documents", Key: Key{Press: "enter", Hint: "look", Help: "look at the content: text, picture, facts"},
-		Without: map[Surface]string{Command: "document download hands out the content", Remote: "document download hands out the content"}})
 	DocumentDownload = declare(&reads, Act{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Save a customer's document to a file (- is standard output)",
-		Place: "documents", Key: Key{Press: "e", Hint: "save", Help: "save the document to a file"}})
+		Place: "documents", Key: Key{Press: "w", Hint: "save", Help: "save the document to a file"}})
 	DocumentOpen = declare(&reads, Act{Name: "document.open", Effect: TakeOut, Need: api.MayExport, Event: "document.download", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}},
-		Short: "Hand a document to the program that [ui] viewer names",
-		Place: "documents", Key: Key{Press: "V", Hint: "open with", Help: "open the document in the program that the config names (asks)"},
-		Without: map[Surface]string{Command: "document download saves the file, and a shell starts any program on it", Remote: "a program of the server is not at the person's terminal"}})
+		Short: "Open a copy of a document with the program that this computer has for it",
+		Place: "documents", Key: Key{Press: "O", Hint: "open copy", Help: "open a copy with the program that this computer has for it (asks)"},
+		Without: map[Surface]string{Command: "document download saves the file, and a shell opens it", Remote: "a program of the server is not at the person's screen"}})
 	CustomerList = declare(&reads, Act{Name: "customer.list", Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Short: "Customers, one page, or those that pass a filter",
 		Place: "operations", Key: Key{Press: "K", Hint: "customers", Help: "all customers, and who waits", Extra: true}})
 	CustomerGet = declare(&reads, Act{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "One customer",
 		Place: "compliance", Key: Key{Press: "4", Hint: "compliance", Help: "Compliance: the customer, from there all customers", Extra: true}})
 	CustomerApplication = declare(&reads, Act{Name: "customer.application", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's application", Place: "compliance"})
 	CustomerFiles       = declare(&reads, Act{Name: "customer.files", Aliases: []string{"customer delete-file"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's uploaded documents, one page",
-		Place: "compliance", Key: Key{Press: "F", Hint: "files", Help: "the customer's files: look, save, delete"}})
+		Place: "compliance", Key: Key{Press: "F", Hint: "files", Help: "the customer's files: open, save, delete"}})
 	AccountList = declare(&reads, Act{Name: "account.list", Aliases: []string{"accounts"}, Need: api.MayRead, Costs: cost(limit.Account, 1), Short: "Accounts with their balances, one page",
 		Place: "operations", Key: Key{Press: "A", Hint: "accounts", Help: "accounts with their balances and holds", Extra: true}})
 	AccountGet = declare(&reads, Act{Name: "account.get", Need: api.MayRead, Costs: cost(limit.Account, 1), Args: args("ID"), Short: "One account: balance, hold, status, requisites",

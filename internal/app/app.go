@@ -61,7 +61,6 @@ type App struct {
 	Context   config.Context
 	ReadOnly  bool
 	State     string // folder
-	Runtime   string // folder of this login, in memory; "": there is none
 	Version   string
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -99,7 +98,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Runtime: config.RuntimeDir(opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

@@ -83,17 +83,6 @@ func (c *Client) DownloadDocument(ctx context.Context, cuid, guid string, w io.W
 	return masked(ctx, n, err)
 }
 
-// ShowDocument reads a customer's document to be shown, of a large one the beginning: only
-// a role that may reveal gets it, and the trail tells of it before.
-func (c *Client) ShowDocument(ctx context.Context, cuid, guid string) (api.Part, error) {
-	if err := c.mayTake(ctx, audit.EventShow, api.MayReveal, cuid, guid); err != nil {
-		return api.Part{}, err
-	}
-	part, err := c.api.ShowDocument(ctx, cuid, guid)
-	_, err = masked(ctx, 0, err)
-	return part, err
-}
-
 // mayTake lets the content of a document through, or says why not; without a record it
 // stays where it is.
 func (c *Client) mayTake(ctx context.Context, event string, need api.Permission, cuid, guid string) error {

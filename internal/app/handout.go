@@ -15,24 +15,14 @@ const (
 	lockName  = ".lock"   // in it: locked as long as the console that made it lives
 )
 
-// HandOutFolder is where files for other programs are made: in the folder of this login,
-// which is in memory, when that is there and nobody else may look into it; else in the
-// state folder.
-func (a *App) HandOutFolder() string {
-	if st, err := os.Lstat(a.Runtime); a.Runtime != "" && err == nil && st.IsDir() && !files.ReadableByOthers(st) && files.Ours(a.Runtime, st) == nil {
-		return a.Runtime
-	}
-	return a.State
-}
-
-// HandOut makes a file of this name (no path) for another program, in a new folder that
-// only this user may enter, and returns its path. remove ends both; a console that is
-// killed before it leaves them to SweepHandedOut of the next.
+// HandOut makes a file of this name (no path) for another program, in a new folder of the
+// state folder that only this user may enter, and returns its path. remove deletes both; a
+// console that is killed before it does leaves them to SweepHandedOut of the next.
 func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
-		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal, Public: "The temporary file cannot be made in " + a.HandOutFolder() + ".", Err: err}
+		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal, Public: "The temporary file cannot be made in " + a.State + ".", Err: err}
 	}
-	begun, err := os.MkdirTemp(a.HandOutFolder(), "opdeck-") // mode 0700
+	begun, err := os.MkdirTemp(a.State, "opdeck-") // mode 0700
 	if err != nil {
 		return bad(err)
 	}
@@ -62,18 +52,13 @@ func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, rem
 	return f.Name(), remove, nil
 }
 
-// SweepHandedOut removes what consoles left behind that were killed while another program
-// had a file of theirs.
+// SweepHandedOut removes the files that consoles handed out and, because they were killed,
+// did not remove.
 func (a *App) SweepHandedOut() {
-	for _, parent := range []string{a.Runtime, a.State} {
-		left, err := filepath.Glob(filepath.Join(parent, handedOut+"*"))
-		if parent == "" || err != nil {
-			continue
-		}
-		for _, dir := range left {
-			if err := sweep(dir); err != nil {
-				a.Log.Warn("a file that was handed out is left", "folder", dir, "err", err)
-			}
+	left, _ := filepath.Glob(filepath.Join(a.State, handedOut+"*"))
+	for _, dir := range left {
+		if err := sweep(dir); err != nil {
+			a.Log.Warn("a file that was handed out is left", "folder", dir, "err", err)
 		}
 	}
 }

@@ -11,77 +11,55 @@ import (
 	"testing"
 )
 
-// handing is an App with a state folder and, with a mode, one of the login.
-func handing(t *testing.T, mode os.FileMode) *App {
+// handing is an App with a state folder.
+func handing(t *testing.T) *App {
 	t.Helper()
-	a := &App{State: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-	if mode != 0 {
-		a.Runtime = filepath.Join(t.TempDir(), "run")
-		if err := os.Mkdir(a.Runtime, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(a.Runtime, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return a
+	return &App{State: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
 }
 
 func text(w io.Writer) error { _, err := io.WriteString(w, "text"); return err }
 
-// entries are the names in the folders of a.
+// entries are the names in the state folder of a.
 func entries(t *testing.T, a *App) (names []string) {
 	t.Helper()
-	for _, dir := range []string{a.State, a.Runtime} {
-		list, err := os.ReadDir(dir)
-		if err != nil && dir != "" {
-			t.Fatal(err)
-		}
-		for _, e := range list {
-			names = append(names, e.Name())
-		}
+	list, err := os.ReadDir(a.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
 	}
 	return names
 }
 
-// A file that is handed out is ours alone, in the folder of the login when that is ours
-// alone too, and goes with all that stands beside it.
+// A file that is handed out is ours alone, and goes with all that stands beside it.
 func TestHandOut(t *testing.T) {
-	for _, c := range []struct {
-		runtime os.FileMode
-		inState bool
-	}{{0, true}, {0o755, true}, {0o700, false}} {
-		a := handing(t, c.runtime)
-		path, remove, err := a.HandOut("a b.pdf", text)
-		if err != nil {
-			t.Fatal(err)
+	a := handing(t)
+	path, remove, err := a.HandOut("a b.pdf", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(filepath.Dir(path)) != a.State || filepath.Base(path) != "a b.pdf" {
+		t.Errorf("it is %s", path)
+	}
+	for p, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if st, err := os.Stat(p); err != nil || st.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", p, st.Mode(), err)
 		}
-		want := a.Runtime
-		if c.inState {
-			want = a.State
-		}
-		if filepath.Dir(filepath.Dir(path)) != want || filepath.Base(path) != "a b.pdf" || a.HandOutFolder() != want {
-			t.Errorf("runtime folder %o: it is %s", c.runtime, path)
-		}
-		for p, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
-			if st, err := os.Stat(p); err != nil || st.Mode().Perm() != mode {
-				t.Errorf("%s: %v, %v", p, st.Mode(), err)
-			}
-		}
-		if b, _ := os.ReadFile(path); string(b) != "text" {
-			t.Errorf("it holds %q", b)
-		}
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), ".a.swp"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := remove(); err != nil || len(entries(t, a)) != 0 {
-			t.Errorf("left are %q, %v", entries(t, a), err)
-		}
+	}
+	if b, _ := os.ReadFile(path); string(b) != "text" {
+		t.Errorf("it holds %q", b)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), ".a.swp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove(); err != nil || len(entries(t, a)) != 0 {
+		t.Errorf("left are %q, %v", entries(t, a), err)
 	}
 }
 
 func TestHandOutFails(t *testing.T) {
-	a := handing(t, 0)
+	a := handing(t)
 	no := errors.New("the audit trail cannot be written")
 	if _, _, err := a.HandOut("a.pdf", func(io.Writer) error { return no }); !errors.Is(err, no) || len(entries(t, a)) != 0 {
 		t.Errorf("%v; left are %q", err, entries(t, a))
@@ -95,16 +73,15 @@ func TestHandOutFails(t *testing.T) {
 // What a console left behind that was killed goes, what a living one has handed out stays,
 // and so does what only looks like it.
 func TestSweepHandedOut(t *testing.T) {
-	a := handing(t, 0o700)
+	a := handing(t)
 	living, remove, err := a.HandOut("living.pdf", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{a.State, a.Runtime} {
-		left := filepath.Join(dir, handedOut+"opdeck-1")
-		if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, lockName), nil, 0o600), os.WriteFile(filepath.Join(left, "left.pdf"), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+	left := filepath.Join(a.State, handedOut+"opdeck-1")
+	if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, lockName), nil, 0o600),
+		os.WriteFile(filepath.Join(left, "left.pdf"), nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 	elsewhere := t.TempDir()
 	if err := os.WriteFile(filepath.Join(elsewhere, "mine"), nil, 0o600); err != nil {

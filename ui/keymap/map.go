@@ -53,7 +53,7 @@ type Operation struct{ Documents, Tree, Account, Counterparty Key }
 type Related struct{ History, Customer Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Look, Remove, Restore, Replace, Attach, Upload, Save, View Key }
+type Documents struct{ Remove, Restore, Replace, Attach, Upload, Open, Save Key }
 
 // Files belongs to a customer's files.
 type Files struct{ Delete Key }
@@ -83,7 +83,7 @@ type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
 type Form struct{ Next, Prev, Submit, Cancel Key }
 
 // Viewer are the keys of text viewers (raw JSON, help, activity).
-type Viewer struct{ Search, Next, Prev, Copy, Pager, Editor, Close Key }
+type Viewer struct{ Search, Next, Prev, Copy, Close Key }
 
 // Menu are the keys of menus with a typed filter: palette, views, sort.
 type Menu struct{ Up, Down, Choose, Close Key }
@@ -208,8 +208,8 @@ func globalKeys() Global {
 }
 
 func documentKeys() Documents {
-	return Documents{Look: of(act.DocumentShow), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove), Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
-		Upload: of(act.DocumentUpload), Replace: of(act.DocumentReplace), View: of(act.DocumentOpen)}
+	return Documents{Open: of(act.DocumentOpen), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove), Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
+		Upload: of(act.DocumentUpload), Replace: of(act.DocumentReplace)}
 }
 
 // All returns the keys of a group in the order they are declared.
@@ -303,8 +303,7 @@ func formKeys() Form {
 func viewerKeys() Viewer {
 	return Viewer{
 		Search: Bind("viewer.search", "search", "search", "/"), Next: Bind("viewer.next", "next", "next hit", "n").extra(), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra(),
-		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Pager: Bind("viewer.pager", "pager", "raw JSON: read it in $PAGER, or less", "p"),
-		Editor: Bind("viewer.editor", "editor", "raw JSON: open a copy in $VISUAL or $EDITOR (asks)", "e"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
+		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y"), Close: Bind("viewer.close", "close", "close", "esc", "q"),
 	}
 }
 

@@ -20,8 +20,7 @@
 // tea.Quit, tea.Suspend, tea.Interrupt, tea.Batch, tea.Sequence, tea.Tick work.
 // tea.ClearScreen, tea.SetWindowTitle, tea.Println, the mouse, cursor, paste and
 // alternate screen commands have no effect; [Raw] copies to the
-// clipboard. tea.Exec is not supported: it would run with the modes set; [Lend] hands
-// the terminal to another program.
+// clipboard. tea.Exec is not supported: it would run with the modes set.
 //
 // # What is written
 //
@@ -41,7 +40,6 @@
 //	CSI ? 1049 7 25 2004 1002 1006 h/l    on entering and leaving
 //	CSI ? 1 6 5 1000 1003 1004 l, CSI 4 l, CSI > 4 m, CSI = 0 u, ESC > ( B, SI
 //	                      together, on entering again: somebody else may have left them set
-//	CSI ? 1047 l          only when the console ends while another program has the terminal
 //	CSI 22;2 t, CSI 23;2 t, OSC 2 ; title BEL    only with a title
 //	OSC 52 ; c ; base64 BEL                      only for a copy
 //

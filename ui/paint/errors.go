@@ -10,25 +10,6 @@ import (
 // up or the SSH client closed its channel.
 var ErrInputClosed = errors.New("the terminal has been closed")
 
-// Errors of a program that was to get the terminal.
-var (
-	ErrNotLent = errors.New("the terminal cannot be handed to another program here")
-	ErrLent    = errors.New("another program has the terminal already")
-)
-
-// ExitError tells how a program ended that had the terminal and did not end well.
-type ExitError struct {
-	Code   int    // its exit code; -1: a signal ended it
-	Signal string // "killed"; empty: none did
-}
-
-func (e *ExitError) Error() string {
-	if e.Signal != "" {
-		return "was ended by a signal: " + e.Signal
-	}
-	return fmt.Sprintf("ended with code %d", e.Code)
-}
-
 // PanicError is returned by [Run] when Update, View, a command or the painter
 // itself panicked. Its text holds neither the value nor the stack: they may hold
 // text from outside or secrets.

@@ -16,18 +16,15 @@ import (
 // the last one: a call of Read means that the loop has taken everything that was
 // handed out before.
 type input struct {
-	file  *os.File    // nil: in cannot be opened again
+	in    io.Reader
 	ended func(error) // called once, when in has no more to give
 	idle  func()
 
-	mu      sync.Mutex
-	in      io.Reader
-	cancel  func()     // ends a Read of in, and all later ones; nil: nothing does
-	changed *sync.Cond // paused, reading or closed
-	busy    bool       // handed out, and perhaps not all of it taken
-	reading bool       // Read is in a Read of in
-	paused  bool
-	closed  bool
+	cancel func() // ends a Read of in, and all later ones; nil: nothing does
+
+	mu     sync.Mutex
+	busy   bool // handed out, and perhaps not all of it taken
+	closed bool
 
 	// Read's own.
 	buf         [4096]byte
@@ -40,24 +37,16 @@ type input struct {
 // taken, ended when there will be no more.
 func newInput(in io.Reader, idle func(), ended func(error)) *input {
 	i := &input{in: in, idle: idle, ended: ended}
-	i.changed = sync.NewCond(&i.mu)
-	if f, ok := in.(*os.File); ok {
-		i.file = f
-		i.open()
+	f, ok := in.(*os.File)
+	if !ok {
+		return i
 	}
-	return i
-}
-
-// open opens the file for reading that can be ended.
-func (i *input) open() {
-	if p := poll(i.file); p != nil {
+	if p := poll(f); p != nil {
 		i.in, i.cancel = p, p.Cancel
-		return
-	}
-	// Not every file can be waited for; the rest is read plainly.
-	if r, err := cancelreader.NewReader(i.file); err == nil {
+	} else if r, err := cancelreader.NewReader(f); err == nil { // not every file can be waited for
 		i.in, i.cancel = r, func() { r.Cancel() }
 	}
+	return i
 }
 
 // Read implements io.Reader for Bubble Tea. It never fills b: the decoder takes
@@ -67,7 +56,7 @@ func (i *input) Read(b []byte) (int, error) {
 	if len(i.next) == 0 {
 		i.set(false)
 		i.idle()
-		n, err := i.read()
+		n, err := i.in.Read(i.buf[i.kept:])
 		if n <= 0 {
 			if err == nil {
 				return 0, nil
@@ -86,57 +75,6 @@ func (i *input) Read(b []byte) (int, error) {
 	n := copy(b, i.next[:wholeKeys(i.next, max(len(b)-1, 1))])
 	i.next = i.next[n:]
 	return n, nil
-}
-
-// read reads on, but not while the input is paused.
-func (i *input) read() (int, error) {
-	for {
-		i.mu.Lock()
-		for i.paused && !i.closed {
-			i.changed.Wait()
-		}
-		in := i.in
-		i.reading = true
-		i.mu.Unlock()
-		n, err := in.Read(i.buf[i.kept:])
-		i.mu.Lock()
-		i.reading = false
-		paused := i.paused && !i.closed
-		i.changed.Broadcast()
-		i.mu.Unlock()
-		if n > 0 || !paused {
-			return n, err
-		}
-	}
-}
-
-// pause makes sure that nothing more is read before resume; false: it cannot.
-func (i *input) pause() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file == nil || i.cancel == nil || i.closed {
-		return false
-	}
-	i.paused = true
-	i.cancel()
-	for i.reading {
-		i.changed.Wait()
-	}
-	if r, ok := i.in.(cancelreader.CancelReader); ok {
-		_ = r.Close()
-	}
-	return true
-}
-
-// resume reads on after pause.
-func (i *input) resume() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if !i.closed {
-		i.open()
-	}
-	i.paused = false
-	i.changed.Broadcast()
 }
 
 // fill takes n bytes of buf. A sequence that the end of a full buffer cut waits
@@ -177,5 +115,4 @@ func (i *input) close() {
 		i.cancel()
 	}
 	i.closed = true
-	i.changed.Broadcast()
 }

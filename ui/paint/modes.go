@@ -43,12 +43,6 @@ func reset(b []byte) []byte {
 	return append(b, "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"...)
 }
 
-// leaveOther leaves the alternate screen of another program, if it has not done so,
-// without moving the cursor.
-func leaveOther(b []byte) []byte {
-	return append(reset(b), "\x1b[?1006l\x1b[?1002l\x1b[?2004l\x1b[?25h\x1b[?7h\x1b[?1047l"...)
-}
-
 // leave takes back what enter did, in the opposite order, whatever a frame that
 // was cut off has left behind.
 func (m modes) leave(b []byte) []byte {

@@ -51,7 +51,6 @@ type Painter struct {
 	invalid bool // the next frame is drawn in full
 	reenter bool // the modes are set once more
 	entered bool // the terminal was ours before; somebody else may have used it since
-	lent    bool // another program has the terminal
 	raw     string
 	busy    bool
 	err     error
@@ -143,15 +142,6 @@ func (p *Painter) Enter() { p.setTarget(inside) }
 // waits until the bytes are written, at most for d, and returns ErrStuck if they
 // were not.
 func (p *Painter) Leave(d time.Duration) error { return p.await(p.setTarget(outside), d) }
-
-// Lend is Leave for another program that gets the terminal until Enter or Close, which
-// take back whatever that program has left set.
-func (p *Painter) Lend(d time.Duration) error {
-	p.mu.Lock()
-	p.lent = true
-	p.mu.Unlock()
-	return p.Leave(d)
-}
 
 // Close gives the terminal back for good and ends the painter's goroutine. It
 // waits like Leave. When it returns ErrStuck the goroutine still hangs in Write;
@@ -248,8 +238,6 @@ func (p *Painter) next() (b []byte, then step) {
 		p.screen.invalidate()
 	case job.leave:
 		b = p.modes.leave(b)
-	case job.leaveOther:
-		b = leaveOther(b)
 	}
 	b = p.compose(b, job)
 	p.buf = b
@@ -284,7 +272,7 @@ func (p *Painter) nextJob() job {
 	case to == inside:
 		j.enter = from != inside || p.reenter
 		j.again = j.enter && p.entered
-		p.lent, p.entered = false, true
+		p.entered = true
 		j.raw = p.raw
 		if p.err == nil && (p.pending || j.enter) && p.w > 0 {
 			j.draw, j.view, j.w, j.h, j.invalid = true, p.view, p.w, p.h, p.invalid
@@ -293,8 +281,6 @@ func (p *Painter) nextJob() job {
 		p.pending, p.reenter, p.raw = false, false, ""
 	case from == inside:
 		j.leave = true
-	case to == closed && p.lent:
-		j.leaveOther, p.lent = true, false
 	}
 	return j
 }
@@ -303,7 +289,6 @@ func (p *Painter) nextJob() job {
 type job struct {
 	enter, leave  bool
 	again         bool // enter: somebody else may have used the terminal before
-	leaveOther    bool
 	raw           string
 	draw, invalid bool
 	view          []string

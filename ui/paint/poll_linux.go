@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -31,9 +30,6 @@ func poll(f *os.File) *polled {
 	}
 	return &polled{p}
 }
-
-// flush drops what was typed and not read.
-func (t *tty) flush() { _ = unix.IoctlSetInt(int(t.in.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
 
 // Read implements io.Reader.
 func (p *polled) Read(b []byte) (int, error) { return p.f.Read(b) }

@@ -11,6 +11,3 @@ func poll(*os.File) *polled { return nil }
 
 // Cancel does nothing.
 func (polled) Cancel() {}
-
-// flush drops nothing: what was typed and not read is read here.
-func (t *tty) flush() {}

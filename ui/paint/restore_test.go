@@ -53,10 +53,6 @@ func program() {
 			cancel()
 		case "z":
 			return tea.Suspend
-		case "l":
-			return Lend(exec.Command("sh", "-c", os.Getenv(childVar)), func(err error) tea.Msg { return returned{err} })
-		case "n":
-			return Lend(exec.Command("/nowhere/to/be/found"), func(err error) tea.Msg { return returned{err} })
 		}
 		return nil
 	}}

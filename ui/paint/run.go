@@ -94,7 +94,6 @@ type session struct {
 	firstSize Size
 	signals   chan os.Signal
 	stoppable bool          // there is a shell that could continue us
-	lent      bool          // another program has the terminal; the loop's own
 	ownStop   atomic.Bool   // the SIGTSTP to come is of our own making
 	owedCont  atomic.Bool   // the SIGCONT to come ends our own stop
 	continued chan struct{} // that it came
@@ -244,28 +243,13 @@ func (s *session) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case drawMsg:
 		return msg
-	case lendMsg:
-		return s.lend(msg)
-	case returnedMsg:
-		return s.takeBack(msg)
 	case suspendMsg, tea.SuspendMsg:
-		if !s.lent {
-			s.suspend()
-		}
+		s.suspend()
 		return nil
 	case resumeMsg:
-		if !s.lent {
-			s.resume()
-		}
+		s.resume()
 		return nil
-	case tea.MouseMsg:
-		if s.lent {
-			return nil
-		}
 	case tea.KeyMsg:
-		if s.lent { // read before, and typed at what is no longer on the screen
-			return nil
-		}
 		if s.opt.Signals && msg.Type == tea.KeyCtrlZ {
 			s.suspend()
 			return nil

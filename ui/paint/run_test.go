@@ -27,11 +27,7 @@ type counter struct {
 	init        tea.Cmd
 	onView      func()
 	seen        chan int // the count after every key
-	returned    string   // how the program ended that had the terminal
 }
-
-// returned tells that the terminal is ours again.
-type returned struct{ err error }
 
 func (c *counter) Init() tea.Cmd { return c.init }
 
@@ -42,8 +38,6 @@ func (c *counter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if c.onSize != nil {
 			c.onSize(msg)
 		}
-	case returned:
-		c.returned = fmt.Sprintf(", returned: %v.", msg.err)
 	case tea.KeyMsg:
 		c.keys++
 		if c.seen != nil {
@@ -64,7 +58,7 @@ func (c *counter) View() string {
 	if c.onView != nil {
 		c.onView()
 	}
-	return fmt.Sprintf("%d keys", c.keys) + c.returned
+	return fmt.Sprintf("%d keys", c.keys)
 }
 
 // record is an output that can be waited on.

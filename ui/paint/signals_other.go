@@ -2,16 +2,11 @@
 
 package paint
 
-import "os/exec"
-
 // catchSignals has nothing to catch where there are no signals.
 func (s *session) catchSignals() {}
 
 // watchSignals has nothing to watch where there are no signals.
 func (s *session) watchSignals() {}
-
-// runChild runs nothing where there is no terminal to hand over.
-func (s *session) runChild(*exec.Cmd) error { return ErrNotLent }
 
 // suspend does nothing where processes cannot be suspended.
 func (s *session) suspend() {}

@@ -64,7 +64,8 @@ func (s *session) suspend() {
 	if !s.opt.Signals || !s.stoppable {
 		return
 	}
-	s.leave(s.painter.Leave)
+	_ = s.painter.Leave(s.opt.CloseWithin)
+	_ = s.tty.restore()
 	s.halt()
 	if s.reason() == nil {
 		s.resume()
@@ -110,15 +111,6 @@ func (s *session) wait(continued <-chan struct{}, d time.Duration) {
 			}
 		}
 	}
-}
-
-// foreground is false when the terminal belongs to another process group.
-func (t *tty) foreground() bool {
-	if t.in == nil {
-		return true
-	}
-	pgrp, err := unix.IoctlGetInt(int(t.in.Fd()), unix.TIOCGPGRP)
-	return err != nil || pgrp == unix.Getpgrp()
 }
 
 // watchWindow calls changed after each SIGWINCH, and once at first.

@@ -1,4 +1,4 @@
-// Package customerfiles is the screen of a customer's files: what each holds, saving it, and
+// Package customerfiles is the screen of a customer's files: opening and saving each, and
 // deleting it for good.
 package customerfiles
 
@@ -38,7 +38,7 @@ type Screen struct {
 	client Client
 	cuid   string
 
-	noViewer string // why a file is handed to no other program
+	noOpener string // why a file is not opened outside the console
 }
 
 // language is the filter language over files.
@@ -50,7 +50,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 
 // New makes the screen of a customer's files; start is a filter to begin with.
 func New(env *ui.Env, client Client, cuid, start string) *Screen {
-	s := &Screen{env: env, client: client, cuid: cuid, noViewer: content.NoViewer(client)}
+	s := &Screen{env: env, client: client, cuid: cuid, noOpener: content.NoOpener(client)}
 	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"}, Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
@@ -70,12 +70,12 @@ func Known(cuid string, f api.CustomerFile) content.Document {
 
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
 	k := s.env.Keys
-	view := k.Documents.View
-	view.Set(s.noViewer)
+	open := k.Documents.Open
+	open.Set(s.noOpener)
 	if onPage {
-		return []keymap.Key{k.Documents.Save, view}
+		return []keymap.Key{open, k.Documents.Save}
 	}
-	return []keymap.Key{k.Documents.Look, k.Documents.Save, view, k.Files.Delete}
+	return []keymap.Key{k.List.Open, open, k.Documents.Save, k.Files.Delete}
 }
 
 func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
@@ -83,11 +83,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	switch {
 	case k.Documents.Save.Match(msg):
 		return content.AskSave(s.env, s.client, Known(s.cuid, f)), nil, true
-	case s.noViewer == "" && k.Documents.View.Match(msg):
-		return content.AskView(s.env, s.client, Known(s.cuid, f)), nil, true
+	case s.noOpener == "" && k.Documents.Open.Match(msg):
+		return content.AskOpen(s.env, s.client, Known(s.cuid, f)), nil, true
 	case s.Page != nil:
-	case k.Documents.Look.Match(msg):
-		return nil, content.Open(s.List.List, s.client, Known(s.cuid, f)), true
+	case k.List.Open.Match(msg):
+		content.Show(s.List.List, s.client, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true
 	}

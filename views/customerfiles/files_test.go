@@ -18,7 +18,7 @@ type fake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
-	viewed  []string
+	opened  []string
 	err     error
 	aPage   int // files of a page; 0: all
 }
@@ -38,14 +38,10 @@ func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, erro
 	}
 	return api.Result{Success: f.err == nil}, f.err
 }
-func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
-	f.calls++
-	return api.Part{Bytes: []byte("%PDF-1.4\n")}, nil
-}
-func (f *fake) Viewer() (program, folder, why string) { return "zathura {file}", "/run/user/7", "" }
-func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
-	f.viewed = append(f.viewed, id+" "+name)
-	return nil
+func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", "" }
+func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
+	f.opened = append(f.opened, id+" "+name)
+	return "/state/" + name, nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
@@ -77,7 +73,7 @@ func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest
 }
 
 func TestScreens(t *testing.T) {
-	for name, keys := range map[string][]string{"list": nil, "question": {"x"}, "locked": {"down", "x"}, "content": {"enter"}} {
+	for name, keys := range map[string][]string{"list": nil, "question": {"x"}, "locked": {"down", "x"}, "page": {"enter"}} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, &fake{files: sample(t)})
@@ -139,22 +135,21 @@ func TestReadsOn(t *testing.T) {
 	}
 }
 
-// TestOpenWith: a file goes to another program after a yes, from the list and from its
-// content.
-func TestOpenWith(t *testing.T) {
-	for _, keys := range [][]string{{"V"}, {"enter", "V"}} {
+// TestOpenACopy: a file is opened after a yes, from the list and from its page.
+func TestOpenACopy(t *testing.T) {
+	for _, keys := range [][]string{{"O"}, {"enter", "O"}} {
 		f := &fake{files: sample(t)}
 		r, clock := open(t, f)
 		for _, k := range keys {
 			r.Send(uitest.Key(k))
 		}
 		r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
-		if len(f.viewed) != 0 {
+		if len(f.opened) != 0 {
 			t.Fatal("opened by enter")
 		}
-		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		if len(f.viewed) != 1 || f.viewed[0] != "f-1 passport.png" {
-			t.Errorf("%q\n%s", f.viewed, r.View())
+		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		if len(f.opened) != 1 || f.opened[0] != "f-1 passport.png" {
+			t.Errorf("%q\n%s", f.opened, r.View())
 		}
 	}
 }

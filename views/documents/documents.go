@@ -69,7 +69,7 @@ type Screen struct {
 	client Client
 	keys   keymap.Documents
 
-	noViewer string // why a document is handed to no other program
+	noOpener string // why a document is not opened outside the console
 
 	rows *list.Rows[api.Document]
 
@@ -91,7 +91,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noViewer: content.NoViewer(client), Latest: ui.NewLatest(env, client, opid)}
+	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noOpener: content.NoOpener(client), Latest: ui.NewLatest(env, client, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
@@ -176,10 +176,8 @@ func (s *Screen) onShow(before *api.Operation) ui.Action {
 func (s *Screen) Refresh() {
 	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
 	why := s.whyOff()
-	for _, k := range []*keymap.Key{&s.keys.Look, &s.keys.Save} {
-		k.Set(s.noContent())
-	}
-	s.keys.View.Set(cmp.Or(s.noContent(), s.noViewer))
+	s.keys.Save.Set(s.noContent())
+	s.keys.Open.Set(cmp.Or(s.noContent(), s.noOpener))
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
@@ -310,10 +308,14 @@ func (s *Screen) Above() []string {
 
 // detail is all of the document under the cursor.
 func (s *Screen) detail() []widget.Pair {
-	d, ok := s.selected()
-	if !ok {
-		return nil
+	if d, ok := s.selected(); ok {
+		return s.card(d)
 	}
+	return nil
+}
+
+// card is all that is known of a document.
+func (s *Screen) card(d api.Document) []widget.Pair {
 	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "id", Value: d.GUID.Line(64)},
 		{Label: "type", Value: d.DocType.Line(64)},
 		{Label: "content", Value: d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
@@ -363,9 +365,9 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{s.keys.Save, s.keys.View, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{s.keys.Open, s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
-	return append(append(keymap.Join(s.keys, k.Related), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
+	return append(append(append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 
 // Source implements ui.Screen.

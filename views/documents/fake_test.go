@@ -33,15 +33,13 @@ type fake struct {
 	open    []followup.Row
 	err     error
 
-	content []byte             // of every document
-	total   int64              // bytes of it, where content is only its beginning
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
 	seen    []untrusted.Text   // types of documents
 	saved   []string           // paths
-	viewed  []string           // "id name"
-	viewErr error
-	noView  string // why no program gets documents
+	opened  []string           // "id name"
+	openErr error
+	noOpen  string // why no document is opened
 	far     string // why files of the host are out of reach
 
 	described []string // type and info of each replacement
@@ -51,16 +49,10 @@ func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
 	f.calls++
 	return api.Operation{}, time.Time{}, false
 }
-func (f *fake) ShowDocument(context.Context, string, string) (api.Part, error) {
-	f.calls++
-	return api.Part{Bytes: f.content, Total: f.total}, f.err
-}
-func (f *fake) Viewer() (program, folder, why string) {
-	return "zathura {file}", "/run/user/7", f.noView
-}
-func (f *fake) ViewDocument(_ context.Context, _, id, name string) error {
-	f.viewed = append(f.viewed, id+" "+name)
-	return f.viewErr
+func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", f.noOpen }
+func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
+	f.opened = append(f.opened, id+" "+name)
+	return "/state/" + name, f.openErr
 }
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++

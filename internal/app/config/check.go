@@ -88,16 +88,6 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must be from 10s to 24h, or 0 for never", "ui", "idle_veil")
 	}
 	k.columns(c.UI.Columns, "ui", "columns")
-	if v := c.UI.Viewer; len(v) > 0 {
-		switch {
-		case v[0] == "" || strings.Contains(v[0], FileWord):
-			k.add("must begin with the name of a program", "ui", "viewer")
-		case !strings.Contains(strings.Join(v[1:], "\n"), FileWord):
-			k.add(`must hold "{file}" behind the program, where the document's file is to stand`, "ui", "viewer")
-		case strings.ContainsRune(strings.Join(v, ""), 0):
-			k.add("must not hold a zero byte", "ui", "viewer")
-		}
-	}
 	for name, v := range c.Views {
 		k.columns(v.Columns, "views", name, "columns")
 	}

@@ -162,13 +162,7 @@ type UI struct {
 	// Columns are those of the operations list for a person who has chosen none, by
 	// their names in package field; none: the usual ones.
 	Columns []string `toml:"columns"`
-	// Viewer is the program that a document is handed to, with its arguments; it is started
-	// without a shell, and FileWord in them is the document's file. None: off.
-	Viewer []string `toml:"viewer"`
 }
-
-// FileWord stands for the document's file in UI.Viewer.
-const FileWord = "{file}"
 
 // View is a saved view of the operations list.
 type View struct {
@@ -210,7 +204,7 @@ func Default() Config {
 		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
 		Lend:     Lend{Borrowers: map[string]Borrower{}},
 		Audit:    Audit{Keys: []string{}},
-		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}, Viewer: []string{}},
+		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
 		Views:    map[string]View{},
 	}
 }

@@ -76,15 +76,6 @@ func StateDir(flag string, env func(string) string) string {
 	return filepath.Join(xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")), "opdeck")
 }
 
-// RuntimeDir is $XDG_RUNTIME_DIR, which lives in memory and ends with the login; "" when
-// there is none.
-func RuntimeDir(env func(string) string) string {
-	if p := env("XDG_RUNTIME_DIR"); filepath.IsAbs(p) {
-		return p
-	}
-	return ""
-}
-
 func xdg(env func(string) string, name, under string) string {
 	if p := env(name); filepath.IsAbs(p) {
 		return p

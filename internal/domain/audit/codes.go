@@ -27,7 +27,6 @@ const (
 	EventReveal       = "reveal"            // masked values were shown
 	EventTakeAway     = "export"            // operations or documents were exported or copied
 	EventDownload     = "document.download" // a document's content was saved or handed out
-	EventShow         = "document.show"     // a document's content was shown
 	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
 	EventForward      = "event.forward"     // webhook events are sent on to another address
 	EventLendBegan    = "lend.began"        // a script began to use the session
@@ -42,7 +41,7 @@ var numbers = map[string]string{
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
-	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705", EventShow: "706",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
 }
 
 // Code is the stable number of an event; empty for one without.

@@ -42,8 +42,8 @@ type backend struct {
 	feed   *feed
 	shared *Shared // nil: this console is alone
 
-	programs   *programs // nil: noPrograms says why
-	noPrograms string
+	opener   *opener // nil: noOpener says why
+	noOpener string
 
 	choices choices
 }

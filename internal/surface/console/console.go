@@ -48,7 +48,7 @@ type Options struct {
 	// it is alone.
 	Shared *Shared
 
-	programs *programs // that get the terminal; nil: none do
+	opener *opener // nil: nothing is opened outside the console
 }
 
 // Run shows the console until it is left. The person is the one in ctx.
@@ -75,8 +75,8 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
 	if opt.Local {
-		opt.programs = newPrograms(a, opt.Getenv)
-		defer opt.programs.end()
+		opt.opener = newOpener(a, opt.Getenv)
+		defer opt.opener.end()
 		defer cancel()
 	}
 	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
@@ -87,7 +87,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			return errors.New("the terminal is too slow to take another copy")
 		}
 	}))
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies, programs: opt.programs}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
 		Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 		OnPanic: func(v any, stack []byte) {
 			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
@@ -119,12 +119,11 @@ func otherContexts(a *app.App, who api.Actor) []string {
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
-	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared, programs: opt.programs, noPrograms: noPrograms(who)}
+	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared, opener: opt.opener, noOpener: noOpener(who)}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
-	o := ui.Options{
-		NoPrograms: d.noPrograms,
-		NoPreview:  d.previewOff(ctx), KeepPreview: d.keepPreview,
+	return ui.Options{
+		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview,
 		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
@@ -132,10 +131,6 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
-	if d.programs != nil {
-		o.Programs = d.programs
-	}
-	return o
 }
 
 // keep does what a program does around its console: it records that the person
@@ -195,26 +190,18 @@ func left(err error) error {
 	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
 }
 
-// copier lets a copy, and a program that gets the terminal, reach the painter from a
-// command.
+// copier lets a copy reach the painter from a command.
 type copier struct {
 	*ui.Shell
-	ctx      context.Context
-	copies   <-chan string
-	programs *programs // may be nil
+	ctx    context.Context
+	copies <-chan string
 }
 
 // Init implements tea.Model.
 func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
 
 func (c *copier) wait() tea.Msg {
-	var asks <-chan tea.Cmd
-	if c.programs != nil {
-		asks = c.programs.asks
-	}
 	select {
-	case lend := <-asks:
-		return tea.BatchMsg{lend, c.wait}
 	case seq := <-c.copies:
 		return tea.BatchMsg{paint.Raw(seq), c.wait}
 	case <-c.ctx.Done():

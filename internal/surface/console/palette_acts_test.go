@@ -17,7 +17,7 @@ func TestEveryActIsInThePalette(t *testing.T) {
 	run, clock, leave := sitDown(t, a, roletest.Known(api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "here"}), ui.Place{Kind: ui.KindOperations})
 	defer leave()
 	run.Send(clock.Wait(0), uitest.Size(120, 40))
-	sh := run.Model.(desktop).Shell
+	sh := run.Model.(seat).Shell
 	for _, one := range act.All() {
 		if one.Key.Press == "" {
 			continue

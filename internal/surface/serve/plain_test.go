@@ -189,7 +189,6 @@ func TestPlainExportsAreCommands(t *testing.T) {
 		l.say("filter status:PENDING")
 		l.say("export", "Files here would be the server's", begins+"operation export - --filter status:PENDING --sort "+
 			"-created -o csv > FILE", "-o jsonl")
-		l.say("report", begins+"operation report - > FILE")
 		l.say("menu")
 		l.say("8", "Audit")
 		l.say("export", begins+"audit export > FILE")

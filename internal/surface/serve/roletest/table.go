@@ -99,10 +99,9 @@ var Table = filled([]Row{
 	{Name: "reveal", Place: "operation", ID: "{op}", Keys: []string{"M"}},
 	{Name: "operation.export", Command: "operation export - -o jsonl --cached", Place: "operations",
 		Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
-	{Name: "document.show", Place: "documents", ID: "{op}", Keys: []string{"enter"}},
 	{Name: "document.download", Command: "document download {cuid} {free} -", Place: "documents", ID: "{op}",
-		Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
-	{Name: "document.open", Place: "documents", ID: "{op}", Keys: []string{"V"}},
+		Keys: []string{"w", "ctrl+u", "'{new}", "enter"}},
+	{Name: "document.open", Place: "documents", ID: "{op}", Keys: []string{"O"}},
 	{Name: "approval.approve", Command: "approval approve {request} --yes", Place: "approvals",
 		Keys: []string{"P", "~", "y"}},
 	{Name: "approval.deny", Command: "approval deny {request} --reason no --yes", Place: "approvals",
@@ -128,7 +127,7 @@ func filled(rows []Row) []Row {
 			rows[i].Kind = own.Sends[0]
 		case r.Name == "document.replace": // the upload is what leaves a trace when the removal is refused
 			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)
-		case r.Name == "document.open": // off for everybody where no terminal can be handed over
+		case r.Name == "document.open": // off for everybody who has no desktop here
 			rows[i].Event = ""
 		case len(a.Sends) > 0:
 			rows[i].Kind = a.Sends[0]

@@ -11,16 +11,15 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-// TestLook opens what a document holds: one call, everything safe to draw, and what the
-// bytes are beside what was told.
-func TestLook(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), content: []byte("first line\nsecond\x1b]0;x\x1b\\ line\n")}
+// TestPageOfADocument says what is known of it and how to see what it holds, and costs no call.
+func TestPageOfADocument(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil)}
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("enter"))
-	has(t, r, "bytes are", "text/plain", "first line", "The bytes are not what the service names", "SHA-256")
-	if f.calls != before+1 || strings.Contains(r.View(), "\x1b]0") {
-		t.Errorf("%d calls:\n%q", f.calls-before, r.View())
+	has(t, r, "Document invoice.pdf", "created", "O opens a copy with xdg-open", "w saves it")
+	if f.calls != before {
+		t.Errorf("%d calls", f.calls-before)
 	}
 	r.Send(uitest.Key("x"))
 	if strings.Contains(r.View(), "Remove") {
@@ -28,12 +27,15 @@ func TestLook(t *testing.T) {
 	}
 	r.Send(uitest.Key("esc"))
 	has(t, r, "3 documents")
+	if strings.Contains(r.View(), "Document invoice.pdf") {
+		t.Error(r.View())
+	}
 }
 
 func TestSaveAsksBeforeItOverwrites(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	r, clock := open(t, f)
-	r.Send(uitest.Key("e"))
+	r.Send(uitest.Key("w"))
 	has(t, r, "invoice.pdf", "File on this host")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "Overwrite invoice.pdf?", "[ No ]")
@@ -47,7 +49,7 @@ func TestSaveAsksBeforeItOverwrites(t *testing.T) {
 func TestSaveOverSSHSaysTheCommand(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), far: "Files would be the server's, not yours."}
 	r, clock := open(t, f)
-	r.Send(uitest.Key("e"))
+	r.Send(uitest.Key("w"))
 	has(t, r, "Files would be the server's", "document download D", "y copy the command")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "the command")
@@ -85,7 +87,7 @@ func TestAttachPicks(t *testing.T) {
 // TestAttachListAfterGoingOn: the customer's files that come once the person went on open
 // nothing, on the page of a document as little as on another screen.
 func TestAttachListAfterGoingOn(t *testing.T) {
-	for name, keys := range map[string][]string{"content": {"enter"}, "filter": {"/"}, "help": {"?"}, "another screen": {"5"}} {
+	for name, keys := range map[string][]string{"page": {"enter"}, "filter": {"/"}, "help": {"?"}, "another screen": {"5"}} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := open(t, &fake{op: apitest.Operation(nil), files: []api.CustomerFile{{ID: "free-1", Name: "passport.png"}}})
 			shelltest.HoldAnswers(r)
@@ -99,18 +101,6 @@ func TestAttachListAfterGoingOn(t *testing.T) {
 			}
 			has(t, r, "was not opened")
 		})
-	}
-}
-
-// TestTitleNamesTheContent: while the page of a document is open, the screen is called
-// after it, and the list after its close.
-func TestTitleNamesTheContent(t *testing.T) {
-	r, _ := open(t, &fake{op: apitest.Operation(nil), content: []byte("text")})
-	r.Send(uitest.Key("enter"))
-	has(t, r, "Content of invoice.pdf")
-	r.Send(uitest.Key("esc"))
-	if strings.Contains(r.View(), "Content of") {
-		t.Error(r.View())
 	}
 }
 
@@ -153,53 +143,44 @@ func TestAttachListReadsOn(t *testing.T) {
 	}
 }
 
-// TestLargeDocumentShowsItsBeginning says that it is one, and tells no digest of a part.
-func TestLargeDocumentShowsItsBeginning(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), content: []byte("first line\n"), total: 20_000_000}
-	r, _ := open(t, f)
-	r.Send(uitest.Size(120, 40), uitest.Key("enter"))
-	has(t, r, "first line", "the first 11 of 20,000,000", "only the beginning; the rest was not fetched. e saves all of it")
-	if strings.Contains(r.View(), "SHA-256") {
-		t.Errorf("\n%s", r.View())
-	}
-}
-
-// TestViewAsks: the program, the folder and what is done with the file are told before it
-// is written; no and a failure say what became of it.
-func TestViewAsks(t *testing.T) {
+// TestOpenAsks: the program, the folder and what becomes of the copy are said before it is made;
+// a no and a failure say what happened.
+func TestOpenAsks(t *testing.T) {
 	for _, page := range []bool{false, true} {
-		f := &fake{op: apitest.Operation(nil), content: []byte("text\n")}
+		f := &fake{op: apitest.Operation(nil)}
 		r, clock := open(t, f)
 		if page {
 			r.Send(uitest.Key("enter"))
 		}
-		r.Send(uitest.Key("V"))
-		has(t, r, "Write invoice.pdf to a temporary file and open it?", "zathura {file}", "/run/user/7", "unmasked", "only you may read", "audit trail", "[ No ]")
+		r.Send(uitest.Key("O"))
+		has(t, r, "Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you may read it", "audit trail", "[ No ]")
 		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
 		has(t, r, "Not opened. Nothing was written.")
-		if len(f.viewed) != 0 {
-			t.Fatal(f.viewed)
+		if len(f.opened) != 0 {
+			t.Fatal(f.opened)
 		}
-		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "The program has ended, and the temporary file is removed.")
-		f.viewErr = &api.Error{Kind: api.Internal, Public: "zathura: ended with code 3."}
-		r.Send(uitest.Key("V"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "ended with code 3")
-		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.viewed) != 2 || f.viewed[0] != want {
-			t.Errorf("%q, want twice %q", f.viewed, want)
+		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "Opened a copy: /state/invoice.pdf.")
+		f.openErr = &api.Error{Kind: api.Internal, Public: "xdg-open opened nothing: exit status 3."}
+		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		has(t, r, "xdg-open opened nothing")
+		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.opened) != 2 || f.opened[0] != want {
+			t.Errorf("%q, want twice %q", f.opened, want)
 		}
 	}
 }
 
-func TestViewSaysWhyNot(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), noView: "No viewer is configured: set viewer in [ui]."}
+func TestOpenSaysWhyNot(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), noOpen: "The program xdg-open is not installed."}
 	r, _ := open(t, f)
-	if strings.Contains(r.View(), "V open with") {
+	if strings.Contains(r.View(), "O open") {
 		t.Errorf("it is offered:\n%s", r.View())
 	}
-	r.Send(uitest.Key("V"))
-	has(t, r, "No viewer is configured")
-	if len(f.viewed) != 0 {
-		t.Error(f.viewed)
+	r.Send(uitest.Key("O"))
+	has(t, r, "xdg-open is not installed")
+	r.Send(uitest.Key("enter"))
+	has(t, r, "w saves it to a file that you name.", "It cannot be opened from here. The program xdg-open is not installed.")
+	if len(f.opened) != 0 {
+		t.Error(f.opened)
 	}
 }

@@ -6,20 +6,22 @@ import (
 	"opdeck/api"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
 	"opdeck/views/content"
 )
 
 // contentKey takes the keys about what a document holds: they work on the list and on the
-// page of the content.
+// page of the document.
 func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
 		return content.AskSave(s.env, s.client, s.known(doc)), nil, true
-	case s.keys.View.Match(msg):
-		return content.AskView(s.env, s.client, s.known(doc)), nil, true
-	case s.Page == nil && s.keys.Look.Match(msg):
-		return nil, content.Open(s.List, s.client, s.known(doc)), true
+	case s.keys.Open.Match(msg):
+		return content.AskOpen(s.env, s.client, s.known(doc)), nil, true
+	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
+		content.Show(s.List, s.client, s.known(doc), func() []widget.Pair { return s.card(doc) })
+		return nil, nil, true
 	}
 	return nil, nil, false
 }

@@ -1,0 +1,141 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/app"
+	"opdeck/internal/host/desktop"
+)
+
+// opener opens copies of documents on the person's own desktop. The copies go when the
+// console ends.
+type opener struct {
+	app     *app.App
+	desktop desktop.Opener
+	why     string // why nothing can be opened; empty: it can
+
+	mu      sync.Mutex
+	ended   bool
+	copying sync.WaitGroup
+	remove  []func() error // the copies
+}
+
+func newOpener(a *app.App, getenv func(string) string) *opener {
+	o := &opener{app: a}
+	o.desktop, o.why = desktop.Find(runtime.GOOS, getenv)
+	return o
+}
+
+// begin notes that a copy is about to be made; false: the console has ended.
+func (o *opener) begin() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.ended {
+		o.copying.Add(1)
+	}
+	return !o.ended
+}
+
+// end removes the copies.
+func (o *opener) end() {
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
+	o.copying.Wait()
+	for _, remove := range o.remove {
+		if err := remove(); err != nil { // a program of Windows may hold it; the next start removes it
+			o.app.Log.Warn("a document's copy is left", "err", err)
+		}
+	}
+}
+
+// open makes a copy of this name, which fill writes, and starts the desktop's program for it.
+func (o *opener) open(ctx context.Context, name string, fill func(io.Writer) error) (path string, err error) {
+	if !o.begin() {
+		return "", context.Canceled
+	}
+	defer o.copying.Done()
+	path, remove, err := o.app.HandOut("document", fill)
+	if err != nil {
+		return "", err
+	}
+	if path, err = o.start(ctx, path, name); err != nil {
+		return "", errors.Join(err, remove())
+	}
+	o.mu.Lock()
+	o.remove = append(o.remove, remove)
+	o.mu.Unlock()
+	return path, nil
+}
+
+// start gives the copy its name and starts the desktop's program for it.
+func (o *opener) start(ctx context.Context, path, name string) (string, error) {
+	begins, err := beginning(path)
+	if err != nil {
+		return "", err
+	}
+	extension := desktop.Extension(name, begins)
+	if extension == "" {
+		return "", api.Refusal("open document", api.RuleFile, "%s", "This file is not opened: it is no PDF, picture, plain text or office document, and a desktop could run it. Save it instead.")
+	}
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	named := filepath.Join(filepath.Dir(path), stem+extension)
+	if err := os.Rename(path, named); err != nil {
+		return "", err
+	}
+	if err := o.desktop.Start(ctx, named, o.app.ChildEnv()); err != nil {
+		public := o.desktop.String() + " opened nothing: " + untrusted.Text(err.Error()).Line(200) + ". Save the document instead."
+		return "", &api.Error{Op: "open document", Kind: api.Internal, Public: public, Err: err}
+	}
+	return named, nil
+}
+
+// beginning are the first bytes of a file, enough to tell its kind.
+func beginning(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 512))
+}
+
+// noOpener says why a person has no opener whose console is not drawn on a terminal of this computer.
+func noOpener(who api.Actor) string {
+	if who.Via == "ssh" {
+		return "Over SSH a program would open on the server, not at your screen."
+	}
+	return "Plain mode opens no other programs."
+}
+
+// Opener names the program that opens copies of documents and the folder of the copies, or
+// says why there is none.
+func (d *backend) Opener() (program, folder, why string) {
+	switch {
+	case d.opener == nil:
+		return "", "", d.noOpener
+	case d.opener.why != "":
+		return "", "", d.opener.why
+	}
+	return d.opener.desktop.String(), d.State, ""
+}
+
+// OpenDocument opens a copy of a customer's document on the person's desktop.
+func (d *backend) OpenDocument(ctx context.Context, cuid, id, name string) (path string, err error) {
+	if _, _, why := d.Opener(); why != "" {
+		return "", api.Refusal("open document", api.RuleFile, "%s", why)
+	}
+	return d.opener.open(ctx, name, func(w io.Writer) error {
+		_, err := d.Client.DownloadDocument(ctx, cuid, id, w)
+		return err
+	})
+}
