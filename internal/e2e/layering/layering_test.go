@@ -1,4 +1,3 @@
-// Package layering holds the rules about which package may import which.
 package layering
 
 import (

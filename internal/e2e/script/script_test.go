@@ -1,4 +1,3 @@
-// Package script runs the program's commands in scripts.
 package script
 
 import (

@@ -1,0 +1,2 @@
+// Package layering holds the rules about which package may import which.
+package layering

@@ -1,0 +1,2 @@
+// Package script runs the program's commands in scripts.
+package script
