@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -47,4 +49,13 @@ func alignAmounts(pairs []widget.Pair, facts []present.Fact) {
 	for i, text := range draw.Align(col) {
 		pairs[at[i]].Value = text
 	}
+}
+
+// Line draws the parts of a line.
+func (e *Env) Line(parts []present.Span) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(e.Theme.Tone(p.Tone).Render(p.Text))
+	}
+	return b.String()
 }

@@ -43,3 +43,14 @@ func TestAColumnDrawsItsOwnField(t *testing.T) {
 		t.Errorf("an export has %s = %q", last.Head, last.Cell(op))
 	}
 }
+
+// TestANewFieldIsOnTheCard: a field that no section names is a fact of the operation itself.
+func TestANewFieldIsOnTheCard(t *testing.T) {
+	if got := rest(scratch(), operationState, operationOwn, operationWho, operationSides, operationAmounts); !slices.Equal(got, []string{"attempts"}) {
+		t.Errorf("fields without a section: %v", got)
+	}
+	facts := FactsOf(as, scratch().Get("attempts"), api.Operation{})
+	if len(facts) != 1 || facts[0].Value != "7" {
+		t.Errorf("%+v", facts)
+	}
+}

@@ -74,6 +74,7 @@ type Fact struct {
 	Tone   Tone
 	Long   bool // the value may take several lines
 	Amount bool // the value is an amount of money
+	Note   bool // it says something about the fact above it, and is nothing to copy
 
 	Copy  string // the value exactly, for another program
 	What  string // names Copy: "the account number"

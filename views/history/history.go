@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -33,31 +34,25 @@ type Index interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
-// Write is what somebody did to a document of the operation through opdeck.
-type Write struct {
-	Who  string
-	Act  api.ActKind
-	Item string    // the document's id
-	At   time.Time // when it was about to be sent
-}
-
-// Client knows who did what.
+// Client knows who did what, and which webhooks came.
 type Client interface {
+	// Webhooks lists the deliveries about an operation.
+	Webhooks(ctx context.Context, opid string) ([]present.Webhook, error)
 	// DocumentWrites lists the writes to an operation's documents that were done; none for
 	// a person who may not read the audit trail. That they read it is recorded.
-	DocumentWrites(ctx context.Context, opid string) ([]Write, error)
+	DocumentWrites(ctx context.Context, opid string) ([]present.Write, error)
 }
 
 // Screen implements ui.Screen.
 type Screen struct {
-	*list.List[moment]
+	*list.List[present.Moment]
 	env    *ui.Env
 	index  Index
 	client Client
 	id     string
 	person string
-	writes []Write            // as they were when the screen was opened
-	rows   *list.Rows[moment] // the newest first
+	writes []present.Write            // as they were when the screen was opened
+	rows   *list.Rows[present.Moment] // the newest first
 
 	lastSeen time.Time // when the person looked before this time; zero: never
 	asked    bool      // lastSeen is known: reading again must not move it
@@ -68,8 +63,8 @@ type Screen struct {
 // New makes the screen of one operation's past.
 func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, id: opid, person: api.ActorOf(env.Ctx).Name}
-	s.rows = list.NewRows(func(m moment) string { return m.id }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
+	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
+	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
 		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside, Signs: append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
@@ -90,17 +85,22 @@ func (s *Screen) Reload() tea.Cmd {
 		if err != nil {
 			return func() (ui.Action, tea.Cmd) { return nil, s.onLoaded(nil, at, err) }
 		}
-		all := moments(states)
 		var last time.Time
 		if first && person != "" {
 			if last, err = ix.LastSeen(ctx, person, id); err == nil {
 				err = ix.MarkSeen(ctx, person, id, at)
 			}
 		}
-		if first && documentsChanged(all) {
+		hooks, failed := client.Webhooks(ctx, id)
+		if err == nil {
+			err = failed
+		}
+		all := present.Timeline(states, hooks, nil)
+		if first && present.DocumentsChanged(all) {
 			writes, _ = client.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
 		}
-		attribute(all, writes)
+		all = present.Timeline(states, hooks, writes)
+		slices.Reverse(all) // the newest first
 		return func() (ui.Action, tea.Cmd) {
 			if !s.asked && err == nil {
 				s.lastSeen, s.asked = last, true
@@ -136,7 +136,7 @@ func (s *Screen) reloadOnce() tea.Cmd {
 }
 
 // onLoaded shows the states that were read, the newest first; nil: none could be.
-func (s *Screen) onLoaded(all []moment, at time.Time, err error) tea.Cmd {
+func (s *Screen) onLoaded(all []present.Moment, at time.Time, err error) tea.Cmd {
 	s.Loaded, s.failure = true, err
 	if all != nil {
 		s.At = at
@@ -159,6 +159,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
 		return ui.Notify{Level: ui.Denied, Text: "Two states are compared at a time: mark them with " + k.List.Mark.Help().Key + "."}, nil, true
+	case on && k.List.Open.Match(msg) && m.Kind == present.WebhookMoment:
+		return ui.Open{Place: ui.Place{Kind: ui.KindEvents}, Row: m.Webhook.Key}, nil, true
 	case on && k.List.Open.Match(msg):
 		return s.compare(m), nil, true
 	}
@@ -168,21 +170,29 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 // Item implements list.Screen: the operation, and the state as the service sent it.
 func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: s.id, IDWhat: "the operation id"}
-	if m, on := s.rows.Find(s.Table.SelectedID()); on {
-		if out.JSON = m.state.Op.Raw; len(out.JSON) == 0 {
+	m, on := s.rows.Find(s.Table.SelectedID())
+	switch {
+	case on && m.Kind == present.WebhookMoment:
+		out.NoJSON = "A webhook is not a state; " + s.env.Keys.List.Open.Help().Key + " opens it among the events."
+	case on:
+		if out.JSON = m.State.Op.Raw; len(out.JSON) == 0 {
 			out.NoJSON = "The service did not send this state as JSON; it was put together here."
 		}
-		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.state.At, s.env.Zone())
+		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.At, s.env.Zone())
 	}
 	return out
 }
 
 // compare shows the difference between the two marked states, between the
 // marked one and the one under the cursor, or from the one before to it.
-func (s *Screen) compare(m moment) ui.Action {
-	var marked []moment
+func (s *Screen) compare(m present.Moment) ui.Action {
+	var marked []present.Moment
 	for _, id := range s.Table.Marked() {
-		if one, ok := s.rows.Find(id); ok {
+		one, ok := s.rows.Find(id)
+		if ok && one.Kind == present.WebhookMoment {
+			return ui.Notify{Level: ui.Denied, Text: "A webhook is marked and two states are compared: unmark it with " + s.env.Keys.List.Mark.Help().Key + "."}
+		}
+		if ok {
 			marked = append(marked, one)
 		}
 	}
@@ -191,7 +201,7 @@ func (s *Screen) compare(m moment) ui.Action {
 		s.show(became(m))
 		return nil
 	case 1:
-		if marked[0].id == m.id {
+		if marked[0].ID == m.ID {
 			return ui.Notify{Level: ui.Denied, Text: "This is the marked state itself: go to another one, or mark a second."}
 		}
 		s.between(marked[0], m)
@@ -205,8 +215,8 @@ func (s *Screen) compare(m moment) ui.Action {
 		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
 
-func (s *Screen) between(a, b moment) {
-	if a.at > b.at {
+func (s *Screen) between(a, b present.Moment) {
+	if a.Place > b.Place {
 		a, b = b, a
 	}
 	s.show(differ("Difference between two states", a, b))
@@ -228,7 +238,7 @@ func (s *Screen) Empty() widget.Notice {
 // NextChange implements list.Screen: how long ago each state came.
 func (s *Screen) NextChange(now time.Time) time.Time {
 	from, to := s.Table.Visible()
-	return s.rows.Ages(from, to, now, func(m moment) time.Time { return m.state.At })
+	return s.rows.Ages(from, to, now, func(m present.Moment) time.Time { return m.At })
 }
 
 // Above implements list.Screen: how far back is known, and what is new to this person.
@@ -238,7 +248,7 @@ func (s *Screen) Above() []string {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]
-	out := []string{s.Head(th.Strong.Render(draw.Plural(s.rows.Len(), "state", "states")) + th.Dim.Render(", known here since "+draw.Time(oldest.state.At, s.env.Zone())))}
+	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+draw.Time(oldest.At, s.env.Zone())))}
 	since := "since you last looked (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case s.lastSeen.IsZero() && s.asked && s.person != "":
@@ -254,6 +264,21 @@ func (s *Screen) Above() []string {
 	return out
 }
 
+// counted says how many states and webhooks are shown.
+func (s *Screen) counted() string {
+	hooks := 0
+	for i := range s.rows.Len() {
+		if m, ok := s.rows.Find(s.rows.Row(i).ID); ok && m.Kind == present.WebhookMoment {
+			hooks++
+		}
+	}
+	out := format.Plural(s.rows.Len()-hooks, "state", "states")
+	if hooks > 0 {
+		out += ", " + format.Plural(hooks, "webhook", "webhooks")
+	}
+	return out
+}
+
 // fresh counts the states that came after the person looked last.
 func (s *Screen) fresh() int {
 	n := 0
@@ -265,7 +290,9 @@ func (s *Screen) fresh() int {
 	return n
 }
 
-func (s *Screen) isFresh(m moment) bool { return !s.lastSeen.IsZero() && m.state.At.After(s.lastSeen) }
+func (s *Screen) isFresh(m present.Moment) bool {
+	return !s.lastSeen.IsZero() && m.Kind != present.WebhookMoment && m.At.After(s.lastSeen)
+}
 
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
@@ -301,35 +328,18 @@ func (s *Screen) Subject(kind string) string {
 	switch {
 	case kind == ui.KindOperation:
 		return s.id
-	case kind == ui.KindCompliance && len(s.rows.All()) > 0:
-		return string(s.rows.All()[0].state.Op.Customer.CUID)
+	case kind == ui.KindCompliance:
+		return s.customer()
 	}
 	return ""
 }
 
-// rowID names a state for as long as the index keeps it.
-func rowID(st index.State) string {
-	return strconv.FormatInt(st.At.UnixNano(), 36) + " " + st.Origin.String()
-}
-
-// moments pairs each state with the one before, the newest first. Two that came in
-// the same instant are told apart by their place.
-func moments(states []index.State) []moment {
-	out := make([]moment, len(states))
-	seen := map[string]int{}
-	for i, st := range states {
-		m := moment{id: rowID(st), at: i, state: st}
-		if n := seen[m.id]; n > 0 {
-			m.id += " " + strconv.Itoa(n)
+// customer is the operation's customer as the newest state names it; "" when none is known.
+func (s *Screen) customer() string {
+	for _, m := range s.rows.All() {
+		if m.Kind != present.WebhookMoment {
+			return string(m.State.Op.Customer.CUID)
 		}
-		seen[rowID(st)]++
-		if i > 0 {
-			before := out[i-1]
-			m.before, m.changes = &before, index.Diff(before.state.Op, st.Op)
-			before.before = nil // one step back is enough
-		}
-		out[i] = m
 	}
-	slices.Reverse(out)
-	return out
+	return ""
 }

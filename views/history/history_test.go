@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -47,7 +48,8 @@ var _ Index = (*index.Index)(nil)
 // nobody knows who did what.
 type nobody struct{}
 
-func (nobody) DocumentWrites(context.Context, string) ([]Write, error) { return nil, nil }
+func (nobody) DocumentWrites(context.Context, string) ([]present.Write, error) { return nil, nil }
+func (nobody) Webhooks(context.Context, string) ([]present.Webhook, error)     { return nil, nil }
 
 const opid = "7f3a2b10-0000-4000-8000-000000000001"
 
@@ -243,15 +245,6 @@ func TestStaleAnswerIsDropped(t *testing.T) {
 	}
 }
 
-func TestAmount(t *testing.T) {
-	for in, want := range map[string]string{"EUR 12.5": "12.50 EUR", "JPY 1234": "1,234 JPY", "KWD 0.001": "0.001 KWD", "XYZ -5.000000001": "-5.000000001 XYZ",
-		"EUR 1e999999999": "EUR 1e999999999", "EUR": "EUR", "\x1b[2J 5": "5 ·[2J", "EUR --": "EUR --"} {
-		if got := amount(in); got != want {
-			t.Errorf("%q: %q, not %q", in, got, want)
-		}
-	}
-}
-
 func TestHostileText(t *testing.T) {
 	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n"
 	name, _ := json.Marshal(bad)
@@ -280,7 +273,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, ix, nobody{}, p.ID)
 		s.Loaded = true
-		s.rows.Set(moments(sample(t)))
+		s.rows.Set(present.Timeline(sample(t), nil, nil))
 		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: ui.KindOperation, ID: opid})
@@ -307,14 +300,17 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 
 // names knows who did what; asked counts how often the trail was read.
 type names struct {
-	list  []Write
+	list  []present.Write
+	hooks []present.Webhook
 	asked int
 }
 
-func (n *names) DocumentWrites(context.Context, string) ([]Write, error) {
+func (n *names) DocumentWrites(context.Context, string) ([]present.Write, error) {
 	n.asked++
 	return n.list, nil
 }
+
+func (n *names) Webhooks(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }
 
 // TestADocumentHasItsName: a row tells the file's name, what happened to it, and who did
 // it as far as the trail knows: a write of another time, kind or document is not it.
@@ -326,8 +322,8 @@ func TestADocumentHasItsName(t *testing.T) {
 		state(t, time.Hour, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, false))),
 		state(t, time.Minute, index.Read, body("PENDING", "1", 0, "", "", fmt.Sprintf(doc, true))),
 	}
-	n := &names{list: []Write{{"ben", api.ActRemoveDocument, "g-2", noon.Add(-150 * time.Minute)}, {"ana\x1b[31m", api.ActRemoveDocument, "g-1", noon.Add(-150 * time.Minute)},
-		{"dan", api.ActRemoveDocument, "g-1", noon.Add(-70 * time.Minute)}, {"cy", api.ActAttachDocument, "g-1", noon.Add(-30 * time.Second)}}}
+	n := &names{list: []present.Write{{Who: "ben", Act: api.ActRemoveDocument, Item: "g-2", At: noon.Add(-150 * time.Minute)}, {Who: "ana\x1b[31m", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-150 * time.Minute)},
+		{Who: "dan", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-70 * time.Minute)}, {Who: "cy", Act: api.ActAttachDocument, Item: "g-1", At: noon.Add(-30 * time.Second)}}}
 	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n, p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
@@ -340,4 +336,14 @@ func TestADocumentHasItsName(t *testing.T) {
 	if n.asked != 1 {
 		t.Errorf("the trail was read %d times", n.asked)
 	}
+}
+
+// TestWebhooksStandAmongTheStates: the screen has the rows of opdeck operation history.
+func TestWebhooksStandAmongTheStates(t *testing.T) {
+	n := &names{hooks: []present.Webhook{{Key: "h-1", Trust: "verified", At: noon.Add(-30 * time.Minute), Status: "3 SUCCESS"}}}
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(t), n, p.ID) }, place, as)
+	r.Send(uitest.Size(120, 30))
+	golden.RequireEqual(t, []byte(r.View()))
+	r.Send(uitest.Keys("down", "down", " ", "g", "enter"))
+	has(t, r, "A webhook is marked and two states are compared")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"opdeck/internal/domain/index"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -11,40 +12,43 @@ import (
 // difference is what differs between two states.
 type difference struct {
 	title   string
-	a, b    moment // a is empty for the first state seen
+	a, b    present.Moment // a is empty for the first state seen
 	changes []index.Change
 }
 
 // differ is what differs between two states.
-func differ(title string, a, b moment) *difference {
-	d := &difference{title: title, a: a, b: b, changes: b.changes}
-	if d.first() || b.before == nil || b.before.id != a.id {
-		d.changes = index.Diff(a.state.Op, b.state.Op)
+func differ(title string, a, b present.Moment) *difference {
+	d := &difference{title: title, a: a, b: b, changes: b.Changes}
+	if d.first() || b.Before == nil || b.Before.ID != a.ID {
+		d.changes = present.Differences(a.State.Op, b.State.Op)
 	}
 	return d
 }
 
 // became is what changed at a moment.
-func became(m moment) *difference {
-	if m.before == nil {
-		return differ("The first state seen, whole", moment{}, m)
+func became(m present.Moment) *difference {
+	if m.Before == nil {
+		return differ("The first state seen, whole", present.Moment{}, m)
 	}
-	return differ("What changed at this moment", *m.before, m)
+	return differ("What changed at this moment", *m.Before, m)
 }
 
 // first reports whether there is nothing before it.
-func (p *difference) first() bool { return p.a.id == "" }
+func (p *difference) first() bool { return p.a.ID == "" }
 
 // show opens a difference over the list.
 func (s *Screen) show(d *difference) {
-	s.Open(d.b.id, func(w int) []string { return d.lines(s, w) })
+	s.Open(d.b.ID, func(w int) []string { return d.lines(s, w) })
 }
 
 // beside draws what changed at the moment under the cursor.
 func (s *Screen) beside(w int) []string {
 	m, on := s.rows.Find(s.Table.SelectedID())
-	if !on {
+	switch {
+	case !on:
 		return nil
+	case m.Kind == present.WebhookMoment:
+		return draw.Wrap(m.Summary(s.env.Present(), valued), max(w, 1))
 	}
 	return became(m).lines(s, w)
 }
@@ -52,10 +56,10 @@ func (s *Screen) beside(w int) []string {
 // lines draws field by field what was and what is; money is exact, and what is
 // odd about a text stands below it.
 func (p *difference) lines(s *Screen, w int) []string {
-	th, zone, masked := s.env.Theme, s.env.Zone(), s.env.Masked()
+	th, zone := s.env.Theme, s.env.Zone()
 	out := []string{th.Title.Render(draw.Cut(p.title, w))}
-	whence := func(label string, m moment) {
-		out = append(out, th.Dim.Render(draw.Fit(label, 7))+draw.Time(m.state.At, zone)+th.Dim.Render("  from "+m.state.Origin.String()))
+	whence := func(label string, m present.Moment) {
+		out = append(out, th.Dim.Render(draw.Fit(label, 7))+draw.Time(m.At, zone)+th.Dim.Render("  from "+m.From))
 	}
 	if p.first() {
 		whence("seen", p.b)
@@ -76,20 +80,20 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if th.Linear {
 		most = w
 	}
-	both := moment{state: p.b.state, before: &p.a}
+	o, both := s.env.Present(), present.Moment{State: p.b.State, Before: &p.a}
 	for _, c := range p.changes {
-		label = max(label, min(draw.Width(both.fieldName(c)), most, w/2))
+		label = max(label, min(draw.Width(both.FieldName(c)), most, w/2))
 	}
-	for _, c := range important(p.changes) {
-		out = append(out, p.change(th, c, draw.Fit(both.fieldName(c), label), w, masked)...)
+	for _, c := range present.Important(p.changes) {
+		out = append(out, p.change(th, o, c, draw.Fit(both.FieldName(c), label), w)...)
 	}
 	return out
 }
 
 // change is one field under its label: on one line when both values fit, else one below
 // the other. Of the first state it is the value alone.
-func (p *difference) change(th *theme.Theme, c index.Change, label string, w int, masked bool) []string {
-	was, is := shown(c, c.Before, masked, 2000), shown(c, c.After, masked, 2000)
+func (p *difference) change(th *theme.Theme, o present.Options, c index.Change, label string, w int) []string {
+	was, is := present.Value(o, c, c.Before, 2000), present.Value(o, c, c.After, 2000)
 	name := th.Dim.Render(label)
 	var out []string
 	switch {
@@ -111,7 +115,7 @@ func (p *difference) change(th *theme.Theme, c index.Change, label string, w int
 			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
 		}
 	}
-	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(value(c, c.Before, masked))}, {"is", draw.SuspiciousText(value(c, c.After, masked))}} {
+	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(present.Held(o, c, c.Before))}, {"is", draw.SuspiciousText(present.Held(o, c, c.After))}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))

@@ -3,6 +3,7 @@ package operation
 import (
 	"opdeck/api"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -38,46 +39,20 @@ func (s *Screen) Content() ui.Content {
 
 // headline is the one line that answers "what is it, and how does it stand".
 func (s *Screen) headline() string {
-	th, op := s.env.Theme, s.Op
-	st := th.Status(string(op.Status))
-	phase := s.client.Phase(*op)
-	line := th.Tone(st.Tone).Render(st.Sign+" "+op.Status.Line(30)) + th.Dim.Render(" ("+phase.Word()+")") + "  " +
-		th.Strong.Render(op.Type.Line(30)) + " " + op.PaymentType.Line(30) + "  " + th.Strong.Render(draw.Money(op.SourceAmount.Sum))
-	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
-		line += th.Dim.Render(" → ") + th.Strong.Render(draw.Money(op.DestinationAmount.Sum))
-	}
-	return line
+	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.client.Phase(*s.Op)))
 }
-
-// notTold stands where documents would: whether there are any is not known.
-const notTold = "documents not told"
 
 // attached says in a line what hangs on it and whose it is.
 func (s *Screen) attached() string {
-	th, n, locked := s.env.Theme, len(s.Op.Documents), 0
-	for _, d := range s.Op.Documents {
-		if d.IsLock {
-			locked++
-		}
-	}
-	line := "no document"
-	switch {
-	case !s.Op.DocumentsTold():
-		line = notTold
-	case n > 0:
-		line = draw.Plural(n, "document", "documents")
-	}
-	if locked > 0 {
-		line += ", " + draw.Count(locked) + " locked"
-	}
-	return th.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
+	line := present.Attached(*s.Op)
+	return s.env.Theme.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
 }
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
 	if !s.Op.DocumentsTold() {
-		out.Drawn = notTold
+		out.Drawn = present.Attached(*s.Op)
 	}
 	if len(s.Op.Documents) == 0 {
 		out.Hint = s.keys.Documents.Help().Key + " adds one"
@@ -218,10 +193,12 @@ func (s *Screen) unknown() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
 	for _, f := range s.other {
+		odd := ""
 		if f.Odd {
+			odd = th.Warn.Render("  " + th.Signs.Warn + " cannot be read")
 			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
 		}
-		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+mark(f.Odd, th.Warn.Render("  "+th.Signs.Warn+" cannot be read"), ""))
+		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+odd)
 	}
 	if more := s.others - len(s.other); more > 0 {
 		out.Lines = append(out.Lines, th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))

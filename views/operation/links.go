@@ -5,7 +5,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/widget"
 )
@@ -37,13 +36,6 @@ func (l link) to(name, what, text string, stop bool) widget.Link {
 		what = "the " + what
 	}
 	return widget.Link{ID: strings.Join([]string{name, l.opens, l.id, l.row}, sep), Copy: text, What: what, Opens: stop && l.opens != "" && l.id != ""}
-}
-
-// fact is a text with this link, and what is odd about it.
-func (l link) fact(name, label string, value untrusted.Text, stop bool) []widget.Pair {
-	out := widget.Said(label, value, "–")
-	out[0].Link = l.to(name, label, string(value), stop)
-	return out
 }
 
 // open opens what the cursor stands on.

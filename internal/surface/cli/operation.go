@@ -92,40 +92,9 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 	return first
 }
 
-// operationCard is every field of an operation, exactly.
+// operationCard is all of an operation, exactly.
 func operationCard(op api.Operation, phase api.Phase, masked bool) *table {
-	t := newCard()
-	for _, f := range field.Operations.All() {
-		switch f.Name {
-		case "status":
-			t.add(f.Name, op.Status.Line(40)+" ("+phase.Word()+")")
-		case "source", "destination":
-			addParty(t, f.Name, f.Party(op))
-		case "documents":
-			for _, d := range op.Documents {
-				t.add(f.Name, strings.TrimSpace(d.GUID.Line(64)+" "+d.FileName.Line(80)+" "+lockText(d)))
-			}
-		default:
-			t.add(f.Name, present.Exact(f, op, 500))
-		}
-	}
-	if rate, exact, ok := api.Rate(op.SourceAmount.Sum, op.DestinationAmount.Sum); ok && op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
-		sign := "= "
-		if !exact {
-			sign = "≈ "
-		}
-		t.add("rate", sign+rate.Text('f'))
-	}
-	t.details(api.Details(op.Unknown()), masked)
-	return t
-}
-
-// lockText says that a document is locked, "" for one that is not.
-func lockText(d api.Document) string {
-	if d.IsLock {
-		return "locked"
-	}
-	return ""
+	return card(present.Operation(present.Options{Masked: masked}, op, phase))
 }
 
 // fieldTable is a table of records with these fields of their catalogue.
@@ -141,17 +110,6 @@ func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *tab
 		}
 	}
 	return t
-}
-
-func addParty(t *table, name string, p api.Party) {
-	if a := p.Account; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
-		t.add(name+" customer", a.Customer.Name.Line(100)+" "+a.Customer.CUID.Line(64))
-	}
-	if a := p.CounterpartyAccount; a != nil {
-		t.add(name, strings.TrimSpace(a.Name.Line(100)+" "+a.Number.Line(64)+" "+a.ID.Line(64)))
-		t.add(name+" counterparty", strings.TrimSpace(a.Counterparty.Name.Line(100)+" "+a.Counterparty.BankName.Line(100)+" "+a.Counterparty.SUID.Line(64)))
-	}
 }
 
 // treeJSON is an operation with its children as the service sent them.

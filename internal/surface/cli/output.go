@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/host/csvcell"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 )
 
@@ -83,6 +84,17 @@ func tabled(head string) *table {
 
 // newCard is a table about one thing.
 func newCard() *table { return tabled("FIELD|VALUE") }
+
+// card is a table of all facts of a record.
+func card(sections []present.Section) *table {
+	t := newCard()
+	for _, s := range sections {
+		for _, f := range s.Facts {
+			t.add(f.Key(), f.Value)
+		}
+	}
+	return t
+}
 
 // rows is a table with one row an item.
 func rows[T any](head string, items []T, row func(T) []any) *table {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/hook"
-	"opdeck/api/untrusted"
 	"opdeck/internal/store"
 )
 
@@ -68,28 +66,6 @@ func TestTableIsAligned(t *testing.T) {
 	}
 	if want := "NAME    N  LAST\n漢字    1  x\na     100  \n"; b.String() != want {
 		t.Errorf("%q", b.String())
-	}
-}
-
-// learnt is what is known of codes.
-type learnt map[int64]struct {
-	word    untrusted.Text
-	against int
-}
-
-func (l learnt) Meaning(_ hook.Field, code int64) (untrusted.Text, int, int) {
-	m := l[code]
-	return m.word, 3, m.against
-}
-
-// TestCodesInAHistory: a learnt code is not called unlisted, a doubtful one has no
-// word.
-func TestCodesInAHistory(t *testing.T) {
-	l := learnt{2: {"PROCESSING", 0}, 3: {"SUCCESS", 1}}
-	for code, want := range map[int64]string{2: "2 PROCESSING", 3: "3 (unlisted)", 4: "4 (unlisted)"} {
-		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
-			t.Errorf("%d: %s, want %s", code, got, want)
-		}
 	}
 }
 

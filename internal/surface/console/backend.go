@@ -10,7 +10,6 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
@@ -141,27 +140,6 @@ func (d *backend) Freshness(ctx context.Context) (index.Freshness, error) {
 // PendingWrites lists the writes whose outcome is not known.
 func (d *backend) PendingWrites(ctx context.Context) ([]followup.Row, error) {
 	return d.Follow.Pending(ctx)
-}
-
-// DocumentWrites lists who changed documents of an operation.
-func (d *backend) DocumentWrites(ctx context.Context, opid string) ([]history.Write, error) {
-	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
-		return nil, nil
-	}
-	page, err := d.Trail().Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: 1000})
-	done := map[string]bool{} // by the intent's UID
-	for _, e := range page.Entries {
-		if e.Phase == audit.PhaseOutcome && e.Outcome == audit.ResultOK && !e.Damaged {
-			done[e.Ref] = true
-		}
-	}
-	var out []history.Write
-	for _, e := range page.Entries {
-		if done[e.UID] && !e.Damaged {
-			out = append(out, history.Write{Who: e.Actor.Name, Act: api.ActKind(e.Event), Item: e.Item, At: e.At})
-		}
-	}
-	return out, err
 }
 
 // Upload reads a file of this host and puts it into the customer's store.

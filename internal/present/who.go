@@ -1,4 +1,4 @@
-package history
+package present
 
 import (
 	"slices"
@@ -11,33 +11,34 @@ import (
 // words are what the acts do to an entry of the documents.
 var words = map[api.ActKind]string{api.ActRemoveDocument: "removed", api.ActAttachDocument: "added"}
 
-// ahead is how long before the state before its own a write may have been sent: news of
+// overlap is how long before the state before its own a write may have been sent: news of
 // other fields can come while its answer is on the way.
-const ahead = 2 * time.Minute
+const overlap = 2 * time.Minute
 
-// attribute notes in moments, the newest first, who changed documents. A write explains
+// attribute notes in moments, oldest first, who changed documents. A write explains
 // one change: the first of its kind to its document that was seen after it.
-func attribute(all []moment, writes []Write) {
+func attribute(all []Moment, writes []Write) {
 	left := slices.Clone(writes)
 	slices.SortFunc(left, func(a, b Write) int { return a.At.Compare(b.At) })
-	for i := range slices.Backward(all) {
+	for i := range all {
 		m := &all[i]
-		for _, c := range m.changes {
-			item, word := entry(m.changes, c)
+		for _, c := range m.Changes {
+			item, word := entry(m.Changes, c)
 			guid, ok := documentOf(item)
-			if !ok || m.before == nil || m.who[item] != "" {
+			if !ok || m.Before == nil || m.Who[item] != "" {
 				continue
 			}
+			from, to := m.Before.At.Add(-overlap), m.At
 			at := slices.IndexFunc(left, func(w Write) bool {
-				return w.Item == guid && words[w.Act] == word && !w.At.After(m.state.At) && w.At.After(m.before.state.At.Add(-ahead))
+				return w.Item == guid && words[w.Act] == word && !w.At.After(to) && w.At.After(from)
 			})
 			if at < 0 || left[at].Who == "" {
 				continue
 			}
-			if m.who == nil {
-				m.who = map[string]string{}
+			if m.Who == nil {
+				m.Who = map[string]string{}
 			}
-			m.who[item] = " by " + untrusted.Text(left[at].Who).Line(40)
+			m.Who[item] = untrusted.Text(left[at].Who).Line(40)
 			left = slices.Delete(left, at, at+1)
 		}
 	}

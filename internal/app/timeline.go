@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/present"
+)
+
+// maxOfOne is how many deliveries or records about one operation are read.
+const maxOfOne = 1000
+
+// Webhooks lists the deliveries about an operation, the newest first.
+func (a *App) Webhooks(ctx context.Context, opid string) ([]present.Webhook, error) {
+	list, err := a.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: opid, Limit: maxOfOne})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	learner, err := a.Learner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]present.Webhook, len(list))
+	for i, s := range list {
+		out[i] = present.WebhookOf(s, learner)
+	}
+	return out, nil
+}
+
+// DocumentWrites lists the writes to an operation's documents that were done; none for a person who may not read the
+// audit trail. That they read it is recorded.
+func (a *App) DocumentWrites(ctx context.Context, opid string) ([]present.Write, error) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		return nil, nil
+	}
+	page, err := a.Trail().Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: maxOfOne})
+	done := map[string]bool{} // by the intent's UID
+	for _, e := range page.Entries {
+		if e.Phase == audit.PhaseOutcome && e.Outcome == audit.ResultOK && !e.Damaged {
+			done[e.Ref] = true
+		}
+	}
+	var out []present.Write
+	for _, e := range page.Entries {
+		if done[e.UID] && !e.Damaged {
+			out = append(out, present.Write{Who: e.Actor.Name, Act: api.ActKind(e.Event), Item: e.Item, At: e.At})
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,152 @@
+package present
+
+import (
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// FactsOf are a field of a record: one fact, and what is odd about it.
+func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
+	switch f.Kind {
+	case field.Money:
+		return o.Money(f.Name, f.Money(r))
+	case field.Time:
+		return []Fact{o.Moment(f.Name, f.Time(r))}
+	case field.Count:
+		return []Fact{{Label: f.Name, Value: exactCount(f, r)}}
+	case field.Flag:
+		return []Fact{{Label: f.Name, Value: f.YesNo(r), Copy: f.YesNo(r)}}
+	}
+	if f.Status {
+		return []Fact{o.Status(f.Name, f.Text(r))}
+	}
+	value := f.Text(r)
+	if f.Sensitive {
+		value = mask.NumberIf(value, o.Masked)
+	}
+	return Text(f.Name, value, "–")
+}
+
+// exactCount is a number as a fact: bytes are words and the exact number.
+func exactCount[T any](f field.Field[T], r T) string {
+	switch n := f.Count(r); {
+	case !f.IsTold(r):
+		return "–"
+	case f.Bytes:
+		return format.Size(int64(n)) + " (" + format.Count(n) + " bytes)"
+	default:
+		return format.Count(n)
+	}
+}
+
+// Fields are these fields of a record.
+func Fields[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact {
+	var out []Fact
+	for _, name := range names {
+		out = append(out, FactsOf(o, c.Get(name), r)...)
+	}
+	return out
+}
+
+// rest are the names of a catalogue's fields that are not among known, in its order: a field that was added to the
+// catalogue is shown without more.
+func rest[T any](c *field.Catalogue[T], known ...[]string) []string {
+	placed := map[string]bool{}
+	for _, list := range known {
+		for _, name := range list {
+			placed[name] = true
+		}
+	}
+	var out []string
+	for _, f := range c.All() {
+		if !placed[f.Name] {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// Text is a text from outside as a fact: the safe text, and below it what is odd about it. none stands for an empty
+// text; where that is empty too there is no fact.
+func Text(label string, u untrusted.Text, none string) []Fact {
+	switch {
+	case u == "" && none == "":
+		return nil
+	case u == "":
+		return []Fact{{Label: label, Value: none, Tone: Dim}}
+	}
+	out := []Fact{{Label: label, Value: u.Line(1200), Long: true, Copy: string(u)}}
+	if odd := format.Suspicious(u); odd != "" {
+		out = append(out, Fact{Label: "  ! odd text", Value: odd, Tone: Warn, Long: true, Note: true})
+	}
+	return out
+}
+
+// Texts are Text for labels and texts in turn; empty texts are left out.
+func Texts(labelsAndTexts ...string) []Fact {
+	var out []Fact
+	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
+		out = append(out, Text(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "")...)
+	}
+	return out
+}
+
+// Money is an amount as a fact; one that is not a number is shown as it came, too.
+func (o Options) Money(label string, m api.Money) []Fact {
+	if m.Empty() {
+		return []Fact{{Label: label, Value: format.Money(m), Tone: Dim, What: "the amount", Amount: true}}
+	}
+	out := []Fact{{Label: label, Value: format.Money(m), Copy: plainMoney(m), What: "the amount", Amount: true}}
+	if _, err := m.Decimal(); err != nil {
+		said := "cannot be trusted: " + err.Error() + ": " + untrusted.Text(m.Raw()).Line(300)
+		out = append(out, Fact{Label: "! " + label, Value: said, Tone: Warn, Long: true, Note: true})
+	}
+	return out
+}
+
+// plainMoney is an amount for other programs: thousands are not grouped.
+func plainMoney(m api.Money) string { return strings.ReplaceAll(format.Money(m), ",", "") }
+
+// Moment is an instant as a fact; one that cannot be read is shown as it came.
+func (o Options) Moment(label string, t api.Time) Fact {
+	out := Fact{Label: label, Copy: string(t.Raw), What: "the moment"}
+	switch {
+	case t.IsZero() && t.Raw == "":
+		out.Value, out.Tone = "–", Dim
+	case t.IsZero():
+		out.Value, out.Tone = "unreadable: "+t.Raw.Quoted(), Warn
+	case o.Zone == nil:
+		out.Value = t.Raw.Line(40)
+	default:
+		out.Value = o.moment(t.Time)
+	}
+	return out
+}
+
+// Details are values that may lead to a person.
+func (o Options) Details(list []api.Detail) []Fact {
+	out := make([]Fact, len(list))
+	for i, d := range list {
+		value := mask.Detail(d, o.Masked)
+		f := Fact{Label: d.Label, Value: value.Line(2000), Long: true, Copy: string(value)}
+		switch {
+		case d.Odd && o.Sign != nil:
+			f.Value, f.Tone = f.Value+"  "+o.Sign(SignWarn)+" cannot be read", Warn
+		case d.Odd:
+			f.Value, f.Tone = f.Value+" (cannot be read)", Warn
+		}
+		out[i] = f
+	}
+	return out
+}
+
+// More are members of a record that have no name here, at most limit of them; left is how many more there are.
+func (o Options) More(unknown []api.Field, limit int) (facts []Fact, left int) {
+	n := min(len(unknown), limit)
+	return o.Details(api.Details(unknown[:n])), len(unknown) - n
+}

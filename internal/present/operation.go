@@ -1,0 +1,166 @@
+package present
+
+import (
+	"slices"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// The fields of an operation, by their sections. A field that is in none of them is a fact of the operation itself.
+var (
+	operationState   = []string{"status", "type", "payment", "currency", "documents"} // in the head of the screen
+	operationOwn     = []string{"id", "reference", "comment", "created", "updated", "parent", "visible"}
+	operationWho     = []string{"customer", "cuid"}
+	operationSides   = []string{"source", "destination"}
+	operationAmounts = []string{"amount", "received", "commission", "balance"}
+)
+
+// Operation is all of an operation: its facts, how it stands, its documents, and what has no name here. phase is what
+// its status means.
+func Operation(o Options, op api.Operation, phase api.Phase) []Section {
+	state := Section{Title: "Status", Facts: Fields(o, field.Operations, op, operationState[1:]...)}
+	look := StatusOf(op.Status)
+	state.Facts = append([]Fact{{Label: "status", Value: o.sign(look.Sign) + op.Status.Line(40) + " (" + phase.Word() + ")", Tone: look.Tone}}, state.Facts...)
+	out := slices.Insert(OperationFacts(o, op), 1, state)
+	documents := Section{Title: "Documents"}
+	for _, d := range op.Documents {
+		documents.Facts = append(documents.Facts, Fact{Label: "document", Copy: string(d.GUID),
+			Value: strings.TrimSpace(d.GUID.Line(64) + " " + d.FileName.Line(80) + " " + LockWord(d))})
+	}
+	more, _ := o.More(op.Unknown(), len(op.Unknown()))
+	return append(out, documents, Section{Title: "Other fields", Facts: more})
+}
+
+// LockWord says that a document is locked, "" for one that is not.
+func LockWord(d api.Document) string {
+	if d.IsLock {
+		return "locked"
+	}
+	return ""
+}
+
+// OperationFacts are the facts of an operation: of itself, its customer, its two sides, and its amounts.
+func OperationFacts(o Options, op api.Operation) []Section {
+	own := Section{Title: "Operation"}
+	more := rest(field.Operations, operationState, operationOwn, operationWho, operationSides, operationAmounts)
+	for _, name := range slices.Concat(operationOwn, more) {
+		own.Facts = append(own.Facts, ownFacts(o, op, field.Operations.Get(name))...)
+	}
+	who := Section{Title: "Customer"}
+	for _, name := range operationWho {
+		f := field.Operations.Get(name)
+		facts := FactsOf(o, f, op)
+		facts[0].Opens, facts[0].Stop = Ref{RefCustomer, string(op.Customer.CUID)}, f.Kind == field.ID
+		who.Facts = append(who.Facts, facts...)
+	}
+	out := []Section{own, who, side(o, "source", op.Source), side(o, "destination", op.Destination)}
+	amounts := Section{Title: "Amounts", Aligned: true}
+	for _, name := range operationAmounts {
+		amounts.Facts = append(amounts.Facts, FactsOf(o, field.Operations.Get(name), op)...)
+	}
+	amounts.Facts = append(amounts.Facts, rate(op)...)
+	return append(out, amounts)
+}
+
+// ownFacts are a field of the operation itself; two flags say what they mean.
+func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact {
+	out := FactsOf(o, f, op)
+	switch {
+	case f.Name == "parent" && op.IsParent:
+		out[0].Value, out[0].Opens = "yes, it spawned others", Ref{RefChildren, string(op.OPID)}
+	case f.Name == "visible" && f.IsTold(op) && !op.IsVisible:
+		out[0].Value = "no, hidden from the customer"
+	}
+	return out
+}
+
+// side is one side of the operation: its account, and whose that is.
+func side(o Options, name string, p api.Party) Section {
+	out := Section{Title: strings.ToUpper(name[:1]) + name[1:]}
+	if a := p.Account; a != nil {
+		account, customer := Ref{RefAccount, string(a.ID)}, Ref{RefCustomer, string(a.Customer.CUID)}
+		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, map[string]Ref{"": account, "customer": customer})...)
+	}
+	if a := p.CounterpartyAccount; a != nil {
+		counterparty := Ref{RefCounterparty, string(a.Counterparty.SUID)}
+		out.Facts = append(out.Facts, sideFacts(o, field.CounterpartyAccounts, *a, name, map[string]Ref{"": counterparty})...)
+	}
+	if len(out.Facts) == 0 {
+		out.Facts = []Fact{{Name: name, Label: "–", Value: "not told by the service", Tone: Dim, Note: true}}
+	}
+	return out
+}
+
+// sideFacts are the fields of an account that is a side of the operation. opens has what the fields of an object within
+// the account lead to, by its name in the service's record, and under "" what all others lead to.
+func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, opens map[string]Ref) []Fact {
+	var out []Fact
+	for _, f := range c.All() {
+		object, _, _ := strings.Cut(f.JSON, ".")
+		to, ok := opens[object]
+		if !ok {
+			to = opens[""]
+		}
+		value := f.Text(account)
+		if f.Sensitive {
+			value = mask.NumberIf(value, o.Masked)
+		}
+		facts := Text(f.Name, value, "–")
+		facts[0].Name, facts[0].Opens = side+" "+f.Name, to
+		facts[0].Stop = f.Kind == field.ID && string(value) == to.ID
+		out = append(out, facts...)
+	}
+	return out
+}
+
+// rate is what one unit of the source currency is in the other one; none where they are the same.
+func rate(op api.Operation) []Fact {
+	src, dst := op.SourceAmount.Sum, op.DestinationAmount.Sum
+	r, exact, ok := api.Rate(src, dst)
+	if !ok || src.CurrencyCode == dst.CurrencyCode {
+		return nil
+	}
+	is := " ≈ "
+	if exact {
+		is = " = "
+	}
+	value := "1 " + src.CurrencyCode.Line(12) + is + r.Text('f') + " " + dst.CurrencyCode.Line(12)
+	return []Fact{{Label: "rate", Value: value, Copy: value}}
+}
+
+// Attached says in a line what hangs on an operation.
+func Attached(op api.Operation) string {
+	n, locked := len(op.Documents), field.Operations.Get(field.OpDocuments).Locked(op)
+	out := "no document"
+	switch {
+	case !op.DocumentsTold():
+		out = "documents not told"
+	case n > 0:
+		out = format.Plural(n, "document", "documents")
+	}
+	if locked > 0 {
+		out += ", " + format.Count(locked) + " locked"
+	}
+	return out
+}
+
+// Span is a part of a line.
+type Span struct {
+	Text string
+	Tone Tone
+}
+
+// Headline answers in one line what an operation is and how it stands. phase is what its status means.
+func Headline(o Options, op api.Operation, phase api.Phase) []Span {
+	look := StatusOf(op.Status)
+	out := []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}, {"  ", Plain},
+		{op.Type.Line(30), Strong}, {" " + op.PaymentType.Line(30) + "  ", Plain}, {format.Money(op.SourceAmount.Sum), Strong}}
+	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
+		out = append(out, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package present
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
+)
+
+// MomentKind is what a moment of a timeline is.
+type MomentKind string
+
+// The kinds of moments, as commands print them.
+const (
+	StateMoment   MomentKind = "state"
+	WebhookMoment MomentKind = "event"
+	GoneMoment    MomentKind = "gone" // from here on the service did not have it
+)
+
+// Moment is one row of an operation's timeline.
+type Moment struct {
+	ID     string // of the row, for as long as the index keeps it
+	At     time.Time
+	Kind   MomentKind
+	From   string // list, read or webhook
+	Status untrusted.Text
+
+	// Of a state.
+	Place   int // among the states, the oldest is 0
+	State   index.State
+	Before  *Moment           // the state before; nil for the first one
+	Changes []index.Change    // from the one before
+	Who     map[string]string // who changed documents, by entry of the list
+
+	Webhook Webhook // of a webhook
+}
+
+// Write is what somebody did to a document of the operation through opdeck.
+type Write struct {
+	Who  string
+	Act  api.ActKind
+	Item string    // the document's id
+	At   time.Time // when it was about to be sent
+}
+
+// Webhook is a delivery about the operation.
+type Webhook struct {
+	Key    string // in the inbox
+	Trust  string // verified, unverified, …
+	At     time.Time
+	Status untrusted.Text // the code that it named, with its word where that is known
+}
+
+// Meanings knows what codes of webhooks mean; *hook.Learner does.
+type Meanings interface {
+	Meaning(f hook.Field, code int64) (word untrusted.Text, evidence, against int)
+}
+
+// WebhookOf is a delivery as the timeline shows it.
+func WebhookOf(s receiver.Stored, known Meanings) Webhook {
+	out := Webhook{Key: s.Key, Trust: string(s.Status), At: s.ReceivedAt}
+	if e, err := s.Event(); err == nil && e.Status.Given {
+		out.Status = untrusted.Text(codeText(e.Status, known))
+	}
+	return out
+}
+
+// codeText is a status code with the word that was learnt for it, or said to be unlisted where nothing is known or
+// something speaks against it.
+func codeText(c hook.Code, known Meanings) string {
+	if word, _, against := known.Meaning(hook.FieldStatus, c.Value); word != "" && against == 0 {
+		return strconv.FormatInt(c.Value, 10) + " " + string(word)
+	}
+	return c.String()
+}
+
+// Timeline is what happened to an operation, oldest first: the states that became known here, which come oldest first,
+// what changed in each and who changed its documents, and the webhooks about it.
+func Timeline(states []index.State, webhooks []Webhook, writes []Write) []Moment {
+	out := moments(states)
+	attribute(out, writes)
+	for _, w := range webhooks {
+		out = append(out, Moment{ID: "event " + w.Key, At: w.At, Kind: WebhookMoment, From: index.Hook.String(), Status: w.Status, Place: -1, Webhook: w})
+	}
+	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// moments pairs each state with the one before. Two that came in the same instant are told apart by their place.
+func moments(states []index.State) []Moment {
+	out := make([]Moment, len(states))
+	seen := map[string]int{}
+	for i, st := range states {
+		id := strconv.FormatInt(st.At.UnixNano(), 36) + " " + st.Origin.String()
+		m := Moment{ID: id, At: st.At, Kind: StateMoment, From: st.Origin.String(), Status: st.Op.Status, Place: i, State: st}
+		if n := seen[id]; n > 0 {
+			m.ID += " " + strconv.Itoa(n)
+		}
+		seen[id]++
+		if i > 0 {
+			before := out[i-1]
+			m.Before, m.Changes = &before, index.Diff(before.State.Op, st.Op)
+			before.Before = nil // one step back is enough
+		}
+		if st.Gone {
+			m.Kind, m.Status, m.Changes = GoneMoment, "", nil
+		}
+		out[i] = m
+	}
+	return out
+}
+
+// Look is the status of the moment, as a cell; the code of a webhook is no status word.
+func (m Moment) Look(o Options) Cell {
+	if m.Kind == WebhookMoment {
+		return Cell{Text: m.Status.Line(30), Tone: Dim}
+	}
+	return o.status(m.Status)
+}
+
+// DocumentsChanged reports whether a document came, went or changed in what is known.
+func DocumentsChanged(all []Moment) bool {
+	for _, m := range all {
+		for _, c := range m.Changes {
+			if strings.HasPrefix(c.Path, "documents[") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Summary is what happened at a moment, on one line: at most full changes with their values, more with their names.
+// A document is called by its file's name, and who changed it is named as far as it is known.
+func (m Moment) Summary(o Options, full int) string {
+	switch {
+	case m.Kind == WebhookMoment:
+		return "webhook " + untrusted.Text(m.Webhook.Key).Line(80) + ", " + m.Webhook.Trust
+	case m.Kind == GoneMoment:
+		return "gone: the service does not have it any more"
+	case m.Place == 0:
+		return "first known state"
+	case len(m.Changes) == 0:
+		return "nothing that differs"
+	}
+	var parts []string
+	seen := map[string]bool{}
+	for _, c := range Important(m.Changes) {
+		if len(parts) == max(full, 12) {
+			parts = append(parts, "…")
+			break
+		}
+		if item, word := entry(m.Changes, c); item != "" {
+			if !seen[item] {
+				parts = append(parts, m.itemName(item)+" "+word+m.by(item))
+			}
+			seen[item] = true
+			continue
+		}
+		part := m.FieldName(c)
+		if len(m.Changes) <= full {
+			part += " " + Value(o, c, c.Before, 60) + " → " + Value(o, c, c.After, 60)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (m Moment) by(item string) string {
+	if m.Who[item] == "" {
+		return ""
+	}
+	return " by " + m.Who[item]
+}
+
+// By is who changed what a change is part of; "" where that is not known.
+func (m Moment) By(c index.Change) string {
+	item, _ := entry(m.Changes, c)
+	return m.Who[item]
+}
+
+// documentOf is the id of the document that an entry of a list is: "documents[g-1]".
+func documentOf(item string) (guid string, ok bool) {
+	guid, ok = strings.CutPrefix(item, "documents[")
+	return strings.TrimSuffix(guid, "]"), ok
+}
+
+// FieldName is the field of a change; one of a document begins with the name of its file.
+func (m Moment) FieldName(c index.Change) string {
+	name := FieldName(c)
+	if item, rest, ok := strings.Cut(name, "]."); ok {
+		return m.itemName(item+"]") + " " + rest
+	}
+	return name
+}
+
+// itemName is what people call an entry of a list: a document by its file's name.
+func (m Moment) itemName(item string) string {
+	guid, _ := documentOf(item)
+	for _, op := range []*Moment{&m, m.Before} {
+		if op == nil {
+			continue
+		}
+		if d, ok := op.State.Op.Document(guid); ok && d.FileName != "" {
+			return format.File(d.FileName, 60)
+		}
+	}
+	return untrusted.Text(item).Line(60)
+}
