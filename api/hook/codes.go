@@ -23,7 +23,7 @@ const (
 	FieldPaymentType Field = "payment_type"
 )
 
-// Window is how long after a webhook a read may stand for the same state when
+// Window is how long after a webhook a read may show the same state when
 // the read does not say when the operation last changed.
 const Window = 10 * time.Second
 
@@ -97,7 +97,7 @@ func isWord(w untrusted.Text) bool {
 	return w != "" && len(w) <= 64
 }
 
-// sameState reports whether r shows the state that events[i] told of.
+// sameState reports whether r shows the state that events[i] reports.
 func sameState(events []ReceivedEvent, i int, r Read) (exact, ok bool) {
 	e := events[i].Event
 	if at := r.Operation.UpdatedAt; !at.IsZero() {
@@ -116,7 +116,7 @@ func sameState(events []ReceivedEvent, i int, r Read) (exact, ok bool) {
 	return false, !others(events, i, e.UpdatedAt, StampOf(r.At.Add(Window)))
 }
 
-// others reports whether another event of the operation tells of a change
+// others reports whether another event of the operation reports a change
 // within from..to, or of one that cannot be placed.
 func others(events []ReceivedEvent, i int, from, to Stamp) bool {
 	e := events[i].Event

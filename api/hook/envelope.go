@@ -102,7 +102,7 @@ const (
 )
 
 // Malformed says what is wrong with a delivery that cannot be used. Such a
-// delivery is kept as it came, under ID if the envelope told one without doubt.
+// delivery is kept as it came, under ID if the envelope has one without doubt.
 type Malformed struct {
 	Reason Reason
 	Detail string // safe to print: text from outside is quoted
@@ -218,7 +218,7 @@ func exactNames(v jsontree.Value, known ...string) *Malformed {
 	for name := range v.Members() {
 		for _, k := range known {
 			if name != k && strings.EqualFold(name, k) {
-				return &Malformed{Reason: ReasonCase, Detail: quote(name) + " stands for " + k}
+				return &Malformed{Reason: ReasonCase, Detail: quote(name) + " is " + k + " in another case"}
 			}
 		}
 	}

@@ -27,8 +27,8 @@ func parse(b []byte) (*jsontree.Tree, *Malformed) {
 
 var doubts = map[jsontree.DoubtKind]Malformed{
 	jsontree.TooDeep:   {Reason: ReasonDepth, Detail: tooDeep},
-	jsontree.Duplicate: {Reason: ReasonDuplicate, Detail: "a name stands twice in one object"},
-	jsontree.NotUTF8:   {Reason: ReasonEncoding, Detail: "a byte is no UTF-8"},
+	jsontree.Duplicate: {Reason: ReasonDuplicate, Detail: "a name occurs twice in one object"},
+	jsontree.NotUTF8:   {Reason: ReasonEncoding, Detail: "a byte is not UTF-8"},
 	jsontree.Halved:    {Reason: ReasonEncoding, Detail: "half a surrogate pair"},
 }
 

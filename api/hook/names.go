@@ -21,7 +21,7 @@ func StatusName(o Object, c Code) (name string, ok bool) {
 }
 
 // StatusText is how a status is shown: "3 ACCEPT", "1 (unlisted)", or "not
-// given". What was learnt about operations stands in a Meaning, with its
+// given". What was learnt about operations is in a Meaning, with its
 // evidence, and never here.
 func StatusText(o Object, c Code) string {
 	if name, ok := StatusName(o, c); ok {

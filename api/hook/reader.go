@@ -17,7 +17,7 @@ type reader struct {
 	bad  *Malformed
 }
 
-const maxIssues = 50 // of one delivery; a hostile one has no more to tell
+const maxIssues = 50 // of one delivery; a hostile delivery cannot grow the list
 
 // at names a part for people: "Operation.source_amount.sum".
 func (r *reader) at(key string) string {

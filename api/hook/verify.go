@@ -33,7 +33,7 @@ const MinSecret = 32
 type Delivery struct {
 	Header   http.Header
 	Body     []byte
-	Loopback bool      // the sender is this host, and no proxy stands between
+	Loopback bool      // the sender is this host, and no proxy is between
 	At       time.Time // when it came
 }
 
@@ -52,7 +52,7 @@ type Verdict struct {
 // TokenUse ties a token that does not cover the body to the first body that it
 // came with.
 type TokenUse struct {
-	ID    [sha256.Size]byte // of the token; tells nothing of it
+	ID    [sha256.Size]byte // of the token; reveals nothing of it
 	Until time.Time         // when it can be forgotten
 	// Late: the token is older than the rules allow, or does not say how old it
 	// is, and has not expired. It counts only with the body that it came with
@@ -92,7 +92,7 @@ const (
 		"A service that uses one token for many deliveries needs [webhooks] max_age above the token's life."
 )
 
-// missing says that a header is not there once, and where else a token stands.
+// missing says that a header is not there once, and where else a token is.
 func missing(h http.Header, name string) string {
 	for other, values := range h {
 		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") &&
@@ -245,7 +245,7 @@ func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 	}
 	sum := sha256.Sum256([]byte(bearer(got)))
 	which := -1
-	for i, s := range h.secrets { // all of them, so that time tells nothing
+	for i, s := range h.secrets { // all of them, so that the time reveals nothing
 		want := sha256.Sum256([]byte(s.Reveal()))
 		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
 			which = i

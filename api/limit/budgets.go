@@ -125,7 +125,7 @@ func (b *Budgets) Request(ctx context.Context, c Class) Request {
 	return Request{Class: c, Rule: b.Rule(c), MaxWait: max(0, wait), Background: IsBackground(ctx), Warn: b.warn}
 }
 
-// Take waits for a slot of c and returns when the call may go. over tells that
+// Take waits for a slot of c and returns when the call may go. over says that
 // it goes beyond the budget (policy "warn"). The error is *Exhausted when no
 // slot comes in time, the context's, or the store's.
 func (b *Budgets) Take(ctx context.Context, c Class) (over bool, err error) {
@@ -180,7 +180,7 @@ func (b *Budgets) Drop(ctx context.Context, c Class, ticket string) {
 	_ = b.store.GiveBack(ctx, b.key, c, ticket)
 }
 
-// Note429 tells everybody that the service refused a call of class c for now.
+// Note429 records for all processes that the service refused a call of class c for now.
 // retryAfter ≤ 0: the service gave no time; a minute is assumed.
 func (b *Budgets) Note429(ctx context.Context, c Class, retryAfter time.Duration) error {
 	if retryAfter <= 0 {

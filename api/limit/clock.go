@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// Clock tells the time. The two readings are kept apart on purpose: the wall
+// Clock reads the time. The two readings are kept apart on purpose: the wall
 // clock can be set, and the steady one says nothing to people.
 type Clock interface {
 	// Wall is the host's idea of the time of day, without Go's monotonic reading.
@@ -14,7 +14,7 @@ type Clock interface {
 
 // ToWall moves t, a time of a shared store's clock, to this host's time of day,
 // given now by both clocks, so that people can compare it with their own. What is
-// less than two seconds off stays, so that one time is told the same way twice.
+// less than two seconds off stays, so that the same time is written the same way twice.
 func ToWall(t, storeNow, hostNow time.Time) time.Time {
 	off := hostNow.Sub(storeNow).Round(time.Second)
 	if t.IsZero() || off.Abs() < 2*time.Second {

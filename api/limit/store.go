@@ -40,7 +40,7 @@ type Rule struct {
 type Request struct {
 	Class Class
 	Rule  Rule
-	// Ticket is "" for a new call, else the ticket of the Grant that told the
+	// Ticket is "" for a new call, else the ticket of the Grant that gave the
 	// caller to wait: the slot is now confirmed, or moved if the caller comes too
 	// late or a 429 came in between.
 	Ticket string
@@ -65,7 +65,7 @@ type Grant struct {
 	Over   bool          // sent over the budget (policy "warn")
 }
 
-// Slot is one reserved or used send time, as told by Store.State.
+// Slot is one reserved or used send time, as returned by Store.State.
 type Slot struct {
 	Ago        time.Duration // negative: still ahead, somebody waits for it
 	Background bool

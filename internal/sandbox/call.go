@@ -20,7 +20,7 @@ type call struct {
 	params   []string // values of the pattern's wildcards
 	st       settings
 	at       time.Time // of the service's clock; what is stored and compared
-	now      time.Time // the same as told to clients: skewed when asked for
+	now      time.Time // the same as clients see it: skewed when a fault asks for it
 	faults   []fault   // those that fire for this call
 	lag      time.Duration
 	order    string          // of lists of operations

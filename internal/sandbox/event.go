@@ -66,7 +66,7 @@ func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 }
 
 // patch takes over what a merge patch says of the two sums, as an answer does: an event
-// tells no other amounts than a read.
+// shows the same amounts as a read.
 func (a *operationAmounts) patch(p []byte) {
 	over := struct {
 		Source      amountJSON `json:"sourceAmount"`

@@ -61,7 +61,7 @@ var faultKinds = map[string]string{
 }
 
 // ParseFaults reads a list of faults, separated by commas, as FaultHelp
-// tells. An empty text means no faults.
+// describes. An empty text means no faults.
 func ParseFaults(spec string) (Faults, error) {
 	f := Faults{text: strings.TrimSpace(spec), variants: map[string]bool{}}
 	probability := 1.0

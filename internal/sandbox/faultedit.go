@@ -183,7 +183,7 @@ func eachEmpty(v any, change func(m map[string]any, key string)) any {
 	return v
 }
 
-// styles are the bodies in which an error's sentence can be told.
+// styles are the bodies that can carry an error's sentence.
 var styles = map[string]func(said string) answer{
 	"error":   func(said string) answer { return errorAnswer(0, said) },
 	"success": func(said string) answer { return jsonAnswer(0, action(false, said)) },

@@ -80,7 +80,7 @@ func downloadFile(c *call) (any, error) {
 		"Content-Type": {f.mime}, "Content-Disposition": {disposition}, "Cache-Control": {"private, max-age=3600"}}}, nil
 }
 
-// headerSafe drops what may not stand in a header.
+// headerSafe drops what a header may not hold.
 func headerSafe(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f {

@@ -17,7 +17,7 @@ type hookParameters struct {
 	Counterparty bool   `json:"hookCounterparty"`
 }
 
-// wants tells whether events of a hook type are delivered.
+// wants reports whether events of a hook type are delivered.
 func (h hookParameters) wants(hookType int) bool {
 	if !h.Enabled || h.URL == "" {
 		return false

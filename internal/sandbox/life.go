@@ -15,7 +15,7 @@ const (
 	livingSpan = 60 * 24 * time.Hour // that sample operations are spread over
 	youngest   = time.Minute         // age of the newest sample operation of a new file
 	heartbeat  = 6 * time.Second     // between two changes
-	// before the first one, so that a list that is opened at the start stands still for a moment
+	// before the first one, so that a list that is opened at the start does not change at once
 	firstBeat  = 3 * time.Second
 	inPlay     = 12   // open operations that Live moves: the newest ones
 	caughtUp   = 60   // most operations that are added for the time nobody was here

@@ -68,7 +68,7 @@ func orderOf(c *call) (string, error) {
 	return "o.n", nil
 }
 
-// listOperations: GET /v2/billing/operation, newest first unless told.
+// listOperations: GET /v2/billing/operation, newest first unless a fault sets another order.
 func listOperations(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // opidOf is the id of operation n: 64 of its bits are n scrambled, the rest
 // follows from n. So ids need neither a column nor an index, which would be the
-// dearest one of a million operations.
+// largest index of a file with a million operations.
 func opidOf(seed uint64, n int64) uuid.UUID {
 	d := newDice(seed, saltOperation, int(n)+1<<41)
 	id := d.uuid()

@@ -10,13 +10,13 @@ import (
 
 const (
 	defaultPageSize = 20
-	maxPageSize     = 1000 // the spec tells none; the client may be told to ask for as many
+	maxPageSize     = 1000 // the spec names none; the client can be configured to ask for as many
 )
 
 // page is the window of a list: page from 0.
 type page struct {
 	number, size int
-	told         int // the size that the answer tells
+	shownSize    int // the size that the answer shows
 }
 
 func (c *call) page() (page, error) {
@@ -41,21 +41,21 @@ func (c *call) page() (page, error) {
 	if p.size < 1 || p.size > limit {
 		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(limit))
 	}
-	p.told = p.size
+	p.shownSize = p.size
 	for _, f := range c.faults {
 		switch f.kind {
 		case "cap": // silently
 			p.size = min(p.size, f.number)
 		case "fixed":
-			p.size, p.told = f.number, f.number
+			p.size, p.shownSize = f.number, f.number
 		}
 	}
 	return p, nil
 }
 
 func (p page) body(total int64, items any) object {
-	return object{"meta", object{"pageSize", p.told, "page", p.number, "total", strconv.FormatInt(total, 10)}, "items",
-		items}
+	return object{"meta", object{"pageSize", p.shownSize, "page", p.number, "total", strconv.FormatInt(total, 10)},
+		"items", items}
 }
 
 // listPage answers with the page that the call asks for: of the rows of from that

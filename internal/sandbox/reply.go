@@ -36,7 +36,7 @@ var bodies = map[string]answer{
 	"is2fa": jsonAnswer(200, map[string]any{"is2fa": true, "accessToken": "", "refreshToken": ""}),
 }
 
-// errorTexts are error sentences by name; ID and DOC stand for the call's ids.
+// errorTexts are error sentences by name; ID and DOC are replaced by the call's ids.
 var errorTexts = map[string]string{
 	"no-operation": "Operation not found: ID", "no-document": "Document not found: DOC",
 	"unattached": "Document DOC is not attached to operation ID",

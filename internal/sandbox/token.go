@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// fingerprint stands for a token in the file, in logs and in statistics.
+// fingerprint replaces a token in the file, in logs and in statistics.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:12])

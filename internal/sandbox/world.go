@@ -101,7 +101,7 @@ const (
 	flagParent
 )
 
-// exchangeRole tells the place of n in a group of a parent and two children:
+// exchangeRole is the place of n in a group of a parent and two children:
 // every 25th operation is an exchange that shows its steps.
 func exchangeRole(n int) (role int) {
 	if r := n%25 - 22; r >= 0 {

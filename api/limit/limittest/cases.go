@@ -28,7 +28,7 @@ func noSlotInTime(b *bench) {
 	if g.Taken {
 		b.Fatalf("a slot that comes too late is taken: %+v", g)
 	}
-	b.near("told to come back", g.Wait, limit.Window)
+	b.near("the wait of a refused call", g.Wait, limit.Window)
 	if st := b.state(limit.Billing); len(st.Slots) != 12 {
 		b.Fatalf("%d slots are kept, want 12", len(st.Slots))
 	}
@@ -182,7 +182,7 @@ func throttleMoves(b *bench) {
 	}
 	b.near("a waiter obeys a 429 that came meanwhile", moved.Wait, 29*time.Second)
 	short := b.take(func(r *limit.Request) { r.Ticket = g.Ticket; r.MaxWait = time.Second })
-	if !short.Taken { // its slot stands; how long it waits was agreed before
+	if !short.Taken { // its slot stays; how long it waits was agreed before
 		b.Fatalf("a confirmed slot is taken away: %+v", short)
 	}
 }

@@ -61,7 +61,7 @@ func fields() []filter.Field[receiver.Stored] {
 	return []filter.Field[event]{
 		{Name: "type", Kind: filter.Flag, Help: "the kind of object, or the type's number", Example: "type:operation",
 			Values: Types(), Flag: isType},
-		{Name: "status", Kind: filter.Flag, Help: "how far it can be trusted", Example: "status:quarantined",
+		{Name: "status", Kind: filter.Flag, Help: "how far to trust it", Example: "status:quarantined",
 			Values: Statuses(),
 			Flag:   func(s event, v string) bool { return string(s.Status) == v }},
 		{Name: "id", Aliases: []string{"object", "opid"}, Kind: filter.Ident,
@@ -72,16 +72,16 @@ func fields() []filter.Field[receiver.Stored] {
 		{Name: "customer", Aliases: []string{"cuid"}, Kind: filter.Ident, Help: "the customer's identifier, or its beginning",
 			Example: "customer:DqCsgSE",
 			Strings: one(func(s event) string { return string(s.CUID) })},
-		{Name: "received", Aliases: []string{"since", "at"}, Kind: filter.Time, Help: "when it came first",
+		{Name: "received", Aliases: []string{"since", "at"}, Kind: filter.Time, Help: "when it was first received",
 			Example: "received<2h", Time: func(s event) time.Time { return s.ReceivedAt }},
-		{Name: "state", Kind: filter.Code, Help: "the numeric status that it tells of its object", Example: "state:2",
+		{Name: "state", Kind: filter.Code, Help: "the numeric status of its object", Example: "state:2",
 			Strings: state},
 		{Name: "currency", Kind: filter.Code, Help: "the currency of the amount", Example: "currency:EUR", Strings: currency},
 		{Name: "amount", Kind: filter.Money, Help: "the amount that an operation pays, or an account's balance, exact",
 			Example: "amount>=1000.50", Key: amount},
-		{Name: "deliveries", Kind: filter.Count, Help: "how often it came", Example: "deliveries>1",
+		{Name: "deliveries", Kind: filter.Count, Help: "how often it was received", Example: "deliveries>1",
 			Count: func(s event) int64 { return int64(s.Deliveries) }},
-		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the address that it came from, or manual",
+		{Name: "source", Aliases: []string{"from"}, Kind: filter.Text, Help: "the sender's address, or manual",
 			Example: "source:manual",
 			Strings: one(func(s event) string { return string(s.Source) })},
 		{Name: "reason", Kind: filter.Text, Help: "why it is set aside", Example: "reason:duplicate_key",
@@ -112,7 +112,7 @@ func has(s receiver.Stored, v string) bool {
 	return s.Reason != ""
 }
 
-// read is the event that a usable delivery tells.
+// read is the event of a usable delivery.
 func read(s receiver.Stored) (hook.Event, bool) {
 	if s.Status == receiver.Quarantined {
 		return hook.Event{}, false
@@ -161,7 +161,7 @@ func about(s receiver.Stored) []string {
 func texts(s receiver.Stored) []string { return append(about(s), string(s.Raw)) }
 
 // masked is texts as the mask leaves them; of a body that cannot be read nobody can
-// say where account numbers stand.
+// say where account numbers are.
 func masked(s receiver.Stored) []string {
 	if !json.Valid(s.Raw) {
 		return []string{s.Key, s.Type.String(), string(s.Status), string(s.Reason), string(s.Source)}

@@ -21,7 +21,7 @@ const (
 // first of them alone is not worth a commit. A lone sender never waits.
 const linger = time.Millisecond
 
-// Why a delivery could not be stored; the sender is told to come again.
+// Why a delivery could not be stored; the sender is asked to retry.
 var (
 	ErrQueueFull = errors.New("the queue to the inbox is full")
 	ErrClosed    = errors.New("the receiver is closed")

@@ -17,7 +17,7 @@ import (
 // first. So a sender that sends at once is not displaced by many that do not.
 type conns struct {
 	max, each int
-	proxies   []netip.Prefix // have no bound of their own: they stand for many
+	proxies   []netip.Prefix // have no bound of their own: each of them carries many senders
 
 	mu   sync.Mutex // guards open
 	open map[net.Conn]*connection

@@ -115,7 +115,7 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 	return f.forward(ctx, s, "replay")
 }
 
-// Run forwards what is chosen of all that follow brings, in order, and tells each
+// Run forwards what is chosen of all that follow brings, in order, and passes each
 // attempt to report, until ctx ends; then it returns nil. A failed attempt is
 // reported and not repeated.
 func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool,

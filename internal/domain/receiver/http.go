@@ -33,7 +33,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		enter(working) // until its answer has left, which the server sees
 		var res Result
 		if res, no = r.handle(req, body, from); no == nil {
-			say(w, http.StatusOK, string(res.Outcome))
+			answerWith(w, http.StatusOK, string(res.Outcome))
 			return
 		}
 	}
@@ -45,23 +45,23 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close")
 	}
-	say(w, no.code, http.StatusText(no.code))
+	answerWith(w, no.code, http.StatusText(no.code))
 	r.reject(req, from, body, no)
 }
 
-func say(w http.ResponseWriter, code int, line string) {
+func answerWith(w http.ResponseWriter, code int, line string) {
 	h, v := w.Header(), [...]string{"text/plain; charset=utf-8", "nosniff", "no-store"}
 	h["Content-Type"], h["X-Content-Type-Options"], h["Cache-Control"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, strings.ToLower(line)+"\n")
 }
 
-// read returns the body of a delivery that may come in.
+// read returns the body of a delivery that passes the first checks.
 func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *refusal) {
 	switch {
 	case req.URL.EscapedPath() != r.opt.Path:
 		return nil, &refusal{code: http.StatusNotFound, reason: reasonPath,
-			detail: "It came to another path: [webhooks] path is " + r.opt.Path + "."}
+			detail: "It was sent to another path: [webhooks] path is " + r.opt.Path + "."}
 	case req.Method != http.MethodPost:
 		return nil, &refusal{code: http.StatusMethodNotAllowed, reason: reasonMethod, detail: "Deliveries come by POST."}
 	case !through:
@@ -90,7 +90,7 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 	switch {
 	case err != nil:
 		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored,
-			detail: "It could not be stored in time; the log tells why. Its sender was told to come again."}
+			detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
 	case res.Outcome == OutcomeReused:
 		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
@@ -99,7 +99,7 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 
 func tooMany(why string) *refusal {
 	return &refusal{code: http.StatusServiceUnavailable, reason: reasonTooMany,
-		detail: why + " Its sender was told to come again."}
+		detail: why + " The sender was asked to retry."}
 }
 
 // trusted is how large a body may call itself before memory is set aside for it.
@@ -134,7 +134,7 @@ func bodyError(err error) *refusal {
 		return &refusal{code: http.StatusRequestEntityTooLarge, reason: "too_large",
 			detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &refusal{code: http.StatusRequestTimeout, reason: "too_slow", detail: "The body did not come in time."}
+		return &refusal{code: http.StatusRequestTimeout, reason: "too_slow", detail: "The body did not arrive in time."}
 	}
 	return &refusal{code: http.StatusBadRequest, reason: "cut_off", detail: "The body ended before its end."}
 }

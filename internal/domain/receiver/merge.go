@@ -28,12 +28,12 @@ type Merger struct {
 	Ledger Ledger
 	// Take merges one event. Merging one twice must change nothing.
 	Take func(ctx context.Context, s Stored) error
-	// Passed is told of each event that the mark passed, once a process; nil: nobody.
+	// Passed is called for each event that the mark passed, once a process; may be nil.
 	Passed func(ctx context.Context, s Stored)
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	passed int64 // Seq of the last event that Passed was told of
+	passed int64 // Seq of the last event that Passed was called for
 	lines  listen.LogLimit
 }
 

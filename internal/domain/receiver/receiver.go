@@ -38,7 +38,7 @@ type Options struct {
 	InFlightEach int           // 128: of these, from one source
 	PerSource    float64       // 5000: requests a second from one source; negative: no bound
 	BodyTimeout  time.Duration // 10 s: for all of a body
-	StoreTimeout time.Duration // 8 s: then the sender is told to come again
+	StoreTimeout time.Duration // 8 s: then the sender is asked to retry
 	RetryAfter   time.Duration // 5 s: the Retry-After header
 	RejectEvery  time.Duration // 200 ms: the shortest time between two writes to Rejects
 
@@ -79,7 +79,7 @@ func New(opt Options) (*Receiver, error) {
 	case !strings.HasPrefix(opt.Path, "/") || strings.Contains(opt.Path, "//") || strings.ContainsAny(opt.Path, "?#% "):
 		return nil, fmt.Errorf("webhooks: %q is not a valid path; write it like /hooks", opt.Path)
 	case opt.Verifier != nil && opt.Verifier.Name() == hook.VerifyNone && len(opt.Proxies) > 0:
-		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot stand behind a proxy")
+		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot be used behind a proxy")
 	}
 	r := &Receiver{opt: opt, bounds: newBounds(opt.PerSource, opt.InFlight, opt.InFlightEach),
 		rejects: newRejector(opt.Rejects, opt.RejectEvery, opt.Log)}
@@ -94,13 +94,13 @@ func (r *Receiver) Close(ctx context.Context) error {
 	return err
 }
 
-// accept stores a delivery that was let in.
+// accept stores a delivery that was authenticated.
 func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
 		r.stats.count(func(c *Counters) { c.Refused++ })
 		if n, ok := r.lines.Allow(err.Error(), "not stored", r.opt.Now()); ok {
-			r.opt.Log.Error("webhooks cannot be stored; their senders are told to come again", "err", err, "source",
+			r.opt.Log.Error("webhooks cannot be stored; their senders are asked to retry", "err", err, "source",
 				string(d.source), "held_back", n)
 		}
 		return Result{}, err
@@ -116,7 +116,7 @@ func (r *Receiver) stored(results []Result) {
 		case res.Outcome == OutcomeDuplicate, res.Outcome == OutcomeReused:
 			continue
 		case res.Outcome == OutcomeConflict:
-			r.opt.Log.Warn("webhook conflict: a known hook_id came with another body", "hook_id", s.HookID, "source",
+			r.opt.Log.Warn("webhook conflict: a known hook_id arrived with another body", "hook_id", s.HookID, "source",
 				string(s.Source))
 		case s.Status == Quarantined:
 			r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
@@ -136,7 +136,7 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 }
 
 // Replay puts a stored delivery through the receiver again: it is read again and
-// everybody who listens here hears of it once more. No row is made of it; the
+// published to the subscribers once more. No row is made of it; the
 // attempt is kept. The error is a *hook.Malformed when it still cannot be used.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
 	s, err := r.opt.Inbox.Get(ctx, key)

@@ -10,7 +10,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Reasons that the code asks for; the others stand where they are given.
+// Reasons that the code compares; the others are written where they are given.
 const (
 	reasonPath      = "path"
 	reasonMethod    = "method"
@@ -33,7 +33,7 @@ func unauthorized(a *hook.AuthError) *refusal {
 }
 
 // reject counts a delivery that was not accepted, keeps what may help to find out
-// why, and tells the log once a minute.
+// why, and logs it once a minute.
 func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *refusal) {
 	switch {
 	case no.code == http.StatusUnauthorized:
@@ -61,7 +61,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *r
 	}
 	r.rejects.add(x, !busy)
 	if no.reason == reasonNotStored {
-		return // told where it failed
+		return // logged where it failed
 	}
 	if n, ok := r.lines.Allow(sourceOf(from).String(), no.reason, now); ok {
 		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail",

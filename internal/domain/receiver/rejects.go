@@ -37,7 +37,7 @@ type HeaderField struct {
 	Value string `json:"value"`
 }
 
-// Redacted stands for a value that is not kept.
+// Redacted replaces a value that is not kept.
 const Redacted = "••••"
 
 const rejectedKey = "rejected:"
@@ -68,7 +68,7 @@ type RejectCount struct {
 // anything that could prove a delivery; it says nothing about the feed.
 func (c RejectCount) Stray() bool { return c.Reason == reasonStray }
 
-// Passing reports whether the sender was told to come again.
+// Passing reports whether the sender was asked to retry.
 func (c RejectCount) Passing() bool { return c.Reason == reasonTooMany || c.Reason == reasonNotStored }
 
 // Rejects keeps what was not accepted, of one account.
@@ -84,7 +84,7 @@ type Rejects interface {
 	RejectCounts(ctx context.Context) ([]RejectCount, error)
 }
 
-// Trouble is what whoever looks after the feed should know.
+// Trouble is what an operator of the feed should know.
 type Trouble struct {
 	Backlog  Backlog
 	Rejected []RejectCount // the reason that came last first

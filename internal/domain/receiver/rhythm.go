@@ -8,7 +8,7 @@ import (
 
 // Rhythm is how often events come, and whether the silence since the last one
 // is out of the usual. A webhook feed that died looks like a quiet day; this
-// tells the two apart as well as the past allows.
+// separates the two as well as the past allows.
 type Rhythm struct {
 	Last    time.Time     // of the last event; zero when there was none
 	Quiet   time.Duration // since then

@@ -1,4 +1,4 @@
-// Package metrics tells Prometheus how the server does: people inside, budgets,
+// Package metrics exports to Prometheus how the server does: people inside, budgets,
 // token lifetimes, rotations, calls, events, the index and the audit trail.
 //
 // Every label has a few fixed values. Nothing of a customer, an operation or a
@@ -51,7 +51,7 @@ func (m *Metrics) Close() { m.stop() }
 
 func build(version string) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "opdeck_build_info",
-		Help:        "Always 1; the label tells the version.",
+		Help:        "Always 1; the label is the version.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	g.Set(1)
 	return g

@@ -57,16 +57,16 @@ type server struct {
 }
 
 // Run serves what the config asks for until ctx ends. All ports are opened
-// before anything is served, so a mistake in the config or a port in use is told
-// at once. When a part fails, everything ends. After ctx ends no connection
+// before anything is served, so a mistake in the config or a port in use is an
+// error at once. When a part fails, everything ends. After ctx ends no connection
 // is accepted, sent writes are awaited, and Run returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
 	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
 		c.Lend.Listen == "" {
-		return &api.Error{Kind: api.BadConfig, Public: "The config asks for nothing to be served.",
+		return &api.Error{Kind: api.BadConfig, Public: "Nothing to serve: no listener is configured.",
 			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck " +
-				"config show tells which file is read."}
+				"config show names the file that is read."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
@@ -77,7 +77,8 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	}
 	who := a.LocalActor("service")
 	if err := a.Audit.Start(ctx, who); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The audit trail cannot be written, so nothing is served.", Err: err}
+		return &api.Error{Kind: api.Unavailable, Public: "The audit trail cannot be written. The server does not start " +
+			"without it.", Err: err}
 	}
 	if err := s.announce(); err != nil {
 		return err
@@ -100,7 +101,8 @@ func (s *server) run(ctx context.Context) error {
 			if err := serve(ctx); err != nil && ctx.Err() == nil {
 				s.app.Log.Error("a part of the server ended", "part", name, "err", err)
 				e := api.AsError(err)
-				cancel(&api.Error{Kind: api.Unavailable, Public: name + " cannot go on: " + strings.TrimSuffix(e.Public, ".") + ".", Remedy: e.Remedy, Err: err})
+				cancel(&api.Error{Kind: api.Unavailable, Public: name + " failed: " + strings.TrimSuffix(e.Public, ".") + ".",
+					Remedy: e.Remedy, Err: err})
 			}
 		})
 	}
@@ -170,7 +172,7 @@ func (s *server) announce() error {
 	if s.ssh != nil {
 		at.SSH = s.sshAt.Addr().String()
 		lines = append(lines, fmt.Sprintf("ssh       %s, host key %s", at.SSH, s.ssh.Fingerprint()),
-			"          come in by: "+comeIn(at.SSH))
+			"          connect with: "+connectCommand(at.SSH))
 	}
 	if s.hooksAt != nil {
 		at.Webhooks = s.hooksAt.Addr().String()
@@ -197,8 +199,8 @@ func (s *server) announce() error {
 	return nil
 }
 
-// comeIn is the command that opens the console of a server that listens at an address.
-func comeIn(listens string) string {
+// connectCommand opens the console of a server that listens at an address.
+func connectCommand(listens string) string {
 	host, port, err := net.SplitHostPort(listens)
 	if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsUnspecified() {
 		host = "HOST"

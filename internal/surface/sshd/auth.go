@@ -51,17 +51,17 @@ func (a *attempts) add(t attempt) {
 	}
 }
 
-// worth reports whether the tries of a connection that got in at last should be
-// told: not those of a client that offers its keys one by one, but those under
+// suspicious reports whether the tries of a connection that got in at last should be
+// recorded: not those of a client that offers its keys one by one, but those under
 // another name, or with a certificate or a key that was known and not good.
-func (a *attempts) worth(user string) bool {
+func (a *attempts) suspicious(user string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.list, func(t attempt) bool { return t.user != user || t.reason != "unknown_key" })
 }
 
-// tell is all of it in one line, who was tried last, and the reasons.
-func (a *attempts) tell() (line, last string, reasons []string) {
+// summary is all of it in one line, who was tried last, and the reasons.
+func (a *attempts) summary() (line, last string, reasons []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var out []string
@@ -95,7 +95,7 @@ func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permissions, error) {
 	p, err := c.srv.opt.Keys.authorize(key, m.User(), c.addr)
 	if err != nil {
-		c.missed(m.User(), key, err)
+		c.noteAttempt(m.User(), key, err)
 		return nil, errors.New("not accepted")
 	}
 	c.keyKnown.Store(true)
@@ -116,29 +116,29 @@ func (c *conn) verified(
 ) (*gossh.Permissions, error) {
 	p := personOf(perms)
 	if m.User() != p.Login {
-		c.missed(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
-		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: yours(p)}
+		c.noteAttempt(m.User(), key, &Refusal{"other_name", "the key is " + p.Name + "'s"})
+		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: wrongUserBanner(p)}
 	}
 	disconnect, ok := c.srv.sessions.connect(p.Login)
 	if !ok {
-		c.missed(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
+		c.noteAttempt(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
 		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as " +
 			"one person may have.\r\n"}
 	}
-	c.prove(p, key, m.User(), disconnect)
+	c.authenticate(p, key, m.User(), disconnect)
 	kind := "key"
 	if _, cert := key.(*gossh.Certificate); cert {
 		kind = "certificate"
 	}
 	c.srv.stats.add(&c.srv.stats.logins, kind)
-	if c.attempts.worth(m.User()) {
-		c.tellRefused("before " + p.Name + " came in: ")
+	if c.attempts.suspicious(m.User()) {
+		c.recordAttempts("before " + p.Name + " logged in: ")
 	}
 	return perms, nil
 }
 
-// yours tells who proved a key how to come in with it.
-func yours(p Person) string {
+// wrongUserBanner says under which name a proven key is accepted.
+func wrongUserBanner(p Person) string {
 	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n",
 		untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
 }
@@ -152,8 +152,8 @@ func personOf(p *gossh.Permissions) Person {
 		Cert:  p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
 }
 
-// missed notes a try that failed.
-func (c *conn) missed(user string, key gossh.PublicKey, err error) {
+// noteAttempt keeps a try that failed.
+func (c *conn) noteAttempt(user string, key gossh.PublicKey, err error) {
 	t := attempt{user: untrusted.Text(user).Line(64), key: fingerprint(key), reason: "other", what: err.Error()}
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -172,7 +172,7 @@ func fingerprint(key gossh.PublicKey) string {
 // failed counts and records a connection that ended without a proof.
 func (c *conn) failed() {
 	s := c.srv
-	_, _, reasons := c.attempts.tell()
+	_, _, reasons := c.attempts.summary()
 	if len(reasons) == 0 { // nobody tried: a scanner, a probe, a broken line
 		reason := "no_attempt"
 		if c.dropped.Load() {
@@ -185,22 +185,22 @@ func (c *conn) failed() {
 	for _, r := range reasons {
 		s.stats.add(&s.stats.refused, r)
 	}
-	c.tellRefused("")
+	c.recordAttempts("")
 }
 
-// logRefused logs a connection that was not let in: one line a minute for each
-// network and reason, with the number of those that it stands for.
+// logRefused logs a refused connection: one line a minute for each network and
+// reason, with the number of connections since the last line.
 func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 	narrow, _ := networks(from)
 	if n, ok := s.refusals.Allow(narrow.String(), reason, time.Now()); ok {
-		s.opt.Log.Warn("ssh: not let in", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n},
+		s.opt.Log.Warn("ssh: connection refused", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n},
 			more...)...)
 	}
 }
 
-// tellRefused records the failed tries of a connection. The trail bounds them.
-func (c *conn) tellRefused(before string) {
-	line, last, reasons := c.attempts.tell()
+// recordAttempts records the failed tries of a connection. The trail bounds them.
+func (c *conn) recordAttempts(before string) {
+	line, last, reasons := c.attempts.summary()
 	c.srv.logRefused(c.addr, strings.Join(reasons, ","), "tries", before+line)
 	who := api.Actor{Name: last, Via: "ssh", From: c.addr.String()} // as they called themselves
 	c.srv.note(context.Background(), who, api.Event{Name: eventRefused, Object: "ssh", Detail: before + line})

@@ -105,7 +105,7 @@ func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel
 		_ = n.Reject(gossh.Prohibited, "not authenticated")
 		return
 	}
-	c.once.Do(func() { go c.alive(sc) })
+	c.once.Do(func() { go c.keepAlive(sc) })
 	end, why := c.begin()
 	if why == "" {
 		defer end()

@@ -13,11 +13,11 @@ import (
 
 // An endReason says why a session ended that the person did not end.
 type endReason struct {
-	word string // for counters and the audit trail
-	say  string // to the person
+	code    string // for counters and the audit trail
+	message string // for the person
 }
 
-func (e *endReason) Error() string { return e.say }
+func (e *endReason) Error() string { return e.message }
 
 var (
 	errIdle     = &endReason{"idle", "No key was pressed for too long. This session ends."}
@@ -36,18 +36,18 @@ type conn struct {
 	began time.Time
 	leave func() // gives the place before authentication back
 
-	attempts attempts
-	spoke    chan struct{} // closed when first bytes have come, or none will
-	ahead    []byte        // of these, what was not read yet; set before spoke is closed
-	failure  error         // of the reading of these
-	reading  atomic.Int64  // ns from began to the Read that waits for the client; 0: none
-	idle     atomic.Int64  // ns that earlier ones waited
-	heard    atomic.Bool   // the client has sent something
-	keyKnown atomic.Bool   // a key was offered that is accepted
-	dropped  atomic.Bool   // another one took its place
+	attempts  attempts
+	firstRead chan struct{} // closed when first bytes have come, or none will
+	buffered  []byte        // of these, what was not read yet; set before firstRead is closed
+	failure   error         // of the reading of these
+	reading   atomic.Int64  // ns from began to the Read that waits for the client; 0: none
+	idle      atomic.Int64  // ns that earlier ones waited
+	received  atomic.Bool   // the client has sent something
+	keyKnown  atomic.Bool   // a key was offered that is accepted
+	dropped   atomic.Bool   // another one took its place
 
-	proven atomic.Bool
-	// Set before proven, never changed afterwards.
+	authenticated atomic.Bool
+	// Set before authenticated, never changed afterwards.
 	person     Person
 	key        gossh.PublicKey
 	user       string
@@ -72,7 +72,7 @@ type connKey struct{}
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
 	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), disconnect: func() {}, gone: make(chan struct{}),
-		spoke: make(chan struct{}), sessions: map[*session]bool{}, refusals: map[string]bool{}}
+		firstRead: make(chan struct{}), sessions: map[*session]bool{}, refusals: map[string]bool{}}
 	go c.readFirst()
 	var ok bool
 	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
@@ -115,7 +115,7 @@ func (c *conn) Close() error {
 		err = c.Conn.Close()
 		close(c.gone)
 		c.leave()
-		if c.proven.Load() {
+		if c.authenticated.Load() {
 			c.disconnect()
 		} else {
 			c.failed()
@@ -135,16 +135,16 @@ func (c *conn) Close() error {
 // readFirst reads the first bytes of the client while the connection waits for a place:
 // a real client speaks at once.
 func (c *conn) readFirst() {
-	defer close(c.spoke)
+	defer close(c.firstRead)
 	b := make([]byte, 256)
 	n, err := c.Conn.Read(b)
-	c.ahead, c.failure = b[:n], err
-	c.heard.Store(n > 0)
+	c.buffered, c.failure = b[:n], err
+	c.received.Store(n > 0)
 }
 
 // Read counts how long the client keeps us waiting, until the proof.
 func (c *conn) Read(b []byte) (int, error) {
-	if c.proven.Load() {
+	if c.authenticated.Load() {
 		return c.Conn.Read(b)
 	}
 	at := int64(time.Since(c.began))
@@ -157,11 +157,11 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // read is Read with the first bytes before all others.
 func (c *conn) read(b []byte) (int, error) {
-	<-c.spoke
+	<-c.firstRead
 	switch {
-	case len(c.ahead) > 0:
-		n := copy(b, c.ahead)
-		c.ahead = c.ahead[n:]
+	case len(c.buffered) > 0:
+		n := copy(b, c.buffered)
+		c.buffered = c.buffered[n:]
 		return n, nil
 	case c.failure != nil:
 		return 0, c.failure
@@ -175,7 +175,7 @@ func (c *conn) waited() (d time.Duration, silent bool) {
 	if at := c.reading.Load(); at > 0 {
 		d += time.Since(c.began) - time.Duration(at)
 	}
-	return d, !c.heard.Load()
+	return d, !c.received.Load()
 }
 
 // proving implements client.
@@ -191,16 +191,16 @@ func (c *conn) drop() {
 // Write bounds how long the network may refuse what is written. Until the
 // proof the deadline of the handshake does that.
 func (c *conn) Write(b []byte) (int, error) {
-	if c.proven.Load() {
+	if c.authenticated.Load() {
 		_ = c.SetWriteDeadline(time.Now().Add(c.srv.opt.Limits.Stall))
 	}
 	return c.Conn.Write(b)
 }
 
-// prove notes who the connection belongs to; the exchange is over.
-func (c *conn) prove(p Person, key gossh.PublicKey, user string, disconnect func()) {
+// authenticate notes who the connection belongs to; the exchange is over.
+func (c *conn) authenticate(p Person, key gossh.PublicKey, user string, disconnect func()) {
 	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
-	c.proven.Store(true)
+	c.authenticated.Store(true)
 	c.leave()
 	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
@@ -219,9 +219,9 @@ func (c *conn) prove(p Person, key gossh.PublicKey, user string, disconnect func
 	}
 }
 
-// alive asks the other side for a sign of life again and again and ends the
+// keepAlive asks the other side for a sign of life again and again and ends the
 // connection when none comes.
-func (c *conn) alive(sc *gossh.ServerConn) {
+func (c *conn) keepAlive(sc *gossh.ServerConn) {
 	l := c.srv.opt.Limits
 	dead := time.AfterFunc(l.KeepAlive*time.Duration(l.Misses), func() { _ = c.Close() })
 	defer dead.Stop()
@@ -246,7 +246,7 @@ func (c *conn) begin() (end func(), why string) {
 	defer c.mu.Unlock()
 	switch {
 	case c.ending != nil:
-		return nil, c.ending.say
+		return nil, c.ending.message
 	case len(c.sessions) >= c.srv.opt.Limits.PerConn || c.channels >= 4*c.srv.opt.Limits.PerConn:
 		return nil, "this connection has as many sessions as one may have"
 	}
@@ -261,8 +261,8 @@ func (c *conn) begin() (end func(), why string) {
 	}), ""
 }
 
-// join and part keep the list of sessions that run.
-func (c *conn) join(s *session) (ok bool) {
+// addSession and removeSession keep the list of sessions that run.
+func (c *conn) addSession(s *session) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending != nil || len(c.sessions) >= c.srv.opt.Limits.PerConn {
@@ -272,7 +272,7 @@ func (c *conn) join(s *session) (ok bool) {
 	return true
 }
 
-func (c *conn) part(s *session) {
+func (c *conn) removeSession(s *session) {
 	c.mu.Lock()
 	delete(c.sessions, s)
 	last := c.ending != nil && len(c.sessions) == 0

@@ -11,7 +11,7 @@ import (
 	"opdeck/ui"
 )
 
-// What a client without a usable terminal is told.
+// Messages for a client without a usable terminal.
 const (
 	needsTerminal = "The console needs a terminal: ssh -t HOST. Commands work without one: ssh HOST operation get " +
 		"OPID, ssh HOST help."
@@ -20,7 +20,7 @@ const (
 )
 
 // runConsole shows the console on the terminal of the session.
-func (r *run) runConsole() (code int, say string) {
+func (r *run) runConsole() (code int, message string) {
 	x := r.x
 	switch {
 	case !x.pty:
@@ -36,9 +36,9 @@ func (r *run) runConsole() (code int, say string) {
 // and the mouse count, and what is typed into a console in lines: a view that
 // ticks is not a sign of a person.
 type watch struct {
-	r    *run
-	last atomic.Int64 // ns from began to the last key
-	say  atomic.Pointer[string]
+	r       *run
+	last    atomic.Int64 // ns from began to the last key
+	warning atomic.Pointer[string]
 }
 
 func (w *watch) init(r *run) { w.r = r }
@@ -52,7 +52,7 @@ func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 		}
 		w.last.Store(int64(time.Since(w.r.began)))
 	case tea.WindowSizeMsg:
-		if line := w.say.Swap(nil); line != nil {
+		if line := w.warning.Swap(nil); line != nil {
 			toast := ui.Toast{Level: ui.Warning, Text: *line}
 			return tea.BatchMsg{func() tea.Msg { return toast }, func() tea.Msg { return msg }}
 		}
@@ -65,14 +65,14 @@ func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 // typed counts what a person typed into a console in lines.
 func (w *watch) typed() { w.last.Store(int64(time.Since(w.r.began))) }
 
-// tell shows a line in the console. A drawn one is made to look at its size,
+// warn shows a line in the console. A drawn one is made to look at its size,
 // which brings a message to the filter even when nothing else happens.
-func (w *watch) tell(line string) {
+func (w *watch) warn(line string) {
 	if w.r.plain {
 		_, _ = io.WriteString(w.r.out, line+w.r.x.lineEnd())
 		return
 	}
-	w.say.Store(&line)
+	w.warning.Store(&line)
 	w.r.x.size.notify()
 }
 
@@ -98,10 +98,10 @@ func (w *watch) run() {
 			return
 		case !warnedAll && now >= l.Session-l.Warn:
 			warnedAll, wait = true, l.Session-now
-			w.tell(fmt.Sprintf("This session has lasted %s and ends in %s. Connect again to go on.", short(now), short(l.Warn)))
+			w.warn(fmt.Sprintf("This session has lasted %s and ends in %s. Connect again to go on.", short(now), short(l.Warn)))
 		case idle && warnedAt != last && quiet >= l.Idle-l.IdleWarn:
 			warnedAt = last
-			w.tell(w.quiet(short(quiet), short(l.IdleWarn)))
+			w.warn(w.idleWarning(short(quiet), short(l.IdleWarn)))
 		}
 		if idle {
 			next := l.Idle - quiet
@@ -120,8 +120,8 @@ func (w *watch) run() {
 	}
 }
 
-// quiet is the warning before the session ends for lack of keys.
-func (w *watch) quiet(since, left string) string {
+// idleWarning is the warning before the session ends for lack of keys.
+func (w *watch) idleWarning(since, left string) string {
 	if w.r.plain {
 		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."
 	}

@@ -91,10 +91,10 @@ func TestAnotherPersonsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.verified(meta("bo"), ana.PublicKey(), perms); err == nil || c.proven.Load() {
+	if _, err := c.verified(meta("bo"), ana.PublicKey(), perms); err == nil || c.authenticated.Load() {
 		t.Error("bo came in with ana's key")
 	}
-	line, last, _ := c.attempts.tell()
+	line, last, _ := c.attempts.summary()
 	if !strings.Contains(line, "as 'ana'") || !strings.Contains(line, "as 'bo'") || last != "bo" {
 		t.Errorf("the attempts are told as %q", line)
 	}
@@ -138,7 +138,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 		if c.in == "" {
 			if err == nil {
 				_ = client.Close()
-				t.Errorf("%+v: somebody came in", c)
+				t.Errorf("%+v: somebody logged in", c)
 			}
 			soon(t, "both names are recorded", func() bool {
 				n := h.trail.find("ssh.refused", "as 'eva' with")
@@ -159,7 +159,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 		}
 		_ = client.Close()
 		soon(t, "the first name is recorded", func() bool {
-			return len(h.trail.find("ssh.refused", "before "+c.then+" came in: as '"+c.first+"'")) == 1
+			return len(h.trail.find("ssh.refused", "before "+c.then+" logged in: as '"+c.first+"'")) == 1
 		})
 	}
 }

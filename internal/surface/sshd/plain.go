@@ -21,7 +21,7 @@ func wantsPlain(command string) bool {
 // runPlain talks with the person in lines. The end of the input is left to the
 // conversation: what was typed before it still counts. When the channel is gone,
 // the session is.
-func (r *run) runPlain() (code int, say string) {
+func (r *run) runPlain() (code int, message string) {
 	x := r.x
 	l := Line{In: &keys{r: r, in: x.ch}, Out: r.out, Getenv: x.getenv, Raw: x.pty}
 	if x.pty {

@@ -14,20 +14,20 @@ import (
 //
 // A connection beyond a bound takes the place of the one whose client keeps us
 // waiting the longest, silent ones first. When all make progress, it waits its turn;
-// those whose client has said something come before those that are silent.
+// those whose client has sent something come before silent ones.
 type preAuthLimit struct {
-	all, kept    int           // places, and those of them for known sources
-	narrow, wide int           // places of one network
-	patience     time.Duration // that a connection waits for a place
-	quiet        time.Duration // that a client may keep us waiting before it can lose its place
-	known        *knownSources
+	all, reserved int           // places, and those of them for known sources
+	narrow, wide  int           // places of one network
+	queueWait     time.Duration // that a connection waits for a place
+	silentFor     time.Duration // that a client may keep us waiting before it can lose its place
+	known         *knownSources
 
 	mu      sync.Mutex
 	inside  map[*place]bool      // guarded by mu
 	from    map[netip.Prefix]int // guarded by mu: places by narrow network
 	around  map[netip.Prefix]int // guarded by mu: those of unknown sources, by wide network
 	unknown int                  // guarded by mu: those of unknown sources
-	queue   []*place             // guarded by mu: who waits, the first came first
+	queue   []*place             // guarded by mu: waiting connections, oldest first
 	retry   *time.Timer          // guarded by mu: looks again while somebody waits
 }
 
@@ -66,8 +66,8 @@ const (
 )
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
-	return &preAuthLimit{all: l.Pending, kept: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork,
-		patience: l.QueueWait, quiet: l.SilentFor,
+	return &preAuthLimit{all: l.Pending, reserved: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork,
+		queueWait: l.QueueWait, silentFor: l.SilentFor,
 		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{},
 		around: map[netip.Prefix]int{}}
 }
@@ -95,7 +95,7 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 		return nil, false
 	}
 	l.admit()
-	t := time.NewTimer(l.patience)
+	t := time.NewTimer(l.queueWait)
 	defer t.Stop()
 	select {
 	case <-p.decided:
@@ -200,7 +200,7 @@ func (l *preAuthLimit) full(p *place) func(*place) bool {
 		return func(q *place) bool { return q.narrow == p.narrow }
 	case !p.known && l.around[p.wide] >= l.wide:
 		return func(q *place) bool { return !q.known && q.wide == p.wide }
-	case !p.known && (l.unknown >= l.all-l.kept || len(l.inside) >= l.all):
+	case !p.known && (l.unknown >= l.all-l.reserved || len(l.inside) >= l.all):
 		return strangers
 	case len(l.inside) >= l.all && l.unknown > 0:
 		return strangers
@@ -216,7 +216,7 @@ func (l *preAuthLimit) full(p *place) func(*place) bool {
 // progress. mu is held.
 func (l *preAuthLimit) slowest(of func(*place) bool, forSilent bool) *place {
 	var mute, slow *place
-	most, mostSlow := l.quiet, slowFactor*l.quiet
+	most, mostSlow := l.silentFor, slowFactor*l.silentFor
 	for p := range l.inside {
 		if !of(p) || p.client.proving() {
 			continue

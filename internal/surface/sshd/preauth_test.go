@@ -129,7 +129,7 @@ func TestTheSlowestLosesItsPlace(t *testing.T) {
 func TestWaitingForAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, Limits{Pending: 1, PendingKept: 0, PerSource: 1, QueueWait: time.Minute, SilentFor: time.Hour})
-		g.kept = 0
+		g.reserved = 0
 		first := g.come("192.0.2.1")
 		order := make(chan int, 3)
 		var wg sync.WaitGroup
@@ -288,7 +288,7 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 					t.Logf("login %d took %s", i, took.Round(time.Millisecond))
 				}
 			}
-			lines := strings.Count(h.log.String(), "ssh: not let in")
+			lines := strings.Count(h.log.String(), "ssh: connection refused")
 			t.Logf("%d silent connections; %d lines in the log; %v", made.Load(), lines, h.srv.Counters().Refused)
 			if lines > 2*20*(1+int(time.Since(began)/time.Minute)) { // reasons, sources, minutes
 				t.Errorf("%d lines in the log", lines)

@@ -54,7 +54,7 @@ func newRun(x *session, command string, exec bool) *run {
 // request: what it writes comes behind that.
 func (r *run) start() {
 	x := r.x
-	if !x.c.join(x) {
+	if !x.c.addSession(x) {
 		r.cancel(errLeft)
 		go func() { r.finish(1, "The connection is being closed, or has too many sessions.") }()
 		return
@@ -64,7 +64,7 @@ func (r *run) start() {
 	go func() {
 		defer x.srv.running.Done()
 		defer x.finished.Done()
-		defer x.c.part(x)
+		defer x.c.removeSession(x)
 		defer x.release() // the place is free although the other side may not have let go of the channel
 		r.body()
 	}()
@@ -81,20 +81,20 @@ func (r *run) body() {
 	s.note(r.ctx, x.who, api.Event{Name: eventOpen, Object: kind, Detail: r.opening()})
 	go r.watch.run()
 
-	code, say := r.guarded()
+	code, message := r.guarded()
 	close(r.over)
 	var why *endReason
 	_ = errors.As(context.Cause(r.ctx), &why)
 	r.cancel(nil)
 	if why != nil {
-		code, say = api.Interrupted.Exit(), why.say
+		code, message = api.Interrupted.Exit(), why.message
 	}
 	how := r.how(why, code)
 	s.stats.opened(kind, -1)
 	s.stats.add(&s.stats.closed, how)
 	detail := fmt.Sprintf("%s after %s", how, time.Since(r.began).Round(time.Second))
 	s.note(r.ctx, x.who, api.Event{Name: eventClose, Object: kind, Detail: detail})
-	r.finish(code, say)
+	r.finish(code, message)
 }
 
 func (r *run) opening() string {
@@ -113,7 +113,7 @@ func (r *run) opening() string {
 func (r *run) how(why *endReason, code int) string {
 	switch {
 	case why != nil:
-		return why.word
+		return why.code
 	case r.fault:
 		return "fault"
 	case code != 0:
@@ -124,13 +124,13 @@ func (r *run) how(why *endReason, code int) string {
 
 // guarded runs the program; a panic ends this session only and tells nothing of
 // its value.
-func (r *run) guarded() (code int, say string) {
+func (r *run) guarded() (code int, message string) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.x.srv.opt.Log.Error("ssh session panic", "session", r.id, "type", fmt.Sprintf("%T", v), "stack",
 				string(debug.Stack()))
 			r.fault = true
-			code, say = api.Internal.Exit(), "The console met a fault of its own and had to stop."
+			code, message = api.Internal.Exit(), "The console met a fault of its own and had to stop."
 		}
 	}()
 	switch {
@@ -144,11 +144,11 @@ func (r *run) guarded() (code int, say string) {
 
 // finish says the last word, gives the exit code and closes the channel, within
 // a bounded time.
-func (r *run) finish(code int, say string) {
+func (r *run) finish(code int, message string) {
 	cut := time.AfterFunc(5*time.Second, func() { _ = r.x.c.Close() })
 	defer cut.Stop()
-	if say != "" {
-		_, _ = io.WriteString(r.x.ch.Stderr(), say+r.x.lineEnd())
+	if message != "" {
+		_, _ = io.WriteString(r.x.ch.Stderr(), message+r.x.lineEnd())
 	}
 	_, _ = r.x.ch.SendRequest("exit-status", false, gossh.Marshal(struct{ Code uint32 }{uint32(code)}))
 	_ = r.x.ch.Close()
@@ -208,7 +208,7 @@ func (s *stallWriter) Write(b []byte) (int, error) {
 
 // exit is the exit code and the sentence for an error of the console. Ctrl+c is
 // one of the ways to leave it.
-func exit(err error) (code int, say string) {
+func exit(err error) (code int, message string) {
 	if err == nil {
 		return 0, ""
 	}

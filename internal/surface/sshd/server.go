@@ -64,7 +64,7 @@ type Options struct {
 	Console func(ctx context.Context, t Terminal) error
 	// Plain is the console in lines: for clients without a terminal, or with one that
 	// cannot draw (TERM is dumb or unknown), and for the command plain. It ends as
-	// Console does. nil: such clients are told that they need a terminal.
+	// Console does. nil: such clients get the message that they need a terminal.
 	Plain func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int

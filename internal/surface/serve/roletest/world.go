@@ -71,8 +71,8 @@ func (w *World) Use(t testing.TB, a *app.App) {
 	}
 	for _, c := range customers.Items {
 		j, err := a.Journeys.Read(ctx, string(c.CUID))
-		if err == nil && stands(j, "share", journey.Todo, journey.Optional) &&
-			stands(j, "finalize", journey.Todo, journey.Optional) {
+		if err == nil && inState(j, "share", journey.Todo, journey.Optional) &&
+			inState(j, "finalize", journey.Todo, journey.Optional) {
 			w.apply = append(w.apply, c)
 		}
 	}
@@ -88,8 +88,8 @@ func unlocked(op api.Operation) bool {
 	return true
 }
 
-// stands reports whether a step of a verification is in one of the states.
-func stands(j journey.Journey, key string, states ...journey.State) bool {
+// inState reports whether a step of a verification is in one of the states.
+func inState(j journey.Journey, key string, states ...journey.State) bool {
 	return slices.ContainsFunc(j.Steps, func(s journey.Step) bool {
 		return s.Key == key && slices.Contains(states, s.State)
 	})
