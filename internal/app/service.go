@@ -92,7 +92,10 @@ func storeTrouble(out *api.Error, err error) {
 		return
 	}
 	e := known.Public()
-	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, e.Remedy
+	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, api.Remedy{Kind: api.NeedStore}
+	if known.Kind == store.Lost {
+		out.Remedy = e.Remedy
+	}
 }
 
 // sentence gives a text a capital letter and a full stop.

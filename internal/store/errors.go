@@ -71,12 +71,12 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Public is e for people, with what can be done about it (api.AsError).
 func (e *Error) Public() *api.Error {
-	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".", Remedy: api.Remedy{Kind: api.NeedStore}, Err: e}
+	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".", Remedy: api.Remedy{Kind: api.Doctor, ID: "the store"}, Err: e}
 	if !strings.HasPrefix(out.Public, e.Where) { // a path stays as it is
 		out.Public = strings.ToUpper(out.Public[:1]) + out.Public[1:]
 	}
 	if e.Kind == Lost {
-		out.Remedy.Kind = api.RestoreStore
+		out.Remedy = api.Remedy{Kind: api.RestoreStore}
 	}
 	return out
 }
