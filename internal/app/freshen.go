@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/store"
-	"opdeck/internal/store/opindex"
 )
 
 // Freshen does what is due of the sync, with at most that many billing calls. It is
@@ -24,19 +21,6 @@ func (a *App) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
 	}
 	f, fresh := a.Index.Freshness(context.WithoutCancel(ctx))
 	return f, errors.Join(err, fresh)
-}
-
-// ScratchIndex is an empty index in memory, for one answer; done closes it.
-func ScratchIndex(ctx context.Context) (x *index.Index, done func(), err error) {
-	st, err := store.Open(ctx, store.Options{URL: "memory"})
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := opindex.New(ctx, st.Bulk, "https://scratch.invalid", "scratch")
-	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
-	}
-	return index.New(rows, index.Memory, time.Now), func() { _ = st.Close() }, nil
 }
 
 // ExportOperationsTo writes what a filter shows to w, which gets nothing that

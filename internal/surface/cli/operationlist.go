@@ -170,31 +170,12 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	if f.Empty() && c.sort == "" {
 		return out, nil
 	}
-	if out.Items, err = sortPage(ctx, p.Items, f, s, p.At); err != nil {
-		return operationsJSON{}, err
-	}
+	out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
 	if !exact {
 		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
 		out.Total = json.Number(strconv.Itoa(len(out.Items)))
 	}
 	return out, nil
-}
-
-// sortPage filters and orders one page as the index would, in an index of its own.
-func sortPage(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s index.Sort, at time.Time) ([]api.Operation, error) {
-	x, done, err := app.ScratchIndex(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if _, err := x.Page(ctx, ops, at); err != nil {
-		return nil, err
-	}
-	w, err := x.Window(ctx, index.Query{Filter: f, Sort: s, After: len(ops)}, at)
-	if err != nil {
-		return nil, err
-	}
-	return operationsOf(w.Rows), nil
 }
 
 func operationsOf(rows []index.Record) []api.Operation {

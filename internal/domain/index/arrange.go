@@ -1,0 +1,51 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
+)
+
+// Arrange keeps the operations that the filter lets through, in the order of Window,
+// for operations that are not in the index: one page of the service.
+func Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s Sort, now time.Time) []api.Operation {
+	f = f.For(ctx)
+	out := slices.DeleteFunc(slices.Clone(ops), func(o api.Operation) bool { return !f.Match(o, now) })
+	by := field.Operations.Get(s.By())
+	slices.SortStableFunc(out, func(a, b api.Operation) int {
+		c := compareField(by, a, b)
+		if s.Desc {
+			c = -c
+		}
+		return cmp.Or(c, b.CreatedAt.Compare(a.CreatedAt.Time))
+	})
+	return out
+}
+
+func compareField(f field.Field[api.Operation], a, b api.Operation) int {
+	switch f.Kind {
+	case field.Time:
+		return f.Time(a).Compare(f.Time(b).Time)
+	case field.Money:
+		return strings.Compare(filter.MoneyKey(f.Money(a)), filter.MoneyKey(f.Money(b)))
+	case field.Count:
+		return cmp.Compare(told(f, a), told(f, b))
+	case field.Code:
+		return strings.Compare(filter.Clean(string(f.Text(a))), filter.Clean(string(f.Text(b))))
+	}
+	return strings.Compare(filter.Fold(string(f.Text(a))), filter.Fold(string(f.Text(b))))
+}
+
+// told is a count; what the service did not tell comes before none.
+func told(f field.Field[api.Operation], o api.Operation) int64 {
+	if !f.IsTold(o) {
+		return filter.NotTold
+	}
+	return int64(f.Count(o))
+}
