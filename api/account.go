@@ -57,6 +57,13 @@ type Balance struct {
 // PlainAmount is a Money that stands among the members of another object.
 type PlainAmount Money
 
+// check is called after Balance was read from v.
+func (b *Balance) check(v jsontree.Value) {
+	if m := objectIn(v); !m.has("sum") && !m.has("money") && !m.has("default") {
+		(*Money)(&b.PlainAmount).check(v)
+	}
+}
+
 // Value is the amount in the account's currency; it is Empty when none was told.
 func (b Balance) Value() Money {
 	for _, m := range []Money{b.Sum, b.Own, Money(b.PlainAmount)} {

@@ -112,6 +112,9 @@ func (c *Client) RemoveDocument(ctx context.Context, r RemoveDocument) (Operatio
 func (c *Client) mayRemove(op string, now Operation, r RemoveDocument) error {
 	doc, ok := now.Document(r.GUID)
 	switch {
+	case !ok && (!now.DocumentsTold() || now.UnreadDocuments > 0):
+		return &Error{Op: op, Kind: Refused, Unsent: true, Remedy: Remedy{Kind: Reload},
+			Public: "The operation was just read, and the answer does not list all of its documents."}
 	case !ok:
 		return &Error{Op: op, Kind: Refused, Rule: RuleNotAttached, Unsent: true,
 			Public: "The operation was just read, and the document is not attached to it.", Remedy: Remedy{Kind: Reload}}

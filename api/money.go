@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -18,6 +19,23 @@ type Money struct {
 	CurrencyCode untrusted.Text `json:"currencyCode"`
 	Units        Number         `json:"units"`
 	Nanos        Number         `json:"nanos"`
+
+	// Unclear: it was read from an object that does not say how much. It has neither units nor nanos, or they
+	// are zero beside members without a name here, which may hold the value.
+	Unclear bool `json:"-"`
+}
+
+// check is called after Money was read from v.
+func (m *Money) check(v jsontree.Value) {
+	if strings.Trim(string(m.Units+m.Nanos), "-0") != "" {
+		return
+	}
+	other := false
+	for name, it := range v.Members() {
+		named := strings.EqualFold(name, "currencyCode") || strings.EqualFold(name, "units") || strings.EqualFold(name, "nanos")
+		other = other || !named && !it.Null()
+	}
+	m.Unclear = other || m.CurrencyCode != "" && m.Units == "" && m.Nanos == ""
 }
 
 // Amount wraps a value. Default, the same value in US dollars by the service's
@@ -28,7 +46,7 @@ type Amount struct {
 }
 
 // Number is a JSON number or the text of one, kept to the letter. A missing or
-// null number is "", which counts as zero (webhooks omit zeros).
+// null number is "", which counts as zero in webhooks, which omit zeros.
 type Number untrusted.Text
 
 // UnmarshalJSON keeps the text of a number, of a string and of anything else.
@@ -50,21 +68,25 @@ func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
 
 // Why a Money is not a number.
 var (
-	ErrNone  = errors.New("no amount was sent")
-	ErrUnits = errors.New("units are not a whole number")
-	ErrNanos = errors.New("nanos are not within ±999,999,999")
-	ErrSign  = errors.New("units and nanos have different signs")
+	ErrNone    = errors.New("no amount was sent")
+	ErrUnits   = errors.New("units are not a whole number")
+	ErrNanos   = errors.New("nanos are not within ±999,999,999")
+	ErrSign    = errors.New("units and nanos have different signs")
+	ErrUnclear = errors.New("units and nanos do not say how much it is")
 )
 
 const maxUnits = 1000 // digits; a bound on work, far above any amount
 
 // Decimal returns the exact value units + nanos/10⁹, with nine decimals or
 // fewer. It fails with ErrNone for an Empty amount, which is not zero, and with
-// ErrUnits, ErrNanos or ErrSign: such an amount must be shown as it came, marked, and
-// never as a number.
+// ErrUnits, ErrNanos, ErrSign or ErrUnclear: such an amount must be shown as it came,
+// marked, and never as a number.
 func (m Money) Decimal() (*apd.Decimal, error) {
 	if m.Empty() {
 		return nil, ErrNone
+	}
+	if m.Unclear {
+		return nil, ErrUnclear
 	}
 	units, err := whole(string(m.Units), ErrUnits, maxUnits)
 	if err != nil {
@@ -94,7 +116,7 @@ func (m Money) Decimal() (*apd.Decimal, error) {
 }
 
 // Empty reports whether no amount was sent: no currency and no value.
-func (m Money) Empty() bool { return m.CurrencyCode == "" && m.Units == "" && m.Nanos == "" }
+func (m Money) Empty() bool { return m == Money{} }
 
 // Currency returns the code as it came.
 func (m Money) Currency() untrusted.Text { return m.CurrencyCode }

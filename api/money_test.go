@@ -101,3 +101,34 @@ func FuzzMoney(f *testing.F) {
 		}
 	})
 }
+
+// TestAmountOfAnotherShapeIsNotZero: an object that does not say how much is neither zero nor nothing.
+func TestAmountOfAnotherShapeIsNotZero(t *testing.T) {
+	for in, want := range map[string]error{
+		`{"currencyCode":"EUR","units":"0","nanos":0}`:              nil,
+		`{"currencyCode":"EUR","nanos":0}`:                          nil,
+		`{"currencyCode":"EUR","units":"5","formatted":"5.00 EUR"}`: nil,
+		`{"currencyCode":"EUR","units":"0","scale":null}`:           nil,
+		`{}`:                                 ErrNone,
+		`{"currencyCode":"EUR"}`:             ErrUnclear,
+		`{"value":"5"}`:                      ErrUnclear,
+		`{"currencyCode":"EUR","value":"5"}`: ErrUnclear,
+		`{"currencyCode":"EUR","amount":5,"scale":2}`:        ErrUnclear,
+		`{"currencyCode":"EUR","units":null,"nanos":null}`:   ErrUnclear,
+		`{"currencyCode":"EUR","units":"0","micros":500000}`: ErrUnclear,
+	} {
+		o, err := ReadOperation([]byte(`{"opid":"o","sourceAmount":{"sum":` + in + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a Account
+		if err := json.Unmarshal([]byte(`{"id":"a","balance":`+in+`}`), &a); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []Money{o.SourceAmount.Sum, a.Balance.Value()} {
+			if _, err := m.Decimal(); !errors.Is(err, want) || m.Empty() != (want == ErrNone) {
+				t.Errorf("%s: %v, want %v", in, err, want)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api/untrusted"
@@ -183,10 +184,22 @@ var phases = map[untrusted.Text]Phase{
 	"CANCELED": PhaseCanceled, "CANCELLED": PhaseCanceled, "CANCEL": PhaseCanceled,
 }
 
-// Phase classifies the status. The spec shows PENDING and speaks of completed,
-// failed and canceled; SUCCESS is seen on the tree page; the rest are spellings
-// of the same four ideas.
-func (o Operation) Phase() Phase { return phases[o.Status] }
+// statusPrefixes are what generated names of an enumeration begin with.
+var statusPrefixes = []string{"OPERATION_", "STATUS_"}
+
+// Phase classifies the status, in any case and with such a prefix. The spec shows
+// PENDING and speaks of completed, failed and canceled; SUCCESS is seen on the tree
+// page; the rest are spellings of the same four ideas.
+func (o Operation) Phase() Phase {
+	if p, ok := phases[o.Status]; ok {
+		return p
+	}
+	word := strings.ToUpper(strings.TrimSpace(string(o.Status)))
+	for _, prefix := range statusPrefixes {
+		word = strings.TrimPrefix(word, prefix)
+	}
+	return phases[untrusted.Text(word)]
+}
 
 // Ended reports whether the operation is in an end state, in which documents
 // are normally not edited (spec, Remove a document, rule 5).

@@ -54,7 +54,11 @@ type layout struct {
 	elem   *layout                                       // of a slice
 	fits   func(v jsontree.Value) bool                   // whether v itself can be read, whatever is inside it
 	read   func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
+	checks bool                                          // the type is a checker
 }
+
+// checker is what looks at the object that it was just read from.
+type checker interface{ check(v jsontree.Value) }
 
 type field struct {
 	name   string
@@ -77,6 +81,7 @@ func recordLayout(t reflect.Type) *layout {
 			l.fields = append(l.fields, field{name, strings.Fields(f.Tag.Get("also")), f.Index, of})
 		}
 	}
+	l.checks = reflect.PointerTo(t).Implements(reflect.TypeFor[checker]())
 	l.read = l.readRecord
 	layouts.Store(t, l)
 	return l
@@ -222,6 +227,9 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 		if f := &l.fields[i]; f.also != nil {
 			f.readAlso(v, to.FieldByIndex(f.index))
 		}
+	}
+	if l.checks {
+		to.Addr().Interface().(checker).check(v)
 	}
 	return true
 }

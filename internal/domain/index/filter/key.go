@@ -26,6 +26,9 @@ func MoneyKey(m api.Money) string {
 	if m.Empty() {
 		return KeyNone
 	}
+	if m.Unclear {
+		return KeyBad
+	}
 	if key, ok := quickKey(string(m.Units), string(m.Nanos)); ok {
 		return key
 	}
