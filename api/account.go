@@ -42,7 +42,7 @@ type AccountOwner struct {
 
 // Details are what is told of the owner beside name, id and status.
 func (o AccountOwner) Details() []Detail {
-	return told(Detail{Label: "email", Value: o.Email}, Detail{Label: "phone", Value: o.Phone})
+	return nonEmpty(Detail{Label: "email", Value: o.Email}, Detail{Label: "phone", Value: o.Phone})
 }
 
 // Balance is an amount of an account in whichever of three shapes it came: as

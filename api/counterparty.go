@@ -38,8 +38,9 @@ type CounterpartyProfile struct {
 
 // Details are what the profile holds beside the name.
 func (p CounterpartyProfile) Details() []Detail {
-	return told(Detail{Label: "email", Value: p.Email}, Detail{Label: "phone", Value: p.PhoneNumber},
-		Detail{Label: "tax number", Value: p.TaxNumber}, Detail{Label: "website", Value: p.Website}, Detail{Label: "address", Value: p.Address.Line()})
+	return nonEmpty(Detail{Label: "email", Value: p.Email}, Detail{Label: "phone", Value: p.PhoneNumber},
+		Detail{Label: "tax number", Value: p.TaxNumber}, Detail{Label: "website", Value: p.Website},
+		Detail{Label: "address", Value: p.Address.Line()})
 }
 
 // PostalAddress is an address as the service has it.
@@ -57,7 +58,8 @@ type PostalAddress struct {
 // Line is the address on one line.
 func (a PostalAddress) Line() untrusted.Text {
 	var out []string
-	for _, part := range []untrusted.Text{a.Line1, a.Line2, a.Line3, a.UnitNumber, a.PostalCode, a.City, a.StateISO, a.CountryISO} {
+	for _, part := range []untrusted.Text{a.Line1, a.Line2, a.Line3, a.UnitNumber, a.PostalCode, a.City, a.StateISO,
+		a.CountryISO} {
 		if part != "" {
 			out = append(out, string(part))
 		}

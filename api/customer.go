@@ -63,9 +63,11 @@ type Detail struct {
 // Details are all fields of the record beside name, kind and status that hold
 // anything: those with a name here first, then the others by their paths.
 func (c Customer) Details() []Detail {
-	out := told(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company}, Detail{Label: "email", Value: c.Email},
-		Detail{Label: "phone", Value: c.Phone}, Detail{Label: "comment", Value: c.Comment}, Detail{Label: "puid", Value: c.PUID},
-		Detail{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt}, Detail{Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt})
+	out := nonEmpty(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company},
+		Detail{Label: "email", Value: c.Email}, Detail{Label: "phone", Value: c.Phone},
+		Detail{Label: "comment", Value: c.Comment}, Detail{Label: "puid", Value: c.PUID},
+		Detail{Label: "created", Value: c.CreatedAt.text(), At: c.CreatedAt},
+		Detail{Label: "updated", Value: c.UpdatedAt.text(), At: c.UpdatedAt})
 	return append(out, Details(c.Unknown())...)
 }
 
@@ -101,7 +103,7 @@ func Details(unknown []Field) []Detail {
 // anything else.
 func amountIn(raw json.RawMessage) string {
 	var b Balance
-	if !object(raw).exists() || readRecord(raw, &b) != nil || b.Default != nil || b.Value().Empty() || len(Unknown(raw, b)) > 0 {
+	if !object(raw).exists() || readRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
 		return ""
 	}
 	if _, err := b.Value().Decimal(); err != nil {
@@ -111,7 +113,7 @@ func amountIn(raw json.RawMessage) string {
 }
 
 // told are those details that hold anything.
-func told(list ...Detail) []Detail {
+func nonEmpty(list ...Detail) []Detail {
 	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
 
@@ -148,7 +150,7 @@ func (a Application) Kind() string {
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
 	Message     untrusted.Text   `json:"message"`                   // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding" null:"untold"` // document sets still to be given: none when empty, not known when nil
+	Outstanding []OutstandingSet `json:"outstanding" null:"untold"` // still to be given; nil: not known
 	Raw         json.RawMessage  `json:"-"`
 }
 

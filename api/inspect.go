@@ -91,7 +91,8 @@ func (c *Client) InspectFiles(ctx context.Context, cuid string) Inspection {
 
 // InspectOperation reads one operation (one billing call).
 func (c *Client) InspectOperation(ctx context.Context, opid string) Inspection {
-	return c.inspectOne(ctx, request{op: "read operation", parts: []string{"/v2/billing/operation", ":" + opid}, method: http.MethodGet}, operationThing, Operation{})
+	r := request{op: "read operation", parts: operationPath(opid), method: http.MethodGet}
+	return c.inspectOne(ctx, r, operationThing, Operation{})
 }
 
 // InspectApplication reads a customer's application (one customer call).
@@ -115,7 +116,8 @@ func (c *Client) InspectHooks(ctx context.Context) Inspection {
 		HookSettings
 		Secret untrusted.Text `json:"jwtSecret"`
 	}
-	return c.inspectOne(ctx, request{op: "read webhook settings", parts: hooksPath, ownToken: true, method: http.MethodGet}, hooksThing, settings{})
+	r := request{op: "read webhook settings", parts: hooksPath, ownToken: true, method: http.MethodGet}
+	return c.inspectOne(ctx, r, hooksThing, settings{})
 }
 
 // InspectCustomer finds out how the service tells of one customer (one to three
@@ -123,8 +125,8 @@ func (c *Client) InspectHooks(ctx context.Context) Inspection {
 func (c *Client) InspectCustomer(ctx context.Context, cuid string) Inspection {
 	began := c.opt.Now()
 	cu, err := c.Customer(ctx, cuid)
-	p := Inspection{Call: []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}[c.customers.get()],
-		Took: c.opt.Now().Sub(began), Err: err}
+	calls := []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}
+	p := Inspection{Call: calls[c.customers.get()], Took: c.opt.Now().Sub(began), Err: err}
 	if e := AsError(err); e != nil {
 		p.Status = e.Status
 		return p

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
@@ -25,15 +26,18 @@ type Money struct {
 	Unclear bool `json:"-"`
 }
 
+var moneyMembers = []string{"currencyCode", "units", "nanos"}
+
 // check is called after Money was read from v.
 func (m *Money) check(v jsontree.Value) {
-	if strings.Trim(string(m.Units+m.Nanos), "-0") != "" {
+	if !m.Units.zero() || !m.Nanos.zero() {
 		return
 	}
 	other := false
 	for name, it := range v.Members() {
-		named := strings.EqualFold(name, "currencyCode") || strings.EqualFold(name, "units") || strings.EqualFold(name, "nanos")
-		other = other || !named && !it.Null()
+		if !it.Null() && !slices.ContainsFunc(moneyMembers, func(m string) bool { return strings.EqualFold(m, name) }) {
+			other = true
+		}
 	}
 	m.Unclear = other || m.CurrencyCode != "" && m.Units == "" && m.Nanos == ""
 }
@@ -48,6 +52,9 @@ type Amount struct {
 // Number is a JSON number or the text of one, kept to the letter. A missing or
 // null number is "", which counts as zero in webhooks, which omit zeros.
 type Number untrusted.Text
+
+// zero reports whether the number is missing or holds no digit but 0.
+func (n Number) zero() bool { return strings.Trim(string(n), "-0") == "" }
 
 // UnmarshalJSON keeps the text of a number, of a string and of anything else.
 func (n *Number) UnmarshalJSON(b []byte) error {

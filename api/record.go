@@ -49,12 +49,13 @@ func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 
 // layout is how a Go type is read. Pointers have the layout of what they point to, except for read.
 type layout struct {
-	typ    reflect.Type
-	fields []field                                       // of a struct, in the order of its declaration
-	elem   *layout                                       // of a slice
-	fits   func(v jsontree.Value) bool                   // whether v itself can be read, whatever is inside it
-	read   func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
-	checks bool                                          // the type is a checker
+	typ     reflect.Type
+	fields  []field                                       // of a struct, in the order of its declaration
+	aliased []field                                       // those of fields that have other names, too
+	elem    *layout                                       // of a slice
+	fits    func(v jsontree.Value) bool                   // whether v itself can be read, whatever is inside it
+	read    func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
+	checks  bool                                          // the type is a checker
 }
 
 // checker is what looks at the object that it was just read from.
@@ -81,6 +82,7 @@ func recordLayout(t reflect.Type) *layout {
 			l.fields = append(l.fields, field{name, strings.Fields(f.Tag.Get("also")), f.Index, of})
 		}
 	}
+	l.aliased = slices.DeleteFunc(slices.Clone(l.fields), func(f field) bool { return len(f.also) == 0 })
 	l.checks = reflect.PointerTo(t).Implements(reflect.TypeFor[checker]())
 	l.read = l.readRecord
 	layouts.Store(t, l)
@@ -223,10 +225,8 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 			f.layout.read(m, to.FieldByIndex(f.index))
 		}
 	}
-	for i := range l.fields {
-		if f := &l.fields[i]; f.also != nil {
-			f.readAlso(v, to.FieldByIndex(f.index))
-		}
+	for _, f := range l.aliased {
+		f.readAlso(v, to.FieldByIndex(f.index))
 	}
 	if l.checks {
 		to.Addr().Interface().(checker).check(v)
@@ -235,7 +235,7 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 }
 
 // readAlso reads a field that is still empty from the first of its other names that holds anything.
-func (f *field) readAlso(v jsontree.Value, to reflect.Value) {
+func (f field) readAlso(v jsontree.Value, to reflect.Value) {
 	for _, name := range f.also {
 		if !to.IsZero() {
 			return

@@ -128,7 +128,8 @@ func (t thing) places(v jsontree.Value) []jsontree.Member {
 }
 
 // asides are names of objects and arrays that never hold the records.
-var asides = []string{"meta", "error", "errors", "warnings", "links", "_links", "pagination", "paging", "sort", "filters"}
+var asides = []string{"meta", "error", "errors", "warnings", "links", "_links", "pagination", "paging", "sort",
+	"filters"}
 
 func isAside(name string) bool { return slices.Contains(asides, strings.ToLower(name)) }
 
@@ -167,17 +168,16 @@ func (a answer) unreadable(r request, body jsontree.Value, remedy Remedy, public
 func (a answer) json(r request) (jsontree.Value, error) {
 	body := bytes.TrimSpace(bytes.TrimPrefix(a.body, byteOrderMark))
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	e := &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id}
-	if len(body) == 0 {
-		e.Public, e.Remedy = fmt.Sprintf("The service answered with nothing (%d) instead of JSON.", a.status), Remedy{Kind: ReportRequest}
-		return jsontree.Value{}, e
-	}
 	v := parsed(body)
-	if v.Kind() == jsontree.Object || v.Kind() == jsontree.Array || kind == "application/json" || strings.HasSuffix(kind, "+json") {
+	what, remedy := orNothing(kind), Remedy{Kind: CheckBaseURL}
+	switch {
+	case len(body) == 0:
+		what, remedy = fmt.Sprintf("nothing (%d)", a.status), Remedy{Kind: ReportRequest}
+	case hasParts(v), kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return v, nil
 	}
-	e.Public, e.Remedy = fmt.Sprintf("The service answered with %s instead of JSON.", orNothing(kind)), Remedy{Kind: CheckBaseURL}
-	return jsontree.Value{}, e
+	return v, &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: remedy,
+		Public: "The service answered with " + what + " instead of JSON."}
 }
 
 func notUnderstood(r request, a answer, err error) error {

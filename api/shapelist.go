@@ -269,7 +269,8 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 		}
 	}
 	if p.Unusable > 0 && p.Unusable == len(p.Items) {
-		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. The first one holds %s."
+		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. " +
+			"The first one holds %s."
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField},
 			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], keysOf(l.items[0])))
 	}

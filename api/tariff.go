@@ -16,7 +16,7 @@ import (
 // answer in full: Others are the members that came beside the named ones.
 type Tariff struct {
 	ID            untrusted.Text `json:"id"`
-	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "" where it holds for the system, and where none was told
+	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "": of the system, or not given
 	From          untrusted.Text `json:"currencyIsoFrom"`
 	To            untrusted.Text `json:"currencyIsoTo"`
 	OperationType untrusted.Text `json:"operationType"`

@@ -242,7 +242,7 @@ func broken(b []byte) error {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return err
 	}
-	return errors.New("jsontree: " + strconv.Itoa(len(b)) + " bytes cannot be read") // encoding/json reads them: the fuzz test finds none
+	return errors.New("jsontree: " + strconv.Itoa(len(b)) + " bytes cannot be read") // none that FuzzParse finds
 }
 
 // trees are kept for their nodes: most of the memory that reading takes.
