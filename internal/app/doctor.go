@@ -270,7 +270,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 		d.add("audit", Skipped, "your role may not read the trail", "")
 		return
 	}
-	rep, err := a.Audit.Verify(ctx)
+	rep, err := a.Audit.Prover.Verify(ctx)
 	switch {
 	case err != nil:
 		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")

@@ -15,7 +15,7 @@ import (
 
 // openFollow makes the tracker that settles writes whose outcome is not known.
 func (a *App) openFollow() {
-	a.Follow = followup.New(followup.Options{Store: journal.NewUnsettled(a.Store.Core, a.Scope()), Trail: a.Audit, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
+	a.Follow = followup.New(followup.Options{Store: journal.NewUnsettled(a.Store.Core, a.Scope()), Trail: a.Audit.Intents, LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
 		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})
 	a.Gate.Follow = a.Follow
 }
@@ -65,45 +65,50 @@ func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Observation, erro
 	return s, err
 }
 
-// witness proves for replacements that a call was never sent.
-type witness struct {
-	*audit.Log
+// sendProof proves for replacements that a call was never sent.
+type sendProof struct {
+	*audit.Intents
 	alive audit.Alive
 	sure  time.Duration // a process may count as gone by mistake for less than that
 	now   func() time.Time
 }
 
 // Hold marks this process.
-func (w witness) Hold(runner string) (func(), bool) {
-	release, ok := w.alive.Hold(runner)
+func (p sendProof) Hold(runner string) (func(), bool) {
+	release, ok := p.alive.Hold(runner)
 	return func() { release(false) }, ok
 }
 
 // Gone reports that a runner has ended.
-func (w witness) Gone(runner string, asked time.Time) bool {
-	return w.now().Sub(asked) >= w.sure && w.alive.Gone(runner)
+func (p sendProof) Gone(runner string, asked time.Time) bool {
+	return p.now().Sub(asked) >= p.sure && p.alive.Gone(runner)
 }
 
-// witness of this App; nil where the end of processes cannot be noticed.
-func (a *App) witness() replace.SendProof {
+// sendProof of this App; nil where the end of processes cannot be noticed.
+func (a *App) sendProof() replace.SendProof {
 	switch {
 	case a.alive == nil:
 		return nil
 	case liveness.NewBoots(a.Store.Core) != nil: // a kernel lock
-		return witness{a.Audit, a.alive, 0, a.Now}
+		return sendProof{a.Audit.Intents, a.alive, 0, a.Now}
 	}
-	return witness{a.Audit, a.alive, 2 * time.Minute, a.Now}
+	return sendProof{a.Audit.Intents, a.alive, 2 * time.Minute, a.Now}
 }
 
 // Trail is the audit trail as people look at it: what is unsettled includes
 // writes whose first outcome was unknown.
 type Trail struct {
-	*audit.Log
+	*audit.Reader
+	*audit.Prover
+	log     *audit.Log
 	tracker *followup.Tracker
 }
 
 // Trail returns the trail for people.
-func (a *App) Trail() Trail { return Trail{a.Audit, a.Follow} }
+func (a *App) Trail() Trail { return Trail{a.Audit.Reader, a.Audit.Prover, a.Audit, a.Follow} }
+
+// Health is the state of the trail.
+func (t Trail) Health() audit.Health { return t.log.Health() }
 
 // Unsettled lists the intents whose outcome is not known, oldest first.
 func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
@@ -116,7 +121,7 @@ func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
 		if r.State == followup.NotSeen {
 			continue
 		}
-		e, err := t.Entry(ctx, r.Ref)
+		e, err := t.log.Intents.Entry(ctx, r.Ref)
 		if err != nil {
 			return nil, err
 		}

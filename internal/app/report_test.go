@@ -82,7 +82,7 @@ func TestReport(t *testing.T) {
 	if err != nil || strings.Count(string(sheet), "<row>") != 8 {
 		t.Errorf("%v: %s", err, sheet)
 	}
-	found, err := a.Audit.Find(api.WithActor(t.Context(), api.Actor{Name: "root", Role: api.Admin}), audit.Query{Event: "export", Limit: 10})
+	found, err := a.Audit.Reader.Find(api.WithActor(t.Context(), api.Actor{Name: "root", Role: api.Admin}), audit.Query{Event: "export", Limit: 10})
 	if err != nil || len(found.Entries) != 1 || found.Entries[0].Detail != "the service's report of operations, page 1 of 7 each" || found.Entries[0].Actor.Name != "ana" {
 		t.Errorf("%+v %v", found.Entries, err)
 	}

@@ -18,7 +18,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Log is the trail; *audit.Log of opdeck/internal/domain/audit has these methods. The
+// Log is the trail; app.Trail has these methods. The
 // person is the one in ctx.
 type Log interface {
 	Find(ctx context.Context, q audit.Query) (audit.Page, error)

@@ -17,7 +17,7 @@ import (
 // note is what opdeck audit checkpoint prints now.
 func (p *placeOf) note(file string) audit.KeptNote {
 	p.t.Helper()
-	s, err := newLog(p.t, p.opt).NewestNote(as(admin))
+	s, err := newLog(p.t, p.opt).Prover.NewestNote(as(admin))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func (p *placeOf) note(file string) audit.KeptNote {
 
 func (p *placeOf) against(notes ...audit.KeptNote) (audit.Report, error) {
 	p.t.Helper()
-	return newLog(p.t, p.opt).VerifyAgainst(as(admin), notes)
+	return newLog(p.t, p.opt).Prover.VerifyAgainst(as(admin), notes)
 }
 
 // empty removes the trail, as if the store had been set up anew.
@@ -186,24 +186,24 @@ func TestNewestNote(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, 32))
 	m := &memory{}
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: t.TempDir()})
-	if _, err := l.NewestNote(as(admin)); api.KindOf(err) != api.NotFound {
+	if _, err := l.Prover.NewestNote(as(admin)); api.KindOf(err) != api.NotFound {
 		t.Errorf("of an empty trail: %v", err)
 	}
 	write(t, l, 2)
 	if err := l.Note(as(ana), ana, api.Event{Name: "reveal"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := l.NewestNote(as(admin))
+	s, err := l.Prover.NewestNote(as(admin))
 	if err != nil || s.N != 5 || !s.By(key.Public()) || len(m.rows) != 5 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if again, err := l.NewestNote(as(admin)); err != nil || again.Note != s.Note {
+	if again, err := l.Prover.NewestNote(as(admin)); err != nil || again.Note != s.Note {
 		t.Errorf("the same end was signed twice: %v", err)
 	}
-	if _, err := l.NewestNote(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
+	if _, err := l.Prover.NewestNote(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
 		t.Errorf("a viewer signs: %v", err)
 	}
-	if _, err := newLog(t, audit.Options{Store: m}).NewestNote(as(admin)); api.KindOf(err) != api.BadConfig {
+	if _, err := newLog(t, audit.Options{Store: m}).Prover.NewestNote(as(admin)); api.KindOf(err) != api.BadConfig {
 		t.Errorf("without a key: %v", err)
 	}
 }

@@ -29,16 +29,16 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		if err != nil || !sign {
 			return rows, err
 		}
-		s, err := l.signAt(h, l.opt.Now())
+		s, err := l.Signer.signAt(h, l.opt.Now())
 		if err != nil {
 			return nil, err
 		}
-		point, rows[len(rows)-1].Checkpoint = &s, l.point(s)
+		point, rows[len(rows)-1].Checkpoint = &s, l.Signer.point(s)
 		return rows, nil
 	}
 	err := l.opt.Store.Append(ctx, store)
 	if errors.Is(err, errBehind) {
-		if err = l.catchUp(ctx); err == nil {
+		if err = l.Signer.catchUp(ctx); err == nil {
 			err = l.opt.Store.Append(ctx, store)
 		}
 	}
@@ -46,13 +46,13 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		return l.writable(err)
 	}
 	_ = l.writable(nil)
-	l.onStored()
-	l.onContinued(from, to, point)
+	l.Signer.onStored()
+	l.Signer.onContinued(from, to, point)
 	switch {
 	case point != nil:
-		_ = l.checkpointResult(ctx, l.publish(ctx, *point)) // told by Health and Alarm
+		_ = l.Signer.checkpointResult(ctx, l.Signer.publish(ctx, *point)) // told by Health and Alarm
 	case cannot != nil:
-		_ = l.checkpointResult(ctx, cannot)
+		_ = l.Signer.checkpointResult(ctx, cannot)
 	}
 	return nil
 }
@@ -64,15 +64,15 @@ func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot 
 	if !l.signs() {
 		return false, nil
 	}
-	l.recoverPoint(ctx)
+	l.Signer.recoverPoint(ctx)
 	if r.Phase == PhaseOutcome {
-		cannot = l.checkBeforeSigning(ctx)
-	} else if l.sawPoint(-1) < 0 {
-		if last, err := l.lastPoint(ctx); err == nil {
-			l.sawPoint(last.N)
+		cannot = l.Signer.checkBeforeSigning(ctx)
+	} else if l.Signer.sawPoint(-1) < 0 {
+		if last, err := l.Signer.lastPoint(ctx); err == nil {
+			l.Signer.sawPoint(last.N)
 		}
 	}
-	r.Signer, r.Signed = l.fingerprint(), max(l.sawPoint(-1), 0)
+	r.Signer, r.Signed = l.fingerprint(), max(l.Signer.sawPoint(-1), 0)
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 
@@ -96,17 +96,6 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 	}
 	err := add(r)
 	return rows, h, err
-}
-
-// onStored notes that a record of ours was stored.
-func (l *Log) onStored() {
-	l.mu.Lock()
-	l.since++
-	due := l.since >= l.opt.Every || l.since == 1 // the first starts Run's timer
-	l.mu.Unlock()
-	if due {
-		l.notify()
-	}
 }
 
 // clockStep is the record that goes before one whose clock went back.
@@ -157,4 +146,15 @@ func (l *Log) Flush(ctx context.Context) error {
 		delete(l.unfinished, r.Ref)
 		l.mu.Unlock()
 	}
+}
+
+// failing are the intents whose outcomes wait to be stored; true when storing them fails.
+func (l *Log) failing() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string]bool{}
+	for _, r := range l.pending {
+		out[r.Ref] = l.health.Err != nil
+	}
+	return out
 }

@@ -45,7 +45,7 @@ func makeLog(t testing.TB, prefix string, acts, every int) (log []string, points
 			t.Fatal(err)
 		}
 		if (i+1)%every == 0 {
-			if err := signer.Checkpoint(as(ana)); err != nil {
+			if err := signer.Signer.Checkpoint(as(ana)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -92,12 +92,12 @@ func BenchmarkLongTrail(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := l.Checkpoint(as(ana)); err != nil {
+	if err := l.Signer.Checkpoint(as(ana)); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("prove", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			if _, err := l.Prove(as(admin), int64(1+i*7919%n)); err != nil {
+			if _, err := l.Prover.Prove(as(admin), int64(1+i*7919%n)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -115,7 +115,7 @@ func BenchmarkLongTrail(b *testing.B) {
 	})
 	b.Run("find", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := l.Find(as(admin), audit.Query{Object: "operation", ID: "op-1"}); err != nil {
+			if _, err := l.Reader.Find(as(admin), audit.Query{Object: "operation", ID: "op-1"}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -133,7 +133,7 @@ func BenchmarkLongTrail(b *testing.B) {
 	})
 	b.Run("verify", func(b *testing.B) {
 		for range 1 {
-			r, err := l.Verify(as(admin))
+			r, err := l.Prover.Verify(as(admin))
 			if err != nil || !r.Intact() {
 				b.Fatal(r.Problems, err)
 			}

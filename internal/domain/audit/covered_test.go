@@ -82,13 +82,13 @@ func TestCoveredBeforeTold(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		l := newLog(t, p.opt)
-		if n, err := l.Uncovered(context.Background()); n != 0 || err != nil {
+		if n, err := l.Signer.Uncovered(context.Background()); n != 0 || err != nil {
 			t.Errorf("%d uncovered, %v", n, err)
 		}
 		if err := l.Note(as(ana), ana, api.Event{Name: "reveal"}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := l.Uncovered(context.Background()); n != 1 || err != nil {
+		if n, err := l.Signer.Uncovered(context.Background()); n != 1 || err != nil {
 			t.Errorf("%d uncovered after a note, %v", n, err)
 		}
 	})
@@ -159,14 +159,14 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := newLog(t, opt)
-	r, err := old.Verify(as(admin))
+	r, err := old.Prover.Verify(as(admin))
 	if err != nil || r.Exit() != audit.ExitBroken || !strings.Contains(r.Problems[0].Text, "ends at 0 records, and the store knows of a checkpoint for 2") {
 		t.Errorf("before anybody covers it: %+v, %v", r.Problems, err)
 	}
 	if err := old.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err = newLog(t, opt).Verify(as(admin))
+	r, err = newLog(t, opt).Prover.Verify(as(admin))
 	if err != nil || !r.Intact() || r.Covered != 3 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the checkpoint for 2 records") {
 		t.Errorf("afterwards: %+v, %v", r, err)
 	}

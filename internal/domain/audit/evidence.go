@@ -48,22 +48,22 @@ type EvidenceRecord struct {
 
 // Extract writes the evidence pack of an object as JSON. The person in ctx needs
 // api.MayAuditOut, and the extract is recorded as an export is.
-func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error {
-	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: object, ID: id}); err != nil {
+func (pr *Prover) Extract(ctx context.Context, w io.Writer, object, id string) error {
+	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: object, ID: id}); err != nil {
 		return err
 	}
-	who := l.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
+	who := pr.log.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
 		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []EvidenceRecord{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
-	signed := l.Checkpoint(ctx) // so that all of it can be proven; else Health tells
-	if err := l.addRecords(ctx, &ev); err != nil {
+	signed := pr.signer.Checkpoint(ctx) // so that all of it can be proven; else Health tells
+	if err := pr.addRecords(ctx, &ev); err != nil {
 		return err
 	}
-	if err := l.addCheckpoints(ctx, &ev); err != nil {
+	if err := pr.addCheckpoints(ctx, &ev); err != nil {
 		return err
 	}
 	if signed == nil {
-		if err := l.addProofs(ctx, &ev); err != nil {
+		if err := pr.addProofs(ctx, &ev); err != nil {
 			return err
 		}
 	}
@@ -77,8 +77,8 @@ func (l *Log) Extract(ctx context.Context, w io.Writer, object, id string) error
 
 // addRecords collects the records, that of this extract included. It looks at the
 // bytes of all records: columns may have been changed so that some are not found.
-func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
-	head, err := l.opt.Store.Head(ctx)
+func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
+	head, err := pr.opt.Store.Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 		return fmt.Errorf("audit: evidence: %w", err)
 	}
 	before := int64(-1) // seq of the row before, if that is an exhibit
-	return l.each(ctx, 1, head.N, func(row Row) error {
+	return pr.each(ctx, 1, head.N, func(row Row) error {
 		if n := len(ev.Records); before == row.Seq-1 {
 			ev.Records[n-1].NextHash = row.Hash
 		}
@@ -115,8 +115,8 @@ func (l *Log) addRecords(ctx context.Context, ev *Evidence) error {
 }
 
 // addProofs adds that each record stands in the tree of the newest checkpoint.
-func (l *Log) addProofs(ctx context.Context, ev *Evidence) error {
-	last, err := l.lastPoint(ctx)
+func (pr *Prover) addProofs(ctx context.Context, ev *Evidence) error {
+	last, err := pr.signer.lastPoint(ctx)
 	if err != nil || last.Chain != ev.Chain {
 		return err
 	}
@@ -124,7 +124,7 @@ func (l *Log) addProofs(ctx context.Context, ev *Evidence) error {
 		if x.Seq > last.N {
 			continue
 		}
-		proof, err := l.inclusion(ctx, last.N, x.Seq)
+		proof, err := pr.signer.inclusion(ctx, last.N, x.Seq)
 		if err != nil {
 			return err
 		}
@@ -138,12 +138,12 @@ func (l *Log) addProofs(ctx context.Context, ev *Evidence) error {
 }
 
 // addCheckpoints adds, for each record, the first checkpoint that covers it.
-func (l *Log) addCheckpoints(ctx context.Context, ev *Evidence) error {
-	if l.opt.Key == nil {
+func (pr *Prover) addCheckpoints(ctx context.Context, ev *Evidence) error {
+	if pr.opt.Key == nil {
 		return nil
 	}
-	ev.Keys = append(ev.Keys, l.opt.Key.PublicPEM())
-	name, err := l.CheckpointFile(ctx)
+	ev.Keys = append(ev.Keys, pr.opt.Key.PublicPEM())
+	name, err := pr.signer.CheckpointFile(ctx)
 	if err != nil || name == "" {
 		return err
 	}

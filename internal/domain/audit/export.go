@@ -42,16 +42,16 @@ func parseLine(line []byte) (hash string, record []byte, ok bool) {
 // as JSON lines with the exact bytes of the records and their hashes, and
 // returns their number. The person in ctx needs api.MayAuditOut. The export is
 // recorded first, and is part of itself; without a record there is no export.
-func (l *Log) Export(ctx context.Context, w io.Writer, from, to int64) (int64, error) {
+func (rd *Reader) Export(ctx context.Context, w io.Writer, from, to int64) (int64, error) {
 	from = max(from, 1)
 	detail := fmt.Sprintf("records %d to the end", from)
 	if to > 0 {
 		detail = fmt.Sprintf("records %d to %d", from, to)
 	}
-	if err := l.mayExport(ctx, api.Event{Name: EventExport, Object: "audit", Detail: detail}); err != nil {
+	if err := rd.log.mayExport(ctx, api.Event{Name: EventExport, Object: "audit", Detail: detail}); err != nil {
 		return 0, err
 	}
-	head, err := l.opt.Store.Head(ctx)
+	head, err := rd.opt.Store.Head(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -60,46 +60,10 @@ func (l *Log) Export(ctx context.Context, w io.Writer, from, to int64) (int64, e
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	var n int64
-	err = l.each(ctx, from, to, func(r Row) error {
+	err = rd.each(ctx, from, to, func(r Row) error {
 		n++
 		_, err := out.Write(append(exportLine(r.Hash, r.Bytes), '\n'))
 		return err
 	})
 	return n, errors.Join(err, out.Flush())
-}
-
-// mayExport checks that the person in ctx may export, and records that they do.
-func (l *Log) mayExport(ctx context.Context, e api.Event) error {
-	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
-		return err
-	}
-	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return &api.Error{Op: "export the audit trail", Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing is taken out of it.",
-			Remedy: api.Remedy{Kind: api.CheckStore}, Err: err}
-	}
-	return nil
-}
-
-// each calls fn for the rows in order.
-func (l *Log) each(ctx context.Context, from, to int64, fn func(Row) error) error {
-	for from <= to {
-		rows, err := l.opt.Store.Rows(ctx, from, 500)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			return nil
-		}
-		for _, r := range rows {
-			if r.Seq > to {
-				return nil
-			}
-			if err := fn(r); err != nil {
-				return err
-			}
-		}
-		from = rows[len(rows)-1].Seq + 1
-	}
-	return nil
 }

@@ -32,6 +32,7 @@ func (l *Log) Health() Health {
 	defer l.mu.Unlock()
 	h := l.health
 	h.Waiting = len(l.pending)
+	h.Checkpoint = l.Signer.lastFailure()
 	return h
 }
 
@@ -51,12 +52,6 @@ func (l *Log) writable(err error) error {
 		l.alarm(err)
 	}
 	return err
-}
-
-func (l *Log) alarm(err error) {
-	if l.opt.Alarm != nil {
-		l.opt.Alarm(err)
-	}
 }
 
 // notify tells Run that there is work.

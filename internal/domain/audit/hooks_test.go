@@ -15,7 +15,7 @@ func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (
 
 // Unsettled is the first answer of Standing.
 func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
-	out, _, err := l.OpenIntents(ctx)
+	out, _, err := l.Intents.OpenIntents(ctx)
 	return out, err
 }
 
@@ -27,7 +27,7 @@ func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error
 	}
 	for _, e := range open {
 		if e.UID == ref {
-			return l.Conclude(ctx, who, e, note)
+			return l.Intents.Conclude(ctx, who, e, note)
 		}
 	}
 	return &api.Error{Kind: api.NotFound}

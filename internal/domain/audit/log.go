@@ -47,11 +47,15 @@ type Alive interface {
 	Gone(boot string) bool
 }
 
-// Log keeps the trail. It implements api.Auditor. Many Logs, in one process or
-// in many, may write to one store; together they keep one chain.
+// Log writes the trail: intents, outcomes and notes. It implements api.Auditor. Many
+// Logs, in one process or in many, may write to one store; together they keep one chain.
 type Log struct {
-	opt   Options
-	boot  string
+	*core
+	Reader  *Reader  // records, by questions and as exports
+	Intents *Intents // writes whose outcome is not known
+	Signer  *Signer  // checkpoints
+	Prover  *Prover  // verification, proofs, evidence
+
 	began time.Time
 	newID func() string
 	wake  chan struct{} // holds one token: there is work for Run
@@ -60,31 +64,15 @@ type Log struct {
 	release func(behind bool) // ends the mark of this process; nil: there is none
 	marked  bool              // set before the first intent, never changed afterwards
 
-	flushing   sync.Mutex // serialises work on pending
-	growing    sync.Mutex // serialises work on a tree that is behind
-	publishing sync.Mutex // serialises work in the checkpoint file
-	reading    sync.Mutex
-	recent     recent // guarded by reading
+	flushing sync.Mutex // serialises work on pending
 
 	mu         sync.Mutex
 	unfinished map[string]Record // guarded by mu: intents of ours without an outcome
 	pending    []*Record         // guarded by mu: records that could not be stored, in order
 	windows    map[string]*bound // guarded by mu: floods, by event
-	health     Health            // guarded by mu
-	since      int64             // guarded by mu: records of ours since our last checkpoint
+	health     Health            // guarded by mu; Signer has the part about checkpoints
 	started    *api.Actor        // guarded by mu: who started us, for the end
-
-	chain     string // guarded by mu: name of the log, once known
-	recovered bool   // guarded by mu: recoverPoint was done
-	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not looked
-	newest    Signed // guarded by mu: of ours, to be published
-	published int64  // guarded by mu: records of the newest of ours that was
-
-	parsedLast Signed // guarded by mu: the last line that was read of a checkpoint file
-	trusted    Head   // guarded by mu: an end of the trail that continues the newest checkpoint, as far as this process knows
-	trustedBy  []byte // guarded by mu: the line of that checkpoint
-
-	compared time.Time // guarded by mu: when Run last compared the trail with its checkpoint
+	compared   time.Time         // guarded by mu: when Run last compared the trail with its checkpoint
 }
 
 var _ api.Auditor = (*Log)(nil)
@@ -100,9 +88,14 @@ func New(opt Options) (*Log, error) {
 	opt.Every = cmp.Or(opt.Every, 100)
 	opt.Interval = cmp.Or(opt.Interval, time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
-	l := &Log{opt: opt, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
-		unfinished: map[string]Record{}, windows: map[string]*bound{}, known: -1}
-	l.boot = l.newID()
+	c := &core{opt: opt, boot: newUUID()}
+	l := &Log{core: c, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
+		unfinished: map[string]Record{}, windows: map[string]*bound{}}
+	l.Signer = &Signer{core: c, tree: &tree{core: c}, checkpointFiles: &checkpointFiles{core: c}, known: -1,
+		notify: l.notify, record: l.noteOwn}
+	l.Reader = &Reader{core: c, log: l}
+	l.Intents = &Intents{core: c, log: l, reader: l.Reader}
+	l.Prover = &Prover{core: c, log: l, signer: l.Signer}
 	return l, nil
 }
 
@@ -179,6 +172,14 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 		return err
 	}
 	return l.append(ctx, &r)
+}
+
+// noteOwn records an event of this package itself. It may be called while other
+// records wait.
+func (l *Log) noteOwn(ctx context.Context, event, detail string) {
+	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
+	r.Object, r.Detail = "audit", prose(detail)
+	_ = l.append(ctx, &r) // told by Health and Alarm
 }
 
 // record begins a record of now.

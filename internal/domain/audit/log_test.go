@@ -281,21 +281,21 @@ func TestReadingIsRecorded(t *testing.T) {
 	l := newLog(t, audit.Options{Store: m})
 	write(t, l, 3)
 	viewer := api.Actor{Name: "vic", Role: api.Viewer}
-	if _, err := l.Find(as(viewer), audit.Query{}); api.AsError(err).Rule != api.RuleRole {
+	if _, err := l.Reader.Find(as(viewer), audit.Query{}); api.AsError(err).Rule != api.RuleRole {
 		t.Errorf("a viewer reads the trail: %v", err)
 	}
-	p, err := l.Find(as(ana), audit.Query{Limit: 4})
+	p, err := l.Reader.Find(as(ana), audit.Query{Limit: 4})
 	if err != nil || len(p.Entries) != 4 || p.Entries[0].Event != audit.EventRead {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if p, err = l.Find(as(ana), audit.Query{Limit: 4, Before: p.Next}); err != nil || len(p.Entries) != 4 || p.Next != 0 {
+	if p, err = l.Reader.Find(as(ana), audit.Query{Limit: 4, Before: p.Next}); err != nil || len(p.Entries) != 4 || p.Next != 0 {
 		t.Fatalf("second page %d, next %d, %v", len(p.Entries), p.Next, err)
 	}
 	var out bytes.Buffer
-	if _, err := l.Export(as(ana), &out, 0, 0); api.AsError(err).Rule != api.RuleRole || out.Len() > 0 {
+	if _, err := l.Reader.Export(as(ana), &out, 0, 0); api.AsError(err).Rule != api.RuleRole || out.Len() > 0 {
 		t.Errorf("an operator exports the trail: %v", err)
 	}
-	n, err := l.Export(as(admin), &out, 0, 0)
+	n, err := l.Reader.Export(as(admin), &out, 0, 0)
 	if err != nil || n != int64(len(m.rows)) {
 		t.Fatalf("%d records exported, %v", n, err)
 	}
@@ -310,10 +310,10 @@ func TestReadingIsRecorded(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	m.trouble(errFull, nil)
-	if _, err := l.Find(as(ana), audit.Query{}); err != nil {
+	if _, err := l.Reader.Find(as(ana), audit.Query{}); err != nil {
 		t.Errorf("reading stopped: %v", err)
 	}
-	if _, err := l.Export(as(admin), &out, 0, 0); api.AsError(err).Rule != api.RuleAudit {
+	if _, err := l.Reader.Export(as(admin), &out, 0, 0); api.AsError(err).Rule != api.RuleAudit {
 		t.Errorf("an export without a record: %v", err)
 	}
 }

@@ -11,54 +11,61 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
+// checkpointFiles are the files that hold checkpoints.
+type checkpointFiles struct {
+	*core
+	mu         sync.Mutex
+	chain      string // guarded by mu: name of the log, once known
+	parsedLast Signed // guarded by mu: the last line that was read of a checkpoint file
+}
+
 // CheckpointFile is the file of the checkpoints that this Log signs, "" when
 // there is none. In a folder each log and each key has its own.
-func (l *Log) CheckpointFile(ctx context.Context) (string, error) {
-	if !l.signs() {
+func (c *checkpointFiles) CheckpointFile(ctx context.Context) (string, error) {
+	if !c.signs() {
 		return "", nil
 	}
-	folder, err := l.checkpointFolder()
+	folder, err := c.checkpointFolder()
 	if err != nil || folder == "" {
-		return l.opt.Checkpoints, err
+		return c.opt.Checkpoints, err
 	}
-	chain, err := l.Chain(ctx)
+	chain, err := c.Chain(ctx)
 	if err != nil || chain == "" {
 		return "", err
 	}
-	return filepath.Join(folder, "audit-"+chain+"-"+l.fingerprint()+".jsonl"), nil
+	return filepath.Join(folder, "audit-"+chain+"-"+c.fingerprint()+".jsonl"), nil
 }
 
 // Chain is the name of the log, "" before its first record. A Log keeps to the one
 // that it saw first.
-func (l *Log) Chain(ctx context.Context) (string, error) {
-	l.mu.Lock()
-	chain := l.chain
-	l.mu.Unlock()
+func (c *checkpointFiles) Chain(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	chain := c.chain
+	c.mu.Unlock()
 	if chain != "" {
 		return chain, nil
 	}
-	head, err := l.opt.Store.Head(ctx)
+	head, err := c.opt.Store.Head(ctx)
 	if err != nil || head.Chain == "" {
 		return "", err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.chain == "" {
-		l.chain = head.Chain
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.chain == "" {
+		c.chain = head.Chain
 	}
-	return l.chain, nil
+	return c.chain, nil
 }
-
-func (l *Log) fingerprint() string { return Fingerprint(l.opt.Key.Public()) }
 
 // checkpointFolder is Options.Checkpoints if that is a folder, which is made
 // when the name ends in a separator.
-func (l *Log) checkpointFolder() (string, error) {
-	place := l.opt.Checkpoints
+func (c *checkpointFiles) checkpointFolder() (string, error) {
+	place := c.opt.Checkpoints
 	if place == "" {
 		return "", nil
 	}
@@ -75,12 +82,12 @@ func (l *Log) checkpointFolder() (string, error) {
 
 // otherLogs names the files of checkpoints that this key signed for other logs:
 // the store may have been exchanged for another one.
-func (l *Log) otherLogs(own string) ([]string, error) {
-	folder, err := l.checkpointFolder()
+func (c *checkpointFiles) otherLogs(own string) ([]string, error) {
+	folder, err := c.checkpointFolder()
 	if err != nil || folder == "" {
 		return nil, err
 	}
-	names, err := filepath.Glob(filepath.Join(folder, "audit-*-"+l.fingerprint()+".jsonl"))
+	names, err := filepath.Glob(filepath.Join(folder, "audit-*-"+c.fingerprint()+".jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("audit: checkpoints: %w", err)
 	}
@@ -112,8 +119,8 @@ func pointsIn(name string) ([]Signed, error) {
 
 // lastPoint reads the newest checkpoint in the checkpoint file; the zero Signed when
 // there is none. What another process is writing just now is left out.
-func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
-	name, err := l.CheckpointFile(ctx)
+func (c *checkpointFiles) lastPoint(ctx context.Context) (Signed, error) {
+	name, err := c.CheckpointFile(ctx)
 	if err != nil || name == "" {
 		return Signed{}, err
 	}
@@ -126,15 +133,15 @@ func (l *Log) lastPoint(ctx context.Context) (Signed, error) {
 	if err != nil || len(line) == 0 {
 		return Signed{}, err
 	}
-	return l.parsed(line)
+	return c.parsed(line)
 }
 
 // parsed is parseSigned, which remembers the last one: most often nobody else has
 // signed since.
-func (l *Log) parsed(line []byte) (Signed, error) {
-	l.mu.Lock()
-	last := l.parsedLast
-	l.mu.Unlock()
+func (c *checkpointFiles) parsed(line []byte) (Signed, error) {
+	c.mu.Lock()
+	last := c.parsedLast
+	c.mu.Unlock()
 	if bytes.Equal(line, last.Line) {
 		return last, nil
 	}
@@ -142,9 +149,9 @@ func (l *Log) parsed(line []byte) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.parsedLast = s
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.parsedLast = s
 	return s, nil
 }
 
@@ -174,7 +181,7 @@ func tailOf(f interface {
 
 // addLine writes a line at the end of a checkpoint file, durably, when want says
 // so after it has seen the last one. A torn line before it is cut off.
-func (l *Log) addLine(name string, line []byte, want func(last Signed) bool) error {
+func (c *checkpointFiles) addLine(name string, line []byte, want func(last Signed) bool) error {
 	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
 	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -187,7 +194,7 @@ func (l *Log) addLine(name string, line []byte, want func(last Signed) bool) err
 	}
 	var last Signed
 	if len(lastLine) > 0 {
-		if last, err = l.parsed(lastLine); err != nil {
+		if last, err = c.parsed(lastLine); err != nil {
 			return err
 		}
 	}

@@ -40,37 +40,63 @@ const maxProof = 64 << 10
 
 var errNoProof = errors.New("audit: this is not a proof")
 
+// Prover verifies the trail, and proves parts of it to others.
+type Prover struct {
+	*core
+	log    *Log
+	signer *Signer
+}
+
+// NewestNote signs the end of the trail as Checkpoint does and returns the newest checkpoint. The person in
+// ctx needs api.MayAudit. It tells how many records there are and hashes, and nothing of the records.
+func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
+	if err := pr.log.mustMay(ctx, "sign the audit trail", api.MayAudit); err != nil {
+		return Signed{}, err
+	}
+	if !pr.signs() {
+		return Signed{}, errNoCheckpoints
+	}
+	if err := pr.signer.Checkpoint(ctx); err != nil {
+		return Signed{}, err
+	}
+	s, err := pr.signer.lastPoint(ctx)
+	if err == nil && s.N == 0 {
+		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound, Public: "The trail is empty: there is nothing to sign."}
+	}
+	return s, err
+}
+
 // Prove proves that record seq stands in the log, against the newest checkpoint. The person in ctx needs
 // api.MayAuditOut, and the proof is recorded as an export is.
-func (l *Log) Prove(ctx context.Context, seq int64) (Proof, error) {
-	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
+func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
+	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
 		return Proof{}, err
 	}
-	head, err := l.opt.Store.Head(ctx)
+	head, err := pr.opt.Store.Head(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
 	if seq < 1 || seq > head.N {
 		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
-	if !l.signs() {
+	if !pr.signs() {
 		return Proof{}, errNoCheckpoints
 	}
-	if err := l.Checkpoint(ctx); err != nil {
+	if err := pr.signer.Checkpoint(ctx); err != nil {
 		return Proof{}, err
 	}
-	point, err := l.lastPoint(ctx)
+	point, err := pr.signer.lastPoint(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
-	rows, err := l.opt.Store.Rows(ctx, seq, 1)
+	rows, err := pr.opt.Store.Rows(ctx, seq, 1)
 	if err != nil {
 		return Proof{}, err
 	}
 	if len(rows) == 0 || rows[0].Seq != seq {
 		return Proof{}, fmt.Errorf("audit: record %d is missing; run the verification", seq)
 	}
-	proof, err := l.inclusion(ctx, point.N, seq)
+	proof, err := pr.signer.inclusion(ctx, point.N, seq)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -86,28 +112,28 @@ var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
 
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.
-func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
-	if err := l.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
+func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
+	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
 		return Proof{}, err
 	}
-	if !l.signs() {
+	if !pr.signs() {
 		return Proof{}, errNoCheckpoints
 	}
 	if n == 0 {
-		if err := l.Checkpoint(ctx); err != nil {
+		if err := pr.signer.Checkpoint(ctx); err != nil {
 			return Proof{}, err
 		}
-		last, err := l.lastPoint(ctx)
+		last, err := pr.signer.lastPoint(ctx)
 		if err != nil {
 			return Proof{}, err
 		}
 		n = last.N
 	}
-	old, err := l.pointAt(ctx, m)
+	old, err := pr.pointAt(ctx, m)
 	if err != nil {
 		return Proof{}, err
 	}
-	point, err := l.pointAt(ctx, n)
+	point, err := pr.pointAt(ctx, n)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -116,7 +142,7 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	}
 	p := Proof{Old: &old, Checkpoint: point}
 	if m < n {
-		if p.Hashes, err = l.continuation(ctx, m, n); err != nil {
+		if p.Hashes, err = pr.signer.continuation(ctx, m, n); err != nil {
 			return Proof{}, err
 		}
 	}
@@ -127,8 +153,8 @@ func (l *Log) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 }
 
 // pointAt is the checkpoint for n records.
-func (l *Log) pointAt(ctx context.Context, n int64) (Signed, error) {
-	name, err := l.CheckpointFile(ctx)
+func (pr *Prover) pointAt(ctx context.Context, n int64) (Signed, error) {
+	name, err := pr.signer.CheckpointFile(ctx)
 	if err != nil {
 		return Signed{}, err
 	}

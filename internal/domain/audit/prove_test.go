@@ -106,7 +106,7 @@ func TestProofs(t *testing.T) {
 	for n := range 20 {
 		write(t, l, 1)
 		for _, seq := range []int64{1, int64(n + 1), int64(len(m.rows))} {
-			p, err := l.Prove(as(admin), seq)
+			p, err := l.Prover.Prove(as(admin), seq)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,10 +137,10 @@ func TestProofs(t *testing.T) {
 			}
 		}
 	}
-	if _, err := l.Prove(as(ana), 1); api.AsError(err).Rule != api.RuleRole {
+	if _, err := l.Prover.Prove(as(ana), 1); api.AsError(err).Rule != api.RuleRole {
 		t.Errorf("an operator takes a proof away: %v", err)
 	}
-	if _, err := l.Prove(as(admin), 100_000); api.KindOf(err) != api.NotFound {
+	if _, err := l.Prover.Prove(as(admin), 100_000); api.KindOf(err) != api.NotFound {
 		t.Error(err)
 	}
 }
@@ -152,7 +152,7 @@ func TestDamagedProofs(t *testing.T) {
 	other, _ := audit.NewKey(bytes.Repeat([]byte{6}, 32))
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: t.TempDir()})
 	write(t, l, 9)
-	p, err := l.Prove(as(admin), 7)
+	p, err := l.Prover.Prove(as(admin), 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestDamagedProofs(t *testing.T) {
 		at, n := rnd.IntN(len(good)), 1+rnd.IntN(20)
 		try("a part cut out", append(bytes.Clone(good[:at]), good[min(at+n, len(good)):]...))
 	}
-	q, err := l.Prove(as(admin), 8)
+	q, err := l.Prover.Prove(as(admin), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestConsistency(t *testing.T) {
 	write(t, l, 12)
 	for from := int64(2); from <= 24; from += 2 {
 		for to := from; to <= 24; to += 2 {
-			p, err := l.ProveConsistency(as(admin), from, to)
+			p, err := l.Prover.ProveConsistency(as(admin), from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestConsistency(t *testing.T) {
 			}
 		}
 	}
-	newest, err := l.ProveConsistency(as(admin), 2, 0)
+	newest, err := l.Prover.ProveConsistency(as(admin), 2, 0)
 	if err != nil || newest.Checkpoint.N != int64(len(m.rows)) {
 		t.Fatalf("%d of %d, %v", newest.Checkpoint.N, len(m.rows), err)
 	}
@@ -226,11 +226,11 @@ func TestConsistency(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]int64{{3, 4}, {2, 999}} {
-		if _, err := l.ProveConsistency(as(admin), c[0], c[1]); api.KindOf(err) != api.NotFound {
+		if _, err := l.Prover.ProveConsistency(as(admin), c[0], c[1]); api.KindOf(err) != api.NotFound {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
-	if _, err := l.ProveConsistency(as(admin), 6, 4); api.KindOf(err) != api.Usage {
+	if _, err := l.Prover.ProveConsistency(as(admin), 6, 4); api.KindOf(err) != api.Usage {
 		t.Error(err)
 	}
 	// Another log that agrees up to record 4: its checkpoint is not continued.
@@ -240,7 +240,7 @@ func TestConsistency(t *testing.T) {
 	}
 	k := newLog(t, audit.Options{Store: fork, Key: key, Checkpoints: t.TempDir()})
 	write(t, k, 3)
-	f, err := k.ProveConsistency(as(admin), 6, 10)
+	f, err := k.Prover.ProveConsistency(as(admin), 6, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestEvidenceAgainstCheckpoints(t *testing.T) {
 		l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: place})
 		write(t, l, 3)
 		var out bytes.Buffer
-		if err := l.Extract(as(admin), &out, "operation", "op-2"); err != nil {
+		if err := l.Prover.Extract(as(admin), &out, "operation", "op-2"); err != nil {
 			t.Fatal(err)
 		}
 		return out.Bytes()

@@ -16,6 +16,12 @@ type Page struct {
 	Next    int64 // Query.Before of the next page; 0 at the end
 }
 
+// Reader reads records for people. It leaves a record of who read.
+type Reader struct {
+	*core
+	log *Log
+}
+
 // entry reads a stored row. All it tells comes from the bytes that were hashed,
 // as long as they are these.
 func entry(row Row) Entry {
@@ -43,24 +49,24 @@ func entry(row Row) Entry {
 // Find returns a page of the trail to the person in ctx, who needs
 // api.MayAudit. That they looked is recorded with the first page of a question;
 // a trail that cannot be written can still be read.
-func (l *Log) Find(ctx context.Context, q Query) (Page, error) {
-	if err := l.mustMay(ctx, "read the audit trail", api.MayAudit); err != nil {
+func (rd *Reader) Find(ctx context.Context, q Query) (Page, error) {
+	if err := rd.log.mustMay(ctx, "read the audit trail", api.MayAudit); err != nil {
 		return Page{}, err
 	}
 	if q.Before == 0 {
-		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventRead, Object: q.Object, ID: q.ID, Detail: q.words()})
+		_ = rd.log.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventRead, Object: q.Object, ID: q.ID, Detail: q.words()})
 	}
-	return l.find(ctx, q)
+	return rd.find(ctx, q)
 }
 
-func (l *Log) find(ctx context.Context, q Query) (Page, error) {
+func (rd *Reader) find(ctx context.Context, q Query) (Page, error) {
 	q.Actor, q.Object, q.ID = bounded(q.Actor, maxWord), bounded(q.Object, maxWord), bounded(q.ID, maxWord)
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
 	limit := min(q.Limit, 1000)
 	q.Limit = limit + 1
-	rows, err := l.opt.Store.Find(ctx, q)
+	rows, err := rd.opt.Store.Find(ctx, q)
 	if err != nil {
 		return Page{}, err
 	}
@@ -69,7 +75,7 @@ func (l *Log) find(ctx context.Context, q Query) (Page, error) {
 		list = append(list, entry(row))
 	}
 	if q.selects() {
-		if list, err = l.addUnindexed(ctx, q, list); err != nil {
+		if list, err = rd.addUnindexed(ctx, q, list); err != nil {
 			return Page{}, err
 		}
 	}
@@ -88,10 +94,10 @@ const maxComplete = 5000
 
 // addUnindexed adds to the answer of a question the records that answer it by their
 // bytes and were not found by their columns, which somebody may have changed.
-func (l *Log) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
+func (rd *Reader) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
 	to := q.Before - 1
 	if to < 0 {
-		head, err := l.opt.Store.Head(ctx)
+		head, err := rd.opt.Store.Head(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +112,7 @@ func (l *Log) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry
 	for _, e := range found {
 		have[e.Seq] = true
 	}
-	err := l.each(ctx, from, to, func(row Row) error {
+	err := rd.each(ctx, from, to, func(row Row) error {
 		var r Record
 		if have[row.Seq] || json.Unmarshal(row.Bytes, &r) == nil && r.differs(row) == "" {
 			return nil // its columns were searched
@@ -138,15 +144,6 @@ func (q Query) matches(e Entry) bool {
 	return event && (q.Actor == "" || e.Actor.Name == q.Actor) && (q.Object == "" || e.Object == q.Object) &&
 		(q.ID == "" || e.Record.ID == q.ID || e.Item == q.ID) && (q.Phase == "" || e.Phase == q.Phase) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
-}
-
-// mustMay is api.Need that leaves a record of a refusal.
-func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
-	err := api.Need(api.WithTrail(ctx, nil), op, p)
-	if err != nil {
-		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
-	}
-	return err
 }
 
 // words says what was asked for, for the record of the question.

@@ -63,7 +63,7 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 	}
 	if l.signs() {
 		soonest(l.compared.Add(l.opt.Interval).Sub(now))
-		if l.since >= l.opt.Every {
+		if l.Signer.full() {
 			soonest(0)
 		}
 	}
@@ -75,14 +75,14 @@ func (l *Log) work(ctx context.Context) {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.closeWindows(false)...)
 	now := l.opt.Now()
-	due := l.signs() && (l.since >= l.opt.Every || now.Sub(l.compared) >= l.opt.Interval)
+	due := l.signs() && (l.Signer.full() || now.Sub(l.compared) >= l.opt.Interval)
 	if due {
 		l.compared = now
 	}
 	l.mu.Unlock()
 	_ = l.Flush(ctx) // told by Health and Alarm
 	if due {
-		_ = l.Checkpoint(ctx)
+		_ = l.Signer.Checkpoint(ctx)
 	}
 }
 
@@ -92,13 +92,13 @@ func (l *Log) work(ctx context.Context) {
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.closeWindows(true)...)
-	who, wrote := l.started, l.since > 0 || l.published > 0
+	who, wrote := l.started, l.Signer.used()
 	l.mu.Unlock()
 	err := l.Flush(ctx)
 	if who != nil {
 		err = errors.Join(err, l.Note(ctx, *who, api.Event{Name: EventStop, Object: "audit", Detail: "process " + l.boot}))
 	}
-	if signed := l.Checkpoint(ctx); wrote || who != nil {
+	if signed := l.Signer.Checkpoint(ctx); wrote || who != nil {
 		err = errors.Join(err, signed) // else it is told by Health and Alarm
 	}
 	l.mu.Lock()

@@ -75,7 +75,7 @@ func TestUnsafeKeysAreRefused(t *testing.T) {
 
 func place(t *testing.T, l *audit.Log) ([]audit.Signed, string) {
 	t.Helper()
-	name, err := l.CheckpointFile(context.Background())
+	name, err := l.Signer.CheckpointFile(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestCheckpointFile(t *testing.T) {
 	if filepath.Base(name) != "audit-"+list[0].Chain+"-"+audit.Fingerprint(key.Public())+".jsonl" {
 		t.Error(name)
 	}
-	if err := l.Checkpoint(context.Background()); err != nil {
+	if err := l.Signer.Checkpoint(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := place(t, l); len(again) != 7 {
@@ -128,21 +128,21 @@ func TestCheckpointFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, l, 1)
-	if err := l.Checkpoint(context.Background()); err != nil {
+	if err := l.Signer.Checkpoint(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if list, _ = place(t, l); len(list) != 8 || list[7].N != 16 {
 		t.Errorf("after a torn line: %v", list)
 	}
-	r, err := l.Verify(as(admin))
+	r, err := l.Prover.Verify(as(admin))
 	if err != nil || !r.Intact() || r.Covered != 16 || r.Checkpoints != 8 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	elsewhere := newLog(t, audit.Options{Store: storeOf(t), Now: c.Now, Key: key, Checkpoints: dir})
-	if r, err := elsewhere.Verify(as(admin)); err != nil || len(r.Problems) != 1 || r.Problems[0].Kind != audit.Exchanged {
+	if r, err := elsewhere.Prover.Verify(as(admin)); err != nil || len(r.Problems) != 1 || r.Problems[0].Kind != audit.Exchanged {
 		t.Errorf("an empty store in place of the full one: %+v, %v", r, err)
 	}
-	if _, err := l.Verify(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
+	if _, err := l.Prover.Verify(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
 		t.Errorf("a viewer verifies: %v", err)
 	}
 }
@@ -158,13 +158,13 @@ func TestTamperingIsNoticedBeforeSigning(t *testing.T) {
 			var alarms []error
 			l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "points"), Alarm: func(err error) { alarms = append(alarms, err) }})
 			write(t, l, 5)
-			if err := l.Checkpoint(context.Background()); err != nil {
+			if err := l.Signer.Checkpoint(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			tamper(m)
 			var bad *audit.TamperedError
 			for range 2 {
-				if err := l.Checkpoint(context.Background()); !errors.As(err, &bad) || bad.N != 10 {
+				if err := l.Signer.Checkpoint(context.Background()); !errors.As(err, &bad) || bad.N != 10 {
 					t.Fatalf("%v, want a TamperedError", err)
 				}
 			}
@@ -183,7 +183,7 @@ func TestSecondPlaceGone(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "no", "such", "folder")})
 	write(t, l, 1)
-	if err := l.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil || l.Health().Tampered() != nil {
+	if err := l.Signer.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil || l.Health().Tampered() != nil {
 		t.Errorf("%v, health %+v", err, l.Health())
 	}
 	write(t, l, 1) // acts go on; the health tells
@@ -195,15 +195,15 @@ func TestEvidence(t *testing.T) {
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "points"), Every: 4})
 	for range 3 {
 		write(t, l, 3)
-		if err := l.Checkpoint(context.Background()); err != nil {
+		if err := l.Signer.Checkpoint(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out bytes.Buffer
-	if err := l.Extract(as(ana), &out, "operation", "op-2"); api.AsError(err).Rule != api.RuleRole || out.Len() > 0 {
+	if err := l.Prover.Extract(as(ana), &out, "operation", "op-2"); api.AsError(err).Rule != api.RuleRole || out.Len() > 0 {
 		t.Fatalf("an operator takes evidence away: %v", err)
 	}
-	if err := l.Extract(as(admin), &out, "operation", "op-2"); err != nil {
+	if err := l.Prover.Extract(as(admin), &out, "operation", "op-2"); err != nil {
 		t.Fatal(err)
 	}
 	pack := out.Bytes()

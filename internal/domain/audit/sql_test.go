@@ -57,7 +57,7 @@ func TestStoreKeepsOneChainForAllWriters(t *testing.T) {
 		}
 		group.Wait()
 		l := newLog(t, audit.Options{Store: journal.NewAudit(open().Core)})
-		r, err := l.Verify(as(admin))
+		r, err := l.Prover.Verify(as(admin))
 		if err != nil || !r.Intact() || r.Records != 2*writers*acts || len(r.Unsettled) != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -154,7 +154,7 @@ func TestStoreRefusesChanges(t *testing.T) {
 			}
 		}
 		write(t, l, 1)
-		if r, err := l.Verify(as(admin)); err != nil || !r.Intact() || r.Records != 6 {
+		if r, err := l.Prover.Verify(as(admin)); err != nil || !r.Intact() || r.Records != 6 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -211,14 +211,14 @@ func TestDiskFull(t *testing.T) {
 	if open, err := l.Unsettled(ctx); err != nil || len(open) != 1 || open[0].Seq != 1 {
 		t.Errorf("unsettled: %v, %v", open, err)
 	}
-	if p, err := l.Find(as(ana), audit.Query{Limit: 1}); err != nil || len(p.Entries) != 1 {
+	if p, err := l.Reader.Find(as(ana), audit.Query{Limit: 1}); err != nil || len(p.Entries) != 1 {
 		t.Errorf("reading stopped: %v", err)
 	}
 	pages(1 << 20)
 	if err := l.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) == 0 || r.Unsettled[0].Seq == 1 {
+	if r, err := l.Prover.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) == 0 || r.Unsettled[0].Seq == 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -307,14 +307,14 @@ func crash(t *testing.T, url string) {
 	if len(open) != 1 || open[0].Seq != 3 || open[0].ID != "op-1" || open[0].Damaged {
 		t.Fatalf("unsettled: %+v, %v", open, err)
 	}
-	r, err := l.Verify(as(admin))
+	r, err := l.Prover.Verify(as(admin))
 	if err != nil || !r.Intact() || len(r.Unsettled) != 1 || r.Unsettled[0].Seq != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := l.Settle(as(admin), admin, open[0].UID, "read again: it is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) != 0 {
+	if r, err := l.Prover.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

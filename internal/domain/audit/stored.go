@@ -14,38 +14,38 @@ import (
 // Verify checks the stored trail where it is: the records, every column and table
 // that is derived from them, the checkpoints that this Log writes and those of the
 // keys in Options.Trusted. The person in ctx needs api.MayAudit.
-func (l *Log) Verify(ctx context.Context) (Report, error) { return l.VerifyAgainst(ctx, nil) }
+func (pr *Prover) Verify(ctx context.Context) (Report, error) { return pr.VerifyAgainst(ctx, nil) }
 
 // VerifyAgainst is Verify that also compares the trail with notes that were kept. A note that cannot be
 // read, or was signed by neither our key nor one in Options.Trusted, is an error.
-func (l *Log) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, error) {
-	if err := l.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
+func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, error) {
+	if err := pr.log.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
 	v := newVerifier()
-	if err := v.readNotes(notes, l.knownKeys()); err != nil {
+	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
 		return Report{}, err
 	}
-	if err := l.awaitPublishing(ctx); err != nil {
+	if err := pr.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
-	before, err := l.opt.Store.Points(ctx)
+	before, err := pr.opt.Store.Points(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	files, err := l.readFiles(ctx, v)
+	files, err := pr.readFiles(ctx, v)
 	if err != nil {
 		return Report{}, err
 	}
-	points, err := l.opt.Store.Points(ctx) // after the files and before the records: what is stored first is read last
+	points, err := pr.opt.Store.Points(ctx) // after the files and before the records: what is stored first is read last
 	if err != nil {
 		return Report{}, err
 	}
-	l.checkStored(v, before, points, files)
-	if _, v.treeEnd, err = l.opt.Store.TreeSize(ctx); err != nil {
+	pr.checkStored(v, before, points, files)
+	if _, v.treeEnd, err = pr.opt.Store.TreeSize(ctx); err != nil {
 		return Report{}, err
 	}
-	side, err := l.walk(ctx, v)
+	side, err := pr.walk(ctx, v)
 	if err != nil {
 		return Report{}, err
 	}
@@ -53,36 +53,24 @@ func (l *Log) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, erro
 	return v.end(&side.Head), nil
 }
 
-// knownKeys are the keys whose checkpoints count here: our own and those of other hosts.
-func (l *Log) knownKeys() []ed25519.PublicKey {
-	var keys []ed25519.PublicKey
-	if l.signs() {
-		keys = append(keys, l.opt.Key.Public())
-	}
-	for _, t := range l.opt.Trusted {
-		keys = append(keys, t.Key)
-	}
-	return keys
-}
-
 // awaitPublishing waits a moment for checkpoints that another process has stored and is
 // just writing to the checkpoint file.
-func (l *Log) awaitPublishing(ctx context.Context) error {
-	if !l.signs() {
+func (pr *Prover) awaitPublishing(ctx context.Context) error {
+	if !pr.signs() {
 		return nil
 	}
 	for range 20 {
-		points, err := l.opt.Store.Points(ctx)
+		points, err := pr.opt.Store.Points(ctx)
 		if err != nil {
 			return err
 		}
-		last, err := l.lastPoint(ctx)
+		last, err := pr.signer.lastPoint(ctx)
 		if err != nil {
 			return nil // the reading of the whole file tells
 		}
 		soon := false
 		for _, p := range points {
-			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == l.fingerprint() && s.N > last.N && l.opt.Now().Sub(s.At).Abs() < publishTime {
+			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == pr.fingerprint() && s.N > last.N && pr.opt.Now().Sub(s.At).Abs() < publishTime {
 				soon = true
 			}
 		}
@@ -100,10 +88,10 @@ func (l *Log) awaitPublishing(ctx context.Context) error {
 
 // readFiles reads the checkpoint files of the keys that are trusted, and says up
 // to where our own goes, by key; a key without a file is not in it.
-func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, error) {
+func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64, error) {
 	newest := map[string]int64{}
-	own, err := l.CheckpointFile(ctx)
-	if err != nil || !l.signs() {
+	own, err := pr.signer.CheckpointFile(ctx)
+	if err != nil || !pr.signs() {
 		return newest, err
 	}
 	read := func(name string, key ed25519.PublicKey) error {
@@ -123,20 +111,20 @@ func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, err
 		return nil
 	}
 	if own != "" {
-		if err := read(own, l.opt.Key.Public()); err != nil {
+		if err := read(own, pr.opt.Key.Public()); err != nil {
 			return nil, err
 		}
 	}
-	if folder, err := l.checkpointFolder(); err != nil {
+	if folder, err := pr.signer.checkpointFolder(); err != nil {
 		return nil, err
 	} else if folder != "" {
-		for _, t := range l.opt.Trusted {
+		for _, t := range pr.opt.Trusted {
 			if err := read(filepath.Join(folder, "audit-"+t.Chain+"-"+Fingerprint(t.Key)+".jsonl"), t.Key); err != nil {
 				return nil, err
 			}
 		}
 	}
-	others, err := l.otherLogs(own)
+	others, err := pr.signer.otherLogs(own)
 	for _, name := range others {
 		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", filepath.Base(name))
 	}
@@ -146,13 +134,13 @@ func (l *Log) readFiles(ctx context.Context, v *verifier) (map[string]int64, err
 // checkStored compares the newest checkpoints that the store keeps with the files.
 // before and points are those that it kept before and after the files were read, since
 // other processes go on signing.
-func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files map[string]int64) {
+func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, files map[string]int64) {
 	first := map[string]int64{}
 	for _, p := range before {
 		first[p.Key] = p.N
 	}
 	keys := map[string]ed25519.PublicKey{}
-	for _, k := range l.knownKeys() {
+	for _, k := range pr.knownKeys() {
 		keys[Fingerprint(k)] = k
 	}
 	stored := map[string]int64{}
@@ -169,7 +157,7 @@ func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files 
 		stored[p.Key] = s.N
 		newest, there := files[p.Key]
 		switch {
-		case !there && (!l.signs() || p.Key != l.fingerprint()):
+		case !there && (!pr.signs() || p.Key != pr.fingerprint()):
 			v.vouched[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
 			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for %d: "+
@@ -185,11 +173,11 @@ func (l *Log) checkStored(v *verifier, before, points []StoredCheckpoint, files 
 }
 
 // walk checks all records up to the moment of the Side that it returns.
-func (l *Log) walk(ctx context.Context, v *verifier) (Derived, error) {
+func (pr *Prover) walk(ctx context.Context, v *verifier) (Derived, error) {
 	next := int64(1)
 	pages := func(to int64) error {
 		for {
-			n, err := l.page(ctx, v, next, to)
+			n, err := pr.page(ctx, v, next, to)
 			if err != nil || n == 0 {
 				return err
 			}
@@ -199,7 +187,7 @@ func (l *Log) walk(ctx context.Context, v *verifier) (Derived, error) {
 	if err := pages(0); err != nil {
 		return Derived{}, err
 	}
-	side, err := l.opt.Store.Derived(ctx)
+	side, err := pr.opt.Store.Derived(ctx)
 	if err == nil && next <= side.Head.N {
 		err = pages(side.Head.N)
 	}
@@ -211,8 +199,8 @@ const verifyPage = 500
 
 // page checks the next records from seq from on, not beyond to unless that is 0,
 // and returns how far it got.
-func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
-	rows, err := l.opt.Store.Rows(ctx, from, verifyPage)
+func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
+	rows, err := pr.opt.Store.Rows(ctx, from, verifyPage)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -220,7 +208,7 @@ func (l *Log) page(ctx context.Context, v *verifier, from, to int64) (int64, err
 	for i, r := range rows {
 		seqs[i] = r.Seq
 	}
-	nodes, err := l.opt.Store.Nodes(ctx, seqs)
+	nodes, err := pr.opt.Store.Nodes(ctx, seqs)
 	if err != nil {
 		return 0, err
 	}

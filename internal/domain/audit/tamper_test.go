@@ -78,7 +78,7 @@ func (p *placeOf) exec(queries ...string) {
 
 func (p *placeOf) verify() audit.Report {
 	p.t.Helper()
-	r, err := newLog(p.t, p.opt).Verify(as(admin))
+	r, err := newLog(p.t, p.opt).Prover.Verify(as(admin))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 	if kind == audit.Column {
 		for _, q := range []audit.Query{{}, {Event: "document.remove"}, {Event: "document.*", Actor: "ana"}, {Actor: "ana"}, {Object: "operation", ID: "op-2"},
 			{ID: "doc-1"}, {Phase: audit.PhaseIntent}, {Phase: audit.PhaseOutcome}} {
-			page, err := l.Find(as(admin), q)
+			page, err := l.Reader.Find(as(admin), q)
 			if err != nil {
 				p.t.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 			}
 		}
 		var pack bytes.Buffer
-		if err := l.Extract(as(admin), &pack, "operation", "op-2"); err != nil {
+		if err := l.Prover.Extract(as(admin), &pack, "operation", "op-2"); err != nil {
 			p.t.Fatal(err)
 		}
 		var ev audit.Evidence
@@ -368,7 +368,7 @@ func TestOtherHosts(t *testing.T) {
 		if r := a.verify(); r.Exit() != audit.ExitBroken || r.Problems[0].Kind != audit.Unsigned {
 			t.Errorf("an unknown signer passes: %+v", r.Problems)
 		}
-		chain, err := newLog(t, a.opt).Chain(context.Background())
+		chain, err := newLog(t, a.opt).Signer.Chain(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +402,7 @@ func TestEmptiedTreeIsMadeAgain(t *testing.T) {
 			t.Errorf("%+v", r.Problems)
 		}
 		l := newLog(t, p.opt)
-		if _, err := l.Prove(as(admin), 3); err != nil { // it needs what is missing
+		if _, err := l.Prover.Prove(as(admin), 3); err != nil { // it needs what is missing
 			t.Fatal(err)
 		}
 		if r := p.verify(); !r.Intact() || r.Covered != 9 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -89,8 +90,14 @@ func (e Edge) root() tlog.Hash {
 	return h
 }
 
+// tree is the Merkle tree over the records, as the store keeps it.
+type tree struct {
+	*core
+	growing sync.Mutex // serialises work on a tree that is behind
+}
+
 // storedHashes reads the tree's hashes from the store, as package tlog numbers them.
-func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
+func (t *tree) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 	return func(indexes []int64) ([]tlog.Hash, error) {
 		seqs := make([]int64, len(indexes))
 		levels := make([]int, len(indexes))
@@ -98,7 +105,7 @@ func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 			level, n := tlog.SplitStoredHashIndex(x)
 			seqs[i], levels[i] = (n+1)<<level, level
 		}
-		nodes, err := l.opt.Store.Nodes(ctx, seqs)
+		nodes, err := t.opt.Store.Nodes(ctx, seqs)
 		if err != nil {
 			return nil, err
 		}
@@ -114,31 +121,31 @@ func (l *Log) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 	}
 }
 
-func (l *Log) edgeOf(ctx context.Context, n int64) (Edge, error) {
-	return EdgeOf(n, func(seqs []int64) (map[int64][]byte, error) { return l.opt.Store.Nodes(ctx, seqs) })
+func (t *tree) edgeOf(ctx context.Context, n int64) (Edge, error) {
+	return EdgeOf(n, func(seqs []int64) (map[int64][]byte, error) { return t.opt.Store.Nodes(ctx, seqs) })
 }
 
 // rootAt is the root of the tree of the first n records, by the stored hashes.
-func (l *Log) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
-	return tlog.TreeHash(n, l.storedHashes(ctx))
+func (t *tree) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
+	return tlog.TreeHash(n, t.storedHashes(ctx))
 }
 
 // proof is what make returns with the stored hashes, which are made again when
 // some are missing.
-func (l *Log) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
-	p, err := make(l.storedHashes(ctx))
+func (t *tree) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
+	p, err := make(t.storedHashes(ctx))
 	if !errors.Is(err, errBehind) {
 		return p, err
 	}
-	if err := l.catchUp(ctx); err != nil {
+	if err := t.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	return make(l.storedHashes(ctx))
+	return make(t.storedHashes(ctx))
 }
 
 // inclusion proves that record seq stands in the tree of n records.
-func (l *Log) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
-	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
+func (t *tree) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
+	p, err := t.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
 	if err != nil {
 		return nil, fmt.Errorf("audit: proof of record %d: %w", seq, err)
 	}
@@ -146,8 +153,8 @@ func (l *Log) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) 
 }
 
 // continuation proves that the tree of n records continues that of m.
-func (l *Log) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error) {
-	p, err := l.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveTree(n, m, r) })
+func (t *tree) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error) {
+	p, err := t.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveTree(n, m, r) })
 	if err != nil {
 		return nil, fmt.Errorf("audit: proof from %d to %d records: %w", m, n, err)
 	}
@@ -156,23 +163,23 @@ func (l *Log) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error)
 
 // edge returns the end of the chain with the edge of its tree, which is completed when
 // hashes are missing.
-func (l *Log) edge(ctx context.Context) (Head, error) {
-	head, err := l.storedEdge(ctx)
+func (t *tree) edge(ctx context.Context) (Head, error) {
+	head, err := t.storedEdge(ctx)
 	if !errors.Is(err, errBehind) {
 		return head, err
 	}
-	if err := l.catchUp(ctx); err != nil {
+	if err := t.catchUp(ctx); err != nil {
 		return head, err
 	}
-	return l.storedEdge(ctx)
+	return t.storedEdge(ctx)
 }
 
-func (l *Log) storedEdge(ctx context.Context) (Head, error) {
-	head, err := l.opt.Store.Head(ctx)
+func (t *tree) storedEdge(ctx context.Context) (Head, error) {
+	head, err := t.opt.Store.Head(ctx)
 	if err != nil {
 		return head, err
 	}
-	head.Edge, err = l.edgeOf(ctx, head.N)
+	head.Edge, err = t.edgeOf(ctx, head.N)
 	if err == nil && !head.Edge.fits(head.N) {
 		err = errBehind
 	}
@@ -183,21 +190,21 @@ func (l *Log) storedEdge(ctx context.Context) (Head, error) {
 const catchUpPage = 2000
 
 // catchUp completes the stored tree up to the head, after somebody emptied the table. Where hashes are missing in between, all are made again.
-func (l *Log) catchUp(ctx context.Context) error {
-	l.growing.Lock()
-	defer l.growing.Unlock()
-	count, last, err := l.opt.Store.TreeSize(ctx)
+func (t *tree) catchUp(ctx context.Context) error {
+	t.growing.Lock()
+	defer t.growing.Unlock()
+	count, last, err := t.opt.Store.TreeSize(ctx)
 	if err != nil {
 		return err
 	}
-	head, err := l.opt.Store.Head(ctx)
+	head, err := t.opt.Store.Head(ctx)
 	if err != nil {
 		return err
 	}
 	if count != last || last >= head.N { // a gap: nothing of it is relied on
 		last = 0
 	}
-	edge, err := l.edgeOf(ctx, last)
+	edge, err := t.edgeOf(ctx, last)
 	if err != nil {
 		return err
 	}
@@ -205,7 +212,7 @@ func (l *Log) catchUp(ctx context.Context) error {
 		last, edge = 0, Edge{}
 	}
 	for last < head.N {
-		rows, err := l.opt.Store.Rows(ctx, last+1, catchUpPage)
+		rows, err := t.opt.Store.Rows(ctx, last+1, catchUpPage)
 		if err != nil {
 			return err
 		}
@@ -221,7 +228,7 @@ func (l *Log) catchUp(ctx context.Context) error {
 		if len(page) == 0 {
 			return &TamperedError{last + 1, fmt.Sprintf("record %d is missing", last+1)}
 		}
-		if err := l.opt.Store.PutNodes(ctx, page); err != nil {
+		if err := t.opt.Store.PutNodes(ctx, page); err != nil {
 			return err
 		}
 	}

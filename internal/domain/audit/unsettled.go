@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"opdeck/api"
 )
@@ -22,6 +23,23 @@ type Entry struct {
 // record says can be relied on even when a column beside it was changed.
 func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
+// Intents tells of acts that were begun, and of what became of them.
+type Intents struct {
+	*core
+	log    *Log
+	reader *Reader
+
+	reading sync.Mutex
+	recent  recent // guarded by reading
+}
+
+// recent is what was read of the newest records: the intents among them
+// that have no outcome, by their bytes.
+type recent struct {
+	next int64
+	open map[string]Row
+}
+
 // OpenIntents lists the intents of which nobody knows what became of them, oldest first:
 // the process ended in between, or the outcome could not be stored. The writes may
 // have happened: read their objects again, then call Conclude.
@@ -30,32 +48,27 @@ func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 // to have ended) in other processes, are in flying instead, by UID. An intent of this
 // process is in flying also while its outcome waits to be stored, and in both when
 // storing fails: its outcome is known here, so nobody else may look for it.
-func (l *Log) OpenIntents(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
-	rows, err := l.opt.Store.Open(ctx)
+func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
+	rows, err := in.opt.Store.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows, err = l.withUnlisted(ctx, rows); err != nil {
+	if rows, err = in.withUnlisted(ctx, rows); err != nil {
 		return nil, nil, err
 	}
-	waiting := map[string]bool{}
-	l.mu.Lock()
-	for _, r := range l.pending {
-		waiting[r.Ref] = l.health.Err != nil
-	}
-	l.mu.Unlock()
+	failing := in.log.failing()
 	flying = map[string]bool{}
-	now := l.opt.Now()
+	now := in.opt.Now()
 	for _, row := range rows {
 		e := entry(row)
 		age := now.Sub(e.At)
 		switch {
-		case e.Boot == l.boot:
+		case e.Boot == in.boot:
 			flying[e.UID] = true
-			if !waiting[e.UID] {
+			if !failing[e.UID] {
 				continue
 			}
-		case age >= 0 && age < l.opt.Grace && !l.processGone(e):
+		case age >= 0 && age < in.opt.Grace && !in.processGone(e):
 			flying[e.UID] = true
 			continue
 		}
@@ -65,21 +78,21 @@ func (l *Log) OpenIntents(ctx context.Context) (unsettled []Entry, flying map[st
 }
 
 // Last is the number of the newest record, 0 for none.
-func (l *Log) Last(ctx context.Context) (int64, error) {
-	h, err := l.opt.Store.Head(ctx)
+func (in *Intents) Last(ctx context.Context) (int64, error) {
+	h, err := in.opt.Store.Head(ctx)
 	return h.N, err
 }
 
 // Began reports whether an act on the object with that id was begun after the
 // record of that number. An act that was not begun was not sent.
-func (l *Log) Began(ctx context.Context, after int64, event, id string) (bool, error) {
-	p, err := l.find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
+func (in *Intents) Began(ctx context.Context, after int64, event, id string) (bool, error) {
+	p, err := in.reader.find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
 	return len(p.Entries) > 0 && p.Entries[0].Seq > after, err
 }
 
 // Entry returns the record with that UID.
-func (l *Log) Entry(ctx context.Context, uid string) (Entry, error) {
-	row, err := l.opt.Store.Get(ctx, uid)
+func (in *Intents) Entry(ctx context.Context, uid string) (Entry, error) {
+	row, err := in.opt.Store.Get(ctx, uid)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -88,8 +101,8 @@ func (l *Log) Entry(ctx context.Context, uid string) (Entry, error) {
 
 // LastOutcome returns the newest outcome of an intent, "" when it has none. What
 // was unknown at first may have a later one.
-func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
-	p, err := l.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
+func (in *Intents) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
+	p, err := in.reader.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
 	if err != nil {
 		return Entry{}, false, err
 	}
@@ -101,55 +114,48 @@ func (l *Log) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error
 	return Entry{}, false, nil
 }
 
-// processGone reports that the process of an intent is known to have ended.
-func (l *Log) processGone(e Entry) bool {
-	return l.opt.Alive != nil && e.Marked && !e.Damaged && l.opt.Alive.Gone(e.Boot)
+// Outcome is Log.Outcome: an unknown outcome may be followed by a later one.
+func (in *Intents) Outcome(ctx context.Context, ref string, out api.Outcome) error {
+	return in.log.Outcome(ctx, ref, out)
 }
 
 // Conclude closes an unsettled intent: note says in a sentence what who found. The
 // trail keeps it as an outcome that stays unknown, since nobody can prove which act
 // made the object what it is. The caller has checked that who may.
-func (l *Log) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
+func (in *Intents) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
 	if e.Damaged {
 		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)
 	}
-	r := l.record(who, e.Event, PhaseOutcome)
+	r := in.log.record(who, e.Event, PhaseOutcome)
 	r.Ref, r.Outcome = e.UID, ResultUnknown
 	r.Object, r.ID, r.Item, r.Act = e.Object, e.ID, e.Item, e.Act
 	r.Code, r.Detail = code(r.Event, r.Phase, r.Outcome), prose(note)
-	return l.append(ctx, &r)
-}
-
-// recent is what a Log has read of the newest records: the intents among them
-// that have no outcome, by their bytes.
-type recent struct {
-	next int64
-	open map[string]Row
+	return in.log.append(ctx, &r)
 }
 
 // withUnlisted adds to the intents without an outcome those that the store's list
 // of them does not hold though the newest records do.
-func (l *Log) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
-	head, err := l.opt.Store.Head(ctx)
+func (in *Intents) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
+	head, err := in.opt.Store.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	if l.recent.open == nil || l.recent.next > head.N+1 {
-		l.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
+	in.reading.Lock()
+	defer in.reading.Unlock()
+	if in.recent.open == nil || in.recent.next > head.N+1 {
+		in.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
 	}
-	err = l.each(ctx, l.recent.next, head.N, func(row Row) error {
+	err = in.each(ctx, in.recent.next, head.N, func(row Row) error {
 		var r Record
 		if json.Unmarshal(row.Bytes, &r) == nil {
 			switch r.Phase {
 			case PhaseIntent:
-				l.recent.open[r.UID] = row
+				in.recent.open[r.UID] = row
 			case PhaseOutcome:
-				delete(l.recent.open, r.Ref)
+				delete(in.recent.open, r.Ref)
 			}
 		}
-		l.recent.next = row.Seq + 1
+		in.recent.next = row.Seq + 1
 		return nil
 	})
 	if err != nil {
@@ -159,7 +165,7 @@ func (l *Log) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
 	for _, row := range rows {
 		listed[row.Seq] = true
 	}
-	for _, row := range l.recent.open {
+	for _, row := range in.recent.open {
 		if !listed[row.Seq] {
 			rows = append(rows, row)
 		}

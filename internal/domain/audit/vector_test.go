@@ -51,7 +51,7 @@ func vectors(t *testing.T) map[string][]byte {
 		}
 		c.add(time.Second)
 	}
-	if err := l.Checkpoint(as(ana)); err != nil {
+	if err := l.Signer.Checkpoint(as(ana)); err != nil {
 		t.Fatal(err)
 	}
 	c.add(-time.Minute) // a clock step: records 9 and 10
@@ -63,7 +63,7 @@ func vectors(t *testing.T) map[string][]byte {
 	if err := l.Note(as(admin), admin, api.Event{Name: "denied", Object: "operation", ID: "op-1", Detail: "document.remove: role"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Checkpoint(as(ana)); err != nil {
+	if err := l.Signer.Checkpoint(as(ana)); err != nil {
 		t.Fatal(err)
 	}
 	lines := export(t, m)

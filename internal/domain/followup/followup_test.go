@@ -80,7 +80,7 @@ func (r *rig) process() (*audit.Log, *followup.Tracker) {
 		r.t.Fatal(err)
 	}
 	rows := journal.NewUnsettled(r.st.Core, "ctx")
-	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log, Context: where, LateAfter: lateAfter})
+	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log.Intents, Context: where, LateAfter: lateAfter})
 	d.Client = r.w
 	return log, d
 }
@@ -114,7 +114,7 @@ func (r *rig) outcomes(ref string) (out []audit.Result) {
 		r.t.Fatal(err)
 	}
 	for _, row := range rows {
-		if e, err := r.log.Entry(r.t.Context(), row.UID); err == nil && e.Ref == ref {
+		if e, err := r.log.Intents.Entry(r.t.Context(), row.UID); err == nil && e.Ref == ref {
 			out = append(out, e.Outcome)
 		}
 	}
@@ -145,7 +145,7 @@ func in(t *testing.T, fn func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		fn(r)
-		if rep, err := r.log.Verify(api.WithActor(t.Context(), api.Actor{Name: "kim", Role: api.Admin})); err != nil || !rep.Intact() {
+		if rep, err := r.log.Prover.Verify(api.WithActor(t.Context(), api.Actor{Name: "kim", Role: api.Admin})); err != nil || !rep.Intact() {
 			t.Errorf("the trail is not intact any more: %s %v", rep.Summary(), err)
 		}
 		if err := r.st.Close(); err != nil {
@@ -268,7 +268,7 @@ func TestKilledProcess(t *testing.T) {
 				if len(r.outcomes(ref)) != 0 || len(r.w.looks) != 0 {
 					t.Fatal("a living process's write was looked at")
 				}
-				e, err := r.log.Entry(r.t.Context(), ref)
+				e, err := r.log.Intents.Entry(r.t.Context(), ref)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -55,7 +55,7 @@ func auditListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return usage("%s", err)
 		}
-		found, err := auditfilter.Find(ctx, a.Audit, q, f, a.Now())
+		found, err := auditfilter.Find(ctx, a.Audit.Reader, q, f, a.Now())
 		if err != nil {
 			return err
 		}
@@ -162,11 +162,11 @@ func auditExportCommand(r *root) *cobra.Command {
 			return r.toFile(args, func(w io.Writer) error {
 				switch {
 				case operation != "":
-					return a.Audit.Extract(ctx, w, "operation", operation)
+					return a.Audit.Prover.Extract(ctx, w, "operation", operation)
 				case customer != "":
-					return a.Audit.Extract(ctx, w, "customer", customer)
+					return a.Audit.Prover.Extract(ctx, w, "customer", customer)
 				}
-				n, err := a.Audit.Export(ctx, w, from, to)
+				n, err := a.Audit.Reader.Export(ctx, w, from, to)
 				if err == nil {
 					r.say("%d records.", n)
 				}
@@ -198,10 +198,10 @@ func auditKeyCommand(r *root) *cobra.Command {
 				return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be read: " + err.Error(), Err: err}
 			}
 			k := keyJSON{Fingerprint: audit.Fingerprint(key.Public()), PublicKey: key.PublicPEM()}
-			if k.Checkpoints, err = a.Audit.CheckpointFile(ctx); err != nil {
+			if k.Checkpoints, err = a.Audit.Signer.CheckpointFile(ctx); err != nil {
 				return err
 			}
-			chain, err := a.Audit.Chain(ctx)
+			chain, err := a.Audit.Signer.Chain(ctx)
 			if err != nil {
 				return err
 			}
@@ -240,7 +240,7 @@ func auditCheckpointCommand(r *root) *cobra.Command {
 		"there are, when, and hashes. Keep it anywhere that whoever owns the store cannot write to:\n" +
 		"opdeck audit verify --against FILE then shows a trail that was put back or exchanged."},
 		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
-			s, err := a.Audit.NewestNote(ctx)
+			s, err := a.Audit.Prover.NewestNote(ctx)
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 			if err != nil {
 				return unreadableInput(r, err)
 			}
-			rep, err := a.Audit.VerifyAgainst(ctx, notes)
+			rep, err := a.Audit.Prover.VerifyAgainst(ctx, notes)
 			if err != nil {
 				return unreadableInput(r, err)
 			}
@@ -208,9 +208,9 @@ func auditProveCommand(r *root) *cobra.Command {
 		}
 		var p audit.Proof
 		if from > 0 {
-			p, err = a.Audit.ProveConsistency(ctx, from, seq)
+			p, err = a.Audit.Prover.ProveConsistency(ctx, from, seq)
 		} else {
-			p, err = a.Audit.Prove(ctx, seq)
+			p, err = a.Audit.Prover.Prove(ctx, seq)
 		}
 		if err != nil {
 			return err

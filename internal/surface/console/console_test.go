@@ -221,7 +221,7 @@ func TestRevealIsAudited(t *testing.T) {
 	}
 	n := 0
 	admin, _ := as(api.Admin)
-	list, err := a.Audit.Find(admin, audit.Query{})
+	list, err := a.Audit.Reader.Find(admin, audit.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestNothingIsConfirmedByAccident(t *testing.T) {
 	p.say("remove 1", "Type yes to remove")
 	p.say("yes\nback", "That counts as No.")
 	p.say("back")
-	page, err := a.Audit.Find(api.WithActor(t.Context(), ana), audit.Query{Event: string(api.ActRemoveDocument)})
+	page, err := a.Audit.Reader.Find(api.WithActor(t.Context(), ana), audit.Query{Event: string(api.ActRemoveDocument)})
 	if err != nil || len(page.Entries) != 0 {
 		t.Errorf("%d records of removals, %v", len(page.Entries), err)
 	}

@@ -115,10 +115,10 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	if err := a.Audit.Note(ctx, ana, api.Event{Name: "reveal"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Audit.Checkpoint(ctx); err != nil {
+	if err := a.Audit.Signer.Checkpoint(ctx); err != nil {
 		t.Fatal(err)
 	}
-	name, err := a.Audit.CheckpointFile(ctx)
+	name, err := a.Audit.Signer.CheckpointFile(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,15 +135,15 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 		}
 	}
 	forged := strings.ReplaceAll(string(good), `\ntime 2`, `\ntime 3`)
-	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Checkpoint(ctx) == nil {
+	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Signer.Checkpoint(ctx) == nil {
 		t.Fatalf("a forged checkpoint passes, %v", err)
 	}
 	hears("The trail was tampered with: ")
-	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Checkpoint(ctx) == nil {
+	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Signer.Checkpoint(ctx) == nil {
 		t.Fatalf("a checkpoint was written into nothing, %v", err)
 	}
 	hears("The last checkpoint could not be written")
-	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Checkpoint(ctx)); err != nil {
+	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Signer.Checkpoint(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := startPlain(t, a, ana, nil)

@@ -77,7 +77,7 @@ func (s *state) collectAudit(ctx context.Context, out output) {
 	out.flag("audit_healthy", h.Err == nil)
 	out.gauge("audit_waiting", float64(h.Waiting))
 	out.flag("audit_checkpoint_healthy", h.Checkpoint == nil)
-	n, err := s.app.Audit.Uncovered(ctx)
+	n, err := s.app.Audit.Signer.Uncovered(ctx)
 	out.flag("store_readable", err == nil, "checkpoints")
 	if err == nil {
 		out.gauge("audit_uncovered_records", float64(n))

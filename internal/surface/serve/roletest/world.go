@@ -229,7 +229,7 @@ func (w *World) Mark() Mark {
 // newest is the number of the newest record of somebody, 0 for none.
 func (w *World) newest(name string) int64 {
 	w.T.Helper()
-	p, err := w.App.Audit.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 1})
+	p, err := w.App.Audit.Reader.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 1})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func (w *World) newest(name string) int64 {
 // through, denied how often as refused.
 func (w *World) Became(m Mark, r Row, name string) (calls int64, done bool, denied int) {
 	w.T.Helper()
-	p, err := w.App.Audit.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 50})
+	p, err := w.App.Audit.Reader.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 50})
 	if err != nil {
 		w.T.Fatal(err)
 	}

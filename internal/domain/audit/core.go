@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+)
+
+// core is what the parts of a Log share.
+type core struct {
+	opt  Options
+	boot string // this process: a UUID made at its start
+}
+
+// signs reports whether this process signs checkpoints.
+func (c *core) signs() bool { return c.opt.Key != nil && c.opt.Checkpoints != "" }
+
+// fingerprint is that of the key that signs here.
+func (c *core) fingerprint() string { return Fingerprint(c.opt.Key.Public()) }
+
+// knownKeys are the keys whose checkpoints count here: our own and those of other hosts.
+func (c *core) knownKeys() []ed25519.PublicKey {
+	var keys []ed25519.PublicKey
+	if c.signs() {
+		keys = append(keys, c.opt.Key.Public())
+	}
+	for _, t := range c.opt.Trusted {
+		keys = append(keys, t.Key)
+	}
+	return keys
+}
+
+// processGone reports that the process of an intent is known to have ended.
+func (c *core) processGone(e Entry) bool {
+	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
+}
+
+// alarm tells Options.Alarm.
+func (c *core) alarm(err error) {
+	if c.opt.Alarm != nil {
+		c.opt.Alarm(err)
+	}
+}
+
+// each calls fn for the rows in order.
+func (c *core) each(ctx context.Context, from, to int64, fn func(Row) error) error {
+	for from <= to {
+		rows, err := c.opt.Store.Rows(ctx, from, 500)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		for _, r := range rows {
+			if r.Seq > to {
+				return nil
+			}
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		from = rows[len(rows)-1].Seq + 1
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package audit
+
+import (
+	"context"
+
+	"opdeck/api"
+)
+
+// mustMay is api.Need that leaves a record of a refusal.
+func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
+	err := api.Need(api.WithTrail(ctx, nil), op, p)
+	if err != nil {
+		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
+	}
+	return err
+}
+
+// mayExport checks that the person in ctx may export, and records that they do.
+func (l *Log) mayExport(ctx context.Context, e api.Event) error {
+	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
+		return err
+	}
+	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return &api.Error{Op: "export the audit trail", Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing is taken out of it.",
+			Remedy: api.Remedy{Kind: api.CheckStore}, Err: err}
+	}
+	return nil
+}
