@@ -108,7 +108,8 @@ func (c *noteCheck) compare(n signedNote, r Report) Comparison {
 		out.Text = fmt.Sprintf("the note is of log %s, and this is log %s", n.Chain, r.Chain)
 	case n.N > r.Last:
 		out.Result, out.Seq = Older, r.Last+1
-		out.Text = fmt.Sprintf("the trail ends at record %d, and the note signed %d: it is an older state, or records were removed", r.Last, n.N)
+		out.Text = fmt.Sprintf("the trail ends at record %d, and the note signed %d: it is an older state, or records were "+
+			"removed", r.Last, n.N)
 	case n.N < r.First:
 		out.Seq = n.N
 		out.Text = fmt.Sprintf("this copy begins with record %d and cannot be compared with a note for %d", r.First, n.N)

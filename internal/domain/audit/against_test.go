@@ -32,7 +32,8 @@ func (p *placeOf) against(notes ...audit.KeptNote) (audit.Report, error) {
 // empty removes the trail, as if the store had been set up anew.
 func (p *placeOf) empty() {
 	p.t.Helper()
-	p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree", "DELETE FROM audit_signed")
+	p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
+		"DELETE FROM audit_signed")
 	if err := os.RemoveAll(p.opt.Checkpoints); err != nil {
 		p.t.Fatal(err)
 	}
@@ -51,14 +52,16 @@ func TestAgainstKeptNotes(t *testing.T) {
 			"nothing":            {func(*placeOf) {}, audit.Continues, 0, true},
 			"the trail went on":  {func(p *placeOf) { p.command("op-9") }, audit.Continues, 0, true},
 			"cut after the note": {func(p *placeOf) { p.command("op-9"); p.cut(8) }, audit.Continues, 0, false},
-			"changed after it":   {func(p *placeOf) { p.command("op-9"); p.exec("UPDATE audit SET bytes = 'x' WHERE seq = 9") }, audit.Continues, 0, false},
-			"cut below it":       {func(p *placeOf) { p.cut(6) }, audit.Older, 7, false},
-			"emptied":            {func(p *placeOf) { p.empty() }, audit.Older, 1, true},
+			"changed after it": {func(p *placeOf) { p.command("op-9"); p.exec("UPDATE audit SET bytes = 'x' WHERE seq = 9") },
+				audit.Continues, 0, false},
+			"cut below it": {func(p *placeOf) { p.cut(6) }, audit.Older, 7, false},
+			"emptied":      {func(p *placeOf) { p.empty() }, audit.Older, 1, true},
 			"a record was changed": {func(p *placeOf) {
 				p.exec("UPDATE audit SET bytes = (SELECT bytes FROM audit WHERE seq = 1) WHERE seq = 3")
 			}, audit.Another, 3, false},
 			"a record was removed": {func(p *placeOf) { p.exec("DELETE FROM audit WHERE seq = 3") }, audit.Another, 3, false},
-			"the last was changed": {func(p *placeOf) { p.exec("UPDATE audit SET bytes = 'x' WHERE seq = 8") }, audit.Another, 8, false},
+			"the last was changed": {func(p *placeOf) { p.exec("UPDATE audit SET bytes = 'x' WHERE seq = 8") }, audit.Another, 8,
+				false},
 			"another log": {func(p *placeOf) {
 				p.empty()
 				for range 5 {
@@ -80,7 +83,8 @@ func TestAgainstKeptNotes(t *testing.T) {
 				if got.Result != c.result || got.Seq != c.seq || got.File != "kept.note" || got.Records != 8 || got.Text == "" {
 					t.Errorf("%+v, want %s at %d", got, c.result, c.seq)
 				}
-				if c.result != audit.Continues && (r.Exit() != audit.ExitOther || !strings.Contains(r.Summary(), "kept.note: "+got.Text)) {
+				if c.result != audit.Continues && (r.Exit() != audit.ExitOther ||
+					!strings.Contains(r.Summary(), "kept.note: "+got.Text)) {
 					t.Errorf("exit %d: %s", r.Exit(), r.Summary())
 				}
 				if alone := p.verify(); alone.Intact() != c.alone || c.result == audit.Continues && r.Exit() != alone.Exit() {
@@ -128,15 +132,18 @@ func TestAgainstAForkOfTheSameLength(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for i, c := range r.Against { // the fork is between the notes for 2 and for 4 records
-		if want := c.Records > 2; (c.Result == audit.Another) != want || want && c.Seq != c.Records || c.File != notes[i].File {
+		if want := c.Records > 2; (c.Result == audit.Another) != want || want && c.Seq != c.Records ||
+			c.File != notes[i].File {
 			t.Errorf("%+v", c)
 		}
 	}
-	if r, err = audit.VerifyLog(join(log), audit.VerifyInput{Keys: publics(key), Against: notes}); err != nil || !r.Intact() || len(r.Against) != 6 {
+	if r, err = audit.VerifyLog(join(log), audit.VerifyInput{Keys: publics(key), Against: notes}); err != nil ||
+		!r.Intact() || len(r.Against) != 6 {
 		t.Errorf("the trail itself: %+v, %v", r, err)
 	}
 	// A copy without its beginning tells nothing of notes from before it.
-	r, err = audit.VerifyLog(join(log[4:]), audit.VerifyInput{Checkpoints: readers(points), Keys: publics(key), Against: notes})
+	r, err = audit.VerifyLog(join(log[4:]), audit.VerifyInput{Checkpoints: readers(points), Keys: publics(key),
+		Against: notes})
 	if err != nil || r.Against[0].Result == audit.Continues || r.Against[2].Result != audit.Continues {
 		t.Errorf("%+v, %v", r.Against, err)
 	}
@@ -166,8 +173,10 @@ func TestNotesThatProveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"another key": forged[0].Note, "another number": strings.Replace(good, "\n8\n", "\n7\n", 1), "empty": "", "two notes": good + good,
-		"cut": good[:len(good)-1], "a line more": good + "— opdeck.audit/x AAAAAAAA\n", "a line of a checkpoint file": string(points),
+		"another key": forged[0].Note, "another number": strings.Replace(good, "\n8\n", "\n7\n", 1), "empty": "",
+		"two notes": good + good,
+		"cut":       good[:len(good)-1], "a line more": good + "— opdeck.audit/x AAAAAAAA\n",
+		"a line of a checkpoint file": string(points),
 	} {
 		if err := verify(good, text); api.KindOf(err) != api.Usage || !strings.Contains(api.AsError(err).Public, "1.note") {
 			t.Errorf("%s: %v", name, err)

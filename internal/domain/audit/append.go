@@ -33,7 +33,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 		if err != nil {
 			return nil, err
 		}
-		point, rows[len(rows)-1].Checkpoint = &s, l.Signer.point(s)
+		point, rows[len(rows)-1].Checkpoint = &s, l.Signer.toStore(s)
 		return rows, nil
 	}
 	err := l.opt.Store.Append(ctx, store)
@@ -50,7 +50,7 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 	l.Signer.onContinued(from, to, point)
 	switch {
 	case point != nil:
-		_ = l.Signer.checkpointResult(ctx, l.Signer.publish(ctx, *point)) // told by Health and Alarm
+		_ = l.Signer.checkpointResult(ctx, l.Signer.publish(ctx, *point)) // reported by Health and Alarm
 	case cannot != nil:
 		_ = l.Signer.checkpointResult(ctx, cannot)
 	}
@@ -58,21 +58,21 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 }
 
 // prepareSigning readies r for the checkpoint that comes with it, if one does, and
-// tells why none can. The record says which key signs, and up to where it knows
+// returns why none can. The record says which key signs, and up to where it knows
 // checkpoints of it: their loss shows.
 func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot error) {
 	if !l.signs() {
 		return false, nil
 	}
-	l.Signer.recoverPoint(ctx)
+	l.Signer.recoverCheckpoint(ctx)
 	if r.Phase == PhaseOutcome {
 		cannot = l.Signer.checkBeforeSigning(ctx)
-	} else if l.Signer.sawPoint(-1) < 0 {
-		if last, err := l.Signer.lastPoint(ctx); err == nil {
-			l.Signer.sawPoint(last.N)
+	} else if l.Signer.seenCheckpoint(-1) < 0 {
+		if last, err := l.Signer.lastCheckpoint(ctx); err == nil {
+			l.Signer.seenCheckpoint(last.N)
 		}
 	}
-	r.Signer, r.Signed = l.fingerprint(), max(l.Signer.sawPoint(-1), 0)
+	r.Signer, r.Signed = l.fingerprint(), max(l.Signer.seenCheckpoint(-1), 0)
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 

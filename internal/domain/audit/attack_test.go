@@ -96,14 +96,16 @@ func TestAttacks(t *testing.T) {
 			l[234], _ = rehash(t, l[234], func(r *audit.Record) { r.Actor.Name = "eve" })
 			return join(l)
 		}},
-		{"record deleted", audit.Missing, audit.Missing, 235, func() io.Reader { return join(slices.Delete(clone(), 234, 235)) }},
+		{"record deleted", audit.Missing, audit.Missing, 235,
+			func() io.Reader { return join(slices.Delete(clone(), 234, 235)) }},
 		{"first record deleted", audit.Unproven, audit.Unproven, 2, func() io.Reader { return join(log[1:]) }},
 		{"two swapped", audit.Missing, audit.Missing, 235, func() io.Reader {
 			l := clone()
 			l[234], l[235] = l[235], l[234]
 			return join(l)
 		}},
-		{"last one repeated", audit.Repeated, audit.Repeated, 600, func() io.Reader { return join(append(clone(), log[599])) }},
+		{"last one repeated", audit.Repeated, audit.Repeated, 600,
+			func() io.Reader { return join(append(clone(), log[599])) }},
 		{"old one repeated", audit.Misplaced, audit.Misplaced, 7, func() io.Reader { return join(append(clone(), log[6])) }},
 		{"forged record inserted", audit.Misplaced, audit.Misplaced, 235, func() io.Reader {
 			forged, _ := rehash(t, log[234], func(r *audit.Record) { r.Actor.Name = "eve" })
@@ -117,7 +119,8 @@ func TestAttacks(t *testing.T) {
 			all, _ := io.ReadAll(join(log))
 			return bytes.NewReader(all[:len(all)-1])
 		}},
-		{"a line of something else", audit.Malformed, audit.Malformed, 235, func() io.Reader { return join(slices.Insert(clone(), 234, `{"x":1}`)) }},
+		{"a line of something else", audit.Malformed, audit.Malformed, 235,
+			func() io.Reader { return join(slices.Insert(clone(), 234, `{"x":1}`)) }},
 		{"tail cut, older copy restored", "", audit.Cut, 451, func() io.Reader { return join(log[:450]) }},
 		{"all cut", "", audit.Cut, 1, func() io.Reader { return strings.NewReader("") }},
 		{"all written anew", "", audit.Rewritten, 100, func() io.Reader { return join(other) }},
@@ -174,11 +177,13 @@ func TestCoverage(t *testing.T) {
 // A log in several files, cut between an intent and its outcome, is one chain.
 func TestFilesOneAfterTheOther(t *testing.T) {
 	log, points, key := makeLog(t, "op", 250, 250)
-	r, err := audit.Verify(io.MultiReader(join(log[:101]), join(log[101:])), []io.Reader{bytes.NewReader(points)}, key.Public())
+	r, err := audit.Verify(io.MultiReader(join(log[:101]), join(log[101:])), []io.Reader{bytes.NewReader(points)},
+		key.Public())
 	if err != nil || !r.Intact() || len(r.Unsettled) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, _ = audit.Verify(join(log[:101]), nil); len(r.Unsettled) != 1 || r.Unsettled[0].Seq != 101 || r.Unsettled[0].ID != "op-50" {
+	if r, _ = audit.Verify(join(log[:101]), nil); len(r.Unsettled) != 1 || r.Unsettled[0].Seq != 101 ||
+		r.Unsettled[0].ID != "op-50" {
 		t.Errorf("unsettled in the first file: %+v", r.Unsettled)
 	}
 	long, points, key := makeLog(t, "op", 400, 250)
@@ -208,13 +213,15 @@ func TestCheckpointsAttacked(t *testing.T) {
 		file string
 		want audit.ProblemKind
 	}{
-		"signed by another key":   {string(thief.Sign(forged)), audit.Forged},
-		"head exchanged":          {strings.Replace(lines[0], first.Head, list[1].Head, 1), audit.Forged},
-		"reordered":               {lines[1] + lines[0] + lines[2], audit.Reordered},
-		"repeated":                {lines[0] + lines[0], audit.Reordered},
-		"of another log":          {string(key.Sign(away)), audit.OtherLog},
-		"of another log's end":    {string(key.Sign(audit.Checkpoint{Chain: away.Chain, N: 9000, Head: first.Head})), audit.OtherLog},
-		"good key over bad claim": {string(key.Sign(audit.Checkpoint{Chain: first.Chain, N: 80, Head: first.Head})), audit.Rewritten},
+		"signed by another key": {string(thief.Sign(forged)), audit.Forged},
+		"head exchanged":        {strings.Replace(lines[0], first.Head, list[1].Head, 1), audit.Forged},
+		"reordered":             {lines[1] + lines[0] + lines[2], audit.Reordered},
+		"repeated":              {lines[0] + lines[0], audit.Reordered},
+		"of another log":        {string(key.Sign(away)), audit.OtherLog},
+		"of another log's end": {string(key.Sign(audit.Checkpoint{Chain: away.Chain, N: 9000, Head: first.Head})),
+			audit.OtherLog},
+		"good key over bad claim": {string(key.Sign(audit.Checkpoint{Chain: first.Chain, N: 80, Head: first.Head})),
+			audit.Rewritten},
 	} {
 		r, err := audit.Verify(join(log), []io.Reader{strings.NewReader(c.file)}, key.Public())
 		if err != nil || r.Intact() || r.Problems[0].Kind != c.want {
@@ -225,7 +232,8 @@ func TestCheckpointsAttacked(t *testing.T) {
 	if err != nil || !r.Intact() || len(r.Warnings) != 1 || r.Covered != 200 {
 		t.Errorf("torn checkpoint file: %+v, %v", r, err)
 	}
-	for name, in := range map[string]string{"nonsense": "hello\n", "nonsense in the middle": lines[0] + "hello\n" + lines[1]} {
+	for name, in := range map[string]string{"nonsense": "hello\n", "nonsense in the middle": lines[0] + "hello\n" +
+		lines[1]} {
 		r, err := audit.Verify(join(log), []io.Reader{strings.NewReader(in)}, key.Public())
 		if err == nil {
 			t.Errorf("%s: %+v", name, r)

@@ -67,7 +67,8 @@ func BenchmarkWrite(b *testing.B) {
 // BenchmarkLongTrail is what a trail of so many records costs: to prove one of
 // them, to write the next, to read what is unsettled, and to verify all.
 //
-//	OPDECK_BENCH_RECORDS=1000000 go test -run '^$' -bench BenchmarkLongTrail -benchtime 20x -timeout 30m ./internal/domain/audit
+// OPDECK_BENCH_RECORDS=1000000 go test -run '^$' -bench BenchmarkLongTrail -benchtime 20x -timeout 30m
+// ./internal/domain/audit
 func BenchmarkLongTrail(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("OPDECK_BENCH_RECORDS"))
 	if err != nil {

@@ -29,7 +29,7 @@ type Signed struct {
 	Line []byte // the line of a checkpoint file that holds it, without its end
 }
 
-// What stands around the note in a line of a checkpoint file.
+// What surrounds the note in a line of a checkpoint file.
 const (
 	noteOpen = `{"note":"`
 	lineEnd  = `"}`
@@ -51,7 +51,7 @@ func (s Signed) signer(keys []ed25519.PublicKey) string {
 	return ""
 }
 
-// parseSigned reads a line to the letter: nothing may stand anywhere else.
+// parseSigned reads a line to the letter: it holds nothing else.
 func parseSigned(line []byte) (Signed, error) {
 	body := strings.TrimSuffix(strings.TrimPrefix(string(line), noteOpen), lineEnd)
 	s, err := ParseCheckpoint(strings.ReplaceAll(body, `\n`, "\n"))

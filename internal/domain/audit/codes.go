@@ -39,9 +39,11 @@ const (
 var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
-	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806", EventTamper: "807", EventUncovered: "808",
+	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806",
+	EventTamper: "807", EventUncovered: "808",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
-	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612", EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
+	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
 }
 
 // Code is the stable number of an event; empty for one without.

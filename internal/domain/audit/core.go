@@ -34,7 +34,7 @@ func (c *core) processGone(e Entry) bool {
 	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
 }
 
-// alarm tells Options.Alarm.
+// alarm calls Options.Alarm.
 func (c *core) alarm(err error) {
 	if c.opt.Alarm != nil {
 		c.opt.Alarm(err)

@@ -8,15 +8,16 @@ import (
 
 // cover is what a verification knows about who signed the trail.
 type cover struct {
-	signed   map[string]map[int64]bool  // by key: the records that its checkpoints are for
-	claimed  map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes []int64                    // outcomes, which are signed as soon as they are stored, by seq
-	vouched  map[string]int64           // keys of other hosts: what the store says that they signed, to where
-	partial  bool                       // only some records are there: nothing can be missing
+	signed     map[string]map[int64]bool  // by key: the records that its checkpoints are for
+	claimed    map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
+	outcomes   []int64                    // outcomes, which are signed as soon as they are stored, by seq
+	storedOnly map[string]int64           // keys of other hosts: what the store says that they signed, to where
+	partial    bool                       // only some records are there: nothing can be missing
 }
 
 func newCover() cover {
-	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{}, vouched: map[string]int64{}}
+	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{},
+		storedOnly: map[string]int64{}}
 }
 
 // noteSignature notes a checkpoint by that key.
@@ -48,7 +49,7 @@ func (v *verifier) noteSigner(r Record) {
 	}
 }
 
-// reportUncovered tells which checkpoints ought to be there and are not.
+// reportUncovered reports checkpoints that are missing.
 func (v *verifier) reportUncovered() {
 	if v.partial {
 		return
@@ -60,17 +61,19 @@ func (v *verifier) reportUncovered() {
 	open := slices.DeleteFunc(v.outcomes, func(seq int64) bool { return seq <= v.r.Covered })
 	switch n := len(open); {
 	case n == 1:
-		v.problem(open[0], Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it signed, or checkpoints were removed", open[0])
+		v.problem(open[0], Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it "+
+			"signed, or checkpoints were removed", open[0])
 	case n > 1:
-		v.problem(open[0], Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended before they signed, or checkpoints were removed", n, open[0], open[n-1])
+		v.problem(open[0], Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended "+
+			"before they signed, or checkpoints were removed", n, open[0], open[n-1])
 	}
 }
 
-// reportMissing tells which checkpoints of one key the records speak of are missing.
+// reportMissing reports missing checkpoints of one key that records mention.
 func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	var missing []int64
 	for n := range claims {
-		if !v.signed[key][n] && n >= v.r.First && n > v.vouched[key] {
+		if !v.signed[key][n] && n >= v.r.First && n > v.storedOnly[key] {
 			missing = append(missing, n)
 		}
 	}
@@ -80,13 +83,17 @@ func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	slices.Sort(missing)
 	newest := missing[len(missing)-1]
 	switch {
-	case len(v.signed[key]) == 0 && v.vouched[key] == 0:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of its checkpoints is there: "+
-			"they or the key were lost, or not given; the config names the keys of other hosts in [audit] keys", claims[newest], key, newest)
+	case len(v.signed[key]) == 0 && v.storedOnly[key] == 0:
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of "+
+			"its checkpoints is there: "+
+			"they or the key were lost, or not given; the config names the keys of other hosts in [audit] keys", claims[newest],
+			key, newest)
 	case len(missing) == 1:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not there", claims[newest], key, newest)
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not "+
+			"there", claims[newest], key, newest)
 	default:
-		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records speak of are not there; the newest is for %d records (record %d)",
+		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records speak of are not there; the newest is "+
+			"for %d records (record %d)",
 			len(missing), key, newest, claims[newest])
 	}
 }

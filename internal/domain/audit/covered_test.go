@@ -109,7 +109,8 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := newLog(t, audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key, Checkpoints: filepath.Join(dir, "points")})
+		l := newLog(t, audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key,
+			Checkpoints: filepath.Join(dir, "points")})
 		ref, err := l.Intent(as(ana), ana, act)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +126,8 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key, Checkpoints: filepath.Join(dir, "points")}
+	opt := audit.Options{Store: journal.NewAudit(s.Core), Alive: liveness.NewBoots(s.Core), Key: key,
+		Checkpoints: filepath.Join(dir, "points")}
 	held, err := lockedfile.OpenFile(opt.Checkpoints, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -160,14 +162,16 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 	}
 	old := newLog(t, opt)
 	r, err := old.Prover.Verify(as(admin))
-	if err != nil || r.Exit() != audit.ExitBroken || !strings.Contains(r.Problems[0].Text, "ends at 0 records, and the store knows of a checkpoint for 2") {
+	if err != nil || r.Exit() != audit.ExitBroken || !strings.Contains(r.Problems[0].Text,
+		"ends at 0 records, and the store knows of a checkpoint for 2") {
 		t.Errorf("before anybody covers it: %+v, %v", r.Problems, err)
 	}
 	if err := old.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r, err = newLog(t, opt).Prover.Verify(as(admin))
-	if err != nil || !r.Intact() || r.Covered != 3 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the checkpoint for 2 records") {
+	if err != nil || !r.Intact() || r.Covered != 3 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "the checkpoint for 2 records") {
 		t.Errorf("afterwards: %+v, %v", r, err)
 	}
 }

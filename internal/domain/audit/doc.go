@@ -4,8 +4,8 @@
 //
 // A record is one line of JSON whose exact bytes are stored and hashed; it holds
 // the hash of the record before it. The intent of a write is durable before the
-// write leaves; its outcome is added afterwards. Standing lists the intents without an
-// outcome, for a person or for package followup to settle.
+// write leaves; its outcome is added afterwards. Intents.OpenIntents lists those
+// without an outcome, for a person or package followup to settle.
 //
 // The chain alone cannot show that its tail was cut or that all of it was
 // rewritten. Signed checkpoints can: keep their files where a person who can write to

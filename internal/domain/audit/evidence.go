@@ -23,17 +23,19 @@ const evidenceFormat = "opdeck-evidence/v1"
 // Evidence is a pack of the records of one object, with what ties each to the
 // chain, for a person who does not get the whole log.
 type Evidence struct {
-	Format      string            `json:"format"`
-	Chain       string            `json:"chain"`
-	Object      string            `json:"object"`
-	ID          string            `json:"id"`
-	MadeAt      time.Time         `json:"made_at"`
-	MadeBy      Person            `json:"made_by"`
-	Build       string            `json:"build,omitempty"`
-	Records     []EvidenceRecord  `json:"records"`             // oldest first
-	Checkpoints []json.RawMessage `json:"checkpoints"`         // the first that covers each record, and that of the proofs, as signed
-	ProvenBy    int64             `json:"proven_by,omitempty"` // the checkpoint that the proofs lead to: its number of records
-	Keys        []string          `json:"public_keys"`         // PEM
+	Format  string           `json:"format"`
+	Chain   string           `json:"chain"`
+	Object  string           `json:"object"`
+	ID      string           `json:"id"`
+	MadeAt  time.Time        `json:"made_at"`
+	MadeBy  Person           `json:"made_by"`
+	Build   string           `json:"build,omitempty"`
+	Records []EvidenceRecord `json:"records"` // oldest first
+	// the first that covers each record, and that of the proofs, as signed
+	Checkpoints []json.RawMessage `json:"checkpoints"`
+	// the checkpoint that the proofs lead to: its number of records
+	ProvenBy int64    `json:"proven_by,omitempty"`
+	Keys     []string `json:"public_keys"` // PEM
 }
 
 // EvidenceRecord is a record with the hashes around it.
@@ -43,7 +45,7 @@ type EvidenceRecord struct {
 	Hash     string          `json:"hash"`
 	NextHash string          `json:"next_hash,omitempty"` // of the record after; none at the end
 	Record   json.RawMessage `json:"record"`              // the exact bytes
-	Proof    []tlog.Hash     `json:"proof,omitempty"`     // that it stands in the tree (RFC 6962, 2.1.1)
+	Proof    []tlog.Hash     `json:"proof,omitempty"`     // that it is in the tree (RFC 6962, 2.1.1)
 }
 
 // Extract writes the evidence pack of an object as JSON. The person in ctx needs
@@ -54,8 +56,9 @@ func (pr *Prover) Extract(ctx context.Context, w io.Writer, object, id string) e
 	}
 	who := pr.log.record(api.ActorOf(ctx), EventEvidence, PhaseNote)
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
-		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []EvidenceRecord{}, Checkpoints: []json.RawMessage{}, Keys: []string{}}
-	signed := pr.signer.Checkpoint(ctx) // so that all of it can be proven; else Health tells
+		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []EvidenceRecord{}, Checkpoints: []json.RawMessage{},
+		Keys: []string{}}
+	signed := pr.signer.Checkpoint(ctx) // so that all of it can be proven; Health reports a failure
 	if err := pr.addRecords(ctx, &ev); err != nil {
 		return err
 	}
@@ -114,9 +117,9 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 	})
 }
 
-// addProofs adds that each record stands in the tree of the newest checkpoint.
+// addProofs adds the proof that each record is in the tree of the newest checkpoint.
 func (pr *Prover) addProofs(ctx context.Context, ev *Evidence) error {
-	last, err := pr.signer.lastPoint(ctx)
+	last, err := pr.signer.lastCheckpoint(ctx)
 	if err != nil || last.Chain != ev.Chain {
 		return err
 	}
@@ -147,7 +150,7 @@ func (pr *Prover) addCheckpoints(ctx context.Context, ev *Evidence) error {
 	if err != nil || name == "" {
 		return err
 	}
-	list, err := pointsIn(name)
+	list, err := readCheckpointFile(name)
 	if err != nil {
 		return err
 	}
@@ -168,9 +171,9 @@ func (pr *Prover) addCheckpoints(ctx context.Context, ev *Evidence) error {
 }
 
 // VerifyEvidence checks a pack without the log: that each record is what its hash
-// says, holds the hash of the one before, and stands in the tree of a checkpoint
+// says, holds the hash of the one before, and is in the tree of a checkpoint
 // that one of the keys signed, which must not be taken from the pack itself. When
-// checkpoint files are given, those of the pack must stand in them. That no record
+// checkpoint files are given, those of the pack must be among them. That no record
 // about the object was left out is for Verify with the whole log to say.
 func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
 	var ev Evidence
@@ -195,7 +198,7 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	}
 	for i, x := range ev.Records {
 		v.line, v.r.Records = int64(i+1), v.r.Records+1
-		v.checkExhibit(ev, x)
+		v.checkEvidenceRecord(ev, x)
 		v.r.Last = max(v.r.Last, x.Seq)
 	}
 	v.points = map[int64][]Signed{}
@@ -224,7 +227,8 @@ func (v *verifier) checkAmong(known map[int64][]Signed) {
 			switch {
 			case same:
 			case n > newest:
-				v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("the pack's checkpoint for %d records is newer than those given, which end at %d", n, newest))
+				v.r.Warnings = append(v.r.Warnings, fmt.Sprintf(
+					"the pack's checkpoint for %d records is newer than those given, which end at %d", n, newest))
 			default:
 				v.problem(0, Forged, "the pack's checkpoint for %d records is not among those given", n)
 			}
@@ -232,8 +236,8 @@ func (v *verifier) checkAmong(known map[int64][]Signed) {
 	}
 }
 
-// checkExhibit checks one record of a pack.
-func (v *verifier) checkExhibit(ev Evidence, x EvidenceRecord) {
+// checkEvidenceRecord checks one record of a pack.
+func (v *verifier) checkEvidenceRecord(ev Evidence, x EvidenceRecord) {
 	var r Record
 	err := json.Unmarshal(x.Record, &r)
 	switch {
@@ -247,7 +251,7 @@ func (v *verifier) checkExhibit(ev Evidence, x EvidenceRecord) {
 		v.problem(x.Seq, Misplaced, "record %d is about another object", x.Seq)
 		return
 	}
-	v.checkPoints(x.Seq, x.Hash)
+	v.compareWithCheckpoints(x.Seq, x.Hash)
 	v.matchIntent(r)
 	if ev.ProvenBy < x.Seq {
 		return // written while nothing could be signed
@@ -259,5 +263,6 @@ func (v *verifier) checkExhibit(ev Evidence, x EvidenceRecord) {
 			return
 		}
 	}
-	v.problem(x.Seq, Unproven, "record %d is not proven to stand in the log: no good checkpoint, or the proof does not lead to it", x.Seq)
+	v.problem(x.Seq, Unproven, "record %d is not proven to stand in the log: no good checkpoint, or the proof does not "+
+		"lead to it", x.Seq)
 }

@@ -29,7 +29,8 @@ func exportLine(hash string, record []byte) []byte {
 // parseLine takes a line apart to the letter.
 func parseLine(line []byte) (hash string, record []byte, ok bool) {
 	head := len(exportOpen) + hashLen + len(exportMid)
-	if len(line) <= head+len(exportEnd) || !bytes.HasPrefix(line, []byte(exportOpen)) || !bytes.HasSuffix(line, []byte(exportEnd)) ||
+	if len(line) <= head+len(exportEnd) || !bytes.HasPrefix(line, []byte(exportOpen)) ||
+		!bytes.HasSuffix(line, []byte(exportEnd)) ||
 		string(line[len(exportOpen)+hashLen:head]) != exportMid {
 		return "", nil, false
 	}

@@ -13,7 +13,7 @@ const (
 	floodWindow = time.Minute
 	floodAll    = 60
 	floodOne    = 10
-	floodNames  = 5 // names in the record that stands for the rest
+	floodNames  = 5 // names in the record that counts the rest
 )
 
 // bound counts one kind of event within a window.
@@ -67,7 +67,7 @@ func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
 }
 
 // closeWindows takes the windows that are over (or all) out of l.windows and returns the
-// records that stand for what was only counted. It needs mu.
+// records that count the others. It needs mu.
 func (l *Log) closeWindows(all bool) []*Record {
 	var due []*Record
 	for event, b := range l.windows {

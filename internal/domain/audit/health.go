@@ -13,7 +13,7 @@ type Health struct {
 	Checkpoint error     // why the last checkpoint failed; nil when it did not
 }
 
-// OK reports whether there is nothing to tell.
+// OK reports whether there is no trouble.
 func (h Health) OK() bool { return h.Err == nil && h.Waiting == 0 && h.Checkpoint == nil }
 
 // Tampered returns what a checkpoint found wrong with the trail: then none is
@@ -37,7 +37,7 @@ func (l *Log) Health() Health {
 }
 
 // writable notes whether the trail can be written (err is nil) and passes err on. A
-// change is told to Alarm.
+// change is passed to Alarm.
 func (l *Log) writable(err error) error {
 	l.mu.Lock()
 	news := (l.health.Err == nil) != (err == nil)
@@ -54,10 +54,10 @@ func (l *Log) writable(err error) error {
 	return err
 }
 
-// notify tells Run that there is work.
+// notify signals Run: there is work.
 func (l *Log) notify() {
 	select {
-	case l.wake <- struct{}{}:
+	case l.notified <- struct{}{}:
 	default:
 	}
 }

@@ -13,7 +13,7 @@ func Verify(log io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (
 	return VerifyLog(log, VerifyInput{Checkpoints: checkpoints, Keys: keys})
 }
 
-// Unsettled is the first answer of Standing.
+// Unsettled is the first answer of OpenIntents.
 func (l *Log) Unsettled(ctx context.Context) ([]Entry, error) {
 	out, _, err := l.Intents.OpenIntents(ctx)
 	return out, err

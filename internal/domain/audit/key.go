@@ -34,7 +34,7 @@ func NewKey(seed []byte) (*Key, error) {
 }
 
 // OpenKey reads the key in file (PEM, PKCS 8) or, when there is none, makes one
-// with mode 0600. made tells which: show the public key then.
+// with mode 0600. made reports that it did: show the public key then.
 func OpenKey(file string) (k *Key, made bool, err error) {
 	k, err = readKey(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,8 @@ func readKey(file string) (*Key, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("audit: the key %s is not a plain file", file)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("audit: the key %s can be read by others (mode %04o): run chmod 600 on it", file, info.Mode().Perm())
+		return nil, fmt.Errorf("audit: the key %s can be read by others (mode %04o): run chmod 600 on it", file,
+			info.Mode().Perm())
 	case info.Size() > maxKeyFile:
 		return nil, fmt.Errorf("audit: %s is too large for a key", file)
 	}
@@ -77,7 +78,7 @@ func readKey(file string) (*Key, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may tell parts of it
+		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may contain parts of it
 	}
 	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
@@ -114,7 +115,7 @@ func (k *Key) PublicPEM() string {
 }
 
 // ReadPublic reads the public keys of a file, one or more: in PEM form, and as lines
-// of name+hash+key. A key that stands there in both forms is one.
+// of name+hash+key. A key in both forms counts once.
 func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {

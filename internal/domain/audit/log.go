@@ -32,7 +32,7 @@ type Options struct {
 	// Alive notices processes that ended without recording it, so that their acts need
 	// no Grace; may be nil. See also Log.Mark.
 	Alive Alive
-	// Alarm is told, without locks held, when the trail or its checkpoints
+	// Alarm is called, without locks held, when the trail or its checkpoints
 	// cannot be written, and with nil when they can again. It must not block.
 	Alarm func(error)
 }
@@ -56,9 +56,9 @@ type Log struct {
 	Signer  *Signer  // checkpoints
 	Prover  *Prover  // verification, proofs, evidence
 
-	began time.Time
-	newID func() string
-	wake  chan struct{} // holds one token: there is work for Run
+	began    time.Time
+	newID    func() string
+	notified chan struct{} // holds one token: there is work for Run
 
 	marking sync.Once
 	release func(behind bool) // ends the mark of this process; nil: there is none
@@ -89,7 +89,7 @@ func New(opt Options) (*Log, error) {
 	opt.Interval = cmp.Or(opt.Interval, time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
 	c := &core{opt: opt, boot: newUUID()}
-	l := &Log{core: c, began: opt.Now(), newID: newUUID, wake: make(chan struct{}, 1),
+	l := &Log{core: c, began: opt.Now(), newID: newUUID, notified: make(chan struct{}, 1),
 		unfinished: map[string]Record{}, windows: map[string]*bound{}}
 	l.Signer = &Signer{core: c, tree: &tree{core: c}, checkpointFiles: &checkpointFiles{core: c}, known: -1,
 		notify: l.notify, record: l.noteOwn}
@@ -179,7 +179,7 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 func (l *Log) noteOwn(ctx context.Context, event, detail string) {
 	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
 	r.Object, r.Detail = "audit", prose(detail)
-	_ = l.append(ctx, &r) // told by Health and Alarm
+	_ = l.append(ctx, &r) // reported by Health and Alarm
 }
 
 // record begins a record of now.
@@ -194,7 +194,8 @@ func (l *Log) record(who api.Actor, event string, phase Phase) Record {
 
 func (l *Log) context() Context {
 	c := l.opt.Context
-	return Context{Name: bounded(c.Name, maxWord), BaseURL: bounded(c.BaseURL, maxText), Account: bounded(c.Account, maxWord)}
+	return Context{Name: bounded(c.Name, maxWord), BaseURL: bounded(c.BaseURL, maxText),
+		Account: bounded(c.Account, maxWord)}
 }
 
 // stamp gives the record its own identity and the time of now.

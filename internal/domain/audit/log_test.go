@@ -29,7 +29,8 @@ func TestRecordHoldsWhatAuditorsAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.add(90 * time.Millisecond)
-	out := api.Outcome{Verdict: api.Denied, Status: 409, Rule: api.RuleLocked, Detail: "Document is locked", RequestID: "req-7", Took: 90 * time.Millisecond}
+	out := api.Outcome{Verdict: api.Denied, Status: 409, Rule: api.RuleLocked, Detail: "Document is locked",
+		RequestID: "req-7", Took: 90 * time.Millisecond}
 	if err := l.Outcome(as(ana), ref, out); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func TestRecordHoldsWhatAuditorsAsk(t *testing.T) {
 	want := audit.Record{V: 1, Chain: in.Chain, Seq: 1, UID: ref, At: c.t.Add(-90 * time.Millisecond), Boot: in.Boot,
 		Event: "document.remove", Code: "OP101I", Phase: audit.PhaseIntent,
 		Context: audit.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "machine@example.com"},
-		Actor:   audit.Person{Name: "ana", Role: "operator", Key: "SHA256:ana"}, Via: "ssh", From: "192.0.2.7:5022", Sid: "s1",
+		Actor:   audit.Person{Name: "ana", Role: "operator", Key: "SHA256:ana"}, Via: "ssh", From: "192.0.2.7:5022",
+		Sid:    "s1",
 		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Method: "DELETE", Path: a.Path,
 		Body: api.HashHex(a.Body), Secret: a.SecretDigest, Act: a.Digest(), Before: "5ee7",
 		Summary: "Remove invoice.pdf", Reason: "wrong file", Build: "1.2.3", Prev: strings.Repeat("0", 64)}
@@ -51,8 +53,10 @@ func TestRecordHoldsWhatAuditorsAsk(t *testing.T) {
 	}
 	want = audit.Record{V: 1, Chain: in.Chain, Seq: 2, UID: res.UID, At: c.t, Mono: 90000, Boot: in.Boot,
 		Event: "document.remove", Code: "OP101D", Phase: audit.PhaseOutcome, Ref: ref, Context: in.Context,
-		Actor: in.Actor, Via: "ssh", From: in.From, Sid: "s1", Req: "req-7", Object: "operation", ID: "op-1", Item: "doc-1", Act: in.Act,
-		Outcome: audit.ResultDenied, Status: 409, Rule: "locked", Error: "Document is locked", Took: 90000, Build: "1.2.3", Prev: m.rows[0].Hash}
+		Actor: in.Actor, Via: "ssh", From: in.From, Sid: "s1", Req: "req-7", Object: "operation", ID: "op-1", Item: "doc-1",
+		Act:     in.Act,
+		Outcome: audit.ResultDenied, Status: 409, Rule: "locked", Error: "Document is locked", Took: 90000, Build: "1.2.3",
+		Prev: m.rows[0].Hash}
 	if res != want {
 		t.Errorf("outcome\n%+v\nwant\n%+v", res, want)
 	}
@@ -117,7 +121,8 @@ func TestOutcomeWaitsAndIsTriedAgain(t *testing.T) {
 	if len(alarms) != 2 || !errors.Is(alarms[0], errFull) || alarms[1] != nil {
 		t.Errorf("alarms %v, want trouble and its end", alarms)
 	}
-	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || !r.Intact() || len(r.Unsettled) != 0 || r.Records != 2 {
+	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || !r.Intact() || len(r.Unsettled) != 0 ||
+		r.Records != 2 {
 		t.Errorf("report %+v, %v", r, err)
 	}
 }
@@ -163,7 +168,8 @@ func TestSettle(t *testing.T) {
 	if err := json.Unmarshal(m.rows[1].Bytes, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Code != "OP101U" || r.Outcome != audit.ResultUnknown || r.Actor.Name != "kim" || r.Ref != ref || r.Detail != "the document is still attached" || r.ID != "op-1" {
+	if r.Code != "OP101U" || r.Outcome != audit.ResultUnknown || r.Actor.Name != "kim" || r.Ref != ref ||
+		r.Detail != "the document is still attached" || r.ID != "op-1" {
 		t.Errorf("%+v", r)
 	}
 	if err := l.Settle(as(admin), admin, ref, "again"); api.KindOf(err) != api.NotFound {
@@ -187,7 +193,8 @@ func TestActsOfTheDeadAreShownAtOnce(t *testing.T) {
 		return newLog(t, audit.Options{Store: mem, Now: clk.Now, Alive: dead})
 	}
 	one, two := open(), open()
-	if _, err := one.Intent(t.Context(), api.Actor{Name: "ana", Role: api.Operator}, api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-1"}); err != nil {
+	if _, err := one.Intent(t.Context(), api.Actor{Name: "ana", Role: api.Operator},
+		api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-1"}); err != nil {
 		t.Fatal(err)
 	}
 	clk.add(time.Second)
@@ -200,7 +207,8 @@ func TestActsOfTheDeadAreShownAtOnce(t *testing.T) {
 	}
 	dead[rows[0].Boot] = true
 	unmarked := newLog(t, audit.Options{Store: mem, Now: clk.Now}) // nobody would notice its end
-	if _, err := unmarked.Intent(t.Context(), api.Actor{Name: "bo", Role: api.Operator}, api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-2"}); err != nil {
+	if _, err := unmarked.Intent(t.Context(), api.Actor{Name: "bo", Role: api.Operator},
+		api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-2"}); err != nil {
 		t.Fatal(err)
 	}
 	if rows, err = mem.Open(t.Context()); err != nil || len(rows) != 2 {
@@ -271,7 +279,8 @@ func TestClockStep(t *testing.T) {
 		t.Fatalf("%d records, the third %s", len(m.rows), m.rows[2].Event)
 	}
 	r, err := audit.Verify(join(export(t, m)), nil)
-	if err != nil || !r.Intact() || len(r.ClockSteps) != 1 || r.ClockSteps[0] != (audit.ClockStep{Seq: 3, Back: time.Hour}) {
+	if err != nil || !r.Intact() || len(r.ClockSteps) != 1 ||
+		r.ClockSteps[0] != (audit.ClockStep{Seq: 3, Back: time.Hour}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -288,7 +297,8 @@ func TestReadingIsRecorded(t *testing.T) {
 	if err != nil || len(p.Entries) != 4 || p.Entries[0].Event != audit.EventRead {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if p, err = l.Reader.Find(as(ana), audit.Query{Limit: 4, Before: p.Next}); err != nil || len(p.Entries) != 4 || p.Next != 0 {
+	if p, err = l.Reader.Find(as(ana), audit.Query{Limit: 4, Before: p.Next}); err != nil || len(p.Entries) != 4 ||
+		p.Next != 0 {
 		t.Fatalf("second page %d, next %d, %v", len(p.Entries), p.Next, err)
 	}
 	var out bytes.Buffer

@@ -168,13 +168,13 @@ func (m *memory) TreeSize(context.Context) (count, last int64, err error) {
 	return int64(len(m.tree)), last, nil
 }
 
-func (m *memory) Points(context.Context) ([]audit.StoredCheckpoint, error) {
+func (m *memory) Checkpoints(context.Context) ([]audit.StoredCheckpoint, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.sign)), nil
 }
 
-func (m *memory) PutPoint(_ context.Context, p audit.StoredCheckpoint) error {
+func (m *memory) PutCheckpoint(_ context.Context, p audit.StoredCheckpoint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.point(p)
@@ -202,10 +202,12 @@ func (c *clock) add(d time.Duration) {
 }
 
 var (
-	ana   = api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", From: "192.0.2.7:5022", Key: "SHA256:ana", Session: "s1"}
+	ana = api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", From: "192.0.2.7:5022", Key: "SHA256:ana",
+		Session: "s1"}
 	admin = api.Actor{Name: "kim", Role: api.Admin, Via: "command"}
 	act   = api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/op-1/document/doc-1",
-		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong file", Seen: "5ee7"}
+		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Summary: "Remove invoice.pdf",
+		Reason: "wrong file", Seen: "5ee7"}
 )
 
 func as(a api.Actor) context.Context { return api.WithActor(context.Background(), a) }
@@ -239,7 +241,8 @@ func write(t *testing.T, l *audit.Log, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done, Status: 200, RequestID: "r-1", Took: 80 * time.Millisecond}); err != nil {
+		if err := l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done, Status: 200, RequestID: "r-1",
+			Took: 80 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 //
 //	— opdeck.audit/<chain> <signature>
 
-// originPrefix stands before the chain in the first line of a checkpoint.
+// originPrefix comes before the chain in the first line of a checkpoint.
 const originPrefix = "opdeck.audit/"
 
 // timeForm is how a checkpoint writes its time: UTC, ms.
@@ -143,7 +143,7 @@ func (s Signed) signedBy(key ed25519.PublicKey) bool {
 	return err == nil && len(n.Sigs) == 1
 }
 
-// noteAlgorithm stands before the bytes of an Ed25519 key in a note key.
+// noteAlgorithm comes before the bytes of an Ed25519 key in a note key.
 const noteAlgorithm = 1
 
 // splitKey takes a note key apart.
@@ -161,7 +161,7 @@ func splitKey(s string) (name string, pub ed25519.PublicKey, err error) {
 	return name, raw[1:], nil
 }
 
-// plainName reports whether a name can stand in a note.
+// plainName reports whether a name can be used in a note.
 func plainName(name string) bool {
 	return name != "" && len(name) <= 200 && plain(name) && !strings.ContainsAny(name, " +")
 }

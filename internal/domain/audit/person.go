@@ -4,14 +4,16 @@ import "opdeck/api"
 
 // Person is the one behind a record.
 type Person struct {
-	Name   string `json:"name,omitempty"`
-	Role   string `json:"role,omitempty"`
-	Key    string `json:"key,omitempty"`    // SSH: fingerprint of the key, of the certified one where a certificate was used
+	Name string `json:"name,omitempty"`
+	Role string `json:"role,omitempty"`
+	// SSH: fingerprint of the key, of the certified one where a certificate was used
+	Key    string `json:"key,omitempty"`
 	Login  string `json:"login,omitempty"`  // SSH: the login name that was proven
 	Cert   string `json:"cert,omitempty"`   // SSH: the certificate's key id
 	Serial string `json:"serial,omitempty"` // SSH: its serial number and the fingerprint of who signed it
 	UID    string `json:"uid,omitempty"`    // local: the user id that the kernel knows
-	Host   string `json:"host,omitempty"`   // what knows the person: the kernel's boot id, or the host key of the SSH server
+	// what knows the person: the kernel's boot id, or the host key of the SSH server
+	Host string `json:"host,omitempty"`
 	// Claim says what a local name rests on; "" for a name that was proven.
 	Claim string `json:"claim,omitempty"`
 }

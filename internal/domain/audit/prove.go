@@ -16,9 +16,9 @@ import (
 	"opdeck/api"
 )
 
-// Proof shows with a few hashes that a record stands in the log that a checkpoint
+// Proof shows with a few hashes that a record is in the log that a checkpoint
 // signed (inclusion), or that one checkpoint's log continues another's
-// (consistency). It tells nothing of other records.
+// (consistency). It says nothing about other records.
 //
 // An inclusion proof is the record as one line, and below it a proof as
 // c2sp.org/tlog-proof has it. A consistency proof is consistencyHead, the hashes,
@@ -48,7 +48,7 @@ type Prover struct {
 }
 
 // NewestNote signs the end of the trail as Checkpoint does and returns the newest checkpoint. The person in
-// ctx needs api.MayAudit. It tells how many records there are and hashes, and nothing of the records.
+// ctx needs api.MayAudit. The note has the number of records and hashes, and nothing of the records.
 func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 	if err := pr.log.mustMay(ctx, "sign the audit trail", api.MayAudit); err != nil {
 		return Signed{}, err
@@ -59,17 +59,19 @@ func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 	if err := pr.signer.Checkpoint(ctx); err != nil {
 		return Signed{}, err
 	}
-	s, err := pr.signer.lastPoint(ctx)
+	s, err := pr.signer.lastCheckpoint(ctx)
 	if err == nil && s.N == 0 {
-		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound, Public: "The trail is empty: there is nothing to sign."}
+		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound,
+			Public: "The trail is empty: there is nothing to sign."}
 	}
 	return s, err
 }
 
-// Prove proves that record seq stands in the log, against the newest checkpoint. The person in ctx needs
+// Prove proves that record seq is in the log, against the newest checkpoint. The person in ctx needs
 // api.MayAuditOut, and the proof is recorded as an export is.
 func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
-	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
+	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit",
+		Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
 		return Proof{}, err
 	}
 	head, err := pr.opt.Store.Head(ctx)
@@ -77,7 +79,8 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 		return Proof{}, err
 	}
 	if seq < 1 || seq > head.N {
-		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound, Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
+		return Proof{}, &api.Error{Op: "prove", Kind: api.NotFound,
+			Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
 	if !pr.signs() {
 		return Proof{}, errNoCheckpoints
@@ -85,7 +88,7 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err := pr.signer.Checkpoint(ctx); err != nil {
 		return Proof{}, err
 	}
-	point, err := pr.signer.lastPoint(ctx)
+	point, err := pr.signer.lastCheckpoint(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -113,7 +116,8 @@ var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
 // ProveConsistency proves that the trail of n records continues that of m. For
 // both there must be a checkpoint, or n is 0 for the newest.
 func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
-	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit", Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
+	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit",
+		Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
 		return Proof{}, err
 	}
 	if !pr.signs() {
@@ -123,17 +127,17 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 		if err := pr.signer.Checkpoint(ctx); err != nil {
 			return Proof{}, err
 		}
-		last, err := pr.signer.lastPoint(ctx)
+		last, err := pr.signer.lastCheckpoint(ctx)
 		if err != nil {
 			return Proof{}, err
 		}
 		n = last.N
 	}
-	old, err := pr.pointAt(ctx, m)
+	old, err := pr.checkpointAt(ctx, m)
 	if err != nil {
 		return Proof{}, err
 	}
-	point, err := pr.pointAt(ctx, n)
+	point, err := pr.checkpointAt(ctx, n)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -152,13 +156,13 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 	return p, nil
 }
 
-// pointAt is the checkpoint for n records.
-func (pr *Prover) pointAt(ctx context.Context, n int64) (Signed, error) {
+// checkpointAt is the checkpoint for n records.
+func (pr *Prover) checkpointAt(ctx context.Context, n int64) (Signed, error) {
 	name, err := pr.signer.CheckpointFile(ctx)
 	if err != nil {
 		return Signed{}, err
 	}
-	list, err := pointsIn(name)
+	list, err := readCheckpointFile(name)
 	if err != nil {
 		return Signed{}, err
 	}

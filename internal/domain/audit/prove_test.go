@@ -121,7 +121,8 @@ func TestProofs(t *testing.T) {
 			}
 			for _, b := range [][]byte{p.Text(), asJSON} {
 				shown, err := audit.VerifyProof(b, publics(key))
-				if err != nil || shown.Seq != seq || shown.Records != p.Checkpoint.N || !bytes.Equal(shown.Record, m.rows[seq-1].Bytes) {
+				if err != nil || shown.Seq != seq || shown.Records != p.Checkpoint.N ||
+					!bytes.Equal(shown.Record, m.rows[seq-1].Bytes) {
 					t.Errorf("record %d: %+v, %v", seq, shown, err)
 				}
 			}
@@ -175,7 +176,8 @@ func TestDamagedProofs(t *testing.T) {
 	}
 	lines := strings.SplitAfter(string(good), "\n")
 	for i := range lines[:len(lines)-1] {
-		try(fmt.Sprintf("without line %d", i+1), []byte(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "")))
+		try(fmt.Sprintf("without line %d", i+1), []byte(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...),
+			"")))
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
@@ -269,14 +271,17 @@ func TestEvidenceAgainstCheckpoints(t *testing.T) {
 	good := pack(m, mine)
 	pack(&memory{}, theirs) // the same log by name, other records
 	r, err := audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, mine)), publics(key)...)
-	if err != nil || !r.Intact() || r.Proven != 3 || r.Summary() != "3 records are proven to stand in the log, by a checkpoint for 7 records" {
+	if err != nil || !r.Intact() || r.Proven != 3 || r.Summary() != "3 records are proven to stand in the log, by a "+
+		"checkpoint for 7 records" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, theirs)), publics(key)...); err != nil || r.Intact() {
+	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, theirs)), publics(key)...); err != nil ||
+		r.Intact() {
 		t.Errorf("other checkpoints: %+v, %v", r, err)
 	}
 	older := bytes.SplitAfter(contents(t, mine), []byte("\n"))[0]
-	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(older), publics(key)...); err != nil || !r.Intact() || len(r.Warnings) == 0 {
+	if r, err = audit.VerifyEvidence(bytes.NewReader(good), readers(older), publics(key)...); err != nil || !r.Intact() ||
+		len(r.Warnings) == 0 {
 		t.Errorf("older checkpoints: %+v, %v", r, err)
 	}
 	if _, err = audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, mine))); err == nil {
@@ -294,7 +299,8 @@ func TestEvidenceAgainstCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = audit.VerifyEvidence(bytes.NewReader(bad), nil, publics(key)...); err != nil || r.Intact() || r.Problems[0].Kind != audit.Unproven {
+	if r, err = audit.VerifyEvidence(bytes.NewReader(bad), nil, publics(key)...); err != nil || r.Intact() ||
+		r.Problems[0].Kind != audit.Unproven {
 		t.Errorf("a changed proof: %+v, %v", r, err)
 	}
 }

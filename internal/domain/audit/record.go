@@ -15,7 +15,7 @@ import (
 // Version is the version of the record format.
 const Version = 1
 
-// Phase says which part of an act a record tells of.
+// Phase is the part of an act that a record is about.
 type Phase string
 
 // The phases.
@@ -84,7 +84,7 @@ type Record struct {
 	Error   string    `json:"error,omitempty"` // the service's words
 	Detail  string    `json:"detail,omitempty"`
 	Took    int64     `json:"took_us,omitempty"`
-	Count   int64     `json:"count,omitempty"` // more than one: a record that stands for so many
+	Count   int64     `json:"count,omitempty"` // more than one: the record counts so many
 	Since   string    `json:"since,omitempty"` // the first of them
 	Build   string    `json:"build,omitempty"`
 	Signer  string    `json:"signer,omitempty"` // fingerprint of the key with which its process signs checkpoints
@@ -92,7 +92,7 @@ type Record struct {
 	Prev    string    `json:"prev"`             // hash of the record before, zeros for the first
 }
 
-// zeroHash stands before the first record.
+// zeroHash is the hash before the first record.
 var zeroHash = strings.Repeat("0", 2*sha256.Size)
 
 // Hash is the SHA-256 in hex over "audit/v1", a zero byte, the length of b as
@@ -159,5 +159,6 @@ func (r *Record) outcome(out api.Outcome) {
 	r.Code = code(r.Event, r.Phase, r.Outcome)
 }
 
-var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed, api.Unclear: ResultUnknown,
+var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed,
+	api.Unclear: ResultUnknown,
 	api.NotSeen: ResultNotSeen}

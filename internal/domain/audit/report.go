@@ -21,13 +21,13 @@ const (
 	Changed    ProblemKind = "changed"   // the bytes are not those of the hash
 	Broken     ProblemKind = "broken"    // a record does not continue the one before
 	Missing    ProblemKind = "missing"   // records are not there
-	Misplaced  ProblemKind = "misplaced" // a record stands out of order, or was put in
-	Repeated   ProblemKind = "repeated"  // a record stands there twice
+	Misplaced  ProblemKind = "misplaced" // a record is out of order, or was inserted
+	Repeated   ProblemKind = "repeated"  // a record is there twice
 	Malformed  ProblemKind = "malformed" // no record at all
 	Torn       ProblemKind = "torn"      // the last line is not whole: a power cut, or cut by hand
 	OtherLog   ProblemKind = "other_log" // a record or a checkpoint belongs to another log
 	Forged     ProblemKind = "forged"    // a checkpoint that no known key signed
-	Reordered  ProblemKind = "reordered" // checkpoints do not stand in their order
+	Reordered  ProblemKind = "reordered" // checkpoints are not in their order
 	Cut        ProblemKind = "cut"       // a checkpoint says there were more records
 	Rewritten  ProblemKind = "rewritten" // a checkpoint says there was another record
 	Unproven   ProblemKind = "unproven"  // the first record is not number 1 and no checkpoint leads to it
@@ -81,7 +81,7 @@ type Report struct {
 	Warnings    []string     `json:"warnings"`
 	Against     []Comparison `json:"against,omitempty"` // one for each note that was kept
 
-	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven to stand in the log
+	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven to be in the log
 	Evidence bool  `json:"evidence,omitempty"`
 }
 
@@ -125,9 +125,11 @@ func (r Report) Summary() string {
 	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
 		return fmt.Sprintf("%d records are proven to stand in the log, by a checkpoint for %d records", r.Records, r.Covered)
 	case r.Evidence:
-		return fmt.Sprintf("%d records are as they were hashed; that they stand in the log is proven for %d", r.Records, r.Proven)
+		return fmt.Sprintf("%d records are as they were hashed; that they stand in the log is proven for %d", r.Records,
+			r.Proven)
 	case r.Covered == 0:
-		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all was written anew", r.Records)
+		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all "+
+			"was written anew", r.Records)
 	case r.Covered < r.Last:
 		return fmt.Sprintf("%d records are intact; checkpoints cover them up to %d", r.Records, r.Covered)
 	}

@@ -21,7 +21,8 @@ func (l *Log) Start(ctx context.Context, who api.Actor) error {
 }
 
 // Run does in the background what is due: it stores waiting outcomes and the counts of
-// refused attempts, and signs checkpoints, also of other processes' records. It compares the trail with its newest checkpoint at the start and every
+// refused attempts, and signs checkpoints, also of other processes' records. It compares the trail with its newest
+// checkpoint at the start and every
 // Interval; otherwise it sleeps while nothing is due. It returns when ctx ends.
 func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -36,14 +37,14 @@ func (l *Log) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.wake:
+		case <-l.notified:
 		case <-timer.C:
 			l.work(ctx)
 		}
 	}
 }
 
-// nextWork tells whether something will be due, and how long that is off.
+// nextWork reports whether work will be due, and in how long.
 func (l *Log) nextWork() (wait time.Duration, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +81,7 @@ func (l *Log) work(ctx context.Context) {
 		l.compared = now
 	}
 	l.mu.Unlock()
-	_ = l.Flush(ctx) // told by Health and Alarm
+	_ = l.Flush(ctx) // reported by Health and Alarm
 	if due {
 		_ = l.Signer.Checkpoint(ctx)
 	}
@@ -88,7 +89,7 @@ func (l *Log) work(ctx context.Context) {
 
 // Close stores what waits, records the end if Start was called, and signs the end
 // of the trail, also when other processes wrote it. The Log must not be used afterwards. The error
-// tells what could not be stored: those acts stay unsettled.
+// says what could not be stored: those acts stay unsettled.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.closeWindows(true)...)
@@ -99,7 +100,7 @@ func (l *Log) Close(ctx context.Context) error {
 		err = errors.Join(err, l.Note(ctx, *who, api.Event{Name: EventStop, Object: "audit", Detail: "process " + l.boot}))
 	}
 	if signed := l.Signer.Checkpoint(ctx); wrote || who != nil {
-		err = errors.Join(err, signed) // else it is told by Health and Alarm
+		err = errors.Join(err, signed) // else reported by Health and Alarm
 	}
 	l.mu.Lock()
 	release, behind := l.release, len(l.unfinished) > 0

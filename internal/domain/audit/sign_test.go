@@ -62,7 +62,8 @@ func TestUnsafeKeysAreRefused(t *testing.T) {
 	if err := os.Symlink(good, link); err != nil {
 		t.Skip(err)
 	}
-	for _, p := range []string{link, dir, put("open", b, 0o644), put("empty", nil, 0o600), put("long", append(b, bytes.Repeat([]byte("\n"), 5000)...), 0o600),
+	for _, p := range []string{link, dir, put("open", b, 0o644), put("empty", nil, 0o600),
+		put("long", append(b, bytes.Repeat([]byte("\n"), 5000)...), 0o600),
 		put("rubbish", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}), 0o600)} {
 		k, made, err := audit.OpenKey(p)
 		if err == nil || made || k != nil {
@@ -139,7 +140,8 @@ func TestCheckpointFile(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	elsewhere := newLog(t, audit.Options{Store: storeOf(t), Now: c.Now, Key: key, Checkpoints: dir})
-	if r, err := elsewhere.Prover.Verify(as(admin)); err != nil || len(r.Problems) != 1 || r.Problems[0].Kind != audit.Exchanged {
+	if r, err := elsewhere.Prover.Verify(as(admin)); err != nil || len(r.Problems) != 1 ||
+		r.Problems[0].Kind != audit.Exchanged {
 		t.Errorf("an empty store in place of the full one: %+v, %v", r, err)
 	}
 	if _, err := l.Prover.Verify(as(api.Actor{Name: "vic", Role: api.Viewer})); api.AsError(err).Rule != api.RuleRole {
@@ -156,7 +158,8 @@ func TestTamperingIsNoticedBeforeSigning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &memory{}
 			var alarms []error
-			l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "points"), Alarm: func(err error) { alarms = append(alarms, err) }})
+			l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "points"),
+				Alarm: func(err error) { alarms = append(alarms, err) }})
 			write(t, l, 5)
 			if err := l.Signer.Checkpoint(context.Background()); err != nil {
 				t.Fatal(err)
@@ -168,7 +171,8 @@ func TestTamperingIsNoticedBeforeSigning(t *testing.T) {
 					t.Fatalf("%v, want a TamperedError", err)
 				}
 			}
-			if last := m.rows[len(m.rows)-1]; last.Event != audit.EventTamper || len(alarms) != 1 || l.Health().OK() || l.Health().Tampered() == nil {
+			if last := m.rows[len(m.rows)-1]; last.Event != audit.EventTamper || len(alarms) != 1 || l.Health().OK() ||
+				l.Health().Tampered() == nil {
 				t.Errorf("last event %s, %d alarms", last.Event, len(alarms))
 			}
 			if list, _ := place(t, l); len(list) != 5 {
@@ -183,7 +187,8 @@ func TestSecondPlaceGone(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "no", "such", "folder")})
 	write(t, l, 1)
-	if err := l.Signer.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil || l.Health().Tampered() != nil {
+	if err := l.Signer.Checkpoint(context.Background()); err == nil || l.Health().Checkpoint == nil ||
+		l.Health().Tampered() != nil {
 		t.Errorf("%v, health %+v", err, l.Health())
 	}
 	write(t, l, 1) // acts go on; the health tells
@@ -200,7 +205,8 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := l.Prover.Extract(as(ana), &out, "operation", "op-2"); api.AsError(err).Rule != api.RuleRole || out.Len() > 0 {
+	if err := l.Prover.Extract(as(ana), &out, "operation", "op-2"); api.AsError(err).Rule != api.RuleRole ||
+		out.Len() > 0 {
 		t.Fatalf("an operator takes evidence away: %v", err)
 	}
 	if err := l.Prover.Extract(as(admin), &out, "operation", "op-2"); err != nil {
@@ -212,7 +218,8 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	bad := bytes.Replace(pack, []byte(`"name":"ana"`), []byte(`"name":"eve"`), 1)
-	if r, err = audit.VerifyEvidence(bytes.NewReader(bad), nil, key.Public()); err != nil || r.Intact() || r.Problems[0].Kind != audit.Changed {
+	if r, err = audit.VerifyEvidence(bytes.NewReader(bad), nil, key.Public()); err != nil || r.Intact() ||
+		r.Problems[0].Kind != audit.Changed {
 		t.Errorf("changed: %+v, %v", r, err)
 	}
 	thief, _ := audit.NewKey(bytes.Repeat([]byte{2}, ed25519.SeedSize))

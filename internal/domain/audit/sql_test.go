@@ -73,7 +73,8 @@ func TestStoreFinds(t *testing.T) {
 		l := newLog(t, audit.Options{Store: st, Now: c.Now})
 		write(t, l, 3) // records 1 to 6
 		c.add(time.Hour)
-		if err := l.Note(as(admin), admin, api.Event{Name: "reveal", Object: "operation", ID: "op-2", Detail: "account"}); err != nil {
+		if err := l.Note(as(admin), admin, api.Event{Name: "reveal", Object: "operation", ID: "op-2",
+			Detail: "account"}); err != nil {
 			t.Fatal(err)
 		}
 		ref, err := l.Intent(as(admin), admin, api.Act{Kind: api.ActShare, Object: "customer", ID: "cu-1"})
@@ -131,7 +132,8 @@ func TestStoreRefusesChanges(t *testing.T) {
 			"UPDATE audit SET actor = 'eve' WHERE seq = 1",
 			"DELETE FROM audit WHERE seq = 1",
 			"DELETE FROM audit",
-			"INSERT INTO audit (" + columns + ") SELECT 9, 'u', at_us, event, phase, ref, boot, actor, object, object_id, item, bytes, hash FROM audit WHERE seq = 1",
+			"INSERT INTO audit (" + columns + ") SELECT 9, 'u', at_us, event, phase, ref, boot, actor, object, object_id, " +
+				"item, bytes, hash FROM audit WHERE seq = 1",
 			"UPDATE audit_head SET n = 1",
 			"UPDATE audit_head SET n = n + 1, chain = 'other'",
 			"DELETE FROM audit_head",
@@ -143,8 +145,10 @@ func TestStoreRefusesChanges(t *testing.T) {
 		extra := []string{"TRUNCATE audit", "TRUNCATE audit_head"}
 		if db.Engine() == store.SQLite {
 			extra = []string{
-				"INSERT OR REPLACE INTO audit SELECT seq, uid, at_us, event, phase, ref, boot, 'eve', object, object_id, item, bytes, hash FROM audit WHERE seq = 1",
-				"INSERT OR REPLACE INTO audit SELECT 5, uid, at_us, event, phase, ref, boot, 'eve', object, object_id, item, bytes, hash FROM audit WHERE seq = 1",
+				"INSERT OR REPLACE INTO audit SELECT seq, uid, at_us, event, phase, ref, boot, 'eve', object, object_id, item, " +
+					"bytes, hash FROM audit WHERE seq = 1",
+				"INSERT OR REPLACE INTO audit SELECT 5, uid, at_us, event, phase, ref, boot, 'eve', object, object_id, item, " +
+					"bytes, hash FROM audit WHERE seq = 1",
 				"INSERT OR REPLACE INTO audit_head SELECT 1, chain, 2, hash, at_us FROM audit_head",
 			}
 		}
@@ -218,7 +222,8 @@ func TestDiskFull(t *testing.T) {
 	if err := l.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Prover.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) == 0 || r.Unsettled[0].Seq == 1 {
+	if r, err := l.Prover.Verify(as(admin)); err != nil || !r.Intact() || len(r.Unsettled) == 0 ||
+		r.Unsettled[0].Seq == 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -15,7 +15,7 @@ type Head struct {
 	N     int64     // number of records, the seq of the last
 	Hash  string    // of the last; zeros when there is none
 	At    time.Time // of the last; zero when there is none
-	Edge  Edge      // of the tree of N records; only Append tells it, nil when the store lacks hashes
+	Edge  Edge      // of the tree of N records; set by Append only, nil when the store lacks hashes
 }
 
 // Row is a stored record: its exact bytes, their hash, and copies of some fields
@@ -80,7 +80,7 @@ type Store interface {
 	Find(ctx context.Context, q Query) ([]Row, error)
 	// Open returns the intents without an outcome, oldest first.
 	Open(ctx context.Context) ([]Row, error)
-	// Derived returns what stands beside the records, in one snapshot.
+	// Derived returns what is derived from the records, in one snapshot.
 	Derived(ctx context.Context) (Derived, error)
 
 	// Nodes returns the stored hashes of the tree by seq; what is missing is left out.
@@ -89,8 +89,8 @@ type Store interface {
 	PutNodes(ctx context.Context, nodes []Node) error
 	// TreeSize returns for how many records hashes are stored, and the last of them.
 	TreeSize(ctx context.Context) (count, last int64, err error)
-	// Points returns the newest checkpoint of each key.
-	Points(ctx context.Context) ([]StoredCheckpoint, error)
-	// PutPoint stores a checkpoint unless the key has one for as many records.
-	PutPoint(ctx context.Context, p StoredCheckpoint) error
+	// Checkpoints returns the newest checkpoint of each key.
+	Checkpoints(ctx context.Context) ([]StoredCheckpoint, error)
+	// PutCheckpoint stores a checkpoint unless the key has one for as many records.
+	PutCheckpoint(ctx context.Context, p StoredCheckpoint) error
 }

@@ -37,7 +37,8 @@ func newPlace(t *testing.T, s *store.Store, n int) *placeOf {
 		t.Fatal(err)
 	}
 	p := &placeOf{t: t, db: s.Core, now: newClock()}
-	p.opt = audit.Options{Store: journal.NewAudit(s.Core), Now: p.now.Now, Key: key, Checkpoints: filepath.Join(dir, "points") + "/"}
+	p.opt = audit.Options{Store: journal.NewAudit(s.Core), Now: p.now.Now, Key: key,
+		Checkpoints: filepath.Join(dir, "points") + "/"}
 	for i := range n {
 		p.command(fmt.Sprintf("op-%d", i+1))
 	}
@@ -55,7 +56,8 @@ func (p *placeOf) command(id string) {
 		p.t.Fatal(err)
 	}
 	p.now.add(time.Second)
-	if err := errors.Join(l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done, Status: 200}), l.Close(context.Background())); err != nil {
+	if err := errors.Join(l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done, Status: 200}),
+		l.Close(context.Background())); err != nil {
 		p.t.Fatal(err)
 	}
 	p.now.add(2 * time.Second)
@@ -65,7 +67,8 @@ func (p *placeOf) command(id string) {
 func (p *placeOf) exec(queries ...string) {
 	p.t.Helper()
 	ctx := context.Background()
-	off := []string{"DROP TRIGGER IF EXISTS audit_no_update", "DROP TRIGGER IF EXISTS audit_no_delete", "DROP TRIGGER IF EXISTS audit_head_forward", "DROP TRIGGER IF EXISTS audit_head_stays"}
+	off := []string{"DROP TRIGGER IF EXISTS audit_no_update", "DROP TRIGGER IF EXISTS audit_no_delete",
+		"DROP TRIGGER IF EXISTS audit_head_forward", "DROP TRIGGER IF EXISTS audit_head_stays"}
 	if p.db.Engine() == store.Postgres {
 		off = []string{"ALTER TABLE audit DISABLE TRIGGER USER", "ALTER TABLE audit_head DISABLE TRIGGER USER"}
 	}
@@ -124,8 +127,10 @@ func (p *placeOf) newKey() {
 // cut takes all after record n out of every table.
 func (p *placeOf) cut(n int) {
 	p.t.Helper()
-	p.exec(fmt.Sprintf("DELETE FROM audit WHERE seq > %d", n), fmt.Sprintf("DELETE FROM audit_tree WHERE seq > %d", n), fmt.Sprintf("DELETE FROM audit_open WHERE seq >= %d", n),
-		fmt.Sprintf("UPDATE audit_head SET n = %d, hash = (SELECT hash FROM audit WHERE seq = %d), at_us = (SELECT at_us FROM audit WHERE seq = %d)", n, n, n))
+	p.exec(fmt.Sprintf("DELETE FROM audit WHERE seq > %d", n), fmt.Sprintf("DELETE FROM audit_tree WHERE seq > %d", n),
+		fmt.Sprintf("DELETE FROM audit_open WHERE seq >= %d", n),
+		fmt.Sprintf("UPDATE audit_head SET n = %d, hash = (SELECT hash FROM audit WHERE seq = %d), at_us = (SELECT at_us "+
+			"FROM audit WHERE seq = %d)", n, n, n))
 	if n%2 == 1 { // what was an outcome's is open again
 		p.exec(fmt.Sprintf("INSERT INTO audit_open (uid, seq) SELECT uid, seq FROM audit WHERE seq = %d", n))
 	}
@@ -159,7 +164,8 @@ func TestChangedBesideTheRecords(t *testing.T) {
 			"head, number":   {"UPDATE audit_head SET n = 6", audit.HeadDiffer, 6},
 			"head, hash":     {"UPDATE audit_head SET hash = 'x'", audit.HeadDiffer, 7},
 			"head, removed":  {"DELETE FROM audit_head", audit.Exchanged, 0},
-			"tree":           {"UPDATE audit_tree SET hashes = (SELECT hashes FROM audit_tree WHERE seq = 1) WHERE seq = 3", audit.SideTable, 3},
+			"tree": {"UPDATE audit_tree SET hashes = (SELECT hashes FROM audit_tree WHERE seq = 1) WHERE seq = 3",
+				audit.SideTable, 3},
 			"checkpoint":     {"DELETE FROM audit_signed", audit.SideTable, 0},
 			"old checkpoint": {"UPDATE audit_signed SET n = 2", audit.Forged, 0},
 			"hash":           {"UPDATE audit SET hash = (SELECT hash FROM audit WHERE seq = 1) WHERE seq = 3", audit.Changed, 3},
@@ -172,7 +178,8 @@ func TestChangedBesideTheRecords(t *testing.T) {
 				}
 				p.now.add(time.Hour)
 				p.exec(c.query)
-				defer p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree", "DELETE FROM audit_signed")
+				defer p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
+					"DELETE FROM audit_signed")
 				r := p.verify()
 				if c.kind == "" {
 					if !r.Intact() || r.Records != 7 {
@@ -180,7 +187,8 @@ func TestChangedBesideTheRecords(t *testing.T) {
 					}
 					return
 				}
-				if !slices.ContainsFunc(r.Problems, func(x audit.Problem) bool { return x.Kind == c.kind && x.Seq == c.seq }) || r.Exit() != audit.ExitBroken {
+				if !slices.ContainsFunc(r.Problems, func(x audit.Problem) bool { return x.Kind == c.kind && x.Seq == c.seq }) ||
+					r.Exit() != audit.ExitBroken {
 					t.Errorf("%+v, want %s at %d", r.Problems, c.kind, c.seq)
 				}
 				p.readers(c.kind, c.seq)
@@ -194,7 +202,8 @@ func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 	p.t.Helper()
 	l := newLog(p.t, p.opt)
 	if kind == audit.Column {
-		for _, q := range []audit.Query{{}, {Event: "document.remove"}, {Event: "document.*", Actor: "ana"}, {Actor: "ana"}, {Object: "operation", ID: "op-2"},
+		for _, q := range []audit.Query{{}, {Event: "document.remove"}, {Event: "document.*", Actor: "ana"}, {Actor: "ana"},
+			{Object: "operation", ID: "op-2"},
 			{ID: "doc-1"}, {Phase: audit.PhaseIntent}, {Phase: audit.PhaseOutcome}} {
 			page, err := l.Reader.Find(as(admin), q)
 			if err != nil {
@@ -206,7 +215,8 @@ func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 			}
 			for n := int64(1); n <= 6; n++ {
 				e, ok := seen[n]
-				mine := (q.ID != "op-2" || n == 3 || n == 4) && (q.Phase != audit.PhaseIntent || n%2 == 1) && (q.Phase != audit.PhaseOutcome || n%2 == 0)
+				mine := (q.ID != "op-2" || n == 3 || n == 4) && (q.Phase != audit.PhaseIntent || n%2 == 1) &&
+					(q.Phase != audit.PhaseOutcome || n%2 == 0)
 				if mine && (!ok || e.Event != "document.remove" || e.Actor.Name != "ana" || e.Object != "operation") {
 					p.t.Errorf("%+v: record %d is hidden or not what was hashed: %+v", q, n, e)
 				}
@@ -224,12 +234,16 @@ func (p *placeOf) readers(kind audit.ProblemKind, seq int64) {
 			p.t.Fatal(err)
 		}
 		for _, want := range []string{`"seq":3,`, `"seq":4,`} {
-			if !slices.ContainsFunc(ev.Records, func(x audit.EvidenceRecord) bool { return bytes.Contains(x.Record, []byte(want)) }) {
+			if !slices.ContainsFunc(ev.Records, func(x audit.EvidenceRecord) bool {
+				return bytes.Contains(x.Record,
+					[]byte(want))
+			}) {
 				p.t.Errorf("the evidence lacks the record with %s", want)
 			}
 		}
 	}
-	if acts, err := l.Unsettled(context.Background()); err != nil || !slices.ContainsFunc(acts, func(e audit.Entry) bool { return e.Seq == 7 }) {
+	if acts, err := l.Unsettled(context.Background()); err != nil ||
+		!slices.ContainsFunc(acts, func(e audit.Entry) bool { return e.Seq == 7 }) {
 		p.t.Errorf("the unsettled act is hidden: %v, %v", acts, err)
 	}
 }
@@ -243,7 +257,8 @@ func TestTailCutAnywhere(t *testing.T) {
 		for n := 2*commands - 1; n > 0; n-- { // from the end, so that one trail is enough
 			p.cut(n)
 			r := p.verify()
-			if r.Intact() || r.Exit() != audit.ExitBroken || !slices.ContainsFunc(r.Problems, func(x audit.Problem) bool { return x.Kind == audit.Cut }) {
+			if r.Intact() || r.Exit() != audit.ExitBroken ||
+				!slices.ContainsFunc(r.Problems, func(x audit.Problem) bool { return x.Kind == audit.Cut }) {
 				t.Errorf("cut after %d: %+v", n, r.Problems)
 			}
 			l := newLog(t, p.opt)
@@ -269,15 +284,16 @@ func TestCheckpointsLost(t *testing.T) {
 			lose func(p *placeOf)
 			kind audit.ProblemKind
 		}{
-			"the file":        {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name) }, audit.Unsigned},
-			"the folder":      {func(p *placeOf) { _ = os.RemoveAll(p.opt.Checkpoints) }, audit.Unsigned},
-			"all lines":       {func(p *placeOf) { p.rewrite(nil) }, audit.Unsigned},
-			"the last line":   {func(p *placeOf) { _, l := p.file(); p.rewrite(l[:len(l)-1]) }, audit.Unsigned},
-			"the last three":  {func(p *placeOf) { _, l := p.file(); p.rewrite(l[:len(l)-3]) }, audit.Unsigned},
-			"one in between":  {func(p *placeOf) { _, l := p.file(); p.rewrite(slices.Delete(l, 1, 2)) }, audit.Unsigned},
-			"the key":         {func(p *placeOf) { p.newKey() }, audit.Unsigned},
-			"key and file":    {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name); p.newKey() }, audit.Unsigned},
-			"key, file, tail": {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name); p.newKey(); p.cut(3) }, audit.Unsigned},
+			"the file":       {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name) }, audit.Unsigned},
+			"the folder":     {func(p *placeOf) { _ = os.RemoveAll(p.opt.Checkpoints) }, audit.Unsigned},
+			"all lines":      {func(p *placeOf) { p.rewrite(nil) }, audit.Unsigned},
+			"the last line":  {func(p *placeOf) { _, l := p.file(); p.rewrite(l[:len(l)-1]) }, audit.Unsigned},
+			"the last three": {func(p *placeOf) { _, l := p.file(); p.rewrite(l[:len(l)-3]) }, audit.Unsigned},
+			"one in between": {func(p *placeOf) { _, l := p.file(); p.rewrite(slices.Delete(l, 1, 2)) }, audit.Unsigned},
+			"the key":        {func(p *placeOf) { p.newKey() }, audit.Unsigned},
+			"key and file":   {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name); p.newKey() }, audit.Unsigned},
+			"key, file, tail": {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name); p.newKey(); p.cut(3) },
+				audit.Unsigned},
 			"key, file, side table and tail": {func(p *placeOf) {
 				name, _ := p.file()
 				_ = os.Remove(name)
@@ -285,7 +301,12 @@ func TestCheckpointsLost(t *testing.T) {
 				p.cut(3)
 				p.exec("DELETE FROM audit_signed")
 			}, audit.Unsigned},
-			"file and side table": {func(p *placeOf) { name, _ := p.file(); _ = os.Remove(name); p.exec("DELETE FROM audit_signed") }, audit.Unsigned},
+			"file and side table": {func(p *placeOf) {
+				name,
+					_ := p.file()
+				_ = os.Remove(name)
+				p.exec("DELETE FROM audit_signed")
+			}, audit.Unsigned},
 			"file and side table, first act only": {func(p *placeOf) {
 				name, _ := p.file()
 				_ = os.Remove(name)
@@ -293,17 +314,21 @@ func TestCheckpointsLost(t *testing.T) {
 				p.exec("DELETE FROM audit_signed")
 			}, audit.Unsigned},
 			"the database": {func(p *placeOf) {
-				p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree", "DELETE FROM audit_signed")
+				p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
+					"DELETE FROM audit_signed")
 			}, audit.Exchanged},
 			"the database, and it was used": {func(p *placeOf) {
-				p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree", "DELETE FROM audit_signed")
+				p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
+					"DELETE FROM audit_signed")
 				p.command("op-1")
 			}, audit.Exchanged},
 		} {
 			t.Run(name, func(t *testing.T) {
 				p := newPlace(t, open(), 4)
-				defer p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree", "DELETE FROM audit_signed")
-				if r := p.verify(); !r.Intact() || r.Covered != 8 || r.Summary() != "8 records are intact, all covered by checkpoints" {
+				defer p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
+					"DELETE FROM audit_signed")
+				if r := p.verify(); !r.Intact() || r.Covered != 8 ||
+					r.Summary() != "8 records are intact, all covered by checkpoints" {
 					t.Fatalf("%+v", r)
 				}
 				p.now.add(time.Minute)
@@ -323,10 +348,12 @@ func TestOfflineWithoutCheckpoints(t *testing.T) {
 	m, place := &memory{}, filepath.Join(t.TempDir(), "points")
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, 32))
 	write(t, newLog(t, audit.Options{Store: m, Key: key, Checkpoints: place}), 3)
-	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || r.Exit() != audit.ExitBroken || r.Problems[0].Kind != audit.Unsigned {
+	if r, err := audit.Verify(join(export(t, m)), nil); err != nil || r.Exit() != audit.ExitBroken ||
+		r.Problems[0].Kind != audit.Unsigned {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := audit.VerifyLog(join(export(t, m)), audit.VerifyInput{Checkpoints: readers(contents(t, place)), Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
+	if r, err := audit.VerifyLog(join(export(t, m)), audit.VerifyInput{Checkpoints: readers(contents(t, place)),
+		Keys: publics(key)}); err != nil || !r.Intact() || r.Covered != 6 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -340,14 +367,16 @@ func TestLeftBehind(t *testing.T) {
 		p.rewrite(lines[:1]) // as it stood before the second process wrote
 		p.now.add(time.Minute)
 		r := p.verify()
-		if r.Exit() != audit.ExitBroken || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Text, "ends at 2 records") {
+		if r.Exit() != audit.ExitBroken || len(r.Problems) != 1 ||
+			!strings.Contains(r.Problems[0].Text, "ends at 2 records") {
 			t.Errorf("%+v", r.Problems)
 		}
 		if err := newLog(t, p.opt).Close(context.Background()); err != nil { // any command
 			t.Fatal(err)
 		}
 		r = p.verify()
-		if !r.Intact() || r.Covered != 5 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the checkpoint for 4 records") {
+		if !r.Intact() || r.Covered != 5 || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0], "the checkpoint for 4 records") {
 			t.Errorf("%+v", r)
 		}
 		if _, lines := p.file(); len(lines) != 3 {

@@ -28,7 +28,8 @@ var secrets = []struct {
 	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
 	{regexp.MustCompile(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
 	{regexp.MustCompile(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
-	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`), "${1}***"},
+	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
+		"${1}***"},
 }
 
 // accounts are runs that may be account numbers: what has the shape of an IBAN,
@@ -45,7 +46,7 @@ func scrub(s string) string {
 	return s
 }
 
-// hidden stands before the last four characters of an account number.
+// hidden replaces all before the last four characters of an account number.
 const hidden = "***"
 
 // maskAccounts leaves the last four characters of what looks like an account number:

@@ -13,19 +13,23 @@ import (
 
 func TestHostileTextIsOneQuotedBoundedRecord(t *testing.T) {
 	hostile := []string{
-		"two\nlines", "esc \x1b[2J\x1b]52;c;ZXZpbA==\x07", "line\u2028separator", "right\u202eto left", "c1 \u009b2J", "broken \xff\xfe",
-		strings.Repeat("A", 1<<20), strings.Repeat("ä", 1<<20), `","actor":{"name":"eve"},"x":"`, "\"quoted\" \\ ", "nul \x00",
+		"two\nlines", "esc \x1b[2J\x1b]52;c;ZXZpbA==\x07", "line\u2028separator", "right\u202eto left", "c1 \u009b2J",
+		"broken \xff\xfe",
+		strings.Repeat("A", 1<<20), strings.Repeat("ä", 1<<20), `","actor":{"name":"eve"},"x":"`, "\"quoted\" \\ ",
+		"nul \x00",
 	}
 	m := &memory{}
 	l := newLog(t, audit.Options{Store: m, Context: audit.Context{Account: "m\n"}})
 	for _, h := range hostile {
 		who := api.Actor{Name: h, Role: api.Role(h), Via: h, From: h, Key: h, Session: h}
-		a := api.Act{Kind: act.Kind, Method: h, Path: h, Object: h, ID: h, Item: h, Name: h, Summary: h, Reason: h, Seen: h, SecretDigest: h}
+		a := api.Act{Kind: act.Kind, Method: h, Path: h, Object: h, ID: h, Item: h, Name: h, Summary: h, Reason: h, Seen: h,
+			SecretDigest: h}
 		ref, err := l.Intent(context.Background(), who, a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Outcome(context.Background(), ref, api.Outcome{Verdict: api.Failed, Rule: api.Rule(h), Detail: h, RequestID: h}); err != nil {
+		if err := l.Outcome(context.Background(), ref, api.Outcome{Verdict: api.Failed, Rule: api.Rule(h), Detail: h,
+			RequestID: h}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Note(context.Background(), who, api.Event{Name: h, Object: h, ID: h, Detail: h}); err != nil {
@@ -70,7 +74,8 @@ func FuzzBounded(f *testing.F) {
 				t.Fatalf("byte %#x", got[i])
 			}
 		}
-		if back := string(audit.Unquote(got)); utf8.ValidString(s) && len(s) <= 100 && !strings.Contains(got, "***") && back != s {
+		if back := string(audit.Unquote(got)); utf8.ValidString(s) && len(s) <= 100 && !strings.Contains(got, "***") &&
+			back != s {
 			t.Fatalf("%q comes back as %q", s, back)
 		}
 	})
@@ -105,7 +110,8 @@ func TestNoSecrets(t *testing.T) {
 	m := &memory{}
 	l := newLog(t, audit.Options{Store: m})
 	a := act
-	a.Path, a.Body, a.Summary, a.Reason, a.Name = "/v2/auth/refresh/canary", json.RawMessage(`{"token":"canary"}`), "token: canary", "password=canary", "secret=canary"
+	a.Path, a.Body, a.Summary, a.Reason, a.Name = "/v2/auth/refresh/canary", json.RawMessage(`{"token":"canary"}`),
+		"token: canary", "password=canary", "secret=canary"
 	ref, err := l.Intent(as(ana), ana, a)
 	if err != nil {
 		t.Fatal(err)

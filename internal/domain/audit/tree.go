@@ -143,7 +143,7 @@ func (t *tree) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Has
 	return make(t.storedHashes(ctx))
 }
 
-// inclusion proves that record seq stands in the tree of n records.
+// inclusion proves that record seq is in the tree of n records.
 func (t *tree) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
 	p, err := t.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
 	if err != nil {
@@ -189,7 +189,8 @@ func (t *tree) storedEdge(ctx context.Context) (Head, error) {
 // catchUpPage is how many records are added to the tree at once.
 const catchUpPage = 2000
 
-// catchUp completes the stored tree up to the head, after somebody emptied the table. Where hashes are missing in between, all are made again.
+// catchUp completes the stored tree up to the head, after somebody emptied the table. Where hashes are missing in
+// between, all are made again.
 func (t *tree) catchUp(ctx context.Context) error {
 	t.growing.Lock()
 	defer t.growing.Unlock()

@@ -32,16 +32,16 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	}
 	looked := false
 	w.during = func() {
-		open, flying, err := l.Intents.OpenIntents(t.Context())
-		if looked = true; err != nil || len(open) != 0 || !flying[ref] {
-			t.Errorf("while the outcome is stored: unsettled %+v, under way %v, %v", open, flying, err)
+		open, underWay, err := l.Intents.OpenIntents(t.Context())
+		if looked = true; err != nil || len(open) != 0 || !underWay[ref] {
+			t.Errorf("while the outcome is stored: unsettled %+v, under way %v, %v", open, underWay, err)
 		}
 	}
 	if err := l.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Denied}); err != nil || !looked {
 		t.Fatal(err, looked)
 	}
-	if open, flying, err := l.Intents.OpenIntents(t.Context()); err != nil || len(open)+len(flying) != 0 {
-		t.Errorf("afterwards: %+v, %v, %v", open, flying, err)
+	if open, underWay, err := l.Intents.OpenIntents(t.Context()); err != nil || len(open)+len(underWay) != 0 {
+		t.Errorf("afterwards: %+v, %v, %v", open, underWay, err)
 	}
 }
 
@@ -61,8 +61,8 @@ func TestActLeftBehindIsShownAtOnce(t *testing.T) {
 	}
 	mem.trouble(nil, nil)
 	clk.add(time.Second)
-	open, flying, err := two.Intents.OpenIntents(t.Context())
-	if err != nil || len(open) != 1 || open[0].UID != ref || flying[ref] {
-		t.Errorf("unsettled %+v, under way %v, %v", open, flying, err)
+	open, underWay, err := two.Intents.OpenIntents(t.Context())
+	if err != nil || len(open) != 1 || open[0].UID != ref || underWay[ref] {
+		t.Errorf("unsettled %+v, under way %v, %v", open, underWay, err)
 	}
 }

@@ -38,7 +38,8 @@ func vectors(t *testing.T) map[string][]byte {
 		Context: audit.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "machine@example.com"}})
 	n := 0
 	l.SetIDs(func() string { n++; return fmt.Sprintf("01a1fd00-0000-7000-8000-%012x", n) })
-	for _, out := range []api.Outcome{{Verdict: api.Done, Status: 200}, {Verdict: api.Denied, Status: 409, Rule: api.RuleLocked, Detail: "Document is locked and cannot be removed"},
+	for _, out := range []api.Outcome{{Verdict: api.Done, Status: 200},
+		{Verdict: api.Denied, Status: 409, Rule: api.RuleLocked, Detail: "Document is locked and cannot be removed"},
 		{Verdict: api.Failed, Detail: "no route to host"}, {Verdict: api.Unclear, Detail: "line\nbreak \x1b[2J"}} {
 		ref, err := l.Intent(as(ana), ana, act)
 		if err != nil {
@@ -60,7 +61,8 @@ func vectors(t *testing.T) map[string][]byte {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Note(as(admin), admin, api.Event{Name: "denied", Object: "operation", ID: "op-1", Detail: "document.remove: role"}); err != nil {
+	if err := l.Note(as(admin), admin, api.Event{Name: "denied", Object: "operation", ID: "op-1",
+		Detail: "document.remove: role"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Signer.Checkpoint(as(ana)); err != nil {
@@ -104,16 +106,21 @@ func TestVectors(t *testing.T) {
 		file string
 		kind audit.ProblemKind
 		seq  int64
-	}{{"good.jsonl", "", 0}, {"changed.jsonl", audit.Changed, 1}, {"cut.jsonl", audit.Cut, 9}, {"torn.jsonl", audit.Torn, 12}, {"missing.jsonl", audit.Missing, 5}} {
-		r, err := audit.Verify(bytes.NewReader(files[v.file]), []io.Reader{bytes.NewReader(files["checkpoints.jsonl"])}, keys...)
+	}{{"good.jsonl", "", 0}, {"changed.jsonl", audit.Changed, 1}, {"cut.jsonl", audit.Cut, 9},
+		{"torn.jsonl", audit.Torn, 12}, {"missing.jsonl", audit.Missing, 5}} {
+		r, err := audit.Verify(bytes.NewReader(files[v.file]), []io.Reader{bytes.NewReader(files["checkpoints.jsonl"])},
+			keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if v.kind == "" {
-			want := `{"chain":"6f706465-636b-4000-8000-000000000001","records":12,"first":1,"last":12,"head":"` + r.Head + `","from":"2026-11-21T09:00:00Z",` +
+			want := `{"chain":"6f706465-636b-4000-8000-000000000001","records":12,"first":1,"last":12,"head":"` + r.Head +
+				`","from":"2026-11-21T09:00:00Z",` +
 				`"until":"2026-11-21T08:59:04.32Z","checkpoints":5,"covered":12,"problems":[],"more_problems":0,"unsettled":[` +
-				`{"seq":10,"uid":"01a1fd00-0000-7000-8000-00000000000a","at":"2026-11-21T08:59:04.32Z","event":"document.remove","actor":"ana","object":"operation","id":"op-1"},` +
-				`{"seq":11,"uid":"01a1fd00-0000-7000-8000-00000000000c","at":"2026-11-21T08:59:04.32Z","event":"document.remove","actor":"ana","object":"operation","id":"op-1"}],` +
+				`{"seq":10,"uid":"01a1fd00-0000-7000-8000-00000000000a",` +
+				`"at":"2026-11-21T08:59:04.32Z","event":"document.remove","actor":"ana","object":"operation","id":"op-1"},` +
+				`{"seq":11,"uid":"01a1fd00-0000-7000-8000-00000000000c",` +
+				`"at":"2026-11-21T08:59:04.32Z","event":"document.remove","actor":"ana","object":"operation","id":"op-1"}],` +
 				`"clock_steps":[{"seq":9,"back_ns":59000000000}],"warnings":[]}`
 			if got, _ := json.Marshal(r); string(got) != want {
 				t.Errorf("report\n%s\nwant\n%s", got, want)

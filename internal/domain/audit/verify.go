@@ -22,7 +22,7 @@ type VerifyInput struct {
 // VerifyLog checks an exported log, whole or several exports one after the other,
 // against what is given beside it. It needs neither config nor network and writes
 // nothing. The error says that something could not be read; what is wrong with the
-// log stands in the Report.
+// log is in the Report.
 func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 	v := newVerifier()
 	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
@@ -80,7 +80,8 @@ type verifier struct {
 }
 
 func newVerifier() *verifier {
-	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{}, Warnings: []string{}},
+	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{},
+		Warnings: []string{}},
 		prev: zeroHash, want: 1, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
@@ -133,14 +134,14 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
 		}
 		last = s
-		v.addPoint(s, by)
+		v.addCheckpoint(s, by)
 		v.r.Checkpoints++
 	}
 	return nil
 }
 
-// addPoint adds a good checkpoint.
-func (v *verifier) addPoint(s Signed, by string) {
+// addCheckpoint adds a good checkpoint.
+func (v *verifier) addCheckpoint(s Signed, by string) {
 	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Checkpoint == s.Checkpoint }) {
 		v.points[s.N] = append(v.points[s.N], s)
 	}
@@ -168,7 +169,7 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	v.checkStart(r)
 	v.checkOrder(r, hash)
 	v.addLeaf(seq, b)
-	v.checkPoints(seq, hash)
+	v.compareWithCheckpoints(seq, hash)
 	v.pass(seq, hash, v.edge)
 	v.matchIntent(r)
 	v.noteSigner(r)
@@ -235,8 +236,8 @@ func (v *verifier) follow(seq int64, hash string) {
 	v.r.Last, v.r.Head = seq, hash
 }
 
-// checkPoints compares the record with the checkpoints for it.
-func (v *verifier) checkPoints(seq int64, hash string) {
+// compareWithCheckpoints compares the record with the checkpoints for it.
+func (v *verifier) compareWithCheckpoints(seq int64, hash string) {
 	for _, s := range v.points[seq] {
 		switch {
 		case s.Chain != v.r.Chain:
@@ -244,7 +245,8 @@ func (v *verifier) checkPoints(seq int64, hash string) {
 		case s.Head != hash && v.rewritten: // said once: every later checkpoint differs too
 		case s.Head != hash:
 			v.rewritten = true
-			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d", seq, seq+1)
+			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d",
+				seq, seq+1)
 		case v.edge != nil && v.edge.root() != s.Root:
 			v.edge = nil
 			v.problem(seq, Rewritten, "the first %d records are not those of the tree that their checkpoint signed", seq)
@@ -258,7 +260,8 @@ func (v *verifier) checkPoints(seq int64, hash string) {
 func (v *verifier) matchIntent(r Record) {
 	switch r.Phase {
 	case PhaseIntent:
-		v.open[r.UID] = OpenIntent{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object, ID: r.ID}
+		v.open[r.UID] = OpenIntent{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Actor: r.Actor.Name, Object: r.Object,
+			ID: r.ID}
 	case PhaseOutcome:
 		delete(v.open, r.Ref)
 	}
@@ -287,7 +290,8 @@ func (v *verifier) end(head *Head) Report {
 		if head != nil {
 			older = ""
 		}
-		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last, newest)
+		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last,
+			newest)
 	}
 	v.reportUncovered()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {

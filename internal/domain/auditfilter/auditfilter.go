@@ -30,19 +30,28 @@ func fields() []filter.Field[audit.Entry] {
 		return func(e entry) []string { return []string{string(audit.Unquote(f(e)))} }
 	}
 	return []filter.Field[entry]{
-		{Name: "person", Aliases: []string{"who"}, Kind: filter.Code, Exact: true, Help: "the person's name, exactly", Example: "person:ana", Strings: one(func(e entry) string { return e.Actor.Name })},
-		{Name: "event", Kind: filter.Ident, Help: "the event's name, or its beginning", Example: "event:document.*", Strings: one(func(e entry) string { return e.Event })},
-		{Name: "id", Kind: filter.Code, Exact: true, Help: "the identifier of an object, or of an item of it, exactly", Example: "id:5b55db86-17e5-4612-81f9-29d3bd5082a1",
+		{Name: "person", Aliases: []string{"who"}, Kind: filter.Code, Exact: true, Help: "the person's name, exactly",
+			Example: "person:ana", Strings: one(func(e entry) string { return e.Actor.Name })},
+		{Name: "event", Kind: filter.Ident, Help: "the event's name, or its beginning", Example: "event:document.*",
+			Strings: one(func(e entry) string { return e.Event })},
+		{Name: "id", Kind: filter.Code, Exact: true, Help: "the identifier of an object, or of an item of it, exactly",
+			Example: "id:5b55db86-17e5-4612-81f9-29d3bd5082a1",
 			Strings: func(e entry) []string { return []string{e.ID, e.Item} }},
-		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation", Strings: one(func(e entry) string { return e.Object })},
-		{Name: "phase", Kind: filter.Flag, Help: "what the record tells", Example: "phase:outcome", Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
-			Flag: func(e entry, v string) bool { return string(e.Phase) == v }},
+		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation",
+			Strings: one(func(e entry) string { return e.Object })},
+		{Name: "phase", Kind: filter.Flag, Help: "what the record tells", Example: "phase:outcome",
+			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
+			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
 		{Name: "outcome", Kind: filter.Flag, Help: "what became of the act", Example: "outcome:denied",
-			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen), Flag: func(e entry, v string) bool { return string(e.Outcome) == v }},
-		{Name: "is", Kind: filter.Flag, Help: "what became of a write, something that was refused, or a sign that the trail is not whole", Example: "is:write,refusal",
+			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen),
+			Flag:   func(e entry, v string) bool { return string(e.Outcome) == v }},
+		{Name: "is", Kind: filter.Flag, Help: "what became of a write, something that was refused, or a sign that the " +
+			"trail is not whole", Example: "is:write,refusal",
 			Values: []string{"write", "refusal", "trouble"}, Flag: is},
-		{Name: "at", Aliases: []string{"since"}, Kind: filter.Time, Help: "when it was written", Example: "at<2h", Time: func(e entry) time.Time { return e.At }},
-		{Name: "via", Kind: filter.Code, Help: "console, ssh, command or service", Example: "via:ssh", Strings: one(func(e entry) string { return e.Via })},
+		{Name: "at", Aliases: []string{"since"}, Kind: filter.Time, Help: "when it was written", Example: "at<2h",
+			Time: func(e entry) time.Time { return e.At }},
+		{Name: "via", Kind: filter.Code, Help: "console, ssh, command or service", Example: "via:ssh",
+			Strings: one(func(e entry) string { return e.Via })},
 		{Kind: filter.Free, Help: "contained in any text of the record", Example: `"free text"`, Strings: texts},
 	}
 }
@@ -72,7 +81,8 @@ func words[T ~string](all ...T) []string {
 }
 
 func texts(e audit.Entry) []string {
-	all := []string{e.Actor.Name, e.Actor.Role, e.Event, e.Code, e.Object, e.ID, e.Item, e.Name, e.Summary, e.Reason, e.Detail, e.Error, e.Rule, e.Req, e.From, e.UID, e.Path}
+	all := []string{e.Actor.Name, e.Actor.Role, e.Event, e.Code, e.Object, e.ID, e.Item, e.Name, e.Summary, e.Reason,
+		e.Detail, e.Error, e.Rule, e.Req, e.From, e.UID, e.Path}
 	for i, s := range all {
 		all[i] = string(audit.Unquote(s))
 	}

@@ -14,7 +14,8 @@ import (
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func record(n int64, person, event, object, id string, phase audit.Phase, out audit.Result) audit.Entry {
-	return audit.Entry{Record: audit.Record{Seq: n, At: noon.Add(-time.Duration(n) * time.Hour), Actor: audit.Person{Name: person}, Event: event, Object: object, ID: id, Phase: phase,
+	return audit.Entry{Record: audit.Record{Seq: n, At: noon.Add(-time.Duration(n) * time.Hour),
+		Actor: audit.Person{Name: person}, Event: event, Object: object, ID: id, Phase: phase,
 		Outcome: out, Via: "console"}}
 }
 
@@ -29,11 +30,15 @@ func TestRecords(t *testing.T) {
 	}
 	all[0].Item, all[1].Reason, all[3].Via = "doc-9", "\"wrong \\\"invoice\\\"\"", "ssh"
 	for in, want := range map[string]string{
-		"": "1234", "person:ana": "12", "who:Ana": "3", "person:ana,bob": "124", "-person:ana": "34", "event:document.*": "12", "event:Document.r": "1", "event:d": "124",
-		"id:op-1": "12", "id:doc-9": "1", "id:op": "", "id:cu-1": "", "object:operation": "12", "phase:outcome": "23", "outcome:denied": "2", "outcome:ok,denied": "23",
-		"at<150m": "12", "since:150m": "12", "at>3h": "4", "at>2026-03-01": "1234", "at:2026-03-01": "", "at>=2026-03-02T09:30Z": "12", "via:SSH": "4",
+		"": "1234", "person:ana": "12", "who:Ana": "3", "person:ana,bob": "124", "-person:ana": "34",
+		"event:document.*": "12", "event:Document.r": "1", "event:d": "124",
+		"id:op-1": "12", "id:doc-9": "1", "id:op": "", "id:cu-1": "", "object:operation": "12", "phase:outcome": "23",
+		"outcome:denied": "2", "outcome:ok,denied": "23",
+		"at<150m": "12", "since:150m": "12", "at>3h": "4", "at>2026-03-01": "1234", "at:2026-03-01": "",
+		"at>=2026-03-02T09:30Z": "12", "via:SSH": "4",
 		"is:write": "23", "is:refusal": "24", "is:trouble": "", "is:write,refusal -person:bob": "23", auditfilter.Main: "234",
-		"invoice": "2", `"wrong \"invoice"`: "2", "person:ana event:document.* invoice": "2", "person:bob OR outcome:ok": "34", `person:"nobody"`: "", "DOC-9": "1",
+		"invoice": "2", `"wrong \"invoice"`: "2", "person:ana event:document.* invoice": "2",
+		"person:bob OR outcome:ok": "34", `person:"nobody"`: "", "DOC-9": "1",
 	} {
 		e, err := auditfilter.Parse(in)
 		if err != nil {
@@ -54,7 +59,8 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"phase:x": "phase:x is not known", "outcome:maybe": "outcome:maybe is not known", "at:soon": "is not a time", "person:": "A value for person is missing", "color:red": "There is no field",
+		"phase:x": "phase:x is not known", "outcome:maybe": "outcome:maybe is not known", "at:soon": "is not a time",
+		"person:": "A value for person is missing", "color:red": "There is no field",
 	} {
 		if _, err := auditfilter.Parse(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)
@@ -78,8 +84,10 @@ func (l *trail) Find(_ context.Context, q audit.Query) (audit.Page, error) {
 	var p audit.Page
 	for _, e := range l.all {
 		start, begins := strings.CutSuffix(q.Event, "*")
-		if (q.Actor == "" || e.Actor.Name == q.Actor) && (q.Object == "" || e.Object == q.Object) && (q.ID == "" || e.ID == q.ID || e.Item == q.ID) &&
-			(q.Event == "" || e.Event == q.Event || begins && strings.HasPrefix(e.Event, start)) && (q.Phase == "" || e.Phase == q.Phase) &&
+		if (q.Actor == "" || e.Actor.Name == q.Actor) && (q.Object == "" || e.Object == q.Object) &&
+			(q.ID == "" || e.ID == q.ID || e.Item == q.ID) &&
+			(q.Event == "" || e.Event == q.Event || begins && strings.HasPrefix(e.Event, start)) &&
+			(q.Phase == "" || e.Phase == q.Phase) &&
 			(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until)) {
 			p.Entries = append(p.Entries, e)
 		}
@@ -106,14 +114,17 @@ func TestWordsLookThroughPages(t *testing.T) {
 	}
 	nowhere, _ := auditfilter.Parse("nowhere")
 	log.calls = 0
-	if got, _ = auditfilter.Find(t.Context(), log, audit.Query{Before: 31, Limit: 5}, nowhere, noon); log.calls != 25 || got.Next == 0 {
+	if got, _ = auditfilter.Find(t.Context(), log, audit.Query{Before: 31, Limit: 5}, nowhere, noon); log.calls != 25 ||
+		got.Next == 0 {
 		t.Errorf("%d pages at once, next %d", log.calls, got.Next)
 	}
 	two := &trail{find: func(q audit.Query) audit.Page {
-		return audit.Page{Entries: []audit.Entry{record(9, "ana", "x", "", "", audit.PhaseNote, ""), record(8, "ana", "x", "", "", audit.PhaseNote, ""), record(7, "ana", "x", "", "", audit.PhaseNote, "")}}
+		return audit.Page{Entries: []audit.Entry{record(9, "ana", "x", "", "", audit.PhaseNote, ""),
+			record(8, "ana", "x", "", "", audit.PhaseNote, ""), record(7, "ana", "x", "", "", audit.PhaseNote, "")}}
 	}}
 	all, _ := auditfilter.Parse("")
-	if got, _ = auditfilter.Find(t.Context(), two, audit.Query{Limit: 2}, all, noon); len(got.Entries) != 2 || got.Next != 8 {
+	if got, _ = auditfilter.Find(t.Context(), two, audit.Query{Limit: 2}, all, noon); len(got.Entries) != 2 ||
+		got.Next != 8 {
 		t.Errorf("%d records, next %d", len(got.Entries), got.Next)
 	}
 }
@@ -129,5 +140,6 @@ func TestExamplesParse(t *testing.T) {
 
 // TestDocumentedFields holds the table in docs/filter.md against the fields.
 func TestDocumentedFields(t *testing.T) {
-	filtertest.Documented(t, "../../../docs/filter.md", "audit", "internal/domain/auditfilter", "", auditfilter.Table().Rows())
+	filtertest.Documented(t, "../../../docs/filter.md", "audit", "internal/domain/auditfilter", "",
+		auditfilter.Table().Rows())
 }

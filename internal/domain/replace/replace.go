@@ -126,8 +126,8 @@ type Jobs struct {
 	// LateAfter is how long a call whose outcome is not known is waited for before
 	// a person is asked.
 	LateAfter time.Duration
-	// Witness proves that a call was never sent; nil: nothing does.
-	Witness SendProof
+	// SendProof proves that a call was never sent; nil: nothing does.
+	SendProof SendProof
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
 }
@@ -216,9 +216,9 @@ func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
 		return ctx, func() {}
 	}
 	is, release := holder{job: j.ID}, func() {}
-	if r.Witness != nil {
+	if r.SendProof != nil {
 		runner := newID()
-		if end, ok := r.Witness.Hold(runner); ok {
+		if end, ok := r.SendProof.Hold(runner); ok {
 			ownRunners.Store(runner, true)
 			is.runner, release = runner, func() { ownRunners.Delete(runner); end() }
 		}
@@ -230,13 +230,13 @@ func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
 // the process that was to send it has ended, and it never came to the intent that
 // stands in the audit trail before anything is sent.
 func (r *Jobs) unsent(ctx context.Context, j Job, kind api.ActKind, id string) bool {
-	if r.Witness == nil || j.Mark == 0 || j.Runner == "" || !r.Witness.Gone(j.Runner, j.Asked) {
+	if r.SendProof == nil || j.Mark == 0 || j.Runner == "" || !r.SendProof.Gone(j.Runner, j.Asked) {
 		return false
 	}
 	if _, ours := ownRunners.Load(j.Runner); ours {
 		return false
 	}
-	began, err := r.Witness.Began(ctx, j.Mark-1, string(kind), id)
+	began, err := r.SendProof.Began(ctx, j.Mark-1, string(kind), id)
 	return err == nil && !began
 }
 
@@ -261,7 +261,7 @@ func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
 func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
 	j.Asked, j.Mark, j.Runner = r.Now().UTC(), 0, ""
 	if is, ok := ctx.Value(heldKey{}).(holder); ok && is.runner != "" {
-		if last, err := r.Witness.Last(ctx); err == nil {
+		if last, err := r.SendProof.Last(ctx); err == nil {
 			j.Mark, j.Runner = last+1, is.runner
 		}
 	}

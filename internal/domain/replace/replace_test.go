@@ -331,17 +331,17 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// witness is a trail and a process table.
-type witness struct {
+// sendProof is a trail and a process table.
+type sendProof struct {
 	last  int64
 	gone  bool
 	begun map[string]int64 // number of the newest intent of an event
 }
 
-func (w *witness) Hold(string) (func(), bool)          { return func() {}, true }
-func (w *witness) Gone(string, time.Time) bool         { return w.gone }
-func (w *witness) Last(context.Context) (int64, error) { return w.last, nil }
-func (w *witness) Began(_ context.Context, after int64, event, _ string) (bool, error) {
+func (w *sendProof) Hold(string) (func(), bool)          { return func() {}, true }
+func (w *sendProof) Gone(string, time.Time) bool         { return w.gone }
+func (w *sendProof) Last(context.Context) (int64, error) { return w.last, nil }
+func (w *sendProof) Began(_ context.Context, after int64, event, _ string) (bool, error) {
 	return w.begun[event] > after, nil
 }
 
@@ -356,8 +356,8 @@ func TestKilledBeforeTheIntent(t *testing.T) {
 	}{{"gone, not begun", true, false, false}, {"gone, begun", true, true, true}, {"alive", false, false, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
-			w := &witness{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
-			jobs := func() *replace.Jobs { j := r.jobs(); j.Witness = w; return j }
+			w := &sendProof{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
+			jobs := func() *replace.Jobs { j := r.jobs(); j.SendProof = w; return j }
 			j := r.plan()
 			r.w.die = 1 // before the removal has an effect
 			func() {

@@ -105,7 +105,7 @@ func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
 		}
 	}
 	if r.Checkpoint != nil {
-		return putPoint(ctx, tx, *r.Checkpoint)
+		return putCheckpoint(ctx, tx, *r.Checkpoint)
 	}
 	return nil
 }

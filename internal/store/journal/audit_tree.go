@@ -27,7 +27,7 @@ func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
 	return tx.Exec(ctx, "INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq, n.Hashes)
 }
 
-func putPoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
+func putCheckpoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
 	return tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`, p.Key, p.N, p.Note)
 }
@@ -55,17 +55,17 @@ func (s *Audit) TreeSize(ctx context.Context) (count, last int64, err error) {
 	return count, last, err
 }
 
-// Points returns the newest checkpoint of each key.
-func (s *Audit) Points(ctx context.Context) ([]audit.StoredCheckpoint, error) {
+// Checkpoints returns the newest checkpoint of each key.
+func (s *Audit) Checkpoints(ctx context.Context) ([]audit.StoredCheckpoint, error) {
 	return store.List(ctx, s.db, func(scan store.Scan) (p audit.StoredCheckpoint, err error) {
 		err = scan(&p.Key, &p.N, &p.Note)
 		return p, err
 	}, "SELECT key, n, note FROM audit_signed ORDER BY key")
 }
 
-// PutPoint stores a checkpoint unless the key has a newer one.
-func (s *Audit) PutPoint(ctx context.Context, p audit.StoredCheckpoint) error {
-	return s.db.Write(ctx, func(tx *store.Tx) error { return putPoint(ctx, tx, p) })
+// PutCheckpoint stores a checkpoint unless the key has a newer one.
+func (s *Audit) PutCheckpoint(ctx context.Context, p audit.StoredCheckpoint) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error { return putCheckpoint(ctx, tx, p) })
 }
 
 // Derived returns the head and the intents without an outcome, in one snapshot.

@@ -135,21 +135,23 @@ func recordRow(e audit.Entry) []any {
 		what = []string{"DAMAGED: " + e.Why}
 	}
 	for _, s := range []string{e.Summary, e.Reason, e.Error, e.Detail} {
-		if s = said(s); s != "" {
+		if s = recordText(s); s != "" {
 			what = append(what, s)
 		}
 	}
-	return []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000"), said(e.Actor.Who()), said(e.Via), said(e.Event), string(e.Phase),
-		string(e.Outcome), said(e.Object), said(e.ID), said(e.Item), strings.Join(what, "; ")}
+	return []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000"), recordText(e.Actor.Who()), recordText(e.Via), recordText(e.Event),
+		string(e.Phase),
+		string(e.Outcome), recordText(e.Object), recordText(e.ID), recordText(e.Item), strings.Join(what, "; ")}
 }
 
-// said is a text of a record as one safe line.
-func said(s string) string { return audit.Unquote(s).Line(300) }
+// recordText is a text of a record as one safe line.
+func recordText(s string) string { return audit.Unquote(s).Line(300) }
 
 func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
 	var operation, customer string
-	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer the\n" +
+	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer " +
+		"the\n" +
 		"evidence pack of that object. Nothing is overwritten; without FILE it goes to standard output.\n" +
 		"The export is itself recorded. opdeck audit verify checks it anywhere.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -190,7 +192,8 @@ type keyJSON struct {
 }
 
 func auditKeyCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it (one line that names\n" +
+	return prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it " +
+		"(one line that names\n" +
 		"this log; [audit] keys of other hosts take that line). --pub takes either."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
 			key, _, err := audit.OpenKey(a.AuditKeyFile())
@@ -236,7 +239,8 @@ type checkpointJSON struct {
 }
 
 func auditCheckpointCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the signed note (c2sp.org/tlog-checkpoint): how many records\n" +
+	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the signed note " +
+		"(c2sp.org/tlog-checkpoint): how many records\n" +
 		"there are, when, and hashes. Keep it anywhere that whoever owns the store cannot write to:\n" +
 		"opdeck audit verify --against FILE then shows a trail that was put back or exchanged."},
 		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
@@ -292,7 +296,8 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 		line("✗ %s%s: %s", at, p.Kind, p.Text)
 	}
 	for _, d := range rep.Unsettled {
-		line("! record %d has no outcome: %s %s %s by %s (%s)", d.Seq, said(d.Event), said(d.Object), said(d.ID), said(d.Actor), d.UID)
+		line("! record %d has no outcome: %s %s %s by %s (%s)", d.Seq, recordText(d.Event), recordText(d.Object), recordText(d.ID),
+			recordText(d.Actor), d.UID)
 	}
 	for _, w := range rep.Warnings {
 		line("! %s", w)

@@ -14,7 +14,8 @@ import (
 
 func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
-	cmd := &cobra.Command{Long: "Lists the writes that were sent and of which nothing proves what became of them, and those of\n" +
+	cmd := &cobra.Command{Long: "Lists the writes that were sent and of which nothing proves what became of them, and " +
+		"those of\n" +
 		"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +
 		"them again by themselves; --settle looks now. With --settle the exit code is 7 while the outcome\n" +
 		"of one is not known, else 0."}
@@ -33,9 +34,11 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			list[i] = unsettledOf(row)
 			open = open || row.State != followup.NotSeen
 		}
-		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list, func(x unsettledJSON) []any {
-			return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks, x.State, x.Ref}
-		}).none("No write that has ended is in doubt."))
+		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list,
+			func(x unsettledJSON) []any {
+				return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks,
+					x.State, x.Ref}
+			}).none("No write that has ended is in doubt."))
 		if err == nil && len(list) > 0 && r.output == "table" {
 			r.say("What nothing can be read about: look at the object, then opdeck audit settle REF --note \"what you found\".")
 		}
@@ -69,7 +72,8 @@ type unsettledJSON struct {
 }
 
 func unsettledOf(row followup.Row) unsettledJSON {
-	x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item, Name: row.Name, Who: row.Who,
+	x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item,
+		Name: row.Name, Who: row.Who,
 		Sent: row.Sent, Looks: row.Reads, State: string(row.State), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
 	if row.State != followup.NotSeen {
 		x.State, x.NextLook = string(followup.Unknown), &row.Next

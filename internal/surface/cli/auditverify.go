@@ -26,7 +26,8 @@ type auditFiles struct {
 
 func auditVerifyCommand(r *root) *cobra.Command {
 	var in auditFiles
-	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with a note of\n" +
+	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with " +
+		"a note of\n" +
 		"opdeck audit checkpoint that was kept elsewhere; more notes may follow as FILE, and - is standard\n" +
 		"input.\n\n" +
 		"With --file (an export, or several one after the other), --evidence (a pack) or --proof (of opdeck\n" +
@@ -66,7 +67,8 @@ func auditVerifyCommand(r *root) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
 	f.StringArrayVar(&in.against, "against", nil, "a note that was kept, to compare with; may be given several times")
-	f.StringArrayVar(&in.checkpoints, "checkpoints", nil, "a checkpoint file or a folder of them; may be given several times")
+	f.StringArrayVar(&in.checkpoints, "checkpoints", nil,
+		"a checkpoint file or a folder of them; may be given several times")
 	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
 	f.StringVar(&in.evidence, "evidence", "", "an evidence pack instead of an export")
 	f.StringVar(&in.proof, "proof", "", "a proof instead of an export")
@@ -196,7 +198,8 @@ func checkpointFiles(r *root, names []string) ([]io.Reader, error) {
 
 func auditProveCommand(r *root) *cobra.Command {
 	var from int64
-	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC 6962), about\n" +
+	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC " +
+		"6962), about\n" +
 		"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
 		"c2sp.org/tlog-proof: the first line is the record, the rest is such a proof. With --consistency M it\n" +
 		"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
@@ -244,9 +247,11 @@ func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJ
 		}
 		return exitError(audit.ExitBroken)
 	}
-	line := fmt.Sprintf("Record %d stands in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq, oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
+	line := fmt.Sprintf("Record %d stands in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
+		oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
 	if shown.From > 0 {
-		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.", shown.Records, moment(shown.At), shown.Key, shown.From)
+		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.",
+			shown.Records, moment(shown.At), shown.Key, shown.From)
 	}
 	if len(shown.Record) > 0 {
 		line += "\n" + oneLine(string(shown.Record))

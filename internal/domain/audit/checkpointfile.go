@@ -94,8 +94,8 @@ func (c *checkpointFiles) otherLogs(own string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == own }), nil
 }
 
-// openPoints opens a checkpoint file; nil without an error when there is none.
-func openPoints(name string) (*os.File, error) {
+// openCheckpointFile opens a checkpoint file; nil without an error when there is none.
+func openCheckpointFile(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -106,9 +106,9 @@ func openPoints(name string) (*os.File, error) {
 	return f, nil
 }
 
-// pointsIn reads a checkpoint file; one that is not there holds none.
-func pointsIn(name string) ([]Signed, error) {
-	f, err := openPoints(name)
+// readCheckpointFile reads a checkpoint file; one that is not there holds none.
+func readCheckpointFile(name string) ([]Signed, error) {
+	f, err := openCheckpointFile(name)
 	if f == nil {
 		return nil, err
 	}
@@ -117,14 +117,14 @@ func pointsIn(name string) ([]Signed, error) {
 	return list, err
 }
 
-// lastPoint reads the newest checkpoint in the checkpoint file; the zero Signed when
+// lastCheckpoint reads the newest checkpoint in the checkpoint file; the zero Signed when
 // there is none. What another process is writing just now is left out.
-func (c *checkpointFiles) lastPoint(ctx context.Context) (Signed, error) {
+func (c *checkpointFiles) lastCheckpoint(ctx context.Context) (Signed, error) {
 	name, err := c.CheckpointFile(ctx)
 	if err != nil || name == "" {
 		return Signed{}, err
 	}
-	f, err := openPoints(name)
+	f, err := openCheckpointFile(name)
 	if f == nil {
 		return Signed{}, err
 	}
@@ -180,7 +180,7 @@ func tailOf(f interface {
 }
 
 // addLine writes a line at the end of a checkpoint file, durably, when want says
-// so after it has seen the last one. A torn line before it is cut off.
+// so, given the last one. A torn line before it is cut off.
 func (c *checkpointFiles) addLine(name string, line []byte, want func(last Signed) bool) error {
 	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
 	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

@@ -17,7 +17,8 @@ type TamperedError struct {
 
 // Error is a sentence for people.
 func (e *TamperedError) Error() string {
-	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run the verification and keep a copy of the store", e.Reason, e.N)
+	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run the verification and keep a copy of "+
+		"the store", e.Reason, e.N)
 }
 
 // Signer signs checkpoints of the trail, also of what other processes wrote.
@@ -25,14 +26,14 @@ type Signer struct {
 	*core
 	*tree
 	*checkpointFiles
-	notify func()                                          // tells Run that there is work
+	notify func()                                          // signals Run
 	record func(ctx context.Context, event, detail string) // records an event of this package
 
 	publishing sync.Mutex // serialises work in the checkpoint file
 
 	mu        sync.Mutex
 	failure   error  // guarded by mu: why the last checkpoint failed; nil when it did not
-	recovered bool   // guarded by mu: recoverPoint was done
+	recovered bool   // guarded by mu: recoverCheckpoint was done
 	unsigned  int64  // guarded by mu: records of ours since our last checkpoint
 	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not looked
 	newest    Signed // guarded by mu: of ours, to be published
@@ -81,7 +82,7 @@ func (sg *Signer) Checkpoint(ctx context.Context) error {
 	if !sg.signs() {
 		return nil
 	}
-	sg.recoverPoint(ctx)
+	sg.recoverCheckpoint(ctx)
 	return sg.checkpointResult(ctx, sg.signHead(ctx))
 }
 
@@ -89,7 +90,7 @@ func (sg *Signer) signHead(ctx context.Context) error {
 	sg.mu.Lock()
 	counted := sg.unsigned // these the head below holds
 	sg.mu.Unlock()
-	last, err := sg.lastPoint(ctx) // before the head: it cannot be ahead of it
+	last, err := sg.lastCheckpoint(ctx) // before the head: it cannot be ahead of it
 	if err != nil {
 		return err
 	}
@@ -97,13 +98,13 @@ func (sg *Signer) signHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := sg.checkPoint(ctx, last, head); err != nil {
+	if err := sg.compareWithCheckpoint(ctx, last, head); err != nil {
 		return err
 	}
 	sg.mu.Lock()
 	sg.unsigned -= min(counted, sg.unsigned)
 	sg.mu.Unlock()
-	sg.sawPoint(last.N)
+	sg.seenCheckpoint(last.N)
 	if last.N == head.N {
 		return nil
 	}
@@ -111,23 +112,24 @@ func (sg *Signer) signHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := sg.opt.Store.PutPoint(ctx, *sg.point(s)); err != nil {
+	if err := sg.opt.Store.PutCheckpoint(ctx, *sg.toStore(s)); err != nil {
 		return err
 	}
 	return sg.publish(ctx, s)
 }
 
-// signAt signs the trail as it stands at head, whose edge is known.
+// signAt signs the trail up to head, whose edge is known.
 func (sg *Signer) signAt(head Head, at time.Time) (Signed, error) {
-	return sg.opt.Key.signNote(Checkpoint{Chain: head.Chain, N: head.N, Head: head.Hash, Root: head.Edge.root(), At: at.UTC().Truncate(time.Millisecond)})
+	return sg.opt.Key.signNote(Checkpoint{Chain: head.Chain, N: head.N, Head: head.Hash, Root: head.Edge.root(),
+		At: at.UTC().Truncate(time.Millisecond)})
 }
 
-func (sg *Signer) point(s Signed) *StoredCheckpoint {
+func (sg *Signer) toStore(s Signed) *StoredCheckpoint {
 	return &StoredCheckpoint{Key: sg.fingerprint(), N: s.N, Note: s.Note}
 }
 
-// checkpointResult notes the result of making a checkpoint and passes err on. It tells
-// Alarm about a new error and records what looks like tampering.
+// checkpointResult notes the result of making a checkpoint and passes err on. It passes
+// a new error to Alarm and records what looks like tampering.
 func (sg *Signer) checkpointResult(ctx context.Context, err error) error {
 	sg.mu.Lock()
 	news := err != nil && sg.failure == nil
@@ -153,11 +155,11 @@ func (sg *Signer) Uncovered(ctx context.Context) (int64, error) {
 	if !sg.signs() {
 		return 0, nil
 	}
-	last, err := sg.lastPoint(ctx)
+	last, err := sg.lastCheckpoint(ctx)
 	if err != nil {
 		return 0, err
 	}
-	points, err := sg.opt.Store.Points(ctx)
+	points, err := sg.opt.Store.Checkpoints(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -199,7 +201,7 @@ func (sg *Signer) publish(ctx context.Context, s Signed) error {
 	sg.mu.Lock()
 	sg.published = newest.N
 	sg.mu.Unlock()
-	sg.sawPoint(newest.N)
+	sg.seenCheckpoint(newest.N)
 	sg.notify()
 	return nil
 }
@@ -207,11 +209,11 @@ func (sg *Signer) publish(ctx context.Context, s Signed) error {
 // checkBeforeSigning compares the trail with the newest checkpoint in the file, unless
 // this process knows that nobody else has written since it last did.
 func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
-	last, err := sg.lastPoint(ctx)
+	last, err := sg.lastCheckpoint(ctx)
 	if err != nil {
 		return err
 	}
-	if sg.sawPoint(last.N); last.N == 0 {
+	if sg.seenCheckpoint(last.N); last.N == 0 {
 		return nil
 	}
 	head, err := sg.opt.Store.Head(ctx)
@@ -219,13 +221,14 @@ func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
 		return err
 	}
 	sg.mu.Lock()
-	trusted := head.N > 0 && sg.trusted.N == head.N && sg.trusted.Hash == head.Hash && sg.trusted.Chain == head.Chain && last.N <= head.N &&
+	trusted := head.N > 0 && sg.trusted.N == head.N && sg.trusted.Hash == head.Hash && sg.trusted.Chain == head.Chain &&
+		last.N <= head.N &&
 		bytes.Equal(last.Line, sg.trustedBy)
 	sg.mu.Unlock()
 	if trusted { // nobody else has written since
 		return nil
 	}
-	if err := sg.checkPoint(ctx, last, head); err != nil {
+	if err := sg.compareWithCheckpoint(ctx, last, head); err != nil {
 		return err
 	}
 	sg.mu.Lock()
@@ -234,9 +237,9 @@ func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
 	return nil
 }
 
-// sawPoint notes that there is a checkpoint for n records in the checkpoint file, and
+// seenCheckpoint notes that there is a checkpoint for n records in the checkpoint file, and
 // returns the newest that was seen there; -1 when nobody has looked.
-func (sg *Signer) sawPoint(n int64) int64 {
+func (sg *Signer) seenCheckpoint(n int64) int64 {
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
 	sg.known = max(sg.known, n)
@@ -256,8 +259,8 @@ func (sg *Signer) onContinued(from, to Head, point *Signed) {
 	}
 }
 
-// checkPoint compares the trail with its last checkpoint.
-func (sg *Signer) checkPoint(ctx context.Context, last Signed, head Head) error {
+// compareWithCheckpoint compares the trail with its last checkpoint.
+func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head Head) error {
 	switch {
 	case last.N == 0:
 		return nil
@@ -280,7 +283,8 @@ func (sg *Signer) checkPoint(ctx context.Context, last Signed, head Head) error 
 		return nil
 	}
 	if err == nil && root != last.Root {
-		err = &TamperedError{last.N, fmt.Sprintf("the stored tree of the first %d records is not the one that was signed", last.N)}
+		err = &TamperedError{last.N, fmt.Sprintf("the stored tree of the first %d records is not the one that was signed",
+			last.N)}
 	}
 	return err
 }
@@ -289,10 +293,10 @@ func (sg *Signer) checkPoint(ctx context.Context, last Signed, head Head) error 
 // to the checkpoint file.
 const publishTime = 10 * time.Second
 
-// recoverPoint writes to the checkpoint file the checkpoint that a process stored and
+// recoverCheckpoint writes to the checkpoint file the checkpoint that a process stored and
 // did not write there before it ended, once, and records that. It keeps the
-// trail going: what is wrong is told by Verify.
-func (sg *Signer) recoverPoint(ctx context.Context) {
+// trail going: Verify reports what is wrong.
+func (sg *Signer) recoverCheckpoint(ctx context.Context) {
 	sg.mu.Lock()
 	done := sg.recovered
 	sg.recovered = true
@@ -300,11 +304,11 @@ func (sg *Signer) recoverPoint(ctx context.Context) {
 	if done {
 		return
 	}
-	points, err := sg.opt.Store.Points(ctx)
+	points, err := sg.opt.Store.Checkpoints(ctx)
 	if err != nil {
 		return
 	}
-	last, err := sg.lastPoint(ctx)
+	last, err := sg.lastCheckpoint(ctx)
 	if err != nil {
 		return
 	}
@@ -314,11 +318,12 @@ func (sg *Signer) recoverPoint(ctx context.Context) {
 			continue
 		}
 		head, err := sg.opt.Store.Head(ctx)
-		if err != nil || sg.checkPoint(ctx, s, head) != nil || sg.checkPoint(ctx, last, head) != nil {
+		if err != nil || sg.compareWithCheckpoint(ctx, s, head) != nil || sg.compareWithCheckpoint(ctx, last, head) != nil {
 			return
 		}
 		if sg.ownerEnded(ctx, s) {
-			sg.record(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint file, which ended at %d: "+
+			sg.record(ctx, EventUncovered, fmt.Sprintf("the checkpoint for %d records of %s was missing from the checkpoint "+
+				"file, which ended at %d: "+
 				"the process ended before it wrote it, or it was removed; it was written now", s.N, s.At.Format(timeForm), last.N))
 		}
 		_ = sg.publish(ctx, s)

@@ -22,7 +22,7 @@ type Reader struct {
 	log *Log
 }
 
-// entry reads a stored row. All it tells comes from the bytes that were hashed,
+// entry reads a stored row. All it returns comes from the bytes that were hashed,
 // as long as they are these.
 func entry(row Row) Entry {
 	e := Entry{Hash: row.Hash, Raw: row.Bytes}

@@ -29,7 +29,7 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	if err := pr.awaitPublishing(ctx); err != nil {
 		return Report{}, err
 	}
-	before, err := pr.opt.Store.Points(ctx)
+	before, err := pr.opt.Store.Checkpoints(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -37,7 +37,8 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	if err != nil {
 		return Report{}, err
 	}
-	points, err := pr.opt.Store.Points(ctx) // after the files and before the records: what is stored first is read last
+	// after the files and before the records: what is stored first is read last
+	points, err := pr.opt.Store.Checkpoints(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -60,17 +61,18 @@ func (pr *Prover) awaitPublishing(ctx context.Context) error {
 		return nil
 	}
 	for range 20 {
-		points, err := pr.opt.Store.Points(ctx)
+		points, err := pr.opt.Store.Checkpoints(ctx)
 		if err != nil {
 			return err
 		}
-		last, err := pr.signer.lastPoint(ctx)
+		last, err := pr.signer.lastCheckpoint(ctx)
 		if err != nil {
-			return nil // the reading of the whole file tells
+			return nil // the reading of the whole file reports it
 		}
 		soon := false
 		for _, p := range points {
-			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == pr.fingerprint() && s.N > last.N && pr.opt.Now().Sub(s.At).Abs() < publishTime {
+			if s, err := ParseCheckpoint(p.Note); err == nil && p.Key == pr.fingerprint() && s.N > last.N &&
+				pr.opt.Now().Sub(s.At).Abs() < publishTime {
 				soon = true
 			}
 		}
@@ -95,7 +97,7 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 		return newest, err
 	}
 	read := func(name string, key ed25519.PublicKey) error {
-		f, err := openPoints(name)
+		f, err := openCheckpointFile(name)
 		if f == nil {
 			return err
 		}
@@ -126,7 +128,8 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 	}
 	others, err := pr.signer.otherLogs(own)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store was set up anew on purpose, move that file away", filepath.Base(name))
+		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store "+
+			"was set up anew on purpose, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
@@ -147,7 +150,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 	for _, p := range points {
 		key, known := keys[p.Key]
 		if !known {
-			continue // the records tell whether it matters
+			continue // the records show whether it matters
 		}
 		s, err := ParseCheckpoint(p.Note)
 		if err != nil || s.N != p.N || !s.By(key) {
@@ -158,16 +161,18 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 		newest, there := files[p.Key]
 		switch {
 		case !there && (!pr.signs() || p.Key != pr.fingerprint()):
-			v.vouched[p.Key] = s.N
+			v.storedOnly[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
-			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for %d: "+
+			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for "+
+				"%d: "+
 				"a process ended before it wrote it, or the end of the file was removed", p.Key, newest, s.N)
 		}
 		v.points[s.N] = append(v.points[s.N], s)
 	}
 	for key, newest := range files {
 		if newest > stored[key] {
-			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one for %d", key, stored[key], newest)
+			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one "+
+				"for %d", key, stored[key], newest)
 		}
 	}
 }
@@ -221,11 +226,13 @@ func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64,
 		v.line++
 		if rec, ok := v.record(r.Hash, r.Bytes); ok {
 			if name := rec.differs(r); name != "" {
-				v.problem(r.Seq, Column, "the column %s of record %d is not what the record says: lists and searches would show something else", name, r.Seq)
+				v.problem(r.Seq, Column, "the column %s of record %d is not what the record says: lists and searches would show "+
+					"something else", name, r.Seq)
 			}
 		}
 		if have, ok := nodes[r.Seq]; v.hashes != nil && (ok || r.Seq <= v.treeEnd) && !bytes.Equal(have, v.hashes) {
-			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; it is made again when the table audit_tree is emptied", r.Seq)
+			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; it is made again when the table audit_tree "+
+				"is emptied", r.Seq)
 		}
 	}
 	return last - from + 1, nil
@@ -238,8 +245,10 @@ func (r Record) differs(row Row) string {
 		name string
 		same bool
 	}{
-		{"seq", r.Seq == row.Seq}, {"uid", r.UID == row.UID}, {"at_us", r.At.UnixMicro() == row.At.UnixMicro()}, {"event", r.Event == row.Event},
-		{"phase", r.Phase == row.Phase}, {"ref", r.Ref == row.Ref}, {"boot", r.Boot == row.Boot}, {"actor", r.Actor.Name == row.Actor},
+		{"seq", r.Seq == row.Seq}, {"uid", r.UID == row.UID}, {"at_us", r.At.UnixMicro() == row.At.UnixMicro()},
+		{"event", r.Event == row.Event},
+		{"phase", r.Phase == row.Phase}, {"ref", r.Ref == row.Ref}, {"boot", r.Boot == row.Boot},
+		{"actor", r.Actor.Name == row.Actor},
 		{"object", r.Object == row.Object}, {"object_id", r.ID == row.ID}, {"item", r.Item == row.Item},
 	} {
 		if !c.same {
@@ -253,7 +262,8 @@ func (r Record) differs(row Row) string {
 func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
-			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
+			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of "+
+				"%s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
 	}
 	var extra []int64
@@ -264,12 +274,14 @@ func (v *verifier) checkTables(s Derived) {
 	}
 	slices.Sort(extra)
 	for _, seq := range extra {
-		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is not an intent", seq)
+		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is not an intent",
+			seq)
 	}
 	if v.treeEnd > v.r.Last {
 		v.problem(v.r.Last+1, SideTable, "the stored tree is of %d records, and there are %d", v.treeEnd, v.r.Last)
 	}
-	if n := v.r.Last; s.Head.N == n && n > 0 && (s.Head.Chain != v.r.Chain || s.Head.At.UnixMicro() != v.r.Until.UnixMicro()) {
+	if n := v.r.Last; s.Head.N == n && n > 0 && (s.Head.Chain != v.r.Chain ||
+		s.Head.At.UnixMicro() != v.r.Until.UnixMicro()) {
 		v.problem(n, HeadDiffer, "the store's note of the end is not what record %d says", n)
 	}
 }

@@ -23,7 +23,7 @@ type Entry struct {
 // record says can be relied on even when a column beside it was changed.
 func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
-// Intents tells of acts that were begun, and of what became of them.
+// Intents reads the acts that were begun, and their outcomes.
 type Intents struct {
 	*core
 	log    *Log
@@ -45,10 +45,10 @@ type recent struct {
 // have happened: read their objects again, then call Conclude.
 //
 // Acts that are under way, here or (for Options.Grace, unless their process is known
-// to have ended) in other processes, are in flying instead, by UID. An intent of this
-// process is in flying also while its outcome waits to be stored, and in both when
+// to have ended) in other processes, are in underWay instead, by UID. An intent of this
+// process is in underWay also while its outcome waits to be stored, and in both when
 // storing fails: its outcome is known here, so nobody else may look for it.
-func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, flying map[string]bool, err error) {
+func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay map[string]bool, err error) {
 	rows, err := in.opt.Store.Open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -57,24 +57,24 @@ func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, flying m
 		return nil, nil, err
 	}
 	failing := in.log.failing()
-	flying = map[string]bool{}
+	underWay = map[string]bool{}
 	now := in.opt.Now()
 	for _, row := range rows {
 		e := entry(row)
 		age := now.Sub(e.At)
 		switch {
 		case e.Boot == in.boot:
-			flying[e.UID] = true
+			underWay[e.UID] = true
 			if !failing[e.UID] {
 				continue
 			}
 		case age >= 0 && age < in.opt.Grace && !in.processGone(e):
-			flying[e.UID] = true
+			underWay[e.UID] = true
 			continue
 		}
 		unsettled = append(unsettled, e)
 	}
-	return unsettled, flying, nil
+	return unsettled, underWay, nil
 }
 
 // Last is the number of the newest record, 0 for none.
@@ -102,7 +102,8 @@ func (in *Intents) Entry(ctx context.Context, uid string) (Entry, error) {
 // LastOutcome returns the newest outcome of an intent, "" when it has none. What
 // was unknown at first may have a later one.
 func (in *Intents) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
-	p, err := in.reader.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome, Limit: 1000})
+	p, err := in.reader.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome,
+		Limit: 1000})
 	if err != nil {
 		return Entry{}, false, err
 	}
