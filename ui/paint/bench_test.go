@@ -1,9 +1,12 @@
 package paint
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
+
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // list is a screen as the console draws it: a head, rows with a selected one, a
@@ -50,40 +53,50 @@ func pad(s string, w int) string {
 	return s
 }
 
-// BenchmarkFrame draws what keys change on a list of 120x40, with the bytes that
-// go to the terminal.
+// benchFrame is what a key changes on a list of 120x40.
+type benchFrame struct {
+	name  string
+	start list
+	key   func(l *list, i int) // nil: the screen is drawn in full each time
+	limit int                  // bytes a frame on average
+}
+
+var benchFrames = []benchFrame{
+	{"down", list{cur: 10}, func(l *list, i int) { l.cur = 10 + i%2 }, 350},
+	{"scroll", list{cur: 37}, func(l *list, i int) { l.top, l.cur = i%1000, 37+i%1000 }, 400},
+	{"page", list{}, func(l *list, i int) { l.top, l.cur = i%100*38, i%100*38 }, 5000},
+	{"same", list{}, func(*list, int) {}, 0},
+	{"resize", list{}, nil, 6000},
+}
+
+// views are a thousand frames.
+func (c benchFrame) views() [][]string {
+	l := newList(120, 40)
+	l.top, l.cur = c.start.top, c.start.cur
+	var out [][]string
+	for i := range 1000 {
+		if c.key != nil {
+			c.key(l, i)
+		}
+		out = append(out, l.view())
+	}
+	return out
+}
+
+// BenchmarkFrame draws the frames, with the bytes that go to the terminal.
 func BenchmarkFrame(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		start list
-		key   func(l *list, i int)
-		limit int
-	}{
-		{"down", list{cur: 10}, func(l *list, i int) { l.cur = 10 + i%2 }, 350},
-		{"scroll", list{cur: 37}, func(l *list, i int) { l.top, l.cur = i%1000, 37+i%1000 }, 400},
-		{"page", list{}, func(l *list, i int) { l.top, l.cur = i%100*38, i%100*38 }, 5000},
-		{"same", list{}, func(*list, int) {}, 0},
-		{"resize", list{}, nil, 6000},
-	} {
+	for _, c := range benchFrames {
 		b.Run(c.name, func(b *testing.B) {
-			l := newList(120, 40)
-			l.top, l.cur = c.start.top, c.start.cur
-			var views [][]string
-			for i := range 1000 {
-				if c.key != nil {
-					c.key(l, i)
-				}
-				views = append(views, l.view())
-			}
+			views := c.views()
 			s := newScreen()
-			buf := s.draw(nil, views[len(views)-1], l.w, l.h)
+			buf := s.draw(nil, views[len(views)-1], 120, 40)
 			total, n := 0, 0
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.key == nil {
 					s.invalidate()
 				}
-				buf = s.draw(buf[:0], views[n%len(views)], l.w, l.h)
+				buf = s.draw(buf[:0], views[n%len(views)], 120, 40)
 				total += len(buf)
 				n++
 			}
@@ -91,6 +104,43 @@ func BenchmarkFrame(b *testing.B) {
 			if total/n > c.limit {
 				b.Errorf("%d bytes a frame, at most %d are allowed", total/n, c.limit)
 			}
+		})
+	}
+}
+
+// BenchmarkUltraviolet draws the same frames with the renderer of ultraviolet
+// (docs/decisions/0017-painter-and-ultraviolet.md).
+func BenchmarkUltraviolet(b *testing.B) {
+	for _, c := range benchFrames {
+		b.Run(c.name, func(b *testing.B) {
+			views := c.views()
+			var out bytes.Buffer
+			r := uv.NewTerminalRenderer(&out, []string{"TERM=xterm-256color", "COLORTERM=truecolor", "TTY_FORCE=1"})
+			r.SetFullscreen(true)
+			r.SetRelativeCursor(false)
+			r.SetScrollOptim(true)
+			r.Resize(120, 40)
+			screen := uv.NewScreenBuffer(120, 40)
+			draw := func(view []string) {
+				uv.NewStyledString(strings.Join(view, "\r\n")).Draw(screen, screen.Bounds())
+				r.Render(screen.RenderBuffer)
+				if err := r.Flush(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			draw(views[len(views)-1])
+			total, n := 0, 0
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.key == nil {
+					r.Erase()
+				}
+				out.Reset()
+				draw(views[n%len(views)])
+				total += out.Len()
+				n++
+			}
+			b.ReportMetric(float64(total)/float64(n), "bytes/frame")
 		})
 	}
 }

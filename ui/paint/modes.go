@@ -40,7 +40,8 @@ func (m modes) enter(b []byte) []byte {
 // other forms. A soft reset would do most of it, and lose the place of the cursor that
 // leave goes back to.
 func reset(b []byte) []byte {
-	return append(b, "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"...)
+	return append(b, "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f"+
+		"\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"...)
 }
 
 // leave takes back what enter did, in the opposite order, whatever a frame that

@@ -132,7 +132,8 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		first: func(msg tea.Msg) tea.Msg { return s.filter(s.model, msg) },
 	}
 	s.input = newInput(opt.In, s.model.flushDeferred, func(error) { s.stop(ErrInputClosed) })
-	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse, Idle: s.model.flushDeferred, Fail: s.stop})
+	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse,
+		Idle: s.model.flushDeferred, Fail: s.stop})
 	s.model.waiting, s.model.painter = s.input.waiting, s.painter
 	s.firstSize = s.size()
 	s.model.size = sizeMsg(s.firstSize)

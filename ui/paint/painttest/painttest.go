@@ -54,17 +54,21 @@ func (c Checker) Check(b []byte) error {
 
 // The forms that the package documentation of paint lists.
 var (
-	csi = sequence(`\[(?:\d{0,4}[ABCDGXLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|\?(?:2026|1049|7|25|2004|1002|1006)[hl]|`, sgr, `(?:;`, sgr, `)*m)`)
-	sgr = `(?:0*(?:[0-57]|9|2[2-579]|3[0-79]|4[0-79]|9[0-7]|10[0-7])?|[34]8;(?:5;` + octet + `|2;` + octet + `;` + octet + `;` + octet + `))`
+	csi = sequence(`\[(?:\d{0,4}[ABCDGXLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|`,
+		`\?(?:2026|1049|7|25|2004|1002|1006)[hl]|`, sgr, `(?:;`, sgr, `)*m)`)
+	sgr = `(?:0*(?:[0-57]|9|2[2-579]|3[0-79]|4[0-79]|9[0-7]|10[0-7])?|` +
+		`[34]8;(?:5;` + octet + `|2;` + octet + `;` + octet + `;` + octet + `))`
 
 	octet = `0*(?:25[0-5]|2[0-4]\d|1?\d?\d)`
 
 	// What another program may have left set is put back in one piece.
-	putBack = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"
+	putBack = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f" +
+		"\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"
 
 	// A copy, plain or wrapped by tmux or, piece by piece, by screen.
 	base64 = `[A-Za-z0-9+/]*={0,2}`
-	copied = sequence(`(?:\]52;c;`, base64, `\a|Ptmux;\x1b\x1b\]52;c;`, base64, `\a\x1b\\|P\x1b\]52;c;(?:[A-Za-z0-9+/=]|\x1b\\\x1bP)*\a\x1b\\)`)
+	copied = sequence(`(?:\]52;c;`, base64, `\a|Ptmux;\x1b\x1b\]52;c;`, base64, `\a\x1b\\|`,
+		`P\x1b\]52;c;(?:[A-Za-z0-9+/=]|\x1b\\\x1bP)*\a\x1b\\)`)
 )
 
 func sequence(parts ...string) *regexp.Regexp {
