@@ -83,6 +83,7 @@ const (
 const (
 	FieldToken  = "token"
 	FieldFile   = "file"
+	FieldType   = "type"
 	FieldURL    = "hookUrl"
 	FieldSecret = "jwtSecret"
 )

@@ -149,8 +149,14 @@ func Classify(op string, status int, body []byte) *Error {
 		e.quote(said)
 		e.Err = errors.New("service: " + said)
 	}
+	if unknownType.MatchString(said) {
+		e.Field = FieldType
+	}
 	return e
 }
+
+// unknownType is how the service names a wrong input; it gives no code for it.
+var unknownType = known(`Unknown document type\b`)
 
 // quote adds the service's words to the sentence, unless it has them already.
 func (e *Error) quote(said string) {
@@ -172,6 +178,7 @@ func (e *Error) byStatus(status int) {
 		set(NotFound, "", "The service knows no such thing.", RecheckID)
 	case status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType:
 		set(Refused, RuleFile, "The service does not take this file.", SmallerFile)
+		e.Field = FieldFile
 	case status == http.StatusTooManyRequests:
 		set(RateLimited, RuleRate, "The service answered that there are too many requests.", WaitTogether)
 	case status >= 300 && status < 400:

@@ -61,8 +61,9 @@ type Explain struct {
 	Facts []widget.Pair // drawn below
 	Copy  Copy          // what y copies; Text empty: nothing
 
-	failed bool // it tells of an error
-	mends  bool // the form that it comes from can be sent again
+	failed bool   // it tells of an error
+	mends  bool   // the form that it comes from can be sent again
+	field  string // api.Error.Field: the input that is wrong
 }
 
 // Final is a failure after which nothing may be sent again from the same form, because

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	"opdeck/internal/act"
@@ -16,15 +17,6 @@ func Asking(a *act.Act, o act.Object, c Confirm) Confirm {
 		c.Ask = q.Ask
 	}
 	c.Risk = strings.TrimSpace(c.Risk + " " + q.Risk)
-	c.not, c.second = notDone(a.Words.Done), a.Effect == act.Write && len(a.Sends) > 0
+	c.not, c.second = cmp.Or(a.Words.Declined, "Nothing was sent."), a.Effect == act.Write && len(a.Sends) > 0
 	return c
-}
-
-// notDone is what is said after a no: "Not removed." for "Removed {item}.".
-func notDone(done string) string {
-	done, _, _ = strings.Cut(strings.TrimSuffix(done, "."), " {")
-	if done == "" || strings.HasPrefix(done, "The ") {
-		return "Nothing was sent."
-	}
-	return "Not " + strings.ToLower(done[:1]) + done[1:] + "."
 }

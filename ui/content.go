@@ -17,6 +17,7 @@ import (
 // plain mode. All text in it is safe.
 type Content struct {
 	Lines    []string      // sentences: how it stands, what is wrong
+	Problem  int           // which of them says Source.Problem, from 1; 0: none
 	Sections []Section     // the rest, by headings
 	Table    *widget.Table // rows; nil: none
 	Detail   []widget.Pair // about the row under the cursor

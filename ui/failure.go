@@ -2,7 +2,6 @@ package ui
 
 import (
 	"slices"
-	"strings"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -43,7 +42,7 @@ func Failure(what string, err error) Explain {
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
-	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e)}
+	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e), field: e.Field}
 }
 
 // mends reports whether nothing was done and it can be, so that the form may be sent again.
@@ -70,31 +69,18 @@ func newRefused(s *Shell, owner screenID, a Ask, e Explain) *input {
 	}
 	d := newInput(s, owner, a)
 	d.refused, d.armed = true, s.now().Add(armAfter)
-	d.form.SetFocus(wrongField(a.Fields, strings.Join(e.Lines, " ")))
+	d.form.SetFocus(wrongField(a.Fields, e.field))
 	d.forget()
 	return d
 }
 
-// wrongField is the field that a refusal speaks of: the one whose value it holds, else
-// the one whose name it holds, else a secret, else the first.
-func wrongField(fields []widget.Field, said string) int {
-	said = strings.ToLower(said)
-	names := func(words func(widget.Field) string) func(widget.Field) bool {
-		return func(f widget.Field) bool {
-			w := strings.ToLower(words(f))
-			return len(w) > 1 && strings.Contains(said, w)
-		}
+// wrongField is the field that the error names, else a secret, else the first.
+func wrongField(fields []widget.Field, name string) int {
+	i := slices.IndexFunc(fields, func(f widget.Field) bool { return name != "" && f.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(fields, func(f widget.Field) bool { return f.Secret })
 	}
-	for _, fits := range []func(widget.Field) bool{
-		names(func(f widget.Field) string { return strings.TrimSpace(f.Value) }),
-		names(func(f widget.Field) string { first, _, _ := strings.Cut(f.Label, " "); return first }),
-		func(f widget.Field) bool { return f.Secret },
-	} {
-		if i := slices.IndexFunc(fields, fits); i >= 0 {
-			return i
-		}
-	}
-	return 0
+	return max(i, 0)
 }
 
 // Ended is how a write ended, for its screen: done, or why what did not go through.

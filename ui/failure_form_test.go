@@ -8,20 +8,17 @@ import (
 
 // TestWrongField: the field that a refusal speaks of gets the focus.
 func TestWrongField(t *testing.T) {
-	fields := []widget.Field{{Label: "File on this host", Value: "~/deed.pdf"}, {Label: "Type (optional)", Value: "CONTRACCT"}, {Label: "Info (optional)"}}
-	for said, want := range map[string]int{
-		"Unknown document type: contracct": 1,
-		"The type is not known.":           1,
-		"~/deed.pdf cannot be read.":       0,
-		"The info is too long.":            2,
-		"The service failed.":              0,
-		"":                                 0,
-	} {
-		if got := wrongField(fields, said); got != want {
-			t.Errorf("%q: field %d, not %d", said, got, want)
+	fields := []widget.Field{{Label: "Operation"}, {Name: "file", Label: "File on this host"}, {Name: "type", Label: "Type (optional)"}}
+	for name, want := range map[string]int{"file": 1, "type": 2, "token": 0, "": 0} {
+		if got := wrongField(fields, name); got != want {
+			t.Errorf("%q: field %d, not %d", name, got, want)
 		}
 	}
-	if got := wrongField([]widget.Field{{Label: "Name"}, {Label: "Token", Secret: true}}, "It was refused."); got != 1 {
+	secret := []widget.Field{{Name: "name", Label: "Name"}, {Label: "Token", Secret: true}}
+	if got := wrongField(secret, "name"); got != 0 {
+		t.Errorf("beside a secret: field %d", got)
+	}
+	if got := wrongField(secret, ""); got != 1 {
 		t.Errorf("of a secret: field %d", got)
 	}
 }

@@ -242,6 +242,20 @@ func (f *fake) View() string {
 	return v
 }
 
+// Drawn finds in a frame that a test gave what a screen would know of its own lines.
+func (f *fake) Drawn() ui.Drawn {
+	if f.frame == "" {
+		return ui.Drawn{Cursors: []int{f.table.CursorLine()}}
+	}
+	d := ui.Drawn{Problem: f.problem != "" && strings.Contains(f.frame, f.problem)}
+	for i, l := range strings.Split(f.frame, "\n") {
+		if strings.HasPrefix(l, "▌") {
+			d.Cursors = append(d.Cursors, i)
+		}
+	}
+	return d
+}
+
 func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
 func (f *fake) Keys() []keymap.Key {
 	if f.keysFor != nil {

@@ -3,12 +3,9 @@ package ui
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -217,15 +214,14 @@ func (s *Shell) frame() (sign string, style theme.Style) {
 	return s.th.Signs.Dotted, s.th.Info
 }
 
-// tells reports whether the body says itself what is wrong with what it shows: once is
-// enough on one screen.
-func (s *Shell) tells(body []string) bool {
-	problem := s.source().Problem
-	if problem == "" {
-		return false
+// drawn is what the screen on top draws that is not to be repeated or covered.
+func (s *Shell) drawn() Drawn {
+	if top := s.top(); top != nil {
+		if d, ok := top.screen.(Drawer); ok {
+			return d.Drawn()
+		}
 	}
-	begins := strings.TrimSuffix(draw.Cut(safe(problem), 25), s.th.Signs.More)
-	return slices.ContainsFunc(body, func(l string) bool { return strings.Contains(ansi.Strip(l), begins) })
+	return Drawn{}
 }
 
 // rule is the second line: breadcrumbs, and age and source of what is shown. told: the

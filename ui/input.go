@@ -216,7 +216,7 @@ const fewest = 4
 
 func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
-	fields := d.form.View(s.th, in)
+	fields, focus := d.form.View(s.th, in)
 	p := panel{title: d.ask.Title, tone: theme.Accent}
 	if now.Before(d.armed) {
 		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
@@ -254,13 +254,7 @@ func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 		room--
 	}
 	if over := len(fields) - room; over > 0 { // the field with the focus is in view
-		at := 0
-		for i, l := range fields {
-			if strings.Contains(l, s.th.Signs.Crumb) {
-				at = i
-			}
-		}
-		from := max(min(at-1, over), 0)
+		from := max(min(focus-1, over), 0)
 		fields = fields[from : from+room]
 	}
 	p.tail = fields

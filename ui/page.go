@@ -46,6 +46,8 @@ type Page struct {
 	links  []widget.Link // what the cursor can stand on; none: the page has no cursor
 	at     int           // into links
 	line   int           // of the cursor, among the lines of view
+
+	problem int // the line that says Source.Problem, from 1; 0: none
 }
 
 // NewPage makes the page of the screen that embeds it. origin is where it reads from
@@ -104,6 +106,15 @@ func (p *Page) Lines() []string { return p.view.Lines() }
 // View implements Screen.
 func (p *Page) View() string { return strings.Join(p.Lines(), "\n") }
 
+// Drawn implements Drawer.
+func (p *Page) Drawn() Drawn {
+	d := Drawn{Problem: p.problem > 0 && p.view.Sees(p.problem-1)}
+	if row := p.view.Row(p.line); row >= 0 && len(p.links) > 0 {
+		d.Cursors = []int{row}
+	}
+	return d
+}
+
 // Editing implements Screen: keys are text while something is searched for.
 func (p *Page) Editing() bool { return p.view.Searching() }
 
@@ -148,14 +159,14 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 	return append(append(keys, keymap.All(k.Nav)...), k.Global.Reload, k.Viewer.Search)
 }
 
-// Failed is the text of a page that could not be read.
-func (p *Page) Failed(err *api.Error) []string {
+// Failed is the content of a page that could not be read.
+func (p *Page) Failed(err *api.Error) Content {
 	th, g := p.env.Theme, &p.env.Keys.Global
 	if th.Linear {
-		return []string{err.Public, remedy.Plain(err)}
+		return Content{Lines: []string{err.Public, remedy.Plain(err)}}
 	}
-	return []string{th.Bad.Render(th.Signs.Bad + " " + err.Public), th.Dim.Render(remedy.Screen(err)), "",
-		th.Dim.Render(g.Reload.Help().Key + " tries again, " + g.Back.Help().Key + " goes back.")}
+	return Content{Problem: 1, Lines: []string{th.Bad.Render(th.Signs.Bad + " " + err.Public), th.Dim.Render(remedy.Screen(err)), "",
+		th.Dim.Render(g.Reload.Help().Key + " tries again, " + g.Back.Help().Key + " goes back.")}}
 }
 
 // NotReread says that the page is that of an earlier read; nil when it is not.

@@ -24,6 +24,7 @@ func (p *Page) Widths() (left, right int) {
 func (p *Page) Layout() {
 	p.screen.Refresh()
 	c := p.screen.Content()
+	p.problem = c.Problem
 	p.follow(c.Links())
 	var lines []string
 	lines, p.line = p.draw(c)

@@ -82,6 +82,15 @@ type Source struct {
 // Tick and draws again then; there is no other clock.
 type Ticker interface{ NextTick(now time.Time) time.Time }
 
+// Drawn is what a screen draws now that lines of the shell must not repeat or cover.
+type Drawn struct {
+	Problem bool  // one of its lines says Source.Problem
+	Cursors []int // the lines that a cursor stands on, from 0
+}
+
+// Drawer is for screens that tell what they draw; Page and list.List do.
+type Drawer interface{ Drawn() Drawn }
+
 // HelpTopic is for screens that have more to explain than their keys, as the language
 // of their filter. HelpTopic returns safe, unstyled lines for the help and their title.
 type HelpTopic interface {

@@ -343,7 +343,7 @@ func (s *Shell) draw() []string {
 	now := s.now()
 	lines := make([]string, 0, s.h)
 	body := s.drawBody(now)
-	told := s.tells(body)
+	told := s.drawn().Problem
 	lines = append(lines, s.header(now), s.rule(now, told))
 	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, body...)

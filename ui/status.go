@@ -1,11 +1,10 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
 )
@@ -111,24 +110,18 @@ func (s *Shell) placeNotice(frame []string, told bool) string {
 	}
 	more, body := len(lines)-1, len(frame)
 	switch {
-	case !s.cursorIn(frame[body-more:]):
+	case !s.covers(body-more, body):
 		copy(frame[body-more:], lines[:more])
 		return lines[more]
-	case body-2 > 2*len(lines) && !s.cursorIn(frame[2:2+len(lines)]):
+	case body-2 > 2*len(lines) && !s.covers(2, 2+len(lines)):
 		copy(frame[2:], lines)
 		return s.status("")
 	}
 	return s.status(s.noticeLine(s.w - 4))
 }
 
-// cursorIn tells whether one of the lines holds the cursor of a list.
-func (s *Shell) cursorIn(lines []string) bool {
-	sign := s.th.Signs.Cursor
-	for _, l := range lines {
-		plain := strings.TrimLeft(ansi.Strip(l), " ")
-		if strings.HasPrefix(plain, sign) || sign[0] >= 0x80 && strings.Contains(plain, sign) {
-			return true
-		}
-	}
-	return false
+// covers reports whether a cursor stands on lines from..to of the frame.
+func (s *Shell) covers(from, to int) bool {
+	body := 2 + s.guided
+	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }

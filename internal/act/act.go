@@ -82,6 +82,8 @@ type Question struct {
 	Ask   string // "Remove {item} from operation {id}?"
 	Risk  string // what cannot be undone; empty when nothing
 	Done  string // "Removed {item}."
+	// Declined is the notice after a no: "Not removed."; empty: "Nothing was sent."
+	Declined string
 	// Consequence is what a second person reads before approving. Only acts that
 	// are sent have one: a row of an api.ActKind.
 	Consequence string

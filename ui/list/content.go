@@ -14,7 +14,7 @@ func (l *List[T]) Content() ui.Content {
 	}
 	c := ui.Content{Table: l.Table, Doing: l.Doing, Filter: l.bar}
 	if l.bar == nil {
-		c.Lines = l.screen.Above()
+		c.Lines = l.over()
 	}
 	if l.spec.Detail != nil {
 		c.Detail = l.spec.Detail()

@@ -60,13 +60,16 @@ func (l *List[T]) Came() string {
 	return th.Info.Render("  " + th.Signs.Up + " " + draw.Count(n) + " new")
 }
 
-// NotReread says that the rows are those of an earlier read; nil when they are not.
-func (l *List[T]) NotReread() []string {
-	if l.Err == nil || l.rows.Len() == 0 {
-		return nil
+// stale reports whether the rows are those of an earlier read.
+func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
+
+// over is what stands over the table, and last that the rows are stale.
+func (l *List[T]) over() []string {
+	if !l.stale() {
+		return l.screen.Above()
 	}
 	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w))}
+	return append(l.screen.Above(), th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w)))
 }
 
 // OneThing refuses to begin something while something else is under way.

@@ -37,7 +37,8 @@ type Screen interface {
 	// ReadOn reads further rows when the cursor comes near the edge of what was
 	// read; it is asked after each move.
 	ReadOn() tea.Cmd
-	// Above is what stands over the table while no filter is typed.
+	// Above is what stands over the table while no filter is typed; that its rows are
+	// those of an earlier read the list says itself.
 	Above() []string
 	// Below is what stands under the table: by default Spec.Detail.
 	Below() []string
@@ -99,18 +100,19 @@ type List[T any] struct {
 	SortBy   string // a field's name; empty: as the screen gives the rows
 	SortDown bool
 
-	spec   Spec[T]
-	screen Screen
-	rows   widget.Source
-	held   *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
-	bar    *widget.FilterBar // the filter while it is typed; nil: none
-	past   past
-	seek   *ui.Requests // values to offer
-	wanted string       // the row that the cursor goes to once it is there; empty: none
-	above  []string
-	below  []string
-	beside beside
-	w, h   int
+	spec      Spec[T]
+	screen    Screen
+	rows      widget.Source
+	held      *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
+	bar       *widget.FilterBar // the filter while it is typed; nil: none
+	past      past
+	seek      *ui.Requests // values to offer
+	wanted    string       // the row that the cursor goes to once it is there; empty: none
+	above     []string
+	saidStale bool // the last line above says that the rows are those of an earlier read
+	below     []string
+	beside    beside
+	w, h      int
 }
 
 // New makes a list of rows; screen is what embeds it.
@@ -283,12 +285,13 @@ func (l *List[T]) refresh() {
 	if l.bar != nil {
 		l.above = l.bar.Lines(l.Env.Theme, l.w)
 	} else {
-		l.above = l.screen.Above()
+		l.above = l.over()
 	}
 	room := max(l.h/2, 1)
 	if l.rows.Len() == 0 {
 		room = l.h
 	}
+	l.saidStale = l.bar == nil && l.stale() && len(l.above) <= room
 	l.above = l.above[:min(len(l.above), room)]
 	h := max(l.h-len(l.above)-len(l.below), 1)
 	l.Table.SetSize(l.room(), h)
@@ -316,6 +319,18 @@ func (l *List[T]) Lines() []string {
 		lines = draw.Lay(lines, l.w, l.h)
 	}
 	return lines
+}
+
+// Drawn implements ui.Drawer.
+func (l *List[T]) Drawn() ui.Drawn {
+	if l.Page != nil {
+		return ui.Drawn{}
+	}
+	d := ui.Drawn{Problem: l.Err != nil && (l.rows.Len() == 0 || l.saidStale)}
+	if line := l.Table.CursorLine(); line >= 0 {
+		d.Cursors = []int{len(l.above) + line}
+	}
+	return d
 }
 
 // SetSize implements ui.Screen.

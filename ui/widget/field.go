@@ -22,6 +22,7 @@ const (
 
 // Field is one question of a form. It checks itself; the form only asks.
 type Field struct {
+	Name   string // the input as api.Error.Field names it; empty: no error names it
 	Label  string
 	Value  string                   // what stands there at first
 	Hint   string                   // dim, while the field is empty
@@ -257,13 +258,13 @@ func (f *Form) Clear() {
 	}
 }
 
-// View draws the form: label, value and, beside the field, what is wrong with
-// it. Each field takes two lines and what its error needs.
-func (f *Form) View(th *theme.Theme, w int) []string {
-	var out []string
+// View draws the form: label, value and, beside the field, what is wrong with it. Each
+// field takes two lines and what its error needs; at is the line of the focused one.
+func (f *Form) View(th *theme.Theme, w int) (out []string, at int) {
 	for i, d := range f.fields {
 		sign, label := "  ", th.Dim.Render(draw.Cut(d.Label, w-2))
 		if i == f.focus {
+			at = len(out)
 			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(draw.Cut(d.Label, w-2))
 		}
 		out = append(out, sign+label)
@@ -290,7 +291,7 @@ func (f *Form) View(th *theme.Theme, w int) []string {
 			}
 		}
 	}
-	return out
+	return out, at
 }
 
 func oneLine(s string) string { return safeLine(s, 400) }

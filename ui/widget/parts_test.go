@@ -67,7 +67,7 @@ func TestEditDrawsSafely(t *testing.T) {
 func TestSecretIsNotDrawn(t *testing.T) {
 	f := NewForm(Field{Label: "Share token", Secret: true}, Field{Label: "Note"})
 	typing(&f, uitest.Paste("  tok-12345\n"))
-	if v := strings.Join(f.View(plainTheme, 60), "\n"); strings.Contains(v, "tok-") || !strings.Contains(v, "•••••••••") {
+	if v := strings.Join(formView(&f), "\n"); strings.Contains(v, "tok-") || !strings.Contains(v, "•••••••••") {
 		t.Errorf("drawn as\n%s", v)
 	}
 	if f.Value(0) != "tok-12345" || !f.Dirty() {
@@ -81,6 +81,11 @@ func TestSecretIsNotDrawn(t *testing.T) {
 	}
 }
 
+func formView(f *Form) []string {
+	lines, _ := f.View(plainTheme, 60)
+	return lines
+}
+
 func TestFormChecksItsFields(t *testing.T) {
 	needed := func(s string) error {
 		if s == "" {
@@ -89,19 +94,19 @@ func TestFormChecksItsFields(t *testing.T) {
 		return nil
 	}
 	f := NewForm(Field{Label: "A", Check: needed}, Field{Label: "B", Check: needed, Paste: PasteOff}, Field{Label: "C", Max: 5})
-	if strings.Contains(strings.Join(f.View(plainTheme, 60), "\n"), "needed") {
+	if strings.Contains(strings.Join(formView(&f), "\n"), "needed") {
 		t.Error("an untouched field complains")
 	}
 	typing(&f, uitest.Key("x"))
 	f.Move(2)
 	typing(&f, uitest.Paste("abcdefgh"))
-	if v := strings.Join(f.View(plainTheme, 60), "\n"); f.Value(2) != "" || !strings.Contains(v, "too long: 8 of 5") {
+	if v := strings.Join(formView(&f), "\n"); f.Value(2) != "" || !strings.Contains(v, "too long: 8 of 5") {
 		t.Errorf("a paste that is too long was taken in part: %q\n%s", f.Value(2), v)
 	}
 	if f.Ready() {
 		t.Error("ready with an empty field")
 	}
-	v := strings.Join(f.View(plainTheme, 60), "\n")
+	v := strings.Join(formView(&f), "\n")
 	if err := uitest.CheckLine(strings.ReplaceAll(v, "\n", "")); err != nil || !strings.Contains(v, "› B") || !strings.Contains(v, "✗ this is·[2J needed") {
 		t.Errorf("%v\n%s", err, v)
 	}

@@ -64,6 +64,14 @@ func (t *Table) Lines() []string {
 	return lines
 }
 
+// CursorLine is the line of the table that the cursor stands on; -1: there is no row.
+func (t *Table) CursorLine() int {
+	if t.source.Len() == 0 || t.blurred {
+		return -1
+	}
+	return t.head() + t.at - t.top
+}
+
 // Measure reads the rows on screen and gives columns of numbers the width that they
 // take, as Lines does before it draws: Width and TooWide tell of them then.
 func (t *Table) Measure() []Row {

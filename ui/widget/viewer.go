@@ -225,6 +225,14 @@ func (v *Viewer) Sees(line int) bool {
 	return line >= 0 && line < len(v.first) && v.first[line] >= v.top && v.first[line] < v.top+v.page()
 }
 
+// Row is the line of the window that a line begins on; -1: it is not on screen.
+func (v *Viewer) Row(line int) int {
+	if !v.Sees(line) {
+		return -1
+	}
+	return v.first[line] - v.top
+}
+
 // Position is "12 of 340" for the last line on screen; empty when all is seen.
 func (v *Viewer) Position() string {
 	if len(v.rows) <= v.page() {

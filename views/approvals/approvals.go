@@ -223,7 +223,7 @@ func (s *Screen) Above() []string {
 	if mine > 0 {
 		head += th.Dim.Render(", " + draw.Count(mine) + " of them asked by you")
 	}
-	return append([]string{s.Head(head)}, s.NotReread()...)
+	return []string{s.Head(head)}
 }
 
 // HelpKeys implements list.Screen.

@@ -196,7 +196,7 @@ func (s *Screen) Above() []string {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(draw.Plural(n, "act has", "acts have")+
 			" no known outcome: it may have happened. enter on one says what to do.", w-2)))
 	}
-	return append(append(out, s.trouble(w)...), s.NotReread()...)
+	return append(out, s.trouble(w)...)
 }
 
 // trouble is what keeps the trail from being written or trusted.

@@ -254,7 +254,7 @@ func (d draft) documentFields(label string, check func(string) error) []widget.F
 	if !d.lists {
 		return nil
 	}
-	return []widget.Field{{Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
+	return []widget.Field{{Name: api.FieldType, Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 }
 
 // kindOf reads that field, which is field i of n.

@@ -22,7 +22,7 @@ func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {
 	case s.j == nil && s.Err != nil:
-		return ui.Content{Lines: s.Failed(s.Err)}
+		return s.Failed(s.Err)
 	case s.j == nil:
 		return ui.Content{Lines: []string{th.Dim.Render("Reading the customer and the application …")}}
 	}
@@ -41,7 +41,11 @@ func (s *Screen) Content() ui.Content {
 	} else {
 		out = append(append(out, next), list...)
 	}
-	out = append(out, s.NotReread()...)
+	problem := 0
+	if stale := s.NotReread(); stale != nil {
+		out = append(out, stale...)
+		problem = len(out)
+	}
 	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
 		if missing != "" {
 			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
@@ -52,7 +56,7 @@ func (s *Screen) Content() ui.Content {
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
-	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Doing: s.Doing}
+	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Problem: problem, Doing: s.Doing}
 	for _, part := range []ui.Section{s.record(), s.application()} {
 		if len(part.Facts) > 0 {
 			c.Sections = append(c.Sections, part)

@@ -61,7 +61,7 @@ func (f *share) ask() ui.Action {
 		intro = append(intro, demoTokens(f.customer.Type == api.Corporate))
 	}
 	return ui.Ask{Title: "Share token", Verb: "Go on", Intro: intro,
-		Fields: []widget.Field{{Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
+		Fields: []widget.Field{{Name: api.FieldToken, Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			token, err := api.CheckShareToken(v.Secret(0).Reveal())
 			if err != nil {

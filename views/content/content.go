@@ -87,7 +87,7 @@ func AskSave(env *ui.Env, client Client, d Document) ui.Action {
 			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}}, Copy: ui.Copy{Text: cmd, What: "the command"}}
 	}
 	return ui.Ask{Title: "Save document", Verb: "Save", Intro: []string{"Saves " + d.Line() + " to a file that only you may read. One customer call; the audit trail records it."},
-		Fields: []widget.Field{{Label: "File on this host", Value: FileName(d), Max: 4096, Check: checkPath}},
+		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096, Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, client, d, expand(v.Text(0)), false), nil }}
 }
 

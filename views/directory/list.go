@@ -361,7 +361,7 @@ func (s *List[T]) Above() []string {
 		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") + " no id and cannot be shown"
 	}
 	w, _ := s.Size()
-	return append([]string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}, s.NotReread()...)
+	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}
 }
 
 // HelpKeys implements list.Screen.

@@ -61,12 +61,12 @@ func (s *record[T]) Content() ui.Content {
 	th := s.env.Theme
 	switch {
 	case s.read == nil && s.Err != nil:
-		return ui.Content{Lines: s.Failed(s.Err)}
+		return s.Failed(s.Err)
 	case s.read == nil:
 		return ui.Content{Lines: []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.id, 40) + " …")}}
 	}
 	r := shown(s.env, *s.read)
-	return ui.Content{Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Card(r))}
+	return ui.Content{Problem: len(s.NotReread()), Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Card(r))}
 }
 
 // NextTick implements ui.Ticker: ages are told to the minute.

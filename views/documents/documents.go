@@ -277,7 +277,6 @@ func (s *Screen) Above() []string {
 	if phase := s.client.Phase(*s.Op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
-	out = append(out, s.NotReread()...)
 	for _, r := range s.open {
 		for i, l := range draw.Wrap(s.waits(r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))

@@ -18,8 +18,8 @@ import (
 // there at first.
 func (s *Screen) fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
-		{Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096, Complete: complete, Look: lookAtFile},
-		{Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
+		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096, Complete: complete, Look: lookAtFile},
+		{Name: api.FieldType, Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
 		{Label: "Info (optional)", Max: maxInfo, Value: info, Paste: widget.PasteKeep},
 	}
 }

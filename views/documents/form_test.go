@@ -113,7 +113,7 @@ func TestTypesAreOffered(t *testing.T) {
 func TestARefusedFormComesBack(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	f.upload = func(string) (api.CustomerFile, error) {
-		return api.CustomerFile{}, api.Refusal("upload document", api.RuleFile, "The service refused this. It says: Unknown document type: CONTRACCT")
+		return api.CustomerFile{}, api.Classify("upload document", 400, []byte(`{"error":"Unknown document type: CONTRACCT"}`))
 	}
 	r, clock := uploading(t, f)
 	r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("contracct"), uitest.Key("enter"), uitest.Type("signed"), uitest.Key("enter"))

@@ -105,7 +105,6 @@ func (s *Screen) warnings(w int) []string {
 	for _, l := range s.troubles(w) {
 		warn(theme.Warn, l)
 	}
-	out = append(out, s.NotReread()...)
 	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {
 		out = append(out, th.Dim.Render(s.unheard(w)))
 	}

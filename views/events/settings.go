@@ -116,8 +116,8 @@ func (s *Screen) askSettings() ui.Action {
 		return f
 	}
 	return ui.Ask{Title: "Change the webhook settings", Verb: "go on", Intro: []string{"Nothing is sent before the question that follows."},
-		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled), {Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
-			{Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},
+		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled), {Name: api.FieldURL, Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
+			{Name: api.FieldSecret, Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},
 			word("Operations", "hookOperation", old.HookOperation), word("Customers", "hookCustomer", old.HookCustomer),
 			word("Accounts", "hookDepositAccount", old.HookDepositAccount), word("Counterparties", "hookCounterparty", old.HookCounterparty)},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {

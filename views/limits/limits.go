@@ -100,7 +100,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) Content() ui.Content {
 	switch th := s.env.Theme; {
 	case s.Err != nil:
-		return ui.Content{Lines: s.Failed(s.Err)}
+		return s.Failed(s.Err)
 	case s.usage == nil:
 		return ui.Content{Lines: []string{th.Dim.Render(reading)}}
 	case th.Linear:

@@ -20,7 +20,7 @@ func (s *Screen) Content() ui.Content {
 	case s.ID == "":
 		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}}
 	case s.Op == nil && s.Page.Err != nil:
-		return ui.Content{Lines: s.Failed(s.Page.Err)}
+		return s.Failed(s.Page.Err)
 	case s.Op == nil:
 		return ui.Content{Lines: []string{th.Dim.Render("Reading operation " + draw.ID(s.ID, 40) + " …")}}
 	}
@@ -28,7 +28,7 @@ func (s *Screen) Content() ui.Content {
 	if th.Linear {
 		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
-	c := ui.Content{Lines: lines}
+	c := ui.Content{Lines: lines, Problem: len(s.NotReread())}
 	for _, part := range append(s.facts(), s.documents(), s.above(), s.children(), s.past(), s.unknown()) {
 		if part.Title != "" {
 			c.Sections = append(c.Sections, part)

@@ -248,11 +248,17 @@ func (s *Screen) chooserLines(w, h int) []string {
 	}
 	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), title}
 	rows := min(h-len(out), len(c.list))
-	from := max(min(c.at-rows/2, len(c.list)-rows), 0)
+	from := s.chooserFrom(h)
 	for i := from; i < from+rows; i++ {
 		out = append(out, s.chooserLine(th, c.list[i], i == c.at, w))
 	}
 	return draw.Lay(out, w, h)
+}
+
+// chooserFrom is the first column in view, in h lines.
+func (s *Screen) chooserFrom(h int) int {
+	rows := min(h-2, len(s.chooser.list))
+	return max(min(s.chooser.at-rows/2, len(s.chooser.list)-rows), 0)
 }
 
 // chooserKeys are those that a narrow hint line has no room for.

@@ -5,6 +5,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/field"
+	"opdeck/ui"
 	"opdeck/ui/draw"
 )
 
@@ -16,6 +17,26 @@ func (s *Screen) Below() []string {
 		return s.chooserLines(w, s.chooserHeight())
 	}
 	return s.panelLines(w, s.panelHeight(h))
+}
+
+// Drawn implements ui.Drawer: the cursor may be in what stands below.
+func (s *Screen) Drawn() ui.Drawn {
+	d := s.List.Drawn()
+	_, h := s.Size()
+	switch {
+	case s.Page != nil:
+	case s.chooser != nil:
+		n := s.chooserHeight()
+		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.chooserFrom(n))
+	case s.panel.focus:
+		n := s.panelHeight(h)
+		head := 1
+		if n >= smallPanel {
+			head = 3
+		}
+		d.Cursors = append(d.Cursors, h-n+head+s.panel.table.CursorLine())
+	}
+	return d
 }
 
 // Above implements list.Screen: the line that says what is shown, with numbers of
@@ -48,7 +69,7 @@ func (s *Screen) Above() []string {
 			line += th.Dim.Render("  " + p)
 		}
 	}
-	return append([]string{line}, s.NotReread()...)
+	return []string{line}
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.

@@ -20,7 +20,7 @@ import (
 func (s *Screen) Content() ui.Content {
 	switch {
 	case s.unreadable():
-		return ui.Content{Lines: s.Failed(s.Err)}
+		return s.Failed(s.Err)
 	case !s.loaded:
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
 	}

@@ -100,25 +100,26 @@ func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) e
 	return documentTable(op.Documents).write(r.env.Out)
 }
 
-func documentRestoreCommand(r *root) *cobra.Command { return attachingCommand(r, "Put back.") }
-func documentAttachCommand(r *root) *cobra.Command  { return attachingCommand(r, "Attached.") }
+func documentRestoreCommand(r *root) *cobra.Command { return attachingCommand(r, "Put back.", new(string)) }
 
-// attachingCommand is attach and restore, which send the same.
-func attachingCommand(r *root, sentence string) *cobra.Command {
+func documentAttachCommand(r *root) *cobra.Command {
 	var name string
-	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
+	cmd := attachingCommand(r, "Attached.", &name)
+	cmd.Flags().StringVar(&name, "name", "", "what the document is called there")
+	return cmd
+}
+
+// attachingCommand is attach and restore, which send the same; name is what it is called there.
+func attachingCommand(r *root, sentence string, name *string) *cobra.Command {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
-			op, err := a.Client.AttachDocument(ctx, args[0], args[1], name)
+			op, err := a.Client.AttachDocument(ctx, args[0], args[1], *name)
 			if err != nil {
 				return err
 			}
 			return changed(r, op, sentence, out)
 		}), nil
 	})
-	if sentence == "Attached." {
-		cmd.Flags().StringVar(&name, "name", "", "what the document is called there")
-	}
-	return cmd
 }
 
 // uploading are the flags that describe a file.
