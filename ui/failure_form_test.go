@@ -8,7 +8,7 @@ import (
 
 // TestWrongField: the field that a refusal speaks of gets the focus.
 func TestWrongField(t *testing.T) {
-	fields := []widget.Field{{Label: "Operation"}, {Name: "file", Label: "File on this host"}, {Name: "type", Label: "Type (optional)"}}
+	fields := []widget.Field{{Label: "Operation"}, {Name: "file", Label: "File on this host"}, {Name: "type", Label: "Type", Optional: true}}
 	for name, want := range map[string]int{"file": 1, "type": 2, "token": 0, "": 0} {
 		if got := wrongField(fields, name); got != want {
 			t.Errorf("%q: field %d, not %d", name, got, want)

@@ -45,7 +45,11 @@ func (s *Shell) header(now time.Time) string {
 		right = append(right, s.th.Warn.Render("revealed "+t))
 	}
 	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
-		right = append(right, s.th.Warn.Render(draw.Cut(strings.Join(s.others.Others, ", "), 24)+" here too"))
+		names := make([]string, len(s.others.Others))
+		for i, p := range s.others.Others {
+			names[i] = p.String()
+		}
+		right = append(right, s.th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
 	}
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
@@ -282,12 +286,12 @@ func (s *Shell) crumbs(w int) string {
 func (s *Shell) age(now time.Time, told bool) fact {
 	src := s.source()
 	ago, at := draw.Ago(src.At, now)
-	oldest, old := draw.Ago(src.Oldest, now)
+	newest, _ := draw.Age(src.At, now)
+	oldest, old := draw.Age(src.Oldest, now)
 	f := fact{next: Sooner(at, old)}
-	newest, eldest := strings.TrimSuffix(ago, " ago"), strings.TrimSuffix(oldest, " ago")
-	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != ago
+	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != newest
 	if f.short = newest; two {
-		f.short += "–" + eldest
+		f.short += "–" + oldest
 	}
 	switch {
 	case src.Problem != "":
@@ -305,7 +309,7 @@ func (s *Shell) age(now time.Time, told bool) fact {
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", newest "+newest+", oldest "+eldest))
+		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", newest "+newest+", oldest "+oldest))
 	case !src.At.IsZero():
 		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
 	}

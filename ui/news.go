@@ -111,7 +111,21 @@ type Toast struct {
 type Presence struct {
 	Broadcast
 	At     Place
-	Others []string // names, safe; a trailing "?" marks an open question about a write
+	Others []Person
+}
+
+// Person is somebody else who is there.
+type Person struct {
+	Name   string // safe
+	Asking bool   // a question about a write is open
+}
+
+// String is the name as the header shows it, with a "?" while the person is asked.
+func (p Person) String() string {
+	if p.Asking {
+		return p.Name + "?"
+	}
+	return p.Name
 }
 
 // Asked tells how many writes of others wait for this person's word. The header

@@ -169,7 +169,7 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	}
 	out := make([]string, h)
 	for i := range out {
-		plain := ansi.Strip(below[i])
+		plain := draw.Unstyled(below[i])
 		if i < y || i >= y+len(box) {
 			out[i] = s.th.Dim.Render(plain)
 			continue

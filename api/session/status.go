@@ -28,6 +28,7 @@ type Status struct {
 	Counts       Counts
 	Last         *Last
 	Warning      string
+	WarningNames bool       // the Warning holds the Verdict's Sentence
 	Borrowers    []Borrower // scripts that use the session; set by the caller
 
 	// What the screens show beyond the command's JSON.
@@ -162,7 +163,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		}
 	}
 	s.Verdict = Diagnose(events, row)
-	s.Warning = m.warning(row, s.Verdict)
+	s.Warning, s.WarningNames = m.warning(row, s.Verdict)
 	return s
 }
 
@@ -185,10 +186,10 @@ func (m *Manager) stateOf(r Row) string {
 }
 
 // warning is the one sentence that matters most, or "".
-func (m *Manager) warning(r Row, v Verdict) string {
+func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	if n := len(r.Blocks); n > 0 {
 		if _, holds := r.Blocks[n-1].holds(); holds {
-			return blockedError(r.Blocks[n-1]).Public
+			return blockedError(r.Blocks[n-1]).Public, false
 		}
 	}
 	recent := 0
@@ -199,15 +200,15 @@ func (m *Manager) warning(r Row, v Verdict) string {
 	}
 	switch {
 	case recent >= 2 && (v.Culprit == ForeignClient || v.Culprit == ShorterLife):
-		return "another client uses this account: " + v.Sentence
+		return "another client uses this account: " + v.Sentence, true
 	case recent >= 2: // what happened last was something else
-		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent)
+		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent), false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
-		return "the session cannot be renewed at present"
+		return "the session cannot be renewed at present", false
 	case r.learnt() > 0:
-		return "the service ends access tokens earlier than it announces"
+		return "the service ends access tokens earlier than it announces", false
 	}
-	return ""
+	return "", false
 }
 
 // lifetime is a token's: one that is over ended when its pair, of that age, was ttl old.

@@ -68,8 +68,23 @@ func Until(end, now time.Time) (s string, next time.Time) {
 // "in 3m", by the same steps; less is how far two clocks differ. next is when the text
 // changes.
 func Ago(t, now time.Time) (s string, next time.Time) {
+	s, past, next := age(t, now)
+	if past {
+		s += " ago"
+	}
+	return s, next
+}
+
+// Age is Ago without the word: "3m".
+func Age(t, now time.Time) (s string, next time.Time) {
+	s, _, next = age(t, now)
+	return s, next
+}
+
+// age is the length of time from t to now; past reports that t lies behind by a step at least.
+func age(t, now time.Time) (s string, past bool, next time.Time) {
 	if t.IsZero() {
-		return "–", time.Time{}
+		return "–", false, time.Time{}
 	}
 	age := now.Sub(t)
 	step := 10 * time.Second
@@ -84,7 +99,7 @@ func Ago(t, now time.Time) (s string, next time.Time) {
 	n := age.Abs() / step
 	switch {
 	case n == 0, age < 0 && age > -time.Minute:
-		return "now", t.Add(10 * time.Second)
+		return "now", false, t.Add(10 * time.Second)
 	case step == 24*time.Hour:
 		s = fmt.Sprintf("%dd", n)
 	case step == time.Hour:
@@ -93,9 +108,9 @@ func Ago(t, now time.Time) (s string, next time.Time) {
 		s = span(n * step)
 	}
 	if age < 0 {
-		return "in " + s, t.Add(1 - n*step)
+		return "in " + s, false, t.Add(1 - n*step)
 	}
-	return s + " ago", t.Add((n + 1) * step)
+	return s, true, t.Add((n + 1) * step)
 }
 
 // span draws a length of time in its one or two largest units.

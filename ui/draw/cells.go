@@ -335,6 +335,14 @@ func cutStyled(s string, w int) string {
 	return c
 }
 
+// Unstyled is a drawn line without its styles, to be drawn in another one.
+func Unstyled(line string) string { return ansi.Strip(line) }
+
+// Finds reports whether a drawn line holds what a person searches for, in any case.
+func Finds(line, typed string) bool {
+	return strings.Contains(strings.ToLower(ansi.Strip(line)), strings.ToLower(typed))
+}
+
 // Spread puts left and right on one line of exactly w cells. When both do not
 // fit, right goes first.
 func Spread(left, right string, w int) string {

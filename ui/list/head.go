@@ -65,11 +65,19 @@ func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
 
 // over is what stands over the table, and last that the rows are stale.
 func (l *List[T]) over() []string {
-	if !l.stale() {
+	if l.spec.OwnStale {
 		return l.screen.Above()
 	}
+	return append(l.screen.Above(), l.Stale()...)
+}
+
+// Stale says that the rows are those of an earlier read; nil when they are not.
+func (l *List[T]) Stale() []string {
+	if !l.stale() {
+		return nil
+	}
 	th := l.Env.Theme
-	return append(l.screen.Above(), th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w)))
+	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w))}
 }
 
 // OneThing refuses to begin something while something else is under way.

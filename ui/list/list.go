@@ -65,13 +65,14 @@ type Spec[T any] struct {
 	None    string // "No event matches the filter."
 	Further string // "No event matches among those read so far."; empty: all is read
 
-	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
-	Detail  func() []widget.Pair        // about the row under the cursor; nil: nothing
-	Beside  func(w int) []string        // the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
-	Signs   []Sign                      // of the rows, for the help
-	Sort    *field.Catalogue[T]         // rows that a Rows holds are sorted by its fields; nil: by none
-	Marks   bool                        // rows can be marked
-	NoGap   bool                        // no space between the row's sign and its first cell
+	Columns  func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
+	Detail   func() []widget.Pair        // about the row under the cursor; nil: nothing
+	Beside   func(w int) []string        // the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
+	Signs    []Sign                      // of the rows, for the help
+	Sort     *field.Catalogue[T]         // rows that a Rows holds are sorted by its fields; nil: by none
+	Marks    bool                        // rows can be marked
+	NoGap    bool                        // no space between the row's sign and its first cell
+	OwnStale bool                        // Above has List.Stale among its lines
 
 	Language *filter.Table[T]
 	Example  string      // a filter, as a hint

@@ -93,7 +93,7 @@ func (h *Host) commands() []command {
 		}
 	}
 	for _, p := range h.opt.Places {
-		c := command{name: p.word(), help: "opens that place.", do: func(ctx context.Context, arg string) error {
+		c := command{name: p.Word, help: "opens that place.", do: func(ctx context.Context, arg string) error {
 			if arg != "" && p.IDs {
 				return h.openID(ctx, p.Kind, arg)
 			}

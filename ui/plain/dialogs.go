@@ -99,7 +99,7 @@ func (h *Host) ask(ctx context.Context, a ui.Ask) (tea.Cmd, error) {
 	h.talk.Say(sentences(a.Intro)...)
 	text, secrets := make([]string, len(a.Fields)), make([]secret.Value, len(a.Fields))
 	for i, f := range a.Fields {
-		label := strings.TrimSuffix(f.Label, " (optional)")
+		label := f.Label
 		if f.Secret {
 			s, err := h.secret(ctx, label, f)
 			if err != nil {

@@ -17,19 +17,11 @@ import (
 
 // Place is an entry of the main menu.
 type Place struct {
-	Name string // its first word, or what stands before a colon, opens it, too
+	Name string
+	Word string // the command that opens it
 	ui.Place
 	ByID bool // it is of an operation, whose id is asked for
 	IDs  bool // an id may be typed behind its name
-}
-
-// word is the command that opens the place.
-func (p Place) word() string {
-	if title, _, ok := strings.Cut(strings.ToLower(p.Name), ": "); ok {
-		return strings.ReplaceAll(title, " ", "-")
-	}
-	word, _, _ := strings.Cut(strings.ToLower(p.Name), " ")
-	return strings.TrimRight(word, ",")
 }
 
 // HostOptions say what a Host needs to know beside the shell. News and Now are

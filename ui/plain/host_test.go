@@ -108,7 +108,7 @@ func (p *testScreen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 }
 
 func (p *testScreen) form() ui.Ask {
-	return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Id", Check: ui.CheckID}, {Label: "Note (optional)"}},
+	return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Id", Check: ui.CheckID}, {Label: "Note", Optional: true}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			return ui.Explain{Title: "Attached", Lines: []string{v.Text(0) + "/" + v.Text(1)}}, nil
 		}}
@@ -163,7 +163,7 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 	r, w := io.Pipe()
 	d := &conversation{in: w, out: &bytes.Buffer{}, comes: make(chan string), done: make(chan error, 1)}
 	talk := New(Options{In: r, Out: d})
-	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
+	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Word: "papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
 		News: func(context.Context, bool) []tea.Msg { return nil }})
 	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Tell: h.Tell,
 		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },

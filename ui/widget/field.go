@@ -22,14 +22,15 @@ const (
 
 // Field is one question of a form. It checks itself; the form only asks.
 type Field struct {
-	Name   string // the input as api.Error.Field names it; empty: no error names it
-	Label  string
-	Value  string                   // what stands there at first
-	Hint   string                   // dim, while the field is empty
-	Secret bool                     // drawn as dots, cleared when sent, never copied
-	Check  func(value string) error // nil: everything is right; the error is a sentence
-	Paste  Paste
-	Max    int // characters; 0: 4096
+	Name     string // the input as api.Error.Field names it; empty: no error names it
+	Label    string
+	Value    string                   // what stands there at first
+	Optional bool                     // it may stay empty, which its label says
+	Hint     string                   // dim, while the field is empty
+	Secret   bool                     // drawn as dots, cleared when sent, never copied
+	Check    func(value string) error // nil: everything is right; the error is a sentence
+	Paste    Paste
+	Max      int // characters; 0: 4096
 
 	// Options are offered while one types; anything else may be typed too.
 	Options  []Option
@@ -84,6 +85,14 @@ func Note(label, hint, missing string) Field {
 		}
 		return nil
 	}}
+}
+
+// label is the label as it is drawn.
+func (f Field) label() string {
+	if f.Optional {
+		return f.Label + " (optional)"
+	}
+	return f.Label
 }
 
 const fieldMax = 4096
@@ -262,10 +271,10 @@ func (f *Form) Clear() {
 // field takes two lines and what its error needs; at is the line of the focused one.
 func (f *Form) View(th *theme.Theme, w int) (out []string, at int) {
 	for i, d := range f.fields {
-		sign, label := "  ", th.Dim.Render(draw.Cut(d.Label, w-2))
+		sign, label := "  ", th.Dim.Render(draw.Cut(d.label(), w-2))
 		if i == f.focus {
 			at = len(out)
-			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(draw.Cut(d.Label, w-2))
+			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(draw.Cut(d.label(), w-2))
 		}
 		out = append(out, sign+label)
 		out = append(out, "  "+f.edits[i].View(th, w-2, i == f.focus, d.Hint))

@@ -1,8 +1,6 @@
 package widget
 
 import (
-	"github.com/charmbracelet/x/ansi"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -50,7 +48,7 @@ func LinesAt(th *theme.Theme, lines []string, links []Link, w, hang int, at stri
 		}
 		for k, part := range draw.Hang(l, hang, room) {
 			if on {
-				part = th.Selected(theme.Plain).Render(draw.Pad(ansi.Strip(part), room))
+				part = th.Selected(theme.Plain).Render(draw.Pad(draw.Unstyled(part), room))
 			}
 			out = append(out, c.sign(on && k == 0)+part)
 		}

@@ -3,8 +3,6 @@ package widget
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -174,12 +172,12 @@ func (v *Viewer) typing(msg keymap.Press) bool {
 func (v *Viewer) search(move bool) {
 	was := v.hit
 	v.hits, v.hit = nil, 0
-	q := strings.ToLower(v.query.Value())
+	q := v.query.Value()
 	if q == "" {
 		return
 	}
 	for i, l := range v.rows {
-		if strings.Contains(strings.ToLower(ansi.Strip(l)), q) {
+		if draw.Finds(l, q) {
 			if move && i < v.top {
 				v.hit = len(v.hits) + 1
 			}
@@ -262,7 +260,7 @@ func (v *Viewer) Lines() []string {
 	for i := v.top; i < min(v.top+page, len(v.rows)); i++ {
 		l := v.rows[i]
 		if len(v.hits) > 0 && v.hits[v.hit] == i {
-			l = v.th.Selected(theme.Plain).Render(draw.Pad(ansi.Strip(l), v.w))
+			l = v.th.Selected(theme.Plain).Render(draw.Pad(draw.Unstyled(l), v.w))
 		}
 		out = append(out, l)
 	}

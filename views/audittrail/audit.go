@@ -3,7 +3,6 @@ package audittrail
 import (
 	"context"
 	"io"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -161,7 +160,10 @@ func (s *Screen) Empty() widget.Notice {
 	if s.Filter.Empty() {
 		out.Text = "No write and no refusal stands in the trail."
 	}
-	out.Hint = strings.TrimPrefix(out.Hint+"; "+s.keys.Everything.Help().Key+" looks through every kind of record", "; ")
+	if out.Hint != "" {
+		out.Hint += "; "
+	}
+	out.Hint += s.keys.Everything.Help().Key + " looks through every kind of record"
 	return out
 }
 

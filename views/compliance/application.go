@@ -221,7 +221,7 @@ func (s *Screen) askApplication(d draft) ui.Action {
 	if d.hidden > 0 {
 		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+", before this, shows them.")
 	}
-	fields = append(fields, d.documentFields("Further document, its type (optional)", nil)...)
+	fields = append(fields, d.documentFields("Further document, its type", nil)...)
 	switch {
 	case !d.lists:
 		intro = append(intro, "No list of documents was read in it, so none can be added here.")
@@ -249,12 +249,12 @@ func (s *Screen) askApplication(d draft) ui.Action {
 // maxDocuments are added by one request.
 const maxDocuments = 20
 
-// documentFields ask for the type of a further document.
+// documentFields ask for the type of a further document; without a check it may stay empty.
 func (d draft) documentFields(label string, check func(string) error) []widget.Field {
 	if !d.lists {
 		return nil
 	}
-	return []widget.Field{{Name: api.FieldType, Label: label, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
+	return []widget.Field{{Name: api.FieldType, Label: label, Optional: check == nil, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 }
 
 // kindOf reads that field, which is field i of n.

@@ -137,7 +137,7 @@ func (s *Screen) askAttach() ui.Action {
 		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.ID, 13) + " by its id."},
 		Fields: []widget.Field{
 			{Label: "Document id", Check: checkID},
-			{Label: "Name there (optional)", Max: 255},
+			{Label: "Name there", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			return s.confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil

@@ -93,7 +93,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noOpener: content.NoOpener(client), Latest: ui.NewLatest(env, client, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
+	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true, Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
 		Columns: func(int) []widget.Column { return columns }, Language: language, Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"), list.Locked("locked: only the compliance team can lift it")}, Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
@@ -277,6 +277,7 @@ func (s *Screen) Above() []string {
 	if phase := s.client.Phase(*s.Op); phase.Ended() {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
+	out = append(out, s.Stale()...)
 	for _, r := range s.open {
 		for i, l := range draw.Wrap(s.waits(r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))

@@ -19,8 +19,8 @@ import (
 func (s *Screen) fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
 		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096, Complete: complete, Look: lookAtFile},
-		{Name: api.FieldType, Label: "Type (optional)", Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
-		{Label: "Info (optional)", Max: maxInfo, Value: info, Paste: widget.PasteKeep},
+		{Name: api.FieldType, Label: "Type", Optional: true, Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
+		{Label: "Info", Optional: true, Max: maxInfo, Value: info, Paste: widget.PasteKeep},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
@@ -139,11 +138,11 @@ func linked(all []item) []item {
 func (s *Screen) row(it item) widget.Row {
 	th := s.env.Theme
 	b := trust(th, it.Stored)
-	age, _ := draw.Ago(it.ReceivedAt, s.env.Now())
+	age, _ := draw.Age(it.ReceivedAt, s.env.Now())
 	what, tone := s.codes.change(it)
 	out := widget.Row{ID: it.Key,
 		Cells: []string{draw.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what,
-			strings.TrimSuffix(age, " ago"), b.sign + " " + b.word},
+			age, b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
 	case it.Retry.Waiting():

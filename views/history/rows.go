@@ -45,9 +45,9 @@ func (s *Screen) row(m present.Moment) widget.Row {
 	th := s.env.Theme
 	o := s.env.Present()
 	status := m.Look(o)
-	ago, _ := draw.Ago(m.At, s.env.Now())
+	age, _ := draw.Age(m.At, s.env.Now())
 	out := widget.Row{ID: m.ID,
-		Cells: []string{draw.Minute(m.At, s.env.Zone()), strings.TrimSuffix(ago, " ago"), m.From,
+		Cells: []string{draw.Minute(m.At, s.env.Zone()), age, m.From,
 			status.Text, m.Summary(o, valued)},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, status.Tone, theme.Plain}}
 	if s.isFresh(m) {

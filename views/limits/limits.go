@@ -5,7 +5,6 @@ package limits
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -143,7 +142,7 @@ func (s *Screen) Verdict() string {
 		}
 		switch {
 		case said != "" && j != theme.Good:
-			held = append(held, strings.TrimSuffix(said, "."))
+			held = append(held, said)
 		case u.Room == 0 && j == theme.Good:
 			text = "room in every class but " + string(u.Class) + ", whose one call a minute was made"
 		}
@@ -274,11 +273,11 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 func (s *Screen) held(u limit.Usage) string {
 	switch {
 	case s.left(u.Blocked) > 0:
-		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s.", u.Class, s.told(s.left(u.Blocked)))
+		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s", u.Class, s.told(s.left(u.Blocked)))
 	case u.Over > 0:
-		return fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation.", u.Class, u.Over)
+		return fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation", u.Class, u.Over)
 	case u.Room == 0 && s.slot(u) > 0:
-		return fmt.Sprintf("%s: used up; the next call waits %s by itself.", u.Class, s.told(s.slot(u)))
+		return fmt.Sprintf("%s: used up; the next call waits %s by itself", u.Class, s.told(s.slot(u)))
 	}
 	return ""
 }
@@ -288,7 +287,7 @@ func (s *Screen) sentences() []string {
 	var out []string
 	for _, u := range s.usage {
 		if held := s.held(u); held != "" {
-			out = append(out, held)
+			out = append(out, held+".")
 		}
 	}
 	for _, u := range s.usage {

@@ -32,9 +32,6 @@ const sep = "\x00"
 // to is the link of a line; name tells it from the others of the page. tab goes to it
 // when stop is set and there is something to open.
 func (l link) to(name, what, text string, stop bool) widget.Link {
-	if !strings.HasPrefix(what, "the ") {
-		what = "the " + what
-	}
 	return widget.Link{ID: strings.Join([]string{name, l.opens, l.id, l.row}, sep), Copy: text, What: what, Opens: stop && l.opens != "" && l.id != ""}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -247,10 +248,13 @@ func CheckBaseURL(s string) error {
 		return fmt.Errorf("must begin with https://")
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("plain http:// is refused except to a loopback address like 127.0.0.1")
+		return ErrPlainHTTP
 	}
 	return nil
 }
+
+// ErrPlainHTTP refuses an address that would be asked without encryption.
+var ErrPlainHTTP = errors.New("plain http:// is refused except to a loopback address like 127.0.0.1")
 
 func portOK(p string) bool {
 	n, err := strconv.ParseUint(p, 10, 16)

@@ -180,7 +180,7 @@ func checkName(s string) error {
 
 func checkAddress(s string) error {
 	err := config.CheckBaseURL(s)
-	if err == nil || strings.HasPrefix(err.Error(), "plain ") {
+	if err == nil || errors.Is(err, config.ErrPlainHTTP) {
 		return err
 	}
 	return fmt.Errorf("the address %w", err)

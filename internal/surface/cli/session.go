@@ -199,7 +199,7 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 	if s.Warning != "" {
 		what += "; " + s.Warning
 	}
-	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !strings.Contains(s.Warning, s.Verdict.Sentence) {
+	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !s.WarningNames {
 		what += "; cause: " + s.Verdict.Sentence
 	}
 	what = strings.ReplaceAll(what, "|", "/") // what is behind the first | is for programs

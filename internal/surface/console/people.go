@@ -121,11 +121,7 @@ func (p *people) company(ctx context.Context, object string) []any {
 	}
 	now := ui.Presence{At: p.at.Place}
 	for _, o := range found {
-		name := untrusted.Text(o.Person).Line(20)
-		if o.Dialog {
-			name += "?"
-		}
-		now.Others = append(now.Others, name)
+		now.Others = append(now.Others, ui.Person{Name: untrusted.Text(o.Person).Line(20), Asking: o.Dialog})
 	}
 	if now.At == p.others.At && slices.Equal(now.Others, p.others.Others) {
 		return nil

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +120,7 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 			case <-late:
 				t.Fatalf("nobody saw that ana %s", step.does)
 			}
-			if strings.Join(p.Others, ",") == step.want {
+			if strings.Trim(fmt.Sprint(p.Others), "[]") == step.want {
 				break
 			}
 		}

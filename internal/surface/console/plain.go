@@ -109,18 +109,18 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 
 // plainPlaces are the main menu.
 var plainPlaces = []plain.Place{
-	{Name: "Operations", Place: ui.Place{Kind: ui.KindOperations}},
-	{Name: "Operation, by its id", Place: ui.Place{Kind: ui.KindOperation}, ByID: true, IDs: true},
-	{Name: "Documents of an operation, by its id", Place: ui.Place{Kind: ui.KindDocuments}, ByID: true, IDs: true},
-	{Name: "Compliance: customers and their verification", Place: ui.Place{Kind: ui.KindCompliance}, IDs: true},
-	{Name: "Limits", Place: ui.Place{Kind: ui.KindLimits}},
-	{Name: "Session", Place: ui.Place{Kind: ui.KindSession}},
-	{Name: "Events", Place: ui.Place{Kind: ui.KindEvents}},
-	{Name: "Audit", Place: ui.Place{Kind: ui.KindAudit}},
-	{Name: "Approvals", Place: ui.Place{Kind: approvals.Kind}},
-	{Name: "Accounts with their balances", Place: ui.Place{Kind: balances.Kind}, IDs: true},
-	{Name: "Counterparties and the status of their accounts", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
-	{Name: "On call: session, limits, feed, index and writes in doubt", Place: ui.Place{Kind: ui.KindOnCall}},
+	{Name: "Operations", Word: "operations", Place: ui.Place{Kind: ui.KindOperations}},
+	{Name: "Operation, by its id", Word: "operation", Place: ui.Place{Kind: ui.KindOperation}, ByID: true, IDs: true},
+	{Name: "Documents of an operation, by its id", Word: "documents", Place: ui.Place{Kind: ui.KindDocuments}, ByID: true, IDs: true},
+	{Name: "Compliance: customers and their verification", Word: "compliance", Place: ui.Place{Kind: ui.KindCompliance}, IDs: true},
+	{Name: "Limits", Word: "limits", Place: ui.Place{Kind: ui.KindLimits}},
+	{Name: "Session", Word: "session", Place: ui.Place{Kind: ui.KindSession}},
+	{Name: "Events", Word: "events", Place: ui.Place{Kind: ui.KindEvents}},
+	{Name: "Audit", Word: "audit", Place: ui.Place{Kind: ui.KindAudit}},
+	{Name: "Approvals", Word: "approvals", Place: ui.Place{Kind: approvals.Kind}},
+	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: balances.Kind}, IDs: true},
+	{Name: "Counterparties and the status of their accounts", Word: "counterparties", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
+	{Name: "On call: session, limits, feed, index and writes in doubt", Word: "on-call", Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
 // plainLeft says goodbye, and which ways out are no failures.
@@ -223,9 +223,10 @@ func (n *plainNews) company(p ui.Presence) []string {
 		return nil
 	}
 	var names []string
-	for _, name := range p.Others {
-		if asked, yes := strings.CutSuffix(name, "?"); yes {
-			name = asked + ", who is being asked about a write,"
+	for _, other := range p.Others {
+		name := other.Name
+		if other.Asking {
+			name += ", who is being asked about a write,"
 		}
 		names = append(names, name)
 	}
