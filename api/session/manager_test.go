@@ -306,7 +306,7 @@ func TestWarningFitsWhatHappened(t *testing.T) {
 		ForeignClient: "another client uses this account: the sentence",
 		OurRotation:   "another client uses this account: 2 pairs died before their time within ten minutes",
 	} {
-		if got := m.warning(row, Verdict{Culprit: culprit, Sentence: "the sentence"}); got != want {
+		if got, _ := m.warning(row, Verdict{Culprit: culprit, Sentence: "the sentence"}); got != want {
 			t.Errorf("%s: %s", culprit, got)
 		}
 	}

@@ -57,5 +57,8 @@ func Until(end, now time.Time) (s string, next time.Time) { return format.Until(
 // Ago is format.Ago.
 func Ago(t, now time.Time) (s string, next time.Time) { return format.Ago(t, now) }
 
+// Age is format.Age.
+func Age(t, now time.Time) (s string, next time.Time) { return format.Age(t, now) }
+
 // Duration is format.Duration.
 func Duration(d time.Duration) string { return format.Duration(d) }
