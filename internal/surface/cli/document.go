@@ -100,7 +100,9 @@ func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) e
 	return documentTable(op.Documents).write(r.env.Out)
 }
 
-func documentRestoreCommand(r *root) *cobra.Command { return attachingCommand(r, "Put back.", new(string)) }
+func documentRestoreCommand(r *root) *cobra.Command {
+	return attachingCommand(r, "Put back.", new(string))
+}
 
 func documentAttachCommand(r *root) *cobra.Command {
 	var name string
