@@ -2,7 +2,6 @@ package history
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"opdeck/internal/domain/index"

@@ -31,7 +31,7 @@ func factLink(f present.Fact) widget.Link {
 	}
 	what := f.What
 	if what == "" {
-		what = f.Label
+		what = "the " + f.Label
 	}
 	return link{opens: opens[f.Opens.Kind], id: f.Opens.ID}.to(f.Key(), what, f.Copy, f.Stop)
 }

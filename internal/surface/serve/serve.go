@@ -101,7 +101,7 @@ func (s *server) run(ctx context.Context) error {
 			if err := serve(ctx); err != nil && ctx.Err() == nil {
 				s.app.Log.Error("a part of the server ended", "part", name, "err", err)
 				e := api.AsError(err)
-				cancel(&api.Error{Kind: api.Unavailable, Public: name + " failed: " + strings.TrimSuffix(e.Public, ".") + ".",
+				cancel(&api.Error{Kind: api.Unavailable, Public: name + " failed: " + strings.TrimRight(e.Public, ".") + ".",
 					Remedy: e.Remedy, Err: err})
 			}
 		})
