@@ -140,8 +140,8 @@ func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	err = execute(c.ctx, tx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`,
 		c.at.Add(-24*time.Hour).UnixNano())
 	return tokenJSON{AccessToken: access, RefreshToken: refresh,
-		AccessTTL:  shownTTL(c.st.ShownAccessTTL, c.st.TTLUnit, at, c.now),
-		RefreshTTL: shownTTL(c.st.ShownRefreshTTL, c.st.TTLUnit, rt, c.now)}, err
+		AccessTTL:  shownTTL(c.st.TTLUnit, at, c.now),
+		RefreshTTL: shownTTL(c.st.TTLUnit, rt, c.now)}, err
 }
 
 // authorize lets the call pass with a living access token.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -36,9 +35,7 @@ type Options struct {
 	RefreshTTL time.Duration // default 15 min
 	// TTLUnit is how accessTtl and refreshTtl are written in answers:
 	// "s" (default), "ms", "min", "epoch_s", "epoch_ms", "string" (seconds in quotes).
-	TTLUnit         string
-	ShownAccessTTL  json.RawMessage // answered instead of the real accessTtl
-	ShownRefreshTTL json.RawMessage // answered instead of the real refreshTtl
+	TTLUnit string
 
 	Login, Password string
 	TOTPSecret      string // base32; a code is then demanded at every login and refresh
@@ -48,7 +45,6 @@ type Options struct {
 	TokenSuffix     string // put behind every refresh token: odd characters, length
 
 	BaaS            bool   // share calls answer 403
-	AllowEndStates  bool   // documents of ended operations may be changed
 	ShareTokenField string // default "token"
 
 	HookURL      string        // switches webhooks on, all kinds
@@ -58,7 +54,6 @@ type Options struct {
 
 	HardLimits bool           // 429 above the recommended rates
 	PerMinute  map[string]int // recommended rates by class; nil: the documented ones
-	RateScale  float64        // multiplies PerMinute; 0: 1
 
 	Faults   Faults        // see ParseFaults
 	Activity time.Duration // an operation moves on this often; 0: never
@@ -74,11 +69,9 @@ type settings struct {
 	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
 	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
 
-	AccessTTL       span            `json:"access_ttl"`
-	RefreshTTL      span            `json:"refresh_ttl"`
-	TTLUnit         string          `json:"ttl_unit"`
-	ShownAccessTTL  json.RawMessage `json:"shown_access_ttl,omitempty"`
-	ShownRefreshTTL json.RawMessage `json:"shown_refresh_ttl,omitempty"`
+	AccessTTL  span   `json:"access_ttl"`
+	RefreshTTL span   `json:"refresh_ttl"`
+	TTLUnit    string `json:"ttl_unit"`
 
 	Login        string `json:"login"`
 	Password     string `json:"password"`
@@ -155,7 +148,6 @@ func (s *settings) apply(o Options) error {
 	set(&s.MarkerPrefix, o.MarkerPrefix)
 	set(&s.TokenSuffix, o.TokenSuffix)
 	set(&s.BaaS, o.BaaS)
-	set(&s.AllowEndStates, o.AllowEndStates)
 	set(&s.ShareTokenField, o.ShareTokenField)
 	set(&s.HookBackoff, span(o.HookBackoff))
 	set(&s.HookAttempts, o.HookAttempts)
@@ -170,27 +162,8 @@ func (s *settings) apply(o Options) error {
 	if o.Living && s.Hook.URL == "" {
 		s.Hook = hookParameters{true, InProcessHook, s.Hook.JWTSecret, true, true, true, true}
 	}
-	if o.ShownAccessTTL != nil {
-		s.ShownAccessTTL = o.ShownAccessTTL
-	}
-	if o.ShownRefreshTTL != nil {
-		s.ShownRefreshTTL = o.ShownRefreshTTL
-	}
-	s.applyRates(o)
+	maps.Copy(s.PerMinute, o.PerMinute)
 	return s.check()
-}
-
-func (s *settings) applyRates(o Options) {
-	if o.PerMinute != nil {
-		maps.Copy(s.PerMinute, o.PerMinute)
-	}
-	if o.RateScale > 0 {
-		base := recommended()
-		maps.Copy(base, o.PerMinute)
-		for class, n := range base {
-			s.PerMinute[class] = max(1, int(float64(n)*o.RateScale))
-		}
-	}
 }
 
 func (s *settings) check() error {
@@ -204,11 +177,6 @@ func (s *settings) check() error {
 	}
 	if _, err := ParseFaults(s.Faults); err != nil {
 		return err
-	}
-	for _, raw := range []json.RawMessage{s.ShownAccessTTL, s.ShownRefreshTTL} {
-		if raw != nil && !json.Valid(raw) {
-			return fmt.Errorf("sandbox: the shown lifetime %q is no JSON", raw)
-		}
 	}
 	return nil
 }

@@ -74,11 +74,3 @@ func TestAuthRates(t *testing.T) {
 		t.Error("a 429 must not process anything")
 	}
 }
-
-func TestRateScale(t *testing.T) {
-	s := open(t, sandbox.Options{RateScale: 10, PerMinute: map[string]int{"refresh": 2}})
-	v := connect(t, s).want(200, "GET", "/sandbox/settings", nil)["per_minute"].(map[string]any)
-	if v["billing"] != float64(120) || v["refresh"] != float64(20) {
-		t.Errorf("%v", v)
-	}
-}

@@ -55,10 +55,7 @@ func newRefreshToken(st settings) string {
 }
 
 // shownTTL is how a lifetime is written in the answer.
-func shownTTL(override json.RawMessage, unit string, d time.Duration, now time.Time) json.RawMessage {
-	if override != nil {
-		return override
-	}
+func shownTTL(unit string, d time.Duration, now time.Time) json.RawMessage {
 	n := int64(d / time.Second)
 	switch unit {
 	case "ms":
