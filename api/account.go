@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -59,7 +58,7 @@ type PlainAmount Money
 
 // check is called after Balance was read from v.
 func (b *Balance) check(v jsontree.Value) {
-	if m := objectIn(v); !m.has("sum") && !m.has("money") && !m.has("default") {
+	if m := ObjectIn(v); !m.Has("sum") && !m.Has("money") && !m.Has("default") {
 		(*Money)(&b.PlainAmount).check(v)
 	}
 }
@@ -81,7 +80,7 @@ func (a *Account) UnmarshalJSON(b []byte) error {
 	}
 	a.CurrencyCode = cmp.Or(a.CurrencyCode, a.Balance.Value().CurrencyCode)
 	if a.Customer.ID == "" {
-		a.Customer.ID = untrusted.Text(object(b).text("cuid"))
+		a.Customer.ID = untrusted.Text(ObjectOf(b).First("cuid"))
 	}
 	return nil
 }
@@ -108,7 +107,7 @@ type RequisiteItem struct{ Key, Number untrusted.Text }
 // UnmarshalJSON reads the webhook's shape, [{title, items: [{key, value, order}]}],
 // and of any other shape the members by their names. It never fails.
 func (r *Requisites) UnmarshalJSON(b []byte) error {
-	v := parsed(b)
+	v := ParseJSON(b)
 	sets := []jsontree.Value{v}
 	if v.Kind() == jsontree.Array {
 		sets = elementsOf(v)
@@ -123,22 +122,22 @@ func (r *Requisites) UnmarshalJSON(b []byte) error {
 }
 
 func requisite(v jsontree.Value) Requisite {
-	m := objectIn(v)
-	if !m.exists() {
+	m := ObjectIn(v)
+	if !m.Exists() {
 		if s, ok := v.Scalar(); ok && s != "" {
 			return Requisite{Items: []RequisiteItem{{Number: untrusted.Text(s)}}}
 		}
 		return Requisite{}
 	}
-	out := Requisite{Title: untrusted.Text(m.text("title", "type", "name"))}
+	out := Requisite{Title: untrusted.Text(m.First("title", "type", "name"))}
 	var items []jsontree.Value
 	if list := m.Member("items"); list.Kind() == jsontree.Array {
 		items = elementsOf(list)
 	}
 	slices.SortStableFunc(items, func(a, b jsontree.Value) int { return cmp.Compare(orderOfItem(a), orderOfItem(b)) })
 	for _, v := range items {
-		it := objectIn(v)
-		if key, value := it.text("key"), it.text("value"); key != "" || value != "" {
+		it := ObjectIn(v)
+		if key, value := it.First("key"), it.First("value"); key != "" || value != "" {
 			out.Items = append(out.Items, RequisiteItem{untrusted.Text(key), untrusted.Text(value)})
 		}
 	}
@@ -155,7 +154,7 @@ func requisite(v jsontree.Value) Requisite {
 }
 
 func orderOfItem(v jsontree.Value) int64 {
-	n, _ := wholeWord(objectIn(v).text("order"))
+	n, _ := wholeWord(ObjectIn(v).First("order"))
 	return n
 }
 
@@ -174,41 +173,3 @@ var (
 	BalanceFilters = []string{"POSITIVE", "NEGATIVE", "ZERO"}
 	AssociateTypes = []string{"NOT_ASSOCIATE", "POOL", "COMMISSION"}
 )
-
-// Accounts reads one page of accounts (GET /v2/account; one account call).
-func (c *Client) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
-	v := c.paging(q.Page, q.Size, "currencyIso", q.Currency, "balance", q.Balance, "associateType", q.Associate)
-	return list[Account](ctx, c, accountThing, []string{"/v2/account"}, v)
-}
-
-// Account reads one account (GET /v2/account/{id}; one account call).
-func (c *Client) Account(ctx context.Context, id string) (Account, error) {
-	return readOne[Account](ctx, c, accountThing, "account id", id, "/v2/account")
-}
-
-// readOne reads a record by its id, below base.
-func readOne[T record](ctx context.Context, c *Client, t thing, what, id, base string) (T, error) {
-	var none T
-	if err := CheckID(what, id); err != nil {
-		return none, err
-	}
-	r := request{op: "read " + t.one, parts: []string{base, ":" + id}}
-	a, err := c.get(ctx, r)
-	if err != nil {
-		return none, err
-	}
-	return recordOf[T](c, r, a, t)
-}
-
-// recordOf reads the record that an answer holds.
-func recordOf[T record](c *Client, r request, a answer, t thing) (T, error) {
-	var out, none T
-	raw, err := c.one(r, a, t)
-	if err != nil {
-		return none, err
-	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return none, notUnderstood(r, a, err)
-	}
-	return out, nil
-}

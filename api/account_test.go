@@ -84,7 +84,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add([]byte(`{"id":"U1","balance":{"sum":{"units":"1"}},"requisites":[{"items":[{"order":1e9}]}],"accounts":[{"suid":1}]}`))
 	f.Add([]byte(`{"profile":7,"accounts":[null,"x"],"customer":[]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if !object(b).exists() || !json.Valid(b) { // object drops a byte order mark
+		if !ObjectOf(b).Exists() || !json.Valid(b) { // object drops a byte order mark
 			return
 		}
 		var a Account

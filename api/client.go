@@ -93,11 +93,10 @@ type Call struct {
 
 // Client makes calls. It is safe for concurrent use.
 type Client struct {
-	opt       Options
-	base      *url.URL
-	http      *http.Client
-	customers formOf // how this service reads one customer
-	refusals  refusals
+	opt      Options
+	base     *url.URL
+	http     *http.Client
+	refusals refusals
 }
 
 // New checks the options and makes a Client.
@@ -150,38 +149,14 @@ func CheckID(what, id string) error {
 		Public: "Not a valid " + what + ": letters, digits, - and _ only, up to 64 of them.", Remedy: Remedy{Kind: CopyID}}
 }
 
-// paths joins the parts of a path, ids escaped; route is the same with the ids
-// as {}.
-func paths(parts ...string) (path, route string) {
-	var p, r strings.Builder
-	for _, s := range parts {
-		if id, ok := strings.CutPrefix(s, ":"); ok {
-			p.WriteString("/" + url.PathEscape(id))
-			r.WriteString("/{}")
-			continue
-		}
-		p.WriteString(s)
-		r.WriteString(s)
-	}
-	return p.String(), r.String()
-}
+// Service is what Options says that the service's documents leave open.
+func (c *Client) Service() Service { return c.opt.Service }
 
-// ClassOf returns the endpoint class of a path.
-func ClassOf(path string) limit.Class {
-	for _, c := range []struct {
-		prefix string
-		class  limit.Class
-	}{
-		{"/v2/auth/login", limit.Login}, {"/v2/auth/refresh", limit.Refresh},
-		{"/v2/account", limit.Account}, {"/v2/customer", limit.Customer},
-		{"/v2/billing", limit.Billing}, {"/v2/report", limit.Billing},
-	} {
-		if path == c.prefix || strings.HasPrefix(path, c.prefix+"/") {
-			return c.class
-		}
-	}
-	return limit.General
-}
+// Now is the client's clock.
+func (c *Client) Now() time.Time { return c.opt.Now() }
+
+// Log is the client's log.
+func (c *Client) Log() *slog.Logger { return c.opt.Log }
 
 type dryRunKey struct{}
 
@@ -195,5 +170,20 @@ func DryRun(ctx context.Context) (context.Context, *[]Act) {
 	return context.WithValue(ctx, dryRunKey{}, acts), acts
 }
 
-// dry reports whether ctx is one of DryRun, where not even a read is sent.
-func dry(ctx context.Context) bool { return ctx.Value(dryRunKey{}) != nil }
+// IsDryRun reports whether ctx is one of DryRun, where not even a read is sent.
+func IsDryRun(ctx context.Context) bool { return ctx.Value(dryRunKey{}) != nil }
+
+// Saw shows operations to the observer; items that could not be read as operations are
+// left out.
+func (c *Client) Saw(ctx context.Context, at time.Time, page bool, ops ...Operation) {
+	if c.opt.OnOperations == nil {
+		return
+	}
+	usable := make([]Operation, 0, len(ops))
+	for _, o := range ops {
+		if o.OPID != "" {
+			usable = append(usable, o)
+		}
+	}
+	c.opt.OnOperations(ctx, usable, page, at)
+}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -94,8 +93,8 @@ func (p *Counterparty) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if p.Customer.CUID == "" {
-		m := object(b)
-		owner := cmp.Or(objectIn(m.Member("customer")).text("id", "customerId"), m.text("customerId", "cuid"))
+		m := ObjectOf(b)
+		owner := cmp.Or(ObjectIn(m.Member("customer")).First("id", "customerId"), m.First("customerId", "cuid"))
 		p.Customer.CUID = untrusted.Text(owner)
 	}
 	return nil
@@ -109,12 +108,12 @@ func (p Counterparty) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON()
 func (p Counterparty) Unknown() []Field {
 	return slices.DeleteFunc(Unknown(p.Raw, p), func(f Field) bool {
 		_, member, _ := strings.Cut(f.Path, "].")
-		return (member == "counterparty" || member == "customer") && p.says(object(f.Value))
+		return (member == "counterparty" || member == "customer") && p.says(ObjectOf(f.Value))
 	})
 }
 
 // says reports whether all texts of an object, and there are some, stand in the record.
-func (p Counterparty) says(members fields) bool {
+func (p Counterparty) says(members Object) bool {
 	known := []untrusted.Text{p.ID, p.Name(), p.Customer.CUID, p.Customer.Name}
 	for _, v := range members.Members() {
 		if v.Kind() != jsontree.String || !slices.Contains(known, untrusted.Text(v.Text())) {
@@ -157,17 +156,4 @@ type CounterpartyQuery struct {
 	CustomerName string
 	Page         int // from 0
 	Size         int // 0: the configured page size
-}
-
-// Counterparties reads one page of counterparties (GET /v2/counterparty; one
-// general call).
-func (c *Client) Counterparties(ctx context.Context, q CounterpartyQuery) (Page[Counterparty], error) {
-	v := c.paging(q.Page, q.Size, "counterpartyName", q.Name, "customerId", q.CUID, "customerName", q.CustomerName)
-	return list[Counterparty](ctx, c, counterpartyThing, []string{"/v2/counterparty"}, v)
-}
-
-// Counterparty reads one counterparty with its accounts
-// (GET /v2/counterparty/{counterpartyId}; one general call).
-func (c *Client) Counterparty(ctx context.Context, id string) (Counterparty, error) {
-	return readOne[Counterparty](ctx, c, counterpartyThing, "counterparty id", id, "/v2/counterparty")
 }

@@ -78,7 +78,7 @@ const maxDetail = 16 << 10
 func Details(unknown []Field) []Detail {
 	var out []Detail
 	for _, f := range unknown {
-		value, ok := parsed(f.Value).Scalar()
+		value, ok := ParseJSON(f.Value).Scalar()
 		if amount := amountIn(f.Value); amount != "" {
 			value = amount
 		} else if !ok {
@@ -103,7 +103,7 @@ func Details(unknown []Field) []Detail {
 // anything else.
 func amountIn(raw json.RawMessage) string {
 	var b Balance
-	if !object(raw).exists() || readRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
+	if !ObjectOf(raw).Exists() || ReadRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
 		return ""
 	}
 	if _, err := b.Value().Decimal(); err != nil {
@@ -203,6 +203,10 @@ type Result struct {
 	Message untrusted.Text  `json:"message"`
 	Raw     json.RawMessage `json:"-"`
 }
+
+// HookMembers are the members of the webhook settings, as the service's page has them.
+var HookMembers = []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount",
+	"hookCounterparty"}
 
 // HookSettings are the service's webhook settings (hook get and set).
 type HookSettings struct {

@@ -16,33 +16,33 @@ import (
 
 // fault turns what happened on the way, or a status that is not a success, into an
 // Error; nil when the answer is good.
-func (c *Client) fault(ctx context.Context, r request, a answer, err error) error {
+func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) error {
 	switch {
 	case a.err != nil:
 		return c.noAnswer(ctx, r, a)
-	case err != nil && (a.status != http.StatusUnauthorized || knowsMore(err)):
-		return wayError(ctx, r.op, err)
-	case a.status >= 200 && a.status < 300:
+	case err != nil && (a.Status != http.StatusUnauthorized || knowsMore(err)):
+		return wayError(ctx, r.Op, err)
+	case a.Status >= 200 && a.Status < 300:
 		return nil
 	}
-	e := Classify(r.op, a.status, a.body)
-	e.RequestID = a.id
-	e.RetryAfter = session.RetryAfter(a.header)
-	if a.status == http.StatusUnauthorized && err != nil {
+	e := Classify(r.Op, a.Status, a.Body)
+	e.RequestID = a.RequestID
+	e.RetryAfter = session.RetryAfter(a.Header)
+	if a.Status == http.StatusUnauthorized && err != nil {
 		e.Err = err
 	}
 	return e
 }
 
 // noAnswer says what is known when a request had no usable answer.
-func (c *Client) noAnswer(ctx context.Context, r request, a answer) error {
-	e := &Error{Op: r.op, Kind: Unavailable, RequestID: a.id, Err: a.err,
+func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
+	e := &Error{Op: r.Op, Kind: Unavailable, RequestID: a.RequestID, Err: a.err,
 		Public: "The service did not answer.", Remedy: Remedy{Kind: CheckNetwork}}
 	switch {
 	case errors.Is(a.err, errTooLarge):
 		e.Public, e.Remedy = "The answer is larger than 16 MB and was not read.", Remedy{Kind: AskForLess}
 	case ctx.Err() != nil && !r.write:
-		return stopped(ctx, r.op, a.err)
+		return stopped(ctx, r.Op, a.err)
 	case errors.Is(a.err, context.DeadlineExceeded):
 		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
 	case !a.sent:
@@ -146,7 +146,7 @@ func Classify(op string, status int, body []byte) *Error {
 	}
 	e.byStatus(status)
 	if said != "" {
-		e.quote(said)
+		e.Quote(said)
 		e.Err = errors.New("service: " + said)
 	}
 	if unknownType.MatchString(said) {
@@ -158,8 +158,8 @@ func Classify(op string, status int, body []byte) *Error {
 // unknownType is how the service names a wrong input; it gives no code for it.
 var unknownType = known(`Unknown document type\b`)
 
-// quote adds the service's words to the sentence, unless it has them already.
-func (e *Error) quote(said string) {
+// Quote adds the service's words to the sentence, unless it has them already.
+func (e *Error) Quote(said string) {
 	if bare := strings.ToLower(strings.TrimRight(said, ".! ")); bare != "" && !strings.Contains(strings.ToLower(e.Public), bare) {
 		e.Public += " It says: " + said
 	}
@@ -197,7 +197,7 @@ func Said(body []byte) string {
 	if len(body) > maxAnswer {
 		return ""
 	}
-	return object(body).words("error", "errors", "message", "detail", "description", "reason", "title")
+	return ObjectOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
 }
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -30,7 +30,7 @@ type Act struct {
 	SecretDigest string `json:"secret_digest,omitempty"`
 }
 
-// Digest identifies the act: same kind, request, object and content seen.
+// Digest identifies the act: same kind, Request, object and content seen.
 func (a Act) Digest() string {
 	a.Summary, a.Name, a.Reason = "", "", ""
 	b, err := json.Marshal(a)
@@ -142,16 +142,16 @@ type Permit struct {
 	followed bool
 }
 
-// Begin lets an act through or refuses it. guard is the console's own check of
+// Begin lets an act of the rule through or refuses it. guard is the console's own check of
 // the object (locked, end state); nil for none.
-func (g *Gate) Begin(ctx context.Context, act Act, guard func() error) (*Permit, error) {
+func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() error) (*Permit, error) {
 	who := ActorOf(ctx)
-	if err := g.refuse(ctx, act, guard); err != nil {
+	if err := g.refuse(ctx, rule, act, guard); err != nil {
 		g.denied(ctx, who, act, err)
 		return nil, err
 	}
 	p := &Permit{Act: act, began: g.Now(), who: who}
-	if g.Approve != nil && !act.Kind.TouchesSession() {
+	if g.Approve != nil && !rule.touchesSession() {
 		id, err := g.Approve.Check(ctx, who, act)
 		if err != nil {
 			g.denied(ctx, who, act, err)
@@ -185,12 +185,11 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"})))
 }
 
-func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
-	need := act.Kind.Needs()
-	if need == "" {
+func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func() error) error {
+	if rule.Need == "" || rule.Kind != act.Kind {
 		return &Error{Op: string(act.Kind), Kind: Internal, Public: "This act is not known to the gate."}
 	}
-	if err := lacks(ctx, string(act.Kind), need); err != nil { // denied records it
+	if err := lacks(ctx, string(act.Kind), rule.Need); err != nil { // denied records it
 		return err
 	}
 	if g.ReadOnly {
@@ -201,13 +200,13 @@ func (g *Gate) refuse(ctx context.Context, act Act, guard func() error) error {
 			return err
 		}
 	}
-	return g.doubted(ctx, act)
+	return g.doubted(ctx, rule, act)
 }
 
 // doubted refuses to send a request again while nothing tells what became of it, unless
 // sending it twice does what sending it once does.
-func (g *Gate) doubted(ctx context.Context, act Act) error {
-	if g.Follow == nil || rules[act.Kind].again {
+func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
+	if g.Follow == nil || rule.Again {
 		return nil
 	}
 	const clock = "15:04:05 UTC"

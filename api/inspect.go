@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"opdeck/api/jsontree"
-	"opdeck/api/untrusted"
 )
 
 // Inspection is what one read told about the shape of the service's answers: names of
@@ -53,138 +51,55 @@ const (
 // Names found by an Inspection are safe to draw and this many at most.
 const maxNames = 12
 
-// InspectOperations reads a page of the list of operations (one billing call). opid
-// and cuid are an operation and a customer to go on with, "" when there is none.
-func (c *Client) InspectOperations(ctx context.Context) (p Inspection, opid, cuid string) {
-	page, p := inspectList[Operation](ctx, c, operationThing, []string{"/v2/billing/operation"})
-	for _, o := range page.Items {
-		if opid == "" {
-			opid = string(o.OPID)
-		}
-		if cuid == "" {
-			cuid = string(o.Customer.CUID)
-		}
-		if o.OPID != "" && c.Phase(o) == PhaseUnknown {
-			p.Words++
-		}
-	}
-	p.Order = orderOf(page.Items)
-	return p, opid, cuid
-}
-
-// InspectCustomers reads a page of customers (one customer call); cuid is the first.
-func (c *Client) InspectCustomers(ctx context.Context) (p Inspection, cuid string) {
-	page, p := inspectList[Customer](ctx, c, customerThing, []string{"/v2/customer"})
-	for _, cu := range page.Items {
-		if cu.CUID != "" {
-			return p, string(cu.CUID)
-		}
-	}
-	return p, ""
-}
-
-// InspectFiles reads a page of a customer's documents (one customer call).
-func (c *Client) InspectFiles(ctx context.Context, cuid string) Inspection {
-	_, p := inspectList[CustomerFile](ctx, c, fileThing, []string{"/v2/customer", ":" + cuid, "/file"})
-	return p
-}
-
-// InspectOperation reads one operation (one billing call).
-func (c *Client) InspectOperation(ctx context.Context, opid string) Inspection {
-	r := request{op: "read operation", parts: operationPath(opid), method: http.MethodGet}
-	return c.inspectOne(ctx, r, operationThing, Operation{})
-}
-
-// InspectApplication reads a customer's application (one customer call).
-func (c *Client) InspectApplication(ctx context.Context, cuid string) Inspection {
-	r := request{op: "read application", parts: applicationPath(cuid), method: http.MethodGet}
-	a, p := c.inspect(ctx, r)
-	if p.Err != nil {
-		return p
-	}
-	app, err := applicationOf(r, a)
-	if p.Err = err; err == nil {
-		_, p.At, _ = applyThing.find(parsed(a.body))
-		p.compare(applyThing, app, app.Raw)
-	}
-	return p
-}
-
-// InspectHooks reads the webhook settings (one general call).
-func (c *Client) InspectHooks(ctx context.Context) Inspection {
-	type settings struct {
-		HookSettings
-		Secret untrusted.Text `json:"jwtSecret"`
-	}
-	r := request{op: "read webhook settings", parts: hooksPath, ownToken: true, method: http.MethodGet}
-	return c.inspectOne(ctx, r, hooksThing, settings{})
-}
-
-// InspectCustomer finds out how the service tells of one customer (one to three
-// customer calls).
-func (c *Client) InspectCustomer(ctx context.Context, cuid string) Inspection {
+// Inspect makes a read and tells what is known of it before its answer is read.
+func (c *Client) Inspect(ctx context.Context, r Request) (Answer, Inspection) {
 	began := c.opt.Now()
-	cu, err := c.Customer(ctx, cuid)
-	calls := []string{"GET /v2/customer/{}", "POST /v2/customer/{}", "GET /v2/customer, narrowed to the customer"}
-	p := Inspection{Call: calls[c.customers.get()], Took: c.opt.Now().Sub(began), Err: err}
-	if e := AsError(err); e != nil {
-		p.Status = e.Status
-		return p
-	}
-	p.Status = http.StatusOK
-	p.compare(customerThing, Customer{}, cu.Raw)
-	return p
-}
-
-func (c *Client) inspect(ctx context.Context, r request) (answer, Inspection) {
-	began := c.opt.Now()
-	_, route := paths(r.parts...)
-	a, err := c.read(ctx, r)
-	p := Inspection{Call: r.method + " " + route, Status: a.status, Took: c.opt.Now().Sub(began), Err: err}
-	if a.header != nil {
-		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
-		p.Content, p.Announced = orNothing(kind), ending(a.header)
+	a, err := c.Read(ctx, r)
+	p := Inspection{Call: r.Method + " " + r.Route, Status: a.Status, Took: c.opt.Now().Sub(began), Err: err}
+	if a.Header != nil {
+		kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+		p.Content, p.Announced = orNothing(kind), ending(a.Header)
 	}
 	return a, p
 }
 
-func (c *Client) inspectOne(ctx context.Context, r request, t thing, record any) Inspection {
-	a, p := c.inspect(ctx, r)
+// InspectOne is Inspect of a record, compared with the Go type of one.
+func (c *Client) InspectOne(ctx context.Context, r Request, t RecordType, record any) Inspection {
+	a, p := c.Inspect(ctx, r)
 	if p.Err != nil {
 		return p
 	}
-	raw, err := c.one(r, a, t)
+	raw, err := RecordIn(r, a, t)
 	if p.Err = err; err != nil {
 		return p
 	}
-	_, p.At, _ = t.find(parsed(a.body))
-	p.compare(t, record, raw)
+	_, p.At, _ = t.Find(ParseJSON(a.Body))
+	p.Compare(t, record, raw)
 	return p
 }
 
-func inspectList[T record](ctx context.Context, c *Client, t thing, parts []string) (Page[T], Inspection) {
-	v := c.paging(0, 0)
-	r := request{op: "list " + t.many, parts: parts, query: v, method: http.MethodGet}
-	a, p := c.inspect(ctx, r)
+// InspectList is Inspect of the first page of a list.
+func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordType) (Page[T], Inspection) {
+	a, p := c.Inspect(ctx, r)
 	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
 		return Page[T]{}, p
 	}
-	page, err := pageOf[T](c, r, a, t, 0)
+	page, err := PageIn[T](c.opt.Service.ListField, r, a, t, 0)
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
 	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
-	l, _ := t.findList(parsed(a.body), c.opt.Service.ListField)
+	l, _ := t.findList(ParseJSON(a.Body), c.opt.Service.ListField)
 	var raws []json.RawMessage
 	for _, v := range l.items {
 		raws = append(raws, v.Raw())
 	}
 	var one T
-	p.compare(t, one, raws...)
+	p.Compare(t, one, raws...)
 	return page, p
 }
 
-// compare compares records, as many as are enough, with what is expected of them; record has their type.
-func (p *Inspection) compare(t thing, record any, raws ...json.RawMessage) {
+// Compare compares records, as many as are enough, with what is expected of them; record has their type.
+func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {
@@ -195,7 +110,7 @@ func (p *Inspection) compare(t thing, record any, raws ...json.RawMessage) {
 				unknown[plainPath(f.Path)] = true
 			}
 		}
-		v := parsed(raw)
+		v := ParseJSON(raw)
 		recordLayout(reflect.TypeOf(record)).visit("", v, func(path string, v jsontree.Value, l *layout) {
 			path = plainPath(path)
 			if want, got := expectedKind(l, path), kindOf(v); want != "" && got != want && got != "null" {
@@ -255,7 +170,8 @@ func expectedKind(l *layout, path string) string {
 	return ""
 }
 
-func orderOf(ops []Operation) Order {
+// OrderOf tells how operations are ordered.
+func OrderOf(ops []Operation) Order {
 	up, down := false, false
 	var before time.Time
 	for _, o := range ops {

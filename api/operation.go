@@ -96,7 +96,7 @@ var operationLayout = recordLayout(reflect.TypeFor[plainOperation]())
 // body away. It fails where body is not a JSON object.
 func ReadOperation(body []byte) (Operation, error) {
 	var o Operation
-	if err := readRecord(body, (*plainOperation)(&o)); err != nil {
+	if err := ReadRecord(body, (*plainOperation)(&o)); err != nil {
 		return Operation{}, err
 	}
 	o.Raw = body

@@ -19,8 +19,8 @@ import (
 //
 // decide says which of them an answer proves by itself. It reads nothing else
 // and knows nothing of time. The error is nil for Done alone.
-func decide(p Probe, op string, a answer, way error) (Outcome, error) {
-	out := Outcome{Status: a.status, RequestID: a.id}
+func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, error) {
+	out := Outcome{Status: a.Status, RequestID: a.RequestID}
 	e := AsError(way)
 	set := func(v Verdict, e *Error) (Outcome, error) {
 		out.Verdict, out.Rule = v, e.Rule
@@ -30,22 +30,22 @@ func decide(p Probe, op string, a answer, way error) (Outcome, error) {
 		return out, e
 	}
 	switch {
-	case a.status == 0 && !a.sent:
+	case a.Status == 0 && !a.sent:
 		return set(Failed, orInternal(op, e))
-	case a.status == 0 || a.err != nil:
+	case a.Status == 0 || a.err != nil:
 		return set(Unclear, orInternal(op, e))
-	case a.status == http.StatusUnauthorized: // says that the call was not processed (docs/session.md)
+	case a.Status == http.StatusUnauthorized: // says that the call was not processed (docs/session.md)
 		return set(Denied, orInternal(op, e))
 	}
-	r, body := rules[p.Kind], object(a.body)
-	proof := a.status >= 200 && a.status < 300 && p.shown(body, true)
-	words, no := r.refusal(body, a.status)
-	no = no || r.documented(a.status) && len(bytes.TrimSpace(a.body)) == 0
+	body := ObjectOf(a.Body)
+	proof := a.Status >= 200 && a.Status < 300 && r.Proves(p, body, true)
+	words, no := r.refusal(body, a.Status)
+	no = no || r.documented(a.Status) && len(bytes.TrimSpace(a.Body)) == 0
 	switch {
 	case r.contrary(body, proof, no), !proof && !no:
 		return set(Unclear, unproven(op, a, words))
 	case proof:
-		out.Verdict, out.After = Done, HashHex(a.body)
+		out.Verdict, out.After = Done, HashHex(a.Body)
 		return out, nil
 	}
 	return set(Denied, refusalOf(r, op, a, body, words))
@@ -59,34 +59,34 @@ func orInternal(op string, e *Error) *Error {
 }
 
 // unproven words an answer that proves neither.
-func unproven(op string, a answer, words string) *Error {
-	e := &Error{Op: op, Kind: Unavailable, Status: a.status, RequestID: a.id,
-		Public: fmt.Sprintf("The answer (%d) does not tell whether it was done.", a.status)}
-	e.quote(words)
+func unproven(op string, a Answer, words string) *Error {
+	e := &Error{Op: op, Kind: Unavailable, Status: a.Status, RequestID: a.RequestID,
+		Public: fmt.Sprintf("The answer (%d) does not tell whether it was done.", a.Status)}
+	e.Quote(words)
 	return e
 }
 
 // refusalOf words a refusal.
-func refusalOf(r rule, op string, a answer, body fields, words string) *Error {
-	e := Classify(op, a.status, a.body)
-	e.RequestID = a.id
+func refusalOf(r WriteRule, op string, a Answer, body Object, words string) *Error {
+	e := Classify(op, a.Status, a.Body)
+	e.RequestID = a.RequestID
 	switch {
-	case session.Dead(a.status, a.body, r.ownToken):
+	case session.Dead(a.Status, a.Body, r.OwnToken):
 		e.Kind, e.Rule, e.Remedy = AuthFailed, "", Remedy{Kind: Login}
-	case r.refused != nil && r.refused(e, words, body, a):
+	case r.Refused != nil && r.Refused(e, words, body, a):
 	case e.Rule != "":
-	case a.status < 400 || a.status >= 500:
+	case a.Status < 400 || a.Status >= 500:
 		e.Kind, e.Public, e.Remedy = Refused, "The service refused this; nothing was changed.", Remedy{}
-		e.quote(words)
+		e.Quote(words)
 	}
 	return e
 }
 
 // contrary reports that an answer contradicts itself: it shows the wanted state,
 // or an object, and fails or refuses at once.
-func (r rule) contrary(body fields, proof, no bool) bool {
-	thing := objectIn(body.Member("item")).Len() > 0 || r.says(body, true)
-	flagged := body.fails() || r.says(body, false)
+func (r WriteRule) contrary(body Object, proof, no bool) bool {
+	thing := ObjectIn(body.Member("item")).Len() > 0 || r.says(body, true)
+	flagged := body.Fails() || r.says(body, false)
 	return proof && (no || flagged) || thing && flagged
 }
 
@@ -108,7 +108,7 @@ var trouble = regexp.MustCompile(`(?i)time[d]?[ -]?out|deadline|unavailable|upst
 	`server error|something went wrong|unexpected error|unknown error|could not be processed in time|request aborted`)
 
 // refusal reports whether the answer is the service's own no, and its words.
-func (r rule) refusal(body fields, status int) (words string, no bool) {
+func (r WriteRule) refusal(body Object, status int) (words string, no bool) {
 	strong := body.words("error", "errors")
 	words = cmp.Or(strong, body.words("message", "detail", "description", "reason", "title"))
 	switch {
@@ -118,11 +118,11 @@ func (r rule) refusal(body fields, status int) (words string, no bool) {
 		return words, true
 	case status >= 500:
 		return words, false
-	case r.flag != "" && status < 400 && body.says(r.flag, false): // spec, Share rule 4, whatever the reason
+	case r.Flag != "" && status < 400 && body.Says(r.Flag, false): // spec, Share rule 4, whatever the reason
 		return words, true
 	case trouble.MatchString(words):
 		return words, false
-	case body.exists() && r.documented(status), body.says("success", false), body.says("applied", false):
+	case body.Exists() && r.documented(status), body.Says("success", false), body.Says("applied", false):
 		return words, true
 	case status >= 400:
 		return words, words != ""

@@ -27,23 +27,22 @@ type refusals struct {
 // where the service says in other words that the token is over. A route that goes
 // on saying so to new tokens is not believed for a while, or every call of it would
 // cost a login.
-func (c *Client) forSession(r request, a answer, try int) int {
-	if a.err != nil || a.status == http.StatusUnauthorized || r.raw && a.status < 300 || !session.Dead(a.status, a.body, r.ownToken) {
-		return a.status
+func (c *Client) forSession(r Request, a Answer, try int) int {
+	if a.err != nil || a.Status == http.StatusUnauthorized || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body, r.OwnToken) {
+		return a.Status
 	}
-	_, route := paths(r.parts...)
 	now := c.opt.Now()
 	c.refusals.mu.Lock()
 	defer c.refusals.mu.Unlock()
-	if now.Before(c.refusals.routes[route]) {
-		return a.status
+	if now.Before(c.refusals.routes[r.Route]) {
+		return a.Status
 	}
 	if try >= maxTries {
 		if c.refusals.routes == nil {
 			c.refusals.routes = map[string]time.Time{}
 		}
-		c.refusals.routes[route] = now.Add(wordsIgnored)
-		return a.status
+		c.refusals.routes[r.Route] = now.Add(wordsIgnored)
+		return a.Status
 	}
 	return http.StatusUnauthorized
 }

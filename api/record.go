@@ -16,7 +16,7 @@ import (
 // errNoObject says that a record is JSON and no object.
 var errNoObject = errors.New("api: the record is no JSON object")
 
-// readRecord reads JSON into the struct that v points to, whatever its own UnmarshalJSON does. A value of
+// ReadRecord reads JSON into the struct that v points to, whatever its own UnmarshalJSON does. A value of
 // another type than the field's never loses the record: a number is read from a text and a text from a
 // number, a flag from "true", 1 and the like. A value that cannot be read leaves its field at zero, a whole
 // number at -1 and a flag at what its tag "unread" says; Unknown lists it, and Raw keeps it. What
@@ -24,7 +24,7 @@ var errNoObject = errors.New("api: the record is no JSON object")
 //
 // The tag "also" of a field names members that are read, in this order, where its own is missing or empty.
 // It fails when b is not JSON, or neither an object nor null.
-func readRecord(b []byte, v any) error {
+func ReadRecord(b []byte, v any) error {
 	tree, err := jsontree.Parse(b)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func readRecord(b []byte, v any) error {
 // of *to. After an error the copy is all that *to holds.
 func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 	var read T
-	err := readRecord(b, &read)
+	err := ReadRecord(b, &read)
 	*to = read
 	*raw = bytes.Clone(b)
 	return err
@@ -212,7 +212,7 @@ func listLayout(t reflect.Type) *layout {
 	return l
 }
 
-// readRecord reads an object into a struct. A member that comes twice is read twice.
+// ReadRecord reads an object into a struct. A member that comes twice is read twice.
 func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	if v.Kind() != jsontree.Object {
 		return v.Null()

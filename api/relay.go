@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,17 +16,7 @@ import (
 	"opdeck/api/secret"
 )
 
-// Relay is a read whose answer passes on as it is, for somebody who speaks the
-// service's own paths.
-type Relay struct {
-	Op    string   // for people: "read operation"
-	Parts []string // of the path; ids begin with ":"
-	Query url.Values
-
-	whole bool // the answer may be of any size
-}
-
-// Relayed is the answer to a Relay. Nothing in it holds the token that the request
+// Relayed is the answer to a read that passes on as it is. Nothing in it holds the token that the request
 // was sent with. Body must be closed.
 type Relayed struct {
 	Status    int // never 401, 429 or a redirection: those are errors
@@ -38,7 +26,7 @@ type Relayed struct {
 	RequestID string
 	Waited    time.Duration // for the slot and the session
 
-	all []byte // of the body, where it is short enough to have been read already
+	All []byte // of the body, where it is short enough to have been read already
 }
 
 // Bounds of a relayed answer.
@@ -53,10 +41,10 @@ const (
 
 // relayed is one attempt of a Relay whose answer has begun.
 type relayed struct {
-	answer
+	Answer
 	resp   *http.Response
 	token  secret.Value
-	whole  bool // a.body is all of it
+	whole  bool // a.Body is all of it
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 }
@@ -72,19 +60,18 @@ func (r *relayed) close() {
 	r.cancel(nil)
 }
 
-// Relay makes a read (one call of the path's class) and returns its answer, also
+// Stream makes a read (one call of its class) and returns its answer as it comes, also
 // when that is a refusal by the service. A status 401 is settled by the session's
-// rules; a failure on the way, a redirection, a 429 and no session
-// are errors. Operations in the answer go to the observers when the Body is closed
-// after its end.
-func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
-	req := request{op: r.Op, method: http.MethodGet, parts: r.Parts, query: r.Query, raw: true}
+// rules; a failure on the way, a redirection, a 429 and no session are errors. Shown of
+// the request gets the answer when the Body is closed after its end.
+func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
+	req.Raw = true
 	call := c.call(req, uuid.NewString(), c.opt.Now())
 	c.tell(call, CallWaits)
 	var last *relayed
 	var waited time.Duration
 	try := 0
-	err := c.opt.Session.Do(ctx, req.class(), func(_ context.Context, token secret.Value) (int, http.Header, error) {
+	err := c.opt.Session.Do(ctx, req.Class, func(_ context.Context, token secret.Value) (int, http.Header, error) {
 		last.close()
 		if try == 0 {
 			waited = c.opt.Now().Sub(call.At)
@@ -93,20 +80,20 @@ func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
 		call.Ran = c.opt.Now()
 		c.tell(call, CallRuns)
 		last = c.relayOnce(ctx, req, token, call.ID)
-		return c.relayStatus(req, last, try), last.header, last.err
+		return c.relayStatus(req, last, try), last.Header, last.err
 	})
-	a := answer{id: call.ID}
+	a := Answer{RequestID: call.ID}
 	if last != nil {
-		a = last.answer
+		a = last.Answer
 	}
 	e := c.relayFault(ctx, req, a, err)
-	announce(ctx, r.Op, a.header)
+	announce(ctx, req.Op, a.Header)
 	if e != nil {
 		c.report(call, a, e)
 		last.close()
 		return nil, e
 	}
-	if !r.whole {
+	if !req.Whole {
 		c.report(call, a, nil)
 		return c.passOn(ctx, req, last, waited), nil
 	}
@@ -117,14 +104,14 @@ func (c *Client) Relay(ctx context.Context, r Relay) (*Relayed, error) {
 
 // wholeBody is a body of any size, of which it is told how much came; the call ends with
 // it.
-func (c *Client) wholeBody(ctx context.Context, call Call, a answer, out *Relayed) io.ReadCloser {
+func (c *Client) wholeBody(ctx context.Context, call Call, a Answer, out *Relayed) io.ReadCloser {
 	body, m := out.Body.(*relayBody), &moving{c: c, call: call}
 	from, end := m.reading(body.from, out.Size), body.close
 	body.from, body.left, body.close = from, math.MaxInt64, sync.OnceFunc(func() {
 		m.stop()
 		var e error
 		if body.err != nil {
-			e = brokeOff(ctx, call.Op, a.id, &cutError{from.done, out.Size, body.err})
+			e = BrokeOff(ctx, call.Op, a.RequestID, &CutError{from.done, out.Size, body.err})
 		}
 		c.report(call, a, e)
 		end()
@@ -133,16 +120,16 @@ func (c *Client) wholeBody(ctx context.Context, call Call, a answer, out *Relaye
 }
 
 // relayOnce sends the request and reads the head of the answer.
-func (c *Client) relayOnce(ctx context.Context, r request, token secret.Value, id string) *relayed {
+func (c *Client) relayOnce(ctx context.Context, r Request, token secret.Value, id string) *relayed {
 	ctx, cancel := context.WithCancelCause(ctx)
 	out := &relayed{token: token, cancel: cancel}
 	out.timer = time.AfterFunc(c.opt.Timeout, func() { cancel(context.DeadlineExceeded) })
-	out.resp, out.answer = c.open(ctx, r, token, id)
+	out.resp, out.Answer = c.open(ctx, r, token, id)
 	if out.err == nil {
 		head, err := io.ReadAll(io.LimitReader(out.resp.Body, relayHead+1))
-		out.body, out.whole = head, len(head) <= relayHead
+		out.Body, out.whole = head, len(head) <= relayHead
 		if err != nil {
-			out.err, out.status = &cutError{int64(len(head)), out.resp.ContentLength, cause(err)}, 0
+			out.err, out.Status = &CutError{int64(len(head)), out.resp.ContentLength, cause(err)}, 0
 		}
 	}
 	if out.err != nil && context.Cause(ctx) == context.DeadlineExceeded {
@@ -151,93 +138,75 @@ func (c *Client) relayOnce(ctx context.Context, r request, token secret.Value, i
 	return out
 }
 
-// cutError is an answer that ended before its end.
-type cutError struct {
-	read, of int64 // bytes; of is -1 when the answer did not tell
-	err      error
+// CutError is an answer that ended before its end.
+type CutError struct {
+	Read, Of int64 // bytes; Of is -1 when the answer did not tell
+	Err      error
 }
 
 // Error implements error.
-func (e *cutError) Error() string { return "the answer broke off: " + e.err.Error() }
+func (e *CutError) Error() string { return "the answer broke off: " + e.Err.Error() }
 
 // Unwrap gives what ended it.
-func (e *cutError) Unwrap() error { return e.err }
+func (e *CutError) Unwrap() error { return e.Err }
 
 // after says where it ended: "after 3 of 100 bytes".
-func (e *cutError) after() string {
-	if e.of < 0 {
-		return fmt.Sprintf("after %d bytes", e.read)
+func (e *CutError) after() string {
+	if e.Of < 0 {
+		return fmt.Sprintf("after %d bytes", e.Read)
 	}
-	return fmt.Sprintf("after %d of %d bytes", e.read, e.of)
+	return fmt.Sprintf("after %d of %d bytes", e.Read, e.Of)
 }
 
 // relayStatus is what the session is told of an attempt: 401 where the answer says in
 // other words that the token is over.
-func (c *Client) relayStatus(r request, a *relayed, try int) int {
+func (c *Client) relayStatus(r Request, a *relayed, try int) int {
 	if !a.whole {
-		return a.status
+		return a.Status
 	}
-	r.raw = !jsonLike(a.header)
-	return c.forSession(r, a.answer, try)
+	r.Raw = !jsonLike(a.Header)
+	return c.forSession(r, a.Answer, try)
 }
 
 func jsonLike(h http.Header) bool { return strings.Contains(h.Get("Content-Type"), "json") }
 
 // relayFault is an answer that is not passed on. What the service refuses in its own
 // words is.
-func (c *Client) relayFault(ctx context.Context, r request, a answer, err error) error {
+func (c *Client) relayFault(ctx context.Context, r Request, a Answer, err error) error {
 	e := c.fault(ctx, r, a, err)
 	switch {
 	case e == nil || err != nil || a.err != nil:
 		return e
-	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired, a.status == http.StatusTooManyRequests,
-		a.status < 200, a.status >= 300 && a.status < 400 && a.status != http.StatusNotModified:
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusProxyAuthRequired, a.Status == http.StatusTooManyRequests,
+		a.Status < 200, a.Status >= 300 && a.Status < 400 && a.Status != http.StatusNotModified:
 		return e
 	}
 	return nil
 }
 
 // passOn makes the answer that leaves this package.
-func (c *Client) passOn(ctx context.Context, r request, a *relayed, waited time.Duration) *Relayed {
+func (c *Client) passOn(ctx context.Context, r Request, a *relayed, waited time.Duration) *Relayed {
 	a.timer.Reset(relayTime)
-	out := &Relayed{Status: a.status, Header: a.header, RequestID: a.id, Waited: waited, Size: a.resp.ContentLength}
-	from := io.Reader(bytes.NewReader(a.body))
+	out := &Relayed{Status: a.Status, Header: a.Header, RequestID: a.RequestID, Waited: waited, Size: a.resp.ContentLength}
+	from := io.Reader(bytes.NewReader(a.Body))
 	if a.whole {
-		out.Size = int64(len(a.body))
-		hideToken(a.body, a.token)
-		out.all = a.body
+		out.Size = int64(len(a.Body))
+		hideToken(a.Body, a.token)
+		out.All = a.Body
 	} else {
 		from = newEchoFilter(io.MultiReader(from, a.resp.Body), a.token)
 	}
 	body := &relayBody{from: from, left: MaxRelay, close: a.close}
-	if show := c.shows(r); show != nil && a.status == http.StatusOK {
+	if show := r.Shown; show != nil && a.Status == http.StatusOK {
 		body.seen = new(bytes.Buffer)
 		body.show = func(b []byte) {
-			full := a.answer
-			full.body = b
+			full := a.Answer
+			full.Body = b
 			show(context.WithoutCancel(ctx), r, full)
 		}
 	}
 	out.Body = body
 	return out
-}
-
-// shows returns how the answer to r is shown to the observers; nil when it holds no
-// operations.
-func (c *Client) shows(r request) func(context.Context, request, answer) {
-	_, route := paths(r.parts...)
-	switch route {
-	case "/v2/billing/operation":
-		return func(ctx context.Context, r request, a answer) {
-			page, _ := strconv.Atoi(r.query.Get("meta.page"))
-			if p, err := pageOf[Operation](c, r, a, operationThing, page); err == nil {
-				c.seen(ctx, a.at, true, p.Items...)
-			}
-		}
-	case "/v2/billing/operation/{}":
-		return func(ctx context.Context, r request, a answer) { _, _ = c.operationOf(ctx, r.op, a) }
-	}
-	return nil
 }
 
 // relayBody is the body of a Relayed.
@@ -278,4 +247,12 @@ func (b *relayBody) Close() error {
 		b.seen = nil
 	}
 	return nil
+}
+
+// BrokeOff is the error of a document whose bytes ended before its end.
+func BrokeOff(ctx context.Context, op, request string, cut *CutError) error {
+	if ctx.Err() != nil {
+		return stopped(ctx, op, cut)
+	}
+	return &Error{Op: op, Kind: Unavailable, RequestID: request, Err: cut, Public: "The document broke off before its end, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
 }

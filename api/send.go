@@ -26,49 +26,51 @@ const (
 	requestIDIn = "X-Request-Id"
 )
 
-// request is one call before it is sent.
-type request struct {
-	op      string // for people: "read operation"
-	method  string
-	parts   []string // of the path; ids begin with ":"
-	query   url.Values
-	body    []byte // nil: none
-	content string // type of the body
-	write   bool   // once sent, it is awaited whatever becomes of the caller
-	// ownToken: it carries a token beside the session's (rule.ownToken; also the read of
-	// the webhook settings).
-	ownToken bool
-	raw      bool                    // the answer is bytes of any type, not JSON
-	sent     func(done, total int64) // is told how much of body went; nil: nobody is
+// Request is one call before it is sent. Package endpoint makes them, and nobody else
+// does: what is sent is declared there.
+type Request struct {
+	Op       string // for people: "read operation"
+	Method   string
+	Path     string // ids filled in
+	Route    string // the same with {} for ids: for the log
+	Class    limit.Class
+	Query    url.Values
+	Body     []byte                                 // nil: none
+	Content  string                                 // type of the body
+	OwnToken bool                                   // it carries a token beside the session's, or its answer does
+	Raw      bool                                   // the answer is bytes of any type, not JSON
+	Whole    bool                                   // of Stream: the answer may be of any size
+	Shown    func(context.Context, Request, Answer) // of Stream: gets an answer that came whole; nil: nobody
+
+	write bool                    // once sent, it is awaited whatever becomes of the caller
+	sent  func(done, total int64) // is told how much of Body went; nil: nobody is
 }
 
-func (r request) class() limit.Class { p, _ := paths(r.parts...); return ClassOf(p) }
+// Answer is what came back.
+type Answer struct {
+	Status    int
+	Header    http.Header
+	Body      []byte
+	RequestID string
+	At        time.Time // when the last attempt began: what it tells was true then or later
+	Settled   bool      // not the write's own answer: that of a read which showed that it was done
+	File      string    // Settled: the uploaded file's id
 
-// answer is what came back.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	id     string    // of the request
-	at     time.Time // when the last attempt began: what it tells was true then or later
-	sent   bool      // a connection was had, so the service may have got it
-	err    error     // no usable answer
-
-	settled bool   // not the write's own answer: that of a read which showed that it was done
-	file    string // settled: the uploaded file's id
+	sent bool  // a connection was had, so the service may have got it
+	err  error // no usable answer
 }
 
 // exchange sends r through the session and the budgets. The error is about the
 // way (no session, no room, no connection); a refusal by the service is in the
 // answer's status.
-func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
+func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	began := c.opt.Now()
-	a := answer{id: uuid.NewString()}
-	call := c.call(r, a.id, began)
+	a := Answer{RequestID: uuid.NewString()}
+	call := c.call(r, a.RequestID, began)
 	call.Background = limit.IsBackground(ctx)
 	c.tell(call, CallWaits)
 	try := 0
-	err := c.opt.Session.Do(ctx, r.class(), func(ctx context.Context, token secret.Value) (int, http.Header, error) {
+	err := c.opt.Session.Do(ctx, r.Class, func(ctx context.Context, token secret.Value) (int, http.Header, error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
 		}
@@ -80,11 +82,11 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 		a = c.attempt(ctx, r, token, m)
 		m.stop()
 		try++
-		return c.forSession(r, a, try), a.header, a.err
+		return c.forSession(r, a, try), a.Header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
 	c.report(call, a, e)
-	announce(ctx, r.op, a.header)
+	announce(ctx, r.Op, a.Header)
 	if e != nil {
 		return a, e
 	}
@@ -92,7 +94,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 }
 
 // attempt is one request on the wire, and its whole answer.
-func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *moving) answer {
+func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *moving) Answer {
 	if r.write {
 		r.sent = m.tell
 	}
@@ -106,13 +108,13 @@ func (c *Client) attempt(ctx context.Context, r request, token secret.Value, m *
 	if !r.write {
 		in = m.reading(in, resp.ContentLength)
 	}
-	a.body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
-	hideToken(a.body, token)
+	a.Body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
+	hideToken(a.Body, token)
 	switch {
 	case err != nil:
-		a.err, a.status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
-	case len(a.body) > maxAnswer:
-		a.err, a.status, a.body = errTooLarge, 0, nil
+		a.err, a.Status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
+	case len(a.Body) > maxAnswer:
+		a.err, a.Status, a.Body = errTooLarge, 0, nil
 	}
 	return a
 }
@@ -173,30 +175,29 @@ func (c *counted) Read(b []byte) (int, error) {
 // open sends one request and returns its answer before the body is read; the
 // response is nil when the answer has an error. A body without a way to rewind it
 // keeps net/http from sending the request a second time by itself.
-func (c *Client) open(ctx context.Context, r request, token secret.Value, id string) (*http.Response, answer) {
+func (c *Client) open(ctx context.Context, r Request, token secret.Value, id string) (*http.Response, Answer) {
 	var got atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
-	path, _ := paths(r.parts...)
-	a := answer{id: id, at: c.opt.Now()}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+path, nil)
+	a := Answer{RequestID: id, At: c.opt.Now()}
+	req, err := http.NewRequestWithContext(ctx, r.Method, c.base.String()+r.Path, nil)
 	if err != nil {
 		a.err = errors.New("the request cannot be built")
 		return nil, a
 	}
-	req.URL.RawQuery = r.query.Encode()
-	if r.body != nil {
-		body := io.Reader(bytes.NewReader(r.body))
+	req.URL.RawQuery = r.Query.Encode()
+	if r.Body != nil {
+		body := io.Reader(bytes.NewReader(r.Body))
 		if r.sent != nil {
-			body = &counted{in: body, total: int64(len(r.body)), tell: r.sent}
+			body = &counted{in: body, total: int64(len(r.Body)), tell: r.sent}
 		}
-		req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.body))
-		req.Header.Set("Content-Type", r.content)
+		req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.Body))
+		req.Header.Set("Content-Type", r.Content)
 	} else if r.write {
 		req.Body = io.NopCloser(strings.NewReader(""))
 	}
 	req.Header.Set("Authorization", "Bearer "+token.Reveal())
 	req.Header.Set("Accept", "application/json")
-	if r.raw {
+	if r.Raw {
 		req.Header.Set("Accept", "*/*")
 	}
 	req.Header.Set("User-Agent", c.opt.UserAgent)
@@ -208,9 +209,9 @@ func (c *Client) open(ctx context.Context, r request, token secret.Value, id str
 		return nil, a
 	}
 	hideTokenIn(resp.Header, token)
-	a.status, a.header = resp.StatusCode, resp.Header
+	a.Status, a.Header = resp.StatusCode, resp.Header
 	if given := resp.Header.Get(requestIDIn); given != "" && len(given) <= 128 {
-		a.id = given
+		a.RequestID = given
 	}
 	return resp, a
 }
@@ -226,20 +227,19 @@ func cause(err error) error {
 	return err
 }
 
-// get makes a call that only reads. A read that failed on its way is tried once
+// Read makes a call that only reads. A read that failed on its way is tried once
 // more; nothing else in this client repeats anything.
-func (c *Client) get(ctx context.Context, r request) (answer, error) {
-	r.method = http.MethodGet
-	return c.read(ctx, r)
-}
-
-// read is get with the method of r.
-func (c *Client) read(ctx context.Context, r request) (answer, error) {
+func (c *Client) Read(ctx context.Context, r Request) (Answer, error) {
 	a, err := c.exchange(ctx, r)
-	if again(err) && c.opt.Sleep(ctx, retryPause) == nil {
+	if c.Again(ctx, err) {
 		a, err = c.exchange(ctx, r)
 	}
 	return a, err
+}
+
+// Again reports whether a read that ended in err is made once more, after a pause.
+func (c *Client) Again(ctx context.Context, err error) bool {
+	return again(err) && c.opt.Sleep(ctx, retryPause) == nil
 }
 
 func again(err error) bool {
@@ -254,9 +254,8 @@ func orNothing(kind string) string {
 	return safeLine(kind, 60)
 }
 
-func (c *Client) call(r request, id string, began time.Time) Call {
-	_, route := paths(r.parts...)
-	return Call{ID: id, Op: r.op, Class: r.class(), Method: r.method, Route: route, Write: r.write, At: began}
+func (c *Client) call(r Request, id string, began time.Time) Call {
+	return Call{ID: id, Op: r.Op, Class: r.Class, Method: r.Method, Route: r.Route, Write: r.write, At: began}
 }
 
 func (c *Client) tell(call Call, phase CallPhase) {
@@ -267,8 +266,8 @@ func (c *Client) tell(call Call, phase CallPhase) {
 }
 
 // report tells and logs the end of a call.
-func (c *Client) report(call Call, a answer, e error) {
-	call.Status, call.Took, call.RequestID = a.status, c.opt.Now().Sub(call.At), a.id
+func (c *Client) report(call Call, a Answer, e error) {
+	call.Status, call.Took, call.RequestID = a.Status, c.opt.Now().Sub(call.At), a.RequestID
 	if e != nil {
 		err := AsError(e)
 		call.Kind, call.Error = err.Kind, err.Public

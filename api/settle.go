@@ -21,34 +21,14 @@ type Observation struct {
 	File       string   // id of the uploaded file that was found
 	Candidates []string // ids of files that may be the uploaded one
 
-	answer answer
-	calls  int // that it cost, where it reads pages; 0: one
-}
-
-// Look reads the object of a write once (one call, two when it fails on its way; for an upload one a page of
-// the customer's files). A sight that is not Shown proves nothing: a write that
-// was held up may be done later. The error is UnknownOutcome when nothing can be
-// read about this kind of write.
-func (c *Client) Look(ctx context.Context, p Probe) (Observation, error) {
-	if !p.Readable() {
-		return Observation{}, &Error{Op: "look", Kind: UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
-	}
-	return rules[p.Kind].look(ctx, c, p)
-}
-
-// lookAt is the look of a write whose object one GET reads.
-func lookAt(op string, parts func(Probe) []string) func(context.Context, *Client, Probe) (Observation, error) {
-	return func(ctx context.Context, c *Client, p Probe) (s Observation, err error) {
-		s.answer, err = c.get(ctx, request{op: op, parts: parts(p)})
-		s.Shown = err == nil && p.shown(object(s.answer.body), false)
-		return s, err
-	}
+	Answer Answer // of the read that showed it
+	Calls  int    // that it cost, where it reads pages; 0: one
 }
 
 // settle looks until the wanted state shows or Options.SettleWait is over. The
 // person may leave: the look under way ends, and no other one begins.
-func (c *Client) settle(ctx context.Context, w write, a answer, out Outcome, lost error) (answer, Outcome, error) {
-	sent := a.at
+func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, lost error) (Answer, Outcome, error) {
+	sent := a.At
 	began := c.opt.Now()
 	until := began.Add(c.opt.SettleWait)
 	var looked time.Time // the last one that got an answer
@@ -56,21 +36,21 @@ func (c *Client) settle(ctx context.Context, w write, a answer, out Outcome, los
 	calls := 0
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if !w.probe.Readable() || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
+		if w.Look == nil || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
-		s, err := c.Look(bound, w.probe)
+		s, err := w.Look(bound)
 		cancel()
-		calls += max(s.calls, 1)
+		calls += max(s.Calls, 1)
 		if lookErr = err; err != nil {
 			continue
 		}
 		if looked = c.opt.Now(); s.Shown {
-			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.answer.body), s.File
+			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
 			out.Detail = "the answer did not tell; a read shows that it was done"
-			s.answer.settled, s.answer.file = true, s.File
-			return s.answer, out, nil
+			s.Answer.Settled, s.Answer.File = true, s.File
+			return s.Answer, out, nil
 		}
 	}
 	out.Looked = looked
@@ -78,17 +58,17 @@ func (c *Client) settle(ctx context.Context, w write, a answer, out Outcome, los
 }
 
 // unsettled words an outcome that is not known yet.
-func unsettled(w write, a answer, sent, looked time.Time, err error, lost *Error) *Error {
+func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error) *Error {
 	const clock = "15:04:05 UTC"
-	e := &Error{Op: w.req.op, Kind: UnknownOutcome, Status: a.status, RequestID: a.id, Err: err,
+	e := &Error{Op: w.Request.Op, Kind: UnknownOutcome, Status: a.Status, RequestID: a.RequestID, Err: err,
 		Public: "Sent at " + sent.UTC().Format(clock) + ", and nothing shows yet whether it was done."}
 	switch {
 	case !looked.IsZero():
 		e.Public = "Sent at " + sent.UTC().Format(clock) + ", not visible at " + looked.UTC().Format(clock) + ": whether it was done is not known yet."
-	case w.probe.Readable():
+	case w.Look != nil:
 		e.Public = "Sent at " + sent.UTC().Format(clock) + ", and it could not be looked at since: whether it was done is not known yet."
 	}
 	e.Public += " " + strings.TrimRight(lost.Public, ".") + "."
-	e.Remedy = Advice(w.act.Kind)
+	e.Remedy = w.Rule.Remedy()
 	return e
 }

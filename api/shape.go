@@ -17,8 +17,8 @@ import (
 // an answer of any usual shape; lists are in shapelist.go. An answer that holds nothing usable is an error
 // which names the keys that came.
 
-// thing is a kind of record: how to recognise one, and where answers put it.
-type thing struct {
+// RecordType is a kind of record: how to recognise one, and where answers put it.
+type RecordType struct {
 	one, many string
 	ids       []string // the identifier's member, then what else it may be called
 	sure      int      // how many of ids identify a record wherever it is
@@ -27,32 +27,36 @@ type thing struct {
 	expected  []string // members that every record is expected to have
 }
 
+// The records of the service.
 var (
-	operationThing = thing{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
+	OperationRecord = RecordType{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
 		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"},
 		expected: operationLayout.names()}
-	customerThing = thing{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), sure: 1,
+	CustomerRecord = RecordType{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), sure: 1,
 		wraps: []string{"customer", "client"}, lists: []string{"customers", "clients"},
 		expected: []string{"cuid", "name", "type", "status"}}
-	fileThing = thing{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
+	FileRecord = RecordType{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
 		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}, expected: []string{"id", "size"}}
-	hooksThing = thing{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"}, sure: 2,
-		wraps: []string{"parameters", "hook", "settings"}, expected: hookMembers}
-	accountThing = thing{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
+	HooksRecord = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"}, sure: 2,
+		wraps: []string{"parameters", "hook", "settings"}, expected: HookMembers}
+	AccountRecord = RecordType{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
 		wraps: []string{"account"}, lists: []string{"accounts"}, expected: []string{"id", "customer", "isDefault", "name"}}
-	counterpartyThing = thing{one: "counterparty", many: "counterparties",
+	CounterpartyRecord = RecordType{one: "counterparty", many: "counterparties",
 		ids: memberNames[Counterparty]("counterpartyId"), sure: 1,
 		wraps: []string{"counterparty"}, lists: []string{"counterparties"},
 		expected: []string{"counterpartyId", "description", "profile", "accounts"}}
-	limitThing = thing{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"}, sure: 2,
+	LimitRecord = RecordType{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"}, sure: 2,
 		lists: []string{"limits"}, expected: []string{"id", "currencyIsoFrom"}}
-	commissionThing = thing{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"}, sure: 2,
+	CommissionRecord = RecordType{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"}, sure: 2,
 		lists: []string{"commissions"}, expected: []string{"currencyIsoFrom", "currencyIsoTo"}}
-	userThing = thing{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
+	UserRecord = RecordType{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
 		wraps: []string{"user"}, lists: []string{"users"}, expected: []string{"uuid", "username", "is2fa"}}
-	applyThing = thing{one: "application", many: "applications", ids: []string{"individual", "corporate"}, sure: 2,
+	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"}, sure: 2,
 		wraps: []string{"application"}}
 )
+
+// IDs are the names of the record's identifier, the usual one first.
+func (t RecordType) IDs() []string { return t.ids }
 
 // around are the names of an object around any record or list, the likeliest first.
 var around = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity",
@@ -64,7 +68,7 @@ const (
 )
 
 // identified reports whether v is a record, recognised by one of the first n names of its identifier.
-func (t thing) identified(v jsontree.Value, n int) bool {
+func (t RecordType) identified(v jsontree.Value, n int) bool {
 	for _, id := range t.ids[:n] {
 		if m := v.Member(id); m.Kind() != 0 && !m.Null() && (m.Kind() != jsontree.String || m.Text() != "") {
 			return true
@@ -73,14 +77,14 @@ func (t thing) identified(v jsontree.Value, n int) bool {
 	return false
 }
 
-func (t thing) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
+func (t RecordType) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
 
-// find looks for a record in v. at names the keys around it, "" for v itself.
-func (t thing) find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
+// Find looks for a record in v. at names the keys around it, "" for v itself.
+func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
 	return t.within(v, "", maxNesting)
 }
 
-func (t thing) within(v jsontree.Value, at string, depth int) (jsontree.Value, string, bool) {
+func (t RecordType) within(v jsontree.Value, at string, depth int) (jsontree.Value, string, bool) {
 	if v.Kind() == jsontree.Array && v.Len() == 1 {
 		for _, only := range v.Members() {
 			v, at = only, at+"[0]"
@@ -107,7 +111,7 @@ func (t thing) within(v jsontree.Value, at string, depth int) (jsontree.Value, s
 
 // places are the members of v that may hold a record: those with usual names, then the only object, whatever
 // it is called.
-func (t thing) places(v jsontree.Value) []jsontree.Member {
+func (t RecordType) places(v jsontree.Value) []jsontree.Member {
 	all := v.Sorted()
 	var out, other []jsontree.Member
 	for _, name := range slices.Concat(around[:1], t.wraps, around[1:]) {
@@ -140,74 +144,75 @@ func under(path, name string) string {
 	return path + "." + name
 }
 
-// one finds the record in an answer to a read. An error that came with a good status is that error.
-func (c *Client) one(r request, a answer, t thing) (json.RawMessage, error) {
-	body, err := a.json(r)
+// RecordIn finds the record in an answer to a read. An error that came with a good status is that error.
+func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
+	body, err := a.JSON(r)
 	if err != nil {
 		return nil, err
 	}
-	if v, _, ok := t.find(body); ok {
+	if v, _, ok := t.Find(body); ok {
 		return v.Raw(), nil
 	}
-	if err := saidNo(r, a, body, t.one); err != nil {
+	if err := SaidNo(r, a, body, t.one); err != nil {
 		return nil, err
 	}
 	return nil, a.unreadable(r, body, Remedy{Kind: CompareAnswers},
-		"The service's answer holds no "+t.one+". It holds "+keysOf(body)+".")
+		"The service's answer holds no "+t.one+". It holds "+KeysOf(body)+".")
 }
 
 // unreadable is the error about an answer that is JSON without what was asked for; public says so.
-func (a answer) unreadable(r request, body jsontree.Value, remedy Remedy, public string) error {
+func (a Answer) unreadable(r Request, body jsontree.Value, remedy Remedy, public string) error {
 	if body.Kind() == 0 {
-		return notUnderstood(r, a, nil)
+		return NotUnderstood(r, a, nil)
 	}
-	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: remedy, Public: public}
+	return &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID, Remedy: remedy, Public: public}
 }
 
-// json is the answer as JSON, whatever its content type says; not there when it says JSON and is none.
-func (a answer) json(r request) (jsontree.Value, error) {
-	body := bytes.TrimSpace(bytes.TrimPrefix(a.body, byteOrderMark))
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	v := parsed(body)
+// JSON is the answer as JSON, whatever its content type says; not there when it says JSON and is none.
+func (a Answer) JSON(r Request) (jsontree.Value, error) {
+	body := bytes.TrimSpace(bytes.TrimPrefix(a.Body, byteOrderMark))
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	v := ParseJSON(body)
 	what, remedy := orNothing(kind), Remedy{Kind: CheckBaseURL}
 	switch {
 	case len(body) == 0:
-		what, remedy = fmt.Sprintf("nothing (%d)", a.status), Remedy{Kind: ReportRequest}
+		what, remedy = fmt.Sprintf("nothing (%d)", a.Status), Remedy{Kind: ReportRequest}
 	case hasParts(v), kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return v, nil
 	}
-	return v, &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id, Remedy: remedy,
+	return v, &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID, Remedy: remedy,
 		Public: "The service answered with " + what + " instead of JSON."}
 }
 
-func notUnderstood(r request, a answer, err error) error {
-	return &Error{Op: r.op, Kind: Internal, Status: a.status, RequestID: a.id,
+// NotUnderstood is the error of an answer that is not what was asked for.
+func NotUnderstood(r Request, a Answer, err error) error {
+	return &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID,
 		Public: "The service's answer could not be understood.", Remedy: Remedy{Kind: ReportRequest},
-		Err: errors.Join(fmt.Errorf("%d bytes", len(a.body)), err)}
+		Err: errors.Join(fmt.Errorf("%d bytes", len(a.Body)), err)}
 }
 
-// saidNo is the error in an answer with a good status: {"error": …}, or {"success": false, …}. nil when
+// SaidNo is the error in an answer with a good status: {"error": …}, or {"success": false, …}. nil when
 // there is none.
-func saidNo(r request, a answer, body jsontree.Value, wanted string) error {
-	m := objectIn(body)
+func SaidNo(r Request, a Answer, body jsontree.Value, wanted string) error {
+	m := ObjectIn(body)
 	word, given := m.Member("success").Scalar()
 	success, read := flagWord(word)
-	if !m.has("error") && !m.has("errors") && !(given && read && !success) {
+	if !m.Has("error") && !m.Has("errors") && !(given && read && !success) {
 		return nil
 	}
-	e := Classify(r.op, a.status, a.body)
-	if e.RequestID = a.id; e.Rule != "" {
+	e := Classify(r.Op, a.Status, a.Body)
+	if e.RequestID = a.RequestID; e.Rule != "" {
 		return e
 	}
 	e.Kind, e.Public = Refused, "The service answered with an error instead of the "+wanted+"."
-	e.quote(Said(a.body))
+	e.Quote(Said(a.Body))
 	return e
 }
 
 const maxKeys = 12 // named in an error
 
-// keysOf names the keys of an answer with the kind of each value, never a value.
-func keysOf(v jsontree.Value) string {
+// KeysOf names the keys of an answer with the kind of each value, never a value.
+func KeysOf(v jsontree.Value) string {
 	members := v.Sorted()
 	switch {
 	case v.Kind() == jsontree.Array:

@@ -51,7 +51,7 @@ var unnamed = len(listNames) + 1 // the rank of any other name
 
 // findList looks for the list in an answer. name is the array's name by the config, which is preferred to all
 // others; "" for none. ok is false when there is no array that can be it.
-func (t thing) findList(body jsontree.Value, name string) (listing, bool) {
+func (t RecordType) findList(body jsontree.Value, name string) (listing, bool) {
 	if body.Kind() == jsontree.Array {
 		items := elementsOf(body)
 		return t.listed(spot{items: items, records: t.count(items)}, jsontree.Value{}), true
@@ -90,7 +90,7 @@ func saysEmpty(body jsontree.Value, l listing) bool {
 }
 
 // spots are the arrays of an object, and of the objects in it: at most one where the config names it.
-func (t thing) spots(v jsontree.Value, at string, depth int, config string) []spot {
+func (t RecordType) spots(v jsontree.Value, at string, depth int, config string) []spot {
 	var out []spot
 	for _, m := range v.Sorted() {
 		path, rank := under(at, m.Name), t.rank(m.Name)
@@ -119,7 +119,7 @@ func (t thing) spots(v jsontree.Value, at string, depth int, config string) []sp
 
 // innerSpots are the spots in an object that is a member of another one. A single record with the name of a
 // list is a list of one, and what else is inside it is its own.
-func (t thing) innerSpots(m jsontree.Member, sp spot, config string) []spot {
+func (t RecordType) innerSpots(m jsontree.Member, sp spot, config string) []spot {
 	inner := t.spots(m.Value, sp.path, sp.rank/100+1, config)
 	if !t.isRecord(m.Value) || t.rank(m.Name) >= unnamed {
 		return inner
@@ -133,7 +133,7 @@ func (t thing) innerSpots(m jsontree.Member, sp spot, config string) []spot {
 }
 
 // elements are those of an array, or the values of an object whose values are all records, by their keys.
-func (t thing) elements(v jsontree.Value) ([]jsontree.Value, bool) {
+func (t RecordType) elements(v jsontree.Value) ([]jsontree.Value, bool) {
 	if v.Kind() == jsontree.Array {
 		return elementsOf(v), true
 	}
@@ -158,7 +158,7 @@ func elementsOf(v jsontree.Value) []jsontree.Value {
 }
 
 // rank is how likely a name is one of the list.
-func (t thing) rank(name string) int {
+func (t RecordType) rank(name string) int {
 	if name == "items" {
 		return 0
 	}
@@ -172,10 +172,10 @@ func (t thing) rank(name string) int {
 }
 
 // count is how many elements are records; it looks at the first few.
-func (t thing) count(items []jsontree.Value) int {
+func (t RecordType) count(items []jsontree.Value) int {
 	n := 0
 	for _, it := range items[:min(len(items), 5)] {
-		if _, _, ok := t.find(it); ok {
+		if _, _, ok := t.Find(it); ok {
 			n++
 		}
 	}
@@ -183,13 +183,13 @@ func (t thing) count(items []jsontree.Value) int {
 }
 
 // listed reads items and counts from a spot.
-func (t thing) listed(s spot, body jsontree.Value) listing {
+func (t RecordType) listed(s spot, body jsontree.Value) listing {
 	l := listing{items: s.items, shape: Shape{Key: s.path}}
 	for i, it := range s.items {
 		if t.isRecord(it) {
 			continue
 		}
-		if inner, at, ok := t.find(it); ok {
+		if inner, at, ok := t.Find(it); ok {
 			if l.items[i] = inner; l.shape.Wrapper == "" {
 				l.shape.Wrapper = at
 			}
@@ -216,50 +216,51 @@ func hasMeta(v jsontree.Value) bool {
 // readCounts reads total, page and size from the meta object in v, else from v itself.
 func (l *listing) readCounts(v jsontree.Value, at string) {
 	for _, name := range metas {
-		if inner := objectIn(v.Member(name)); inner.exists() {
+		if inner := ObjectIn(v.Member(name)); inner.Exists() {
 			l.readCountsOf(inner, under(at, name))
 		}
 	}
-	l.readCountsOf(objectIn(v), at)
+	l.readCountsOf(ObjectIn(v), at)
 }
 
-func (l *listing) readCountsOf(m fields, at string) {
+func (l *listing) readCountsOf(m Object, at string) {
 	for _, name := range totals {
-		n := whole64(m.text(name))
+		n := whole64(m.First(name))
 		ofPage := name == "count" && len(l.items) > 0 && string(n) == strconv.Itoa(len(l.items))
 		if l.total == "" && n != "" && !ofPage {
 			l.total, l.shape.Total = n, under(at, name)
 		}
 	}
-	if n, ok := wholeWord(m.text("page", "pageNumber", "number")); ok && l.page == 0 {
+	if n, ok := wholeWord(m.First("page", "pageNumber", "number")); ok && l.page == 0 {
 		l.page = int(n)
 	}
-	if n, ok := wholeWord(m.text("pageSize", "page_size", "size", "limit", "perPage")); ok && l.size == 0 {
+	if n, ok := wholeWord(m.First("pageSize", "page_size", "size", "limit", "perPage")); ok && l.size == 0 {
 		l.size = int(n)
 	}
 }
 
-// pageOf finds the list in an answer and reads its records.
-func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T], error) {
-	body, err := a.json(r)
+// PageIn finds the list in an answer to the question for a page (from 0) and reads its
+// records. field is the name of its array by the config, "" for none.
+func PageIn[T Record](field string, r Request, a Answer, t RecordType, page int) (Page[T], error) {
+	body, err := a.JSON(r)
 	if err != nil {
 		return Page[T]{}, err
 	}
-	l, ok := t.findList(body, c.opt.Service.ListField)
+	l, ok := t.findList(body, field)
 	if l.total == "" {
-		if l.total = whole64(a.header.Get("X-Total-Count")); l.total != "" {
+		if l.total = whole64(a.Header.Get("X-Total-Count")); l.total != "" {
 			l.shape.Total = "X-Total-Count"
 		}
 	}
-	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.at, Shape: l.shape}
+	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At, Shape: l.shape}
 	if len(l.items) == 0 {
-		if err := saidNo(r, a, body, "list of "+t.many); err != nil {
+		if err := SaidNo(r, a, body, "list of "+t.many); err != nil {
 			return p, err
 		}
 	}
 	missing := page == 0 && l.total != "" && l.total != "0" // the first page is empty and the total is not
 	if !ok && (page == 0 || l.total == "") || len(l.items) == 0 && missing {
-		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+keysOf(body)+".")
+		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+KeysOf(body)+".")
 	}
 	p.Items = make([]T, 0, len(l.items))
 	for _, v := range l.items {
@@ -272,21 +273,21 @@ func pageOf[T record](c *Client, r request, a answer, t thing, page int) (Page[T
 		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. " +
 			"The first one holds %s."
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField},
-			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], keysOf(l.items[0])))
+			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], KeysOf(l.items[0])))
 	}
 	return p, nil
 }
 
-func noList(t thing, l listing) string {
+func noList(t RecordType, l listing) string {
 	if l.total == "" {
 		return "The service's answer holds no list of " + t.many + " that can be read."
 	}
 	return fmt.Sprintf("The service tells a total of %s %s, and its answer holds none that can be read.", l.total, t.many)
 }
 
-// record is what lists hold; key is its identifier, "" when it has none that can
+// Record is what lists hold; key is its identifier, "" when it has none that can
 // be used. A pointer to it reads itself from JSON and keeps a copy of that.
-type record interface{ key() string }
+type Record interface{ key() string }
 
 func (o Operation) key() string    { return string(o.OPID) }
 func (c Customer) key() string     { return string(c.CUID) }
@@ -296,7 +297,7 @@ func (p Counterparty) key() string { return string(p.ID) }
 
 // readItem reads one item by itself, so that an odd one hides no other. One that cannot be read is kept with
 // its Raw alone.
-func readItem[T record](v jsontree.Value) (it T) {
+func readItem[T Record](v jsontree.Value) (it T) {
 	_ = any(&it).(json.Unmarshaler).UnmarshalJSON(v.Raw())
 	return it
 }

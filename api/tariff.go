@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -92,18 +91,4 @@ type TariffQuery struct {
 	CUID     string // the customer that they hold for
 	Page     int    // from 0
 	Size     int    // 0: the configured page size
-}
-
-// PaymentLimits reads one page of the limits of payments (GET /v2/billing/limits;
-// one billing call).
-func (c *Client) PaymentLimits(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
-	v := c.paging(q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerId", q.CUID)
-	return list[Tariff](ctx, c, limitThing, []string{"/v2/billing/limits"}, v)
-}
-
-// Commissions reads one page of the commissions (GET /v2/billing/commission; one
-// billing call).
-func (c *Client) Commissions(ctx context.Context, q TariffQuery) (Page[Tariff], error) {
-	v := c.paging(q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerCuid", q.CUID)
-	return list[Tariff](ctx, c, commissionThing, []string{"/v2/billing/commission"}, v)
 }

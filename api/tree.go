@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -25,34 +24,20 @@ type Child struct {
 	Depth int // 1: spawned by the tree's parent, 2: by one of those, …
 }
 
-// OperationTree reads an operation and its children
-// (GET /v2/billing/operation/{id}/tree; one billing call). The answer's keys are
-// not published. An operation is known by its opid, by itself or in an object of
-// its own; children are the operations in an array beside or inside it, and what
-// spawned it stands around it or is called its parent.
-func (c *Client) OperationTree(ctx context.Context, opid string) (OperationTree, error) {
-	const op = "read operation tree"
-	if err := CheckID("operation id", opid); err != nil {
-		return OperationTree{}, err
-	}
-	r := request{op: op, parts: []string{"/v2/billing/operation", ":" + opid, "/tree"}}
-	a, err := c.get(ctx, r)
-	if err != nil {
-		return OperationTree{}, err
-	}
-	return c.treeOf(r, a, opid)
-}
-
-func (c *Client) treeOf(r request, a answer, opid string) (OperationTree, error) {
-	body, err := a.json(r)
+// TreeIn reads an operation and its children from an answer, whose keys are not
+// published. An operation is known by its opid, by itself or in an object of its own;
+// children are the operations in an array beside or inside it, and what spawned it
+// stands around it or is called its parent.
+func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
+	body, err := a.JSON(r)
 	if err != nil {
 		return OperationTree{}, err
 	}
 	b := branches{seen: map[string]bool{}}
 	b.walk(body, 0)
-	t := OperationTree{Unread: b.unread, Again: b.again, Raw: a.body}
+	t := OperationTree{Unread: b.unread, Again: b.again, Raw: a.Body}
 	if len(b.found) == 0 {
-		_, err := c.one(r, a, operationThing)
+		_, err := RecordIn(r, a, OperationRecord)
 		return t, err
 	}
 	at := max(slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == opid }), 0)
@@ -154,7 +139,7 @@ func ownOperation(v jsontree.Value) (op *Operation, key string) {
 	if o := operationIn(v); o != nil {
 		return o, ""
 	}
-	for _, m := range operationThing.places(v) {
+	for _, m := range OperationRecord.places(v) {
 		if o := operationIn(m.Value); o != nil {
 			return o, m.Name
 		}
@@ -164,7 +149,7 @@ func ownOperation(v jsontree.Value) (op *Operation, key string) {
 
 // operationIn is the operation that v is; nil when it is none.
 func operationIn(v jsontree.Value) *Operation {
-	if !operationThing.isRecord(v) {
+	if !OperationRecord.isRecord(v) {
 		return nil
 	}
 	o := readItem[Operation](v)
@@ -193,7 +178,7 @@ func holdsOperation(v jsontree.Value) bool {
 		return false
 	}
 	for _, it := range v.Members() {
-		if _, _, ok := operationThing.find(it); ok {
+		if _, _, ok := OperationRecord.Find(it); ok {
 			return true
 		}
 	}

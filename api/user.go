@@ -1,8 +1,8 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"opdeck/api/untrusted"
@@ -26,19 +26,16 @@ func (u User) key() string { return u.UUID.Line(64) }
 // TwoFactor tells whether the user has two-factor login switched on; told is false when
 // the record does not say it in a way that can be read.
 func (u User) TwoFactor() (on, told bool) {
-	word := object(u.Raw).text("is2fa")
+	word := ObjectOf(u.Raw).First("is2fa")
 	on, told = flagWord(word)
 	return on, told && word != ""
 }
 
-// UserOf reads a page of the service's users (GET /v2/user; one general call) and finds
-// the one that logs in as login; found is false when the page does not show it.
-func (c *Client) UserOf(ctx context.Context, login string) (u User, found bool, err error) {
-	page, err := list[User](ctx, c, userThing, []string{"/v2/user"}, c.paging(0, 0))
-	for _, one := range page.Items {
-		if strings.EqualFold(string(one.Username), login) {
-			return one, true, nil
-		}
+// UserNamed finds the user who logs in as login.
+func UserNamed(users []User, login string) (User, bool) {
+	i := slices.IndexFunc(users, func(u User) bool { return strings.EqualFold(string(u.Username), login) })
+	if i < 0 {
+		return User{}, false
 	}
-	return User{}, false, err
+	return users[i], true
 }

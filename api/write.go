@@ -1,66 +1,42 @@
 package api
 
-import (
-	"context"
-	"encoding/json"
-	"fmt"
-)
+import "context"
 
-// write is a write before it is sent.
-type write struct {
-	act   Act
-	req   request
-	guard func() error // the console's own check of the object; nil for none
-	probe Probe        // what would prove that it was done
+// Write is a write before it is sent.
+type Write struct {
+	Act     Act
+	Request Request
+	Rule    WriteRule
+	Guard   func() error                                   // the console's own check of the object; nil for none
+	Probe   Probe                                          // what would prove that it was done
+	Look    func(ctx context.Context) (Observation, error) // reads the object once; nil: nothing can be read that would tell
 }
 
-// send is the one way of a write to the wire: dry run, gate, call, and where the
+// Write is the one way of a write to the wire: dry run, gate, call, and where the
 // answer proves nothing reads that settle it (docs/outcomes.md). The error is nil
 // only when it is proven that the write was done. The answer is then the write's
 // own, or that of the read that showed it.
-func (c *Client) send(ctx context.Context, w write) (answer, error) {
+func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if acts, ok := ctx.Value(dryRunKey{}).(*[]Act); ok {
-		*acts = append(*acts, w.act)
-		return answer{}, ErrDryRun
+		*acts = append(*acts, w.Act)
+		return Answer{}, ErrDryRun
 	}
-	permit, err := c.opt.Gate.Begin(ctx, w.act, w.guard)
+	permit, err := c.opt.Gate.Begin(ctx, w.Rule, w.Act, w.Guard)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	w.probe.Kind = w.act.Kind
-	if err := c.opt.Gate.follow(ctx, permit, w.probe); err != nil {
-		return answer{}, err
+	w.Probe.Kind = w.Act.Kind
+	if err := c.opt.Gate.follow(ctx, permit, w.Probe); err != nil {
+		return Answer{}, err
 	}
-	w.req.write, w.req.ownToken = true, rules[w.act.Kind].ownToken
-	a, err := c.exchange(ctx, w.req)
-	out, err := decide(w.probe, w.req.op, a, err)
+	w.Request.write, w.Request.OwnToken = true, w.Rule.OwnToken
+	a, err := c.exchange(ctx, w.Request)
+	out, err := decide(w.Rule, w.Probe, w.Request.Op, a, err)
 	if out.Verdict == Unclear {
 		a, out, err = c.settle(ctx, w, a, out, err)
 	}
 	if endErr := c.opt.Gate.End(ctx, permit, out); endErr != nil {
-		c.opt.Log.Error("outcome of a write not stored", "op", w.req.op, "request_id", out.RequestID, "err", endErr)
+		c.opt.Log.Error("outcome of a write not stored", "op", w.Request.Op, "request_id", out.RequestID, "err", endErr)
 	}
 	return a, err
-}
-
-// newAct describes a write for the gate; body holds dots for secrets.
-func newAct(kind ActKind, r request, object, id string, body any) Act {
-	path, _ := paths(r.parts...)
-	a := Act{Kind: kind, Method: r.method, Path: path, Object: object, ID: id}
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			panic(fmt.Sprintf("api: body of %s: %v", kind, err)) // bodies are plain maps and structs
-		}
-		a.Body = b
-	}
-	return a
-}
-
-func jsonBody(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("api: body: %v", err))
-	}
-	return b
 }

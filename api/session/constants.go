@@ -53,3 +53,9 @@ func (c Constants) check() error {
 func (c Constants) CallerDeadline() time.Duration {
 	return c.LeaseSent + c.AuthDeadline + 5*time.Second
 }
+
+// The service's paths of a login and a refresh; the refresh token follows the second one.
+const (
+	LoginPath   = "/v2/auth/login"
+	RefreshPath = "/v2/auth/refresh/"
+)

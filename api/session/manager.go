@@ -128,8 +128,8 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
 	}
-	defaultText(&cfg.LoginPath, "/v2/auth/login")
-	defaultText(&cfg.RefreshPath, "/v2/auth/refresh/")
+	defaultText(&cfg.LoginPath, LoginPath)
+	defaultText(&cfg.RefreshPath, RefreshPath)
 	defaultText(&cfg.UserAgent, "opdeck")
 	if !strings.HasSuffix(cfg.RefreshPath, "/") {
 		cfg.RefreshPath += "/"

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 )
 
@@ -206,7 +207,7 @@ var writes, reads []*Act
 // declare puts a row into its part of the table. What a write needs is said beside its call in package api.
 func declare(part *[]*Act, a Act) *Act {
 	if a.Need == "" && len(a.Sends) > 0 {
-		a.Need = a.Sends[0].Needs()
+		a.Need = endpoint.Of(a.Sends[0]).Need
 	}
 	*part = append(*part, &a)
 	return &a

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -78,7 +79,7 @@ type App struct {
 	Sandbox   *sandbox.Service // nil against a real service
 	Living    bool             // the Sandbox changes by itself while ApplyEvents runs
 
-	service *api.Client     // for the program itself: unmasked
+	service *endpoint.Wire  // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	calls   observers[api.Call]
 	changes observers[api.Operation]
@@ -232,7 +233,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	maxWait := a.Config.Limits.MaxWait.D()
-	a.service, err = api.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
+	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
@@ -224,7 +225,8 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login makes one.")
 		return
 	}
-	u, found, err := a.service.UserOf(ctx, a.Context.Login)
+	page, err := endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
+	u, found := api.UserNamed(page.Items, a.Context.Login)
 	on, told := u.TwoFactor()
 	switch {
 	case err != nil:

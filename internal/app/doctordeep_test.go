@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/sandbox"
 )
@@ -25,7 +25,7 @@ type service struct {
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	s.calls[api.ClassOf(r.URL.Path)]++
+	s.calls[endpoint.ClassOf(r.URL.Path)]++
 	s.mu.Unlock()
 	if s.other == nil || !s.other(w, r) {
 		s.next.ServeHTTP(w, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 )
 
@@ -86,7 +87,7 @@ func (p *eventReads) read(ctx context.Context, opid string) {
 	if err != nil || !rec.Owed {
 		return
 	}
-	if _, err := p.app.service.Operation(ctx, opid); err != nil {
+	if _, err := endpoint.Do(ctx, p.app.service, endpoint.GetOperation, opid); err != nil {
 		p.app.Log.Info("an event's operation is left to the sync", "err", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
@@ -53,17 +54,17 @@ func (a *App) OnSettled(fn func(followup.Settled)) (stop func()) { return a.Foll
 
 // jobClient is the client of replacements: what a job sees is settled for all.
 type jobClient struct {
-	*api.Client
+	endpoint.Caller
 	tracker *followup.Tracker
 }
 
-// Look reads the object of a write once.
-func (c jobClient) Look(ctx context.Context, p api.Probe) (api.Observation, error) {
-	s, err := c.Client.Look(ctx, p)
-	if s.Shown {
-		c.tracker.Shown(ctx, p, s)
+// Call implements endpoint.Caller.
+func (c jobClient) Call(ctx context.Context, r endpoint.Request) (any, error) {
+	out, err := c.Caller.Call(ctx, r)
+	if s, is := out.(api.Observation); is && s.Shown {
+		c.tracker.Shown(ctx, r.In.(api.Probe), s)
 	}
-	return s, err
+	return out, err
 }
 
 // sendProof proves for replacements that a call was never sent.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/host/wholefile"
@@ -91,7 +92,7 @@ func (l lister) context(ctx context.Context) (context.Context, *sight) {
 // ListPage implements index.Lister.
 func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
 	call, _ := l.context(ctx)
-	p, err := l.app.service.Operations(call, api.OperationQuery{Page: page, Size: size})
+	p, err := endpoint.Do(call, l.app.service, endpoint.ListOperations, api.OperationQuery{Page: page, Size: size})
 	if err != nil {
 		return index.Listed{}, err
 	}
@@ -106,7 +107,7 @@ func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, err
 // Operation implements index.Lister.
 func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error) {
 	call, s := l.context(ctx)
-	if op, err = l.app.service.Operation(call, opid); err != nil {
+	if op, err = endpoint.Do(call, l.app.service, endpoint.GetOperation, opid); err != nil {
 		return op, sent, err
 	}
 	sent, err = l.app.Index.StoreTime(ctx, s.at)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 
@@ -12,20 +11,6 @@ import (
 
 // maxMasked is the largest answer that is masked, in bytes: it is read whole.
 const maxMasked = 16 << 20
-
-// Relay reads by one of the service's own paths. For a role that may not reveal
-// account numbers the answer is masked.
-func (c *Client) Relay(ctx context.Context, r api.Relay) (*api.Relayed, error) {
-	out, err := c.api.Relay(ctx, r)
-	if err == nil && mask.Needed(ctx) {
-		err = maskBody(r.Op, out)
-	}
-	if err != nil {
-		_, err = masked(ctx, struct{}{}, err)
-		return nil, err
-	}
-	return out, nil
-}
 
 // maskBody replaces the body by a masked one. An answer that is neither JSON nor text
 // cannot be masked, and is not passed on.

@@ -9,23 +9,12 @@ import (
 	"os"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/host/wholefile"
 )
 
-// OperationReport writes the service's report of operations to w. Nothing in it can be
-// masked: who may not see account numbers is refused.
-func (c *Client) OperationReport(ctx context.Context, q api.ReportQuery, w io.Writer) (api.Report, error) {
-	for _, p := range []api.Permission{api.MayExport, api.MayReveal} {
-		if err := api.Need(ctx, "read report", p); err != nil {
-			return api.Report{}, err
-		}
-	}
-	r, err := c.api.OperationReport(ctx, q, w)
-	return masked(ctx, r, err)
-}
-
-// ReportTo is Client.OperationReport with a record in the trail, without which nothing is
-// read.
+// ReportTo writes the service's report of operations to w, with a record in the trail,
+// without which nothing is read.
 func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api.Report, error) {
 	if err := api.Need(ctx, "read report", api.MayExport); err != nil {
 		return api.Report{}, err
@@ -38,7 +27,7 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}
-	return a.Client.OperationReport(ctx, q, w)
+	return endpoint.Do(ctx, a.Client, endpoint.GetReport, endpoint.ReportTo{ReportQuery: q, To: w})
 }
 
 // SaveReport writes the service's report of operations to a new file of mode 0600, whole

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/host/wholefile"
 )
@@ -35,7 +36,7 @@ func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool
 	if err != nil {
 		return bad("The file cannot be made", err)
 	}
-	if _, err := a.Client.DownloadDocument(ctx, cuid, id, f); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: id, To: f}); err != nil {
 		return full, f.Finish(err)
 	}
 	if err := f.Finish(nil); err != nil {

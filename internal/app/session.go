@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/domain/lend"
@@ -35,24 +36,25 @@ func (a *App) Usage(ctx context.Context) ([]limit.Usage, error) { return a.Limit
 
 // RefreshSession replaces the pair by a refresh; everybody's token changes.
 func (a *App) RefreshSession(ctx context.Context) error {
-	return a.sessionAct(ctx, api.ActSessionRefresh, "GET", "/v2/auth/refresh/{token}", a.Session.Refresh)
+	return a.sessionAct(ctx, api.ActSessionRefresh, a.Session.Refresh)
 }
 
 // LoginSession logs in again, which ends whatever session there was.
 func (a *App) LoginSession(ctx context.Context) error {
-	return a.sessionAct(ctx, api.ActSessionLogin, "POST", "/v2/auth/login", a.Session.Login)
+	return a.sessionAct(ctx, api.ActSessionLogin, a.Session.Login)
 }
 
 // ResetSession forgets the pair and what blocks logins; the next call logs in.
 func (a *App) ResetSession(ctx context.Context) error {
-	return a.sessionAct(ctx, api.ActSessionReset, "", "", a.Session.Reset)
+	return a.sessionAct(ctx, api.ActSessionReset, a.Session.Reset)
 }
 
 // sessionAct passes the gate like every other write.
-func (a *App) sessionAct(ctx context.Context, kind api.ActKind, method, path string, do func(context.Context) error) error {
-	act := api.Act{Kind: kind, Method: method, Path: path, Object: "session", ID: a.Session.Key().Account,
+func (a *App) sessionAct(ctx context.Context, kind api.ActKind, do func(context.Context) error) error {
+	r := endpoint.Of(kind)
+	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: a.Session.Key().Account,
 		Summary: string(kind) + " by hand"}
-	permit, err := a.Gate.Begin(ctx, act, nil)
+	permit, err := a.Gate.Begin(ctx, r.Write.Rule, act, nil)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui"
@@ -263,8 +264,9 @@ func TestWords(t *testing.T) {
 	if Badge(0) != "" || Badge(1) != "1 approval waits" || Badge(3) != "3 approvals wait" {
 		t.Error("badge")
 	}
-	for _, k := range api.ActKinds() {
-		if !k.TouchesSession() && strings.HasPrefix(act.Consequence(k), "An act that this version") {
+	for _, w := range endpoint.Writes() {
+		k := w.Kind
+		if !w.TouchesSession() && strings.HasPrefix(act.Consequence(k), "An act that this version") {
 			t.Errorf("nobody is told what %s changes", k)
 		}
 	}

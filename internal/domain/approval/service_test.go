@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/store"
 	"opdeck/internal/store/journal"
@@ -413,14 +414,14 @@ func trailFails(t *testing.T, f *fixture) {
 // throughTheGate: the whole way, as a write takes it.
 func throughTheGate(t *testing.T, f *fixture) {
 	g := api.Gate{Audit: f.trail, Approve: f.Service, Now: func() time.Time { return f.now }}
-	if _, err := g.Begin(as(ana), act, nil); api.AsError(err).Rule != api.RuleApproval {
+	if _, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil); api.AsError(err).Rule != api.RuleApproval {
 		t.Fatal(err)
 	}
 	r := f.filed(t, ana, act)
 	if _, err := f.Approve(as(bo), r.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	p, err := g.Begin(as(ana), act, nil)
+	p, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,10 +431,10 @@ func throughTheGate(t *testing.T, f *fixture) {
 	if got, err := f.Show(as(bo), r.ID); err != nil || got.State != approval.Spent || got.Verdict != api.Done || got.Decider.Name != "bo" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := g.Begin(as(ana), api.Act{Kind: api.ActSessionLogin}, nil); api.AsError(err).Rule != api.RuleRole {
+	if _, err := g.Begin(as(ana), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin}, nil); api.AsError(err).Rule != api.RuleRole {
 		t.Error(err)
 	}
-	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
+	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
 		t.Errorf("our own session asks for a second person: %v", err)
 	}
 }

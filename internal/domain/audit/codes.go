@@ -1,6 +1,9 @@
 package audit
 
-import "opdeck/api"
+import (
+	"opdeck/api"
+	"opdeck/api/endpoint"
+)
 
 // Names of events that this package writes by itself; acts have the names of
 // their kinds. Events whose name ends in .denied, .failed, .refused or .quarantined,
@@ -51,7 +54,7 @@ func Code(event string) string {
 	if n := numbers[event]; n != "" {
 		return n
 	}
-	return api.ActKind(event).AuditNumber()
+	return endpoint.Number(api.ActKind(event))
 }
 
 // code is the stable code of a record: OP, the number of the event (000 for one

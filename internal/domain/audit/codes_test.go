@@ -11,24 +11,26 @@ import (
 	"strings"
 	"testing"
 
-	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // TestEveryWriteHasANumber: a record of a write whose act has no number would read
 // OP000I, and no two events may share one.
 func TestEveryWriteHasANumber(t *testing.T) {
 	shape := regexp.MustCompile(`^[1-9][0-9]{2}$`)
-	for _, k := range api.ActKinds() {
-		if !shape.MatchString(k.AuditNumber()) {
-			t.Errorf("the act %s has no audit number: %q", k, k.AuditNumber())
+	for _, w := range endpoint.Writes() {
+		k := w.Kind
+		if !shape.MatchString(w.Write.Number) {
+			t.Errorf("the act %s has no audit number: %q", k, w.Write.Number)
 		}
 	}
 	of := map[string]string{}
-	for _, k := range api.ActKinds() {
-		if numbers[string(k)] != "" || of[k.AuditNumber()] != "" {
+	for _, w := range endpoint.Writes() {
+		k := w.Kind
+		if numbers[string(k)] != "" || of[w.Write.Number] != "" {
 			t.Errorf("the number of %s stands twice", k)
 		}
-		of[k.AuditNumber()] = string(k)
+		of[w.Write.Number] = string(k)
 	}
 	for event, n := range numbers {
 		if other, ok := of[n]; ok || !shape.MatchString(n) {

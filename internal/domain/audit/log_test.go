@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 )
 
@@ -69,7 +70,7 @@ func TestIntentRefusedWhenItCannotBeStored(t *testing.T) {
 	m := &memory{fail: errFull}
 	l := newLog(t, audit.Options{Store: m})
 	g := api.Gate{Audit: l, Now: time.Now}
-	_, err := g.Begin(as(ana), act, nil)
+	_, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil)
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleAudit || !errors.Is(err, errFull) {
 		t.Fatalf("%v, want a refusal because of the trail", err)
 	}
@@ -77,7 +78,7 @@ func TestIntentRefusedWhenItCannotBeStored(t *testing.T) {
 		t.Errorf("health %+v", h)
 	}
 	m.trouble(nil, nil)
-	if _, err := g.Begin(as(ana), act, nil); err != nil {
+	if _, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil); err != nil {
 		t.Fatal(err)
 	}
 	if h := l.Health(); !h.OK() {
@@ -90,7 +91,7 @@ func TestOutcomeWaitsAndIsTriedAgain(t *testing.T) {
 	var alarms []error
 	l := newLog(t, audit.Options{Store: m, Alarm: func(err error) { alarms = append(alarms, err) }})
 	g := api.Gate{Audit: l, Now: time.Now}
-	p, err := g.Begin(as(ana), act, nil)
+	p, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestOutcomeWaitsAndIsTriedAgain(t *testing.T) {
 	if err != nil || len(open) != 1 || open[0].ID != "op-1" {
 		t.Fatalf("unsettled: %v, %v", open, err)
 	}
-	if _, err := g.Begin(as(ana), act, nil); err == nil {
+	if _, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil); err == nil {
 		t.Fatal("another write went out while the trail cannot be written")
 	}
 	if h := l.Health(); h.Waiting != 1 {

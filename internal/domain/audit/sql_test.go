@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
@@ -193,7 +194,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	l := newLog(t, audit.Options{Store: journal.NewAudit(db)})
 	g := api.Gate{Audit: l, Now: time.Now}
-	first, err := g.Begin(as(ana), act, nil)
+	first, err := g.Begin(as(ana), endpoint.Rule(act.Kind), act, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestDiskFull(t *testing.T) {
 	long := act
 	long.Reason = strings.Repeat("long ", 150)
 	for range 1000 {
-		if _, err = g.Begin(as(ana), long, nil); err != nil {
+		if _, err = g.Begin(as(ana), endpoint.Rule(long.Kind), long, nil); err != nil {
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // State is what is known of a write.
@@ -88,7 +89,7 @@ func (s Settled) Advice() api.Remedy {
 
 // What names the write in a few words: "Removing invoice.pdf, operation 62387cd9".
 func (r Row) What() string {
-	what := r.Kind.Doing()
+	what := endpoint.Doing(r.Kind)
 	switch {
 	case r.Name != "":
 		what += " " + r.Name
@@ -106,7 +107,7 @@ func (r Row) Advice() api.Remedy {
 	if r.State == NotSeen && r.Kind != api.ActShare && r.Kind != api.ActLink {
 		return api.Remedy{Kind: api.LookFirst}
 	}
-	return api.Advice(r.Kind)
+	return endpoint.Rule(r.Kind).Remedy()
 }
 
 // pauses lie between the looks of the background; the last one repeats.
@@ -122,7 +123,7 @@ const remembered = 24 * time.Hour
 // nextLook is when a row is looked at next.
 func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
 	late := r.Sent.Add(t.opt.LateAfter)
-	if !r.Probe.Readable() {
+	if !endpoint.Readable(r.Probe) {
 		return late
 	}
 	next := now.Add(pauses[min(max(r.Reads, 0), len(pauses)-1)])

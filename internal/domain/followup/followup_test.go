@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
@@ -33,7 +35,7 @@ type world struct {
 	looks []time.Time
 }
 
-func (w *world) Look(context.Context, api.Probe) (api.Observation, error) {
+func (w *world) look(context.Context, api.Probe) (api.Observation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
@@ -81,7 +83,9 @@ func (r *rig) process() (*audit.Log, *followup.Tracker) {
 	}
 	rows := journal.NewUnsettled(r.st.Core, "ctx")
 	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log.Intents, Context: where, LateAfter: lateAfter})
-	d.Client = r.w
+	client := new(endpointtest.Fake)
+	endpointtest.On(client, endpoint.Look, r.w.look)
+	d.Client = client
 	return log, d
 }
 

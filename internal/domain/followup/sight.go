@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 )
 
@@ -12,7 +13,7 @@ import (
 // settled at once.
 func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
 	t.proven(ctx, func(r Row) (string, bool) {
-		return "", slices.ContainsFunc(ops, r.Probe.ProvenBy)
+		return "", slices.ContainsFunc(ops, func(op api.Operation) bool { return endpoint.ProvenBy(r.Probe, op) })
 	})
 }
 
@@ -61,7 +62,7 @@ func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
 	}
 	now, err := t.opt.Store.Now(ctx)
 	for _, r := range rows {
-		if err != nil || r.ID != id || r.State != Unknown || !r.Probe.Readable() {
+		if err != nil || r.ID != id || r.State != Unknown || !endpoint.Readable(r.Probe) {
 			continue
 		}
 		next := r

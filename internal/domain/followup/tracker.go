@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 )
 
@@ -20,11 +21,6 @@ type Trail interface {
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
 	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
 	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
-}
-
-// Reader reads the object of a write once.
-type Reader interface {
-	Look(ctx context.Context, p api.Probe) (api.Observation, error)
 }
 
 // Options of a Tracker.
@@ -43,7 +39,7 @@ type Options struct {
 // Tracker follows the writes of one account. It implements api.Follower. Client must
 // be set before it looks.
 type Tracker struct {
-	Client Reader
+	Client endpoint.Caller // unmasked
 	opt    Options
 
 	wake chan struct{} // holds one token: a row came or is due
@@ -204,8 +200,8 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	}
 	var s api.Observation
 	err = nil
-	if r.Probe.Readable() {
-		s, err = t.Client.Look(ctx, r.Probe)
+	if endpoint.Readable(r.Probe) {
+		s, err = endpoint.Do(ctx, t.Client, endpoint.Look, r.Probe)
 		if mine.Reads++; err == nil {
 			mine.Looked = now
 		}
@@ -215,7 +211,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 		return t.settle(ctx, mine, api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done"})
 	case mine.State == Unknown && now.Sub(r.Sent) >= t.opt.LateAfter:
 		detail := "not seen within " + t.opt.LateAfter.String()
-		if !r.Probe.Readable() {
+		if !endpoint.Readable(r.Probe) {
 			detail += "; nothing can be read about it"
 		}
 		return t.settle(ctx, mine, api.Outcome{Verdict: api.NotSeen, Detail: detail})

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/secret"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/store"
@@ -14,15 +16,16 @@ import (
 
 // service answers the acts as a test says.
 type service struct {
-	journey.Client
 	share    func() (api.ShareResult, error)
 	finalize func() (api.Result, error)
 }
 
-func (s *service) Share(context.Context, string, secret.Value) (api.ShareResult, error) {
-	return s.share()
+func (s *service) caller() endpoint.Caller {
+	f := new(endpointtest.Fake)
+	endpointtest.On(f, endpoint.Share, func(context.Context, endpoint.ShareToken) (api.ShareResult, error) { return s.share() })
+	endpointtest.On(f, endpoint.Finalize, func(context.Context, string) (api.Result, error) { return s.finalize() })
+	return f
 }
-func (s *service) Finalize(context.Context, string) (api.Result, error) { return s.finalize() }
 
 func begin(t *testing.T) (*journey.Service, *service, func() journey.Record) {
 	t.Helper()
@@ -32,7 +35,7 @@ func begin(t *testing.T) (*journey.Service, *service, func() journey.Record) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	s := &service{}
-	j := &journey.Service{Store: journal.NewJourneys(st.Core, "ctx"), Client: s, Now: time.Now}
+	j := &journey.Service{Store: journal.NewJourneys(st.Core, "ctx"), Client: s.caller(), Now: time.Now}
 	return j, s, func() journey.Record {
 		r, err := j.Store.Journey(t.Context(), "c1")
 		if err != nil {

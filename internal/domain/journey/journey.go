@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -74,19 +75,10 @@ type Store interface {
 	UnfinishedJourneys(ctx context.Context) ([]Record, error)
 }
 
-// Client is what a journey needs of the service.
-type Client interface {
-	Customer(ctx context.Context, cuid string) (api.Customer, error)
-	Application(ctx context.Context, cuid string) (api.Application, error)
-	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
-	Link(ctx context.Context, cuid string) (api.Link, error)
-	Finalize(ctx context.Context, cuid string) (api.Result, error)
-}
-
 // Service does the acts and keeps what came of them.
 type Service struct {
 	Store  Store
-	Client Client
+	Client endpoint.Caller
 	Now    func() time.Time
 }
 
@@ -100,7 +92,7 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 		return Journey{}, err
 	}
 	out := Journey{CUID: cuid, Record: rec}
-	c, noRecord := j.Client.Customer(ctx, cuid)
+	c, noRecord := endpoint.Do(ctx, j.Client, endpoint.GetCustomer, cuid)
 	if out.Customer = c; noRecord != nil {
 		if unasked(ctx, noRecord) {
 			return Journey{}, noRecord
@@ -108,7 +100,7 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 		out.Customer = api.Customer{CUID: untrusted.Text(cuid)}
 		out.NoRecord = "The customer record could not be read: " + api.AsError(noRecord).Public
 	}
-	app, err := j.Client.Application(ctx, cuid)
+	app, err := endpoint.Do(ctx, j.Client, endpoint.GetApplication, cuid)
 	switch e := api.AsError(err); {
 	case err == nil:
 		out.Application = app
@@ -143,7 +135,7 @@ func nobody(noRecord error, noApplication *api.Error) bool {
 // Share presents a token once and keeps what the service said. A lost answer
 // that no read could clear up is kept as unclear.
 func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
-	res, err := j.Client.Share(ctx, cuid, token)
+	res, err := endpoint.Do(ctx, j.Client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: token})
 	return res, j.note(ctx, cuid, err, func(r *Record) {
 		e := api.AsError(err)
 		switch {
@@ -171,7 +163,7 @@ func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (a
 
 // Link makes a link for the customer and keeps when it ends.
 func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
-	l, err := j.Client.Link(ctx, cuid)
+	l, err := endpoint.Do(ctx, j.Client, endpoint.MakeLink, cuid)
 	return l, j.note(ctx, cuid, err, func(r *Record) {
 		if err == nil {
 			r.LinkAt = j.Now().UTC()
@@ -182,7 +174,7 @@ func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 
 // Finalize submits the application and keeps that it was done.
 func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error) {
-	res, err := j.Client.Finalize(ctx, cuid)
+	res, err := endpoint.Do(ctx, j.Client, endpoint.Finalize, cuid)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
 		switch api.KindOf(err) {
 		case "":

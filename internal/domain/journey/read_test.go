@@ -7,24 +7,18 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 )
 
-// reads is a client that only reads, and a store that holds nothing.
-type reads struct {
-	Client
-	customer    func() (api.Customer, error)
-	application func() (api.Application, error)
-}
+// nothing is a store that holds nothing.
+type nothing struct{}
 
-func (r reads) Customer(context.Context, string) (api.Customer, error) { return r.customer() }
-func (r reads) Application(context.Context, string) (api.Application, error) {
-	return r.application()
-}
-func (r reads) Journey(_ context.Context, cuid string) (Record, error) {
+func (nothing) Journey(_ context.Context, cuid string) (Record, error) {
 	return Record{CUID: cuid}, nil
 }
-func (r reads) SaveJourney(context.Context, Record) error            { return nil }
-func (r reads) UnfinishedJourneys(context.Context) ([]Record, error) { return nil, nil }
+func (nothing) SaveJourney(context.Context, Record) error            { return nil }
+func (nothing) UnfinishedJourneys(context.Context) ([]Record, error) { return nil, nil }
 
 // TestReadWithoutRecords: customer and application are each optional; only a
 // customer that the service denies, or calls that cannot be made, end the read.
@@ -58,18 +52,20 @@ func TestReadWithoutRecords(t *testing.T) {
 		"session lost between the two":  {customer: failed, application: auth, fails: true},
 		"record there, session is lost": {application: auth, said: []string{"No session"}, kind: api.Individual, state: Unclear, finalize: Todo},
 	} {
-		r := reads{customer: func() (api.Customer, error) {
+		r := new(endpointtest.Fake)
+		endpointtest.On(r, endpoint.GetCustomer, func(context.Context, string) (api.Customer, error) {
 			if c.customer != nil {
 				return api.Customer{}, c.customer
 			}
 			return api.Customer{CUID: "c", Name: "Ana", Type: api.Individual, Status: "NEW"}, nil
-		}, application: func() (api.Application, error) {
+		})
+		endpointtest.On(r, endpoint.GetApplication, func(context.Context, string) (api.Application, error) {
 			if c.application != nil {
 				return api.Application{}, c.application
 			}
 			return draft, nil
-		}}
-		j := &Service{Store: r, Client: r, Now: time.Now}
+		})
+		j := &Service{Store: nothing{}, Client: r, Now: time.Now}
 		got, err := j.Read(t.Context(), "c")
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", name, err)

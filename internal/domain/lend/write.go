@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -19,7 +20,7 @@ import (
 // Client is the service as a borrower reaches it: masked for its role, its writes
 // through the gate.
 type Client interface {
-	Relay(ctx context.Context, r api.Relay) (*api.Relayed, error)
+	Relay(ctx context.Context, r endpoint.Raw) (*api.Relayed, error)
 	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
 	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
 	UploadDocument(ctx context.Context, u api.Upload) (api.CustomerFile, error)

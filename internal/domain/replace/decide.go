@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // befores are the steps that come before those whose outcome may be unknown.
@@ -106,7 +107,7 @@ func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 		return j, r.unknown(j, "Putting "+j.OldName+" back", nil)
 	}
 	return r.send(ctx, j, Abandoning, Abandoning, Abandoned, func(j *Job, _ []Step) error {
-		_, err := r.Client.AttachDocument(ctx, j.OPID, j.OldGUID, "")
+		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: j.OPID, GUID: j.OldGUID})
 		return err
 	})
 }

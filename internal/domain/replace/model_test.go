@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/store"
@@ -67,33 +69,33 @@ func (w *fickle) op() api.Operation {
 	return o
 }
 
-func (w *fickle) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+func (w *fickle) removeDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if !slices.Contains(w.docs, r.GUID) {
 		return api.Operation{}, api.Refusal("remove", api.RuleNotAttached, "not attached")
 	}
 	return api.Operation{}, w.write("remove", func() { w.docs = slices.DeleteFunc(w.docs, func(d string) bool { return d == r.GUID }) })
 }
 
-func (w *fickle) AttachDocument(_ context.Context, _, guid, _ string) (api.Operation, error) {
+func (w *fickle) attachDocument(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
 	return api.Operation{}, w.write("attach", func() {
-		if !slices.Contains(w.docs, guid) {
-			w.docs = append(w.docs, guid)
+		if !slices.Contains(w.docs, a.GUID) {
+			w.docs = append(w.docs, a.GUID)
 		}
 	})
 }
 
-func (w *fickle) UploadDocument(context.Context, api.Upload) (api.CustomerFile, error) {
+func (w *fickle) uploadDocument(context.Context, api.Upload) (api.CustomerFile, error) {
 	id := fmt.Sprintf("f%d-%d", len(w.files)+1, w.uploads)
 	err := w.write("upload", func() { w.files, w.uploads = append(w.files, id), w.uploads+1 })
 	return api.CustomerFile{ID: untrusted.Text(id)}, err
 }
 
-func (w *fickle) ProbeUpload(context.Context, api.Upload) api.Probe {
-	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}
+func (w *fickle) probeUpload(context.Context, api.Upload) (api.Probe, error) {
+	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}, nil
 }
 
-func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Observation, error) {
-	s, err := w.look(p)
+func (w *fickle) look(ctx context.Context, p api.Probe) (api.Observation, error) {
+	s, err := w.sight(p)
 	if s.Shown {
 		if err := w.jobs.Settled(ctx, p, api.Outcome{Verdict: api.Done, Found: s.File}); err != nil {
 			w.t.Fatal(err)
@@ -102,7 +104,7 @@ func (w *fickle) Look(ctx context.Context, p api.Probe) (api.Observation, error)
 	return s, err
 }
 
-func (w *fickle) look(p api.Probe) (api.Observation, error) {
+func (w *fickle) sight(p api.Probe) (api.Observation, error) {
 	if rapid.IntRange(0, 4).Draw(w.t, "look fails") == 0 {
 		return api.Observation{}, &api.Error{Kind: api.Unavailable, Public: "no answer"}
 	}
@@ -124,6 +126,17 @@ func (w *fickle) look(p api.Probe) (api.Observation, error) {
 	return s, nil
 }
 
+// caller answers the calls of a job.
+func (w *fickle) caller() endpoint.Caller {
+	f := new(endpointtest.Fake)
+	endpointtest.On(f, endpoint.RemoveDocument, w.removeDocument)
+	endpointtest.On(f, endpoint.AttachDocument, w.attachDocument)
+	endpointtest.On(f, endpoint.UploadDocument, w.uploadDocument)
+	endpointtest.On(f, endpoint.ProbeUpload, w.probeUpload)
+	endpointtest.On(f, endpoint.Look, w.look)
+	return f
+}
+
 // TestAnyAnswersAnyKills: whatever the answers and wherever the process dies, the
 // job never ends with the operation lacking a document, it uploads a second time
 // only when a person says so, and it can be brought to its end.
@@ -140,7 +153,7 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		w := &fickle{t: t, docs: []string{"old", "other"}}
 		jobs := func() *replace.Jobs {
-			w.jobs = &replace.Jobs{Store: journal.NewJobs(st.Core, scope), Client: w, Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
+			w.jobs = &replace.Jobs{Store: journal.NewJobs(st.Core, scope), Client: w.caller(), Dir: dir, LateAfter: 15 * time.Minute, Now: func() time.Time { now = now.Add(time.Second); return now }}
 			return w.jobs
 		}
 		ctx := context.Background()
@@ -197,7 +210,7 @@ func TestAnyAnswersAnyKills(t *testing.T) {
 				}
 			case 4: // the worker finds it
 				_ = quietly(func() error {
-					s, _ := w.look(api.Probe{Kind: api.ActRemoveDocument, GUID: "old"})
+					s, _ := w.sight(api.Probe{Kind: api.ActRemoveDocument, GUID: "old"})
 					if s.Shown {
 						return jobs().Settled(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: "op1", GUID: "old"}, api.Outcome{Verdict: api.Done})
 					}

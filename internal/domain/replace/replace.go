@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/host/wholefile"
 )
 
@@ -92,15 +93,6 @@ type Store interface {
 	Job(ctx context.Context, id string) (Job, error)
 }
 
-// Client is what a job needs of the service.
-type Client interface {
-	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
-	UploadDocument(ctx context.Context, u api.Upload) (api.CustomerFile, error)
-	ProbeUpload(ctx context.Context, u api.Upload) api.Probe
-	Look(ctx context.Context, p api.Probe) (api.Observation, error)
-	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
-}
-
 // SendProof proves that a process which took a step has ended, and whether it began
 // to send.
 type SendProof interface {
@@ -120,7 +112,7 @@ type SendProof interface {
 // that a job survives the loss of the original file.
 type Jobs struct {
 	Store  Store
-	Client Client
+	Client endpoint.Caller
 	Dir    string
 	Now    func() time.Time
 	// LateAfter is how long a call whose outcome is not known is waited for before

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/store"
@@ -52,7 +54,7 @@ func (w *world) op() api.Operation {
 	return api.Operation{OPID: "op1", Customer: api.CustomerRef{CUID: "c1"}, Documents: slices.Clone(w.docs)}
 }
 
-func (w *world) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+func (w *world) removeDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if w.refused != nil {
 		return api.Operation{}, w.refused
 	}
@@ -65,21 +67,21 @@ func (w *world) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Ope
 	return w.op(), err
 }
 
-func (w *world) UploadDocument(_ context.Context, u api.Upload) (api.CustomerFile, error) {
+func (w *world) uploadDocument(_ context.Context, u api.Upload) (api.CustomerFile, error) {
 	f := api.CustomerFile{ID: untrusted.Text(fmt.Sprintf("f%d", len(w.files)+1)), Name: untrusted.Text(u.FileName), Size: int64(len(u.Content))}
 	err := w.act("upload", func() { w.files = append(w.files, f) })
 	return f, err
 }
 
-func (w *world) ProbeUpload(_ context.Context, u api.Upload) api.Probe {
+func (w *world) probeUpload(_ context.Context, u api.Upload) (api.Probe, error) {
 	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Whole: true}
 	for _, f := range w.files {
 		p.Before = append(p.Before, string(f.ID))
 	}
-	return p
+	return p, nil
 }
 
-func (w *world) Look(_ context.Context, p api.Probe) (api.Observation, error) {
+func (w *world) look(_ context.Context, p api.Probe) (api.Observation, error) {
 	if w.blind {
 		return api.Observation{}, &api.Error{Kind: api.Unavailable, Public: "No answer."}
 	}
@@ -102,14 +104,25 @@ func (w *world) Look(_ context.Context, p api.Probe) (api.Observation, error) {
 	return s, nil
 }
 
-func (w *world) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
-	if _, ok := w.op().Document(guid); ok {
+func (w *world) attachDocument(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
+	if _, ok := w.op().Document(a.GUID); ok {
 		return api.Operation{}, errors.New("attached twice")
 	}
 	err := w.act("attach", func() {
-		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(guid), FileName: untrusted.Text(name)})
+		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(a.GUID), FileName: untrusted.Text(a.Name)})
 	})
 	return w.op(), err
+}
+
+// caller answers the calls of a job.
+func (w *world) caller() endpoint.Caller {
+	f := new(endpointtest.Fake)
+	endpointtest.On(f, endpoint.RemoveDocument, w.removeDocument)
+	endpointtest.On(f, endpoint.AttachDocument, w.attachDocument)
+	endpointtest.On(f, endpoint.UploadDocument, w.uploadDocument)
+	endpointtest.On(f, endpoint.ProbeUpload, w.probeUpload)
+	endpointtest.On(f, endpoint.Look, w.look)
+	return f
 }
 
 type rig struct {
@@ -132,7 +145,7 @@ func newRig(t *testing.T) *rig {
 
 // jobs is a fresh process over the same store, folder and service.
 func (r *rig) jobs() *replace.Jobs {
-	return &replace.Jobs{Store: journal.NewJobs(r.st.Core, "ctx"), Client: r.w, Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
+	return &replace.Jobs{Store: journal.NewJobs(r.st.Core, "ctx"), Client: r.w.caller(), Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
 		r.when = r.when.Add(time.Second)
 		return r.when
 	}}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // advance takes one step: the journal first, then the call, then the journal.
@@ -44,7 +45,7 @@ func (j Job) attachment(guid string) api.Probe {
 
 func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
 	return r.send(ctx, j, Planned, Removing, Removed, func(j *Job, sent []Step) error {
-		_, err := r.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
+		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
 		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
 			return nil // an earlier call of this job took effect after all
 		}
@@ -74,7 +75,7 @@ func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
 }
 
 func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
-	s, err := r.Client.Look(ctx, p)
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, p)
 	return s.Shown, err
 }
 
@@ -108,10 +109,13 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 	if err != nil {
 		return j, err
 	}
-	probe := r.Client.ProbeUpload(ctx, u)
+	probe, err := endpoint.Do(ctx, r.Client, endpoint.ProbeUpload, u)
+	if err != nil {
+		return j, err
+	}
 	j.Probe, u.Probe, j.Candidates, j.Began = &probe, &probe, nil, r.Now().UTC()
 	return r.send(ctx, j, Removed, Uploading, Uploaded, func(j *Job, _ []Step) error {
-		f, err := r.Client.UploadDocument(ctx, u)
+		f, err := endpoint.Do(ctx, r.Client, endpoint.UploadDocument, u)
 		if err == nil {
 			j.NewGUID = string(f.ID)
 		}
@@ -122,7 +126,7 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 // afterUploading looks for the file that was sent. It is never sent again from
 // here: a person chooses among what was found.
 func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
-	s, err := r.Client.Look(ctx, *j.Probe) // stored with the step
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, *j.Probe) // stored with the step
 	if err == nil && s.Shown && s.File != "" {
 		j.NewGUID, j.Candidates = s.File, nil
 		return r.done(ctx, j, Uploaded)
@@ -151,7 +155,7 @@ func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
 		}
 	}
 	return r.send(ctx, j, Uploaded, Attaching, Attached, func(j *Job, _ []Step) error {
-		_, err := r.Client.AttachDocument(ctx, j.OPID, j.NewGUID, j.FileName)
+		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
 		return err
 	})
 }

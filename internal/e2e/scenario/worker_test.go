@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -98,7 +99,7 @@ type worker struct {
 	store   *store.Store
 	rows    *accounts.Store
 	session *session.Manager
-	client  *api.Client
+	client  *endpoint.Wire
 }
 
 // playWorker obeys orders until standard input ends.
@@ -262,7 +263,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if w.session, err = session.New(cfg); err != nil {
 		return err
 	}
-	w.client, err = api.New(api.Options{BaseURL: s.BaseURL, Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Session: &sends{m: w.session},
+	w.client, err = endpoint.New(api.Options{BaseURL: s.BaseURL, Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Session: &sends{m: w.session},
 		Gate: &api.Gate{ReadOnly: true}, Timeout: 15 * time.Second, Now: time.Now, Log: log})
 	return err
 }

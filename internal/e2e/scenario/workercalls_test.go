@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
@@ -138,7 +139,7 @@ func (w *worker) call(ctx context.Context, deadline time.Duration, rep *callRepo
 	defer cancel()
 	t := new(tally)
 	began := time.Now()
-	_, err := w.client.Operations(context.WithValue(ctx, tallyKey{}, t), api.OperationQuery{Size: 1})
+	_, err := endpoint.Do(context.WithValue(ctx, tallyKey{}, t), w.client, endpoint.ListOperations, api.OperationQuery{Size: 1})
 	took := time.Since(began)
 	mu.Lock()
 	defer mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lend"
@@ -60,9 +61,9 @@ func (l *Lender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func classOf(c lend.Call, r *http.Request) limit.Class {
 	if c.Path == "" {
-		return api.ClassOf(r.URL.Path)
+		return endpoint.ClassOf(r.URL.Path)
 	}
-	return api.ClassOf(c.Path)
+	return endpoint.ClassOf(c.Path)
 }
 
 func outcomeOf(bad *lend.Refusal) lend.Outcome {
@@ -173,7 +174,8 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		_, _ = w.Write(out) // whoever has left can be told nothing
 		return waited, false, nil
 	}
-	got, err := l.app.Client.Relay(ctx, api.Relay{Op: call.Op(), Parts: call.Parts, Query: call.Query})
+	route, ids, _ := endpoint.Match(call.Method, r.URL.Path)
+	got, err := l.app.Client.Relay(ctx, endpoint.Raw{Route: route, IDs: ids, Query: call.Query})
 	if err != nil {
 		return l.app.Now().Sub(began), false, l.failure(ctx, call, err)
 	}
@@ -199,7 +201,7 @@ func (l *Lender) failure(ctx context.Context, call lend.Call, err error) *lend.R
 	if bad.Err.Kind != api.RateLimited || bad.Err.Status == 0 {
 		return bad
 	}
-	if u, ok := l.usage(ctx, api.ClassOf(call.Path)); ok {
+	if u, ok := l.usage(ctx, endpoint.ClassOf(call.Path)); ok {
 		told := *bad.Err
 		told.RetryAfter = time.Duration(u.NextSlot * float64(time.Second))
 		bad.Err = &told
@@ -238,7 +240,7 @@ func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lend.Call
 	if request != "" {
 		h.Set(lend.HeaderRequest, headerSafe(request))
 	}
-	if u, ok := l.usage(ctx, api.ClassOf(call.Path)); ok {
+	if u, ok := l.usage(ctx, endpoint.ClassOf(call.Path)); ok {
 		left := u.Room
 		if b.Priority != lend.Person {
 			left = max(0, left-u.Reserve)

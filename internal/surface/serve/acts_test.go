@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 )
 
@@ -28,7 +29,7 @@ func TestWritesAreAwaited(t *testing.T) {
 		a := &app.App{Gate: &api.Gate{Audit: trail, Now: time.Now}}
 		f := watchActs(a)
 		ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator, Session: "s1"})
-		permit, err := a.Gate.Begin(ctx, api.Act{Kind: api.ActRemoveDocument}, nil)
+		permit, err := a.Gate.Begin(ctx, endpoint.Rule(api.ActRemoveDocument), api.Act{Kind: api.ActRemoveDocument}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestWritesAreAwaited(t *testing.T) {
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("the write was awaited for %s", took)
 		}
-		if _, err := a.Gate.Begin(ctx, api.Act{Kind: api.ActRemoveDocument}, nil); err != nil {
+		if _, err := a.Gate.Begin(ctx, endpoint.Rule(api.ActRemoveDocument), api.Act{Kind: api.ActRemoveDocument}, nil); err != nil {
 			t.Fatal(err)
 		}
 		began = time.Now()

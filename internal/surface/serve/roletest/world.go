@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/journey"
@@ -270,7 +271,7 @@ func (w *World) Check(m Mark, r Row, way string, role api.Role, name, said strin
 		w.T.Helper()
 		w.T.Errorf("%s, %s as %s: %s; told: %q", r.Name, way, role, fmt.Sprintf(format, args...), said)
 	}
-	writes := r.Kind != "" && !r.Kind.TouchesSession()
+	writes := r.Kind != "" && !endpoint.Of(r.Kind).TouchesSession()
 	switch {
 	case may && refused:
 		bad("refused")

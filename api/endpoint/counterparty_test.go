@@ -1,10 +1,11 @@
-package api_test
+package endpoint_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/sandbox"
 )
@@ -13,7 +14,7 @@ import (
 // the budget that each takes.
 func TestAccountsAndCounterparties(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
-	list, err := r.client.Accounts(r.ctx, api.AccountQuery{Currency: "USD", Balance: "NEGATIVE", Size: 2})
+	list, err := endpoint.Do(r.ctx, r.client, endpoint.ListAccounts, api.AccountQuery{Currency: "USD", Balance: "NEGATIVE", Size: 2})
 	if err != nil || len(list.Items) == 0 || list.Total == "" {
 		t.Fatalf("%d accounts, %v", len(list.Items), err)
 	}
@@ -22,21 +23,21 @@ func TestAccountsAndCounterparties(t *testing.T) {
 			t.Errorf("%s holds %s %v", a.ID, a.Balance.Value(), err)
 		}
 	}
-	one, err := r.client.Account(r.ctx, string(list.Items[0].ID))
+	one, err := endpoint.Do(r.ctx, r.client, endpoint.GetAccount, string(list.Items[0].ID))
 	if err != nil || one.ID != list.Items[0].ID || len(one.Requisites) == 0 || one.Customer.ID == "" || len(one.Unknown()) != 0 {
 		t.Errorf("one account: %+v %v", one, err)
 	}
-	payees, err := r.client.Counterparties(r.ctx, api.CounterpartyQuery{CUID: string(one.Customer.ID)})
+	payees, err := endpoint.Do(r.ctx, r.client, endpoint.ListCounterparties, api.CounterpartyQuery{CUID: string(one.Customer.ID)})
 	if err != nil || len(payees.Items) == 0 {
 		t.Fatalf("%d counterparties, %v", len(payees.Items), err)
 	}
-	payee, err := r.client.Counterparty(r.ctx, string(payees.Items[0].ID))
+	payee, err := endpoint.Do(r.ctx, r.client, endpoint.GetCounterparty, string(payees.Items[0].ID))
 	if err != nil || payee.Name() == "" || len(payee.Accounts) == 0 || payee.Accounts[0].Status == "" || payee.Customer.CUID != one.Customer.ID {
 		t.Errorf("one counterparty: %+v %v", payee, err)
 	}
-	_, err = r.client.Account(r.ctx, "Unobody")
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.GetAccount, "Unobody")
 	wants(t, err, api.NotFound, api.AsError(err).Rule)
-	if _, err = r.client.Counterparty(r.ctx, "../user"); api.AsError(err).Kind != api.Usage {
+	if _, err = endpoint.Do(r.ctx, r.client, endpoint.GetCounterparty, "../user"); api.AsError(err).Kind != api.Usage {
 		t.Errorf("an id that is a path: %v", err)
 	}
 	used := map[limit.Class]int{}

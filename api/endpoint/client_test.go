@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/internal/sandbox"
 )
@@ -20,14 +21,14 @@ func TestRemoveAndPutBack(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	op := r.pick(open)
 	guid := string(op.Documents[0].GUID)
-	now, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: guid, Seen: &op})
+	now, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: guid, Seen: &op})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, still := now.Document(guid); still || len(now.Documents) != len(op.Documents)-1 {
 		t.Error("the document is still there")
 	}
-	back, err := r.client.AttachDocument(r.ctx, string(op.OPID), guid, "")
+	back, err := endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: guid})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestRefusals(t *testing.T) {
 	})
 	lock := locked.Documents[slices.IndexFunc(locked.Documents, func(d api.Document) bool { return d.IsLock })]
 	remove := func(opid, guid string, force bool) error {
-		_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: opid, GUID: guid, Force: force})
+		_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: guid, Force: force})
 		return err
 	}
 	const none = "00000000-0000-4000-8000-000000000000"
@@ -68,8 +69,8 @@ func TestRefusals(t *testing.T) {
 		"id with a slash":      {remove("a/b", none, false), api.Usage, api.RuleIdentifier},
 		"id with dots":         {remove("..", none, false), api.Usage, api.RuleIdentifier},
 		"id with an escape":    {remove(none, "a\x1b[2J", false), api.Usage, api.RuleIdentifier},
-		"attach what is not":   {errOf(r.client.AttachDocument(r.ctx, string(op.OPID), none, "")), api.NotFound, api.RuleDocumentUnknown},
-		"attach to an unknown": {errOf(r.client.AttachDocument(r.ctx, none, string(op.Documents[0].GUID), "")), api.NotFound, api.RuleOperationUnknown},
+		"attach what is not":   {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: none})), api.NotFound, api.RuleDocumentUnknown},
+		"attach to an unknown": {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: none, GUID: string(op.Documents[0].GUID)})), api.NotFound, api.RuleOperationUnknown},
 	} {
 		t.Run(name, func(t *testing.T) { wants(t, c.err, c.kind, c.rule) })
 	}
@@ -86,7 +87,7 @@ func TestChangedSinceSeen(t *testing.T) {
 	op := r.pick(open)
 	seen := op
 	seen.Status = "PROCESSING_X"
-	_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID), Seen: &seen})
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID), Seen: &seen})
 	wants(t, err, api.Refused, api.RuleChanged)
 	if r.wire.of("DELETE") != 0 {
 		t.Error("it was sent")
@@ -112,7 +113,7 @@ func TestLostAnswers(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})
 			op := r.pick(open)
 			r.fault(c.fault)
-			_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
 			if api.KindOf(err) != c.kind {
 				t.Errorf("got %v", err)
 			}
@@ -132,7 +133,7 @@ func TestUnknownOutcome(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	op := r.pick(open)
 	r.fault("drop=remove,status=get:503:2") // the first get is the one before the write
-	_, err := r.client.RemoveDocument(r.ctx, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
 	if n := r.wire.of("DELETE"); n != 1 {
 		t.Errorf("%d DELETEs", n)
 	}
@@ -140,7 +141,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("the second look is not used: %v", err)
 	}
 	r.fault("drop=attach,drop=get")
-	_, err = r.client.AttachDocument(r.ctx, string(op.OPID), string(op.Documents[0].GUID), "")
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
 	wants(t, err, api.UnknownOutcome, "")
 	if n := r.wire.of("POST"); n != 1 {
 		t.Errorf("%d POSTs", n)
@@ -166,7 +167,7 @@ func TestGateRefusals(t *testing.T) {
 			o := r.pick(open)
 			op = api.RemoveDocument{OPID: string(o.OPID), GUID: string(o.Documents[0].GUID)}
 			c.set(r)
-			_, err := r.client.RemoveDocument(r.ctx, op)
+			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, op)
 			wants(t, err, api.Refused, c.rule)
 			if r.wire.of("DELETE") != 0 {
 				t.Error("it was sent")
@@ -183,21 +184,21 @@ func TestShare(t *testing.T) {
 	for _, kind := range []string{api.Individual, api.Corporate} {
 		c := r.customer(kind)
 		cuid, word := string(c.CUID), strings.ToLower(kind)
-		res, err := r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-rejected-1"))
+		res, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-rejected-1")})
 		if err != nil || res.Applied || res.Message == "" {
 			t.Fatalf("a rejected token: %+v %v", res, err)
 		}
-		res, err = r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-outstanding-1"))
+		res, err = endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-outstanding-1")})
 		if err != nil || !res.Applied || len(res.Outstanding) == 0 || res.Outstanding[0].Name == "" {
 			t.Fatalf("a good token: %+v %v", res, err)
 		}
-		_, err = r.client.Share(r.ctx, cuid, secret.New("demo-"+word+"-ok-2"))
+		_, err = endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-ok-2")})
 		wants(t, err, api.Refused, api.RuleShared)
-		l, err := r.client.Link(r.ctx, cuid)
+		l, err := endpoint.Do(r.ctx, r.client, endpoint.MakeLink, cuid)
 		if err != nil || l.TTL <= 0 || !strings.HasPrefix(string(l.URL), "https://") {
 			t.Fatalf("link: %+v %v", l, err)
 		}
-		if f, err := r.client.Finalize(r.ctx, cuid); err != nil || !f.Success {
+		if f, err := endpoint.Do(r.ctx, r.client, endpoint.Finalize, cuid); err != nil || !f.Success {
 			t.Fatalf("finalize: %+v %v", f, err)
 		}
 	}
@@ -210,7 +211,7 @@ func TestShare(t *testing.T) {
 
 func TestShareOnTheBaaSProgram(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{BaaS: true})
-	_, err := r.client.Share(r.ctx, string(r.customer(api.Individual).CUID), secret.New("demo-individual-ok-1"))
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: string(r.customer(api.Individual).CUID), Token: secret.New("demo-individual-ok-1")})
 	wants(t, err, api.Refused, api.RuleBaaS)
 }
 
@@ -223,7 +224,7 @@ func TestATokenIsPresentedOnce(t *testing.T) {
 			cuid := string(r.customer(api.Individual).CUID)
 			r.fault(fault)
 			before := r.wire.of("POST")
-			res, err := r.client.Share(r.ctx, cuid, secret.New("demo-individual-ok-9"))
+			res, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-individual-ok-9")})
 			if res.Applied || api.KindOf(err) != api.UnknownOutcome {
 				t.Errorf("%+v %v", res, err)
 			}
@@ -240,17 +241,17 @@ func TestATokenIsPresentedOnce(t *testing.T) {
 func TestUpload(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	cuid := string(r.customer(api.Corporate).CUID)
-	f, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "Rechnung März.pdf", Content: []byte("%PDF-1.4 x"), Type: "INVOICE"})
+	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "Rechnung März.pdf", Content: []byte("%PDF-1.4 x"), Type: "INVOICE"})
 	if err != nil || f.ID == "" {
 		t.Fatal(f, err)
 	}
 	var b bytes.Buffer
-	if n, err := r.client.DownloadDocument(r.ctx, cuid, string(f.ID), &b); err != nil || n != 10 || b.String() != "%PDF-1.4 x" {
+	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: string(f.ID), To: &b}); err != nil || n != 10 || b.String() != "%PDF-1.4 x" {
 		t.Errorf("%d %q %v", n, b.String(), err)
 	}
-	_, err = r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.txt", Content: make([]byte, 2<<20)})
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.txt", Content: make([]byte, 2<<20)})
 	wants(t, err, api.Refused, api.RuleFile)
-	_, err = r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.txt"})
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.txt"})
 	wants(t, err, api.Refused, api.RuleFile)
 }
 
@@ -258,7 +259,7 @@ func TestALostUploadIsFoundByReading(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	cuid := string(r.customer(api.Corporate).CUID)
 	r.fault("drop=upload")
-	f, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "lost.pdf", Content: []byte("%PDF-lost")})
+	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "lost.pdf", Content: []byte("%PDF-lost")})
 	if err != nil || f.ID == "" || r.wire.of("POST") != 1 {
 		t.Errorf("%+v %v, %d POSTs", f, err, r.wire.of("POST"))
 	}
@@ -266,34 +267,34 @@ func TestALostUploadIsFoundByReading(t *testing.T) {
 
 func TestReads(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
-	p, err := r.client.Operations(r.ctx, api.OperationQuery{Size: 7, Page: 2})
+	p, err := endpoint.Do(r.ctx, r.client, endpoint.ListOperations, api.OperationQuery{Size: 7, Page: 2})
 	if err != nil || len(p.Items) != 7 || p.Page != 2 || p.Total != "500" {
 		t.Fatalf("%d items, page %d, total %q, %v", len(p.Items), p.Page, p.Total, err)
 	}
 	parent := r.pick(func(o api.Operation) bool { return o.IsParent })
-	tree, err := r.client.OperationTree(r.ctx, string(parent.OPID))
+	tree, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, string(parent.OPID))
 	if err != nil || tree.Parent.OPID != parent.OPID || len(tree.Children) == 0 {
 		t.Errorf("tree: %d children, %v", len(tree.Children), err)
 	}
 	child := string(tree.Children[0].OPID)
-	if of, err := r.client.OperationTree(r.ctx, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) > 0 {
+	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) > 0 {
 		t.Errorf("of a child: %d above, %v", len(of.Above), err)
 	}
 	r.fault("variant=whole-tree")
-	if of, err := r.client.OperationTree(r.ctx, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
+	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
 		t.Errorf("of a child, where the service answers the whole tree: %+v, %v", of.Above, err)
 	}
 	r.fault("")
-	h, err := r.client.Hooks(r.ctx)
+	h, err := endpoint.Do(r.ctx, r.client, endpoint.GetHooks, struct{}{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.ctx = api.WithActor(r.ctx, api.Actor{Name: "root", Role: api.Admin})
 	h.Enabled, h.HookURL, h.JWTSecret = true, "https://example.com/hooks", secret.New(strings.Repeat("s", 40))
-	if err := r.client.SetHooks(r.ctx, h); err != nil {
+	if _, err := endpoint.Do(r.ctx, r.client, endpoint.SetHooks, h); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := r.client.Hooks(r.ctx); err != nil || now.HookURL != h.HookURL || !now.JWTSecret.Equal(h.JWTSecret) {
+	if now, err := endpoint.Do(r.ctx, r.client, endpoint.GetHooks, struct{}{}); err != nil || now.HookURL != h.HookURL || !now.JWTSecret.Equal(h.JWTSecret) {
 		t.Errorf("%+v %v", now, err)
 	}
 }
@@ -321,7 +322,7 @@ func TestSpoiltReads(t *testing.T) {
 			op := r.pick(open)
 			before := r.wire.of("GET")
 			r.fault(c.fault)
-			_, err := r.client.Operation(r.ctx, string(op.OPID))
+			_, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperation, string(op.OPID))
 			if api.KindOf(err) != c.kind {
 				t.Errorf("got %v (%s)", err, api.KindOf(err))
 			}
@@ -336,14 +337,14 @@ func TestDryRunSendsNothing(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	ctx, acts := api.DryRun(r.ctx)
 	for _, err := range []error{
-		errOf(r.client.RemoveDocument(ctx, api.RemoveDocument{OPID: "op", GUID: "doc"})),
-		errOf(r.client.AttachDocument(ctx, "op", "doc", "n")),
-		errOf(r.client.UploadDocument(ctx, api.Upload{CUID: "c", FileName: "a.pdf", Content: []byte("x")})),
-		errOf(r.client.Share(ctx, "c", secret.New("cnry-token"))),
-		errOf(r.client.Link(ctx, "c")),
-		errOf(r.client.Finalize(ctx, "c")),
-		errOf(r.client.SetApplication(ctx, "c", json.RawMessage(`{"individual":{}}`))),
-		r.client.SetHooks(ctx, api.HookSettings{JWTSecret: secret.New("cnry-secret")}),
+		errOf(endpoint.Do(ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: "op", GUID: "doc"})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: "op", GUID: "doc", Name: "n"})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: "c", FileName: "a.pdf", Content: []byte("x")})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: "c", Token: secret.New("cnry-token")})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.MakeLink, "c")),
+		errOf(endpoint.Do(ctx, r.client, endpoint.Finalize, "c")),
+		errOf(endpoint.Do(ctx, r.client, endpoint.SetApplication, endpoint.NewApplication{CUID: "c", Body: json.RawMessage(`{"individual":{}}`)})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.SetHooks, api.HookSettings{JWTSecret: secret.New("cnry-secret")})),
 	} {
 		if !errors.Is(err, api.ErrDryRun) {
 			t.Error(err)
@@ -360,7 +361,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 
 func TestListedOddItemIsKept(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{Operations: 5})
-	p, err := r.client.Operations(r.ctx, api.OperationQuery{})
+	p, err := endpoint.Do(r.ctx, r.client, endpoint.ListOperations, api.OperationQuery{})
 	if err != nil || len(p.Items) == 0 {
 		t.Fatal(err)
 	}
@@ -372,9 +373,9 @@ func TestListedOddItemIsKept(t *testing.T) {
 }
 
 func TestRolesAndActs(t *testing.T) {
-	for _, k := range api.ActKinds() {
-		if k.Needs() == "" || !api.Admin.May(k.Needs()) || api.Viewer.May(k.Needs()) || api.Role("x").May(k.Needs()) || api.Role("").May(k.Needs()) {
-			t.Errorf("%s: who may is wrong", k)
+	for _, r := range endpoint.Writes() {
+		if r.Need == "" || !api.Admin.May(r.Need) || api.Viewer.May(r.Need) || api.Role("x").May(r.Need) || api.Role("").May(r.Need) {
+			t.Errorf("%s: who may is wrong", r.Kind)
 		}
 	}
 	if api.Operator.May(api.MaySession) || !api.OnCall.May(api.MaySession) || api.Analyst.May(api.MayDocuments) || !api.Analyst.May(api.MayExport) {
@@ -384,7 +385,7 @@ func TestRolesAndActs(t *testing.T) {
 
 // TestImports: api knows neither screens nor SQL.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "opdeck/api", "opdeck/api/session", "opdeck/api/limit", "opdeck/api/hook").Output()
+	out, err := exec.Command("go", "list", "-deps", "opdeck/api", "opdeck/api/endpoint", "opdeck/api/session", "opdeck/api/limit", "opdeck/api/hook").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 )
@@ -63,10 +64,10 @@ func (lends) Do(ctx context.Context, _ limit.Class, send api.Send) error {
 	return err
 }
 
-func against(t *testing.T, says map[string]said, service api.Service) (*api.Client, *scripted) {
+func against(t *testing.T, says map[string]said, service api.Service) (*endpoint.Wire, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, says: says}
-	c, err := api.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
+	c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
 		Timeout: time.Second, Now: time.Now, Service: service, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestListShapes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{operations: c.say}, c.service)
-			p, err := client.Operations(t.Context(), api.OperationQuery{Page: c.page})
+			p, err := endpoint.Do(t.Context(), client, endpoint.ListOperations, api.OperationQuery{Page: c.page})
 			if c.ids == "!" {
 				e := api.AsError(err)
 				if err == nil {
@@ -191,7 +192,7 @@ func TestScalarsOfAnotherType(t *testing.T) {
 		"GET /v2/billing/operation/odd": {body: `{"item":{"opid":"odd","status":{"code":"X"},"documents":[{"guid":"g","size":"12 KB","isLock":"maybe"},"loose"],"customer":"c"}}`},
 		"GET /v2/customer/5/file":       {body: `{"items":[{"guid":8,"size":"42"},{"documentId":"d","size":{}},{"id":"e","size":7}],"meta":{"total":3}}`},
 	}, api.Service{})
-	o, err := c.Operation(t.Context(), "17")
+	o, err := endpoint.Do(t.Context(), c, endpoint.GetOperation, "17")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestScalarsOfAnotherType(t *testing.T) {
 		d.GUID != "99" || d.Size != 1006 || d.IsLock || d.FileName != "true" || len(o.Unknown()) != 0 {
 		t.Errorf("%+v %v", o, o.Unknown())
 	}
-	if o, err = c.Operation(t.Context(), "odd"); err != nil {
+	if o, err = endpoint.Do(t.Context(), c, endpoint.GetOperation, "odd"); err != nil {
 		t.Fatal(err)
 	}
 	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
@@ -216,7 +217,7 @@ func TestScalarsOfAnotherType(t *testing.T) {
 	if got := strings.Join(odd, " "); got != "customer documents[0].isLock documents[0].size documents[1] status" {
 		t.Errorf("marked: %s", got)
 	}
-	files, err := c.CustomerFiles(t.Context(), "5", 0)
+	files, err := endpoint.Do(t.Context(), c, endpoint.ListFiles, endpoint.FileQuery{CUID: "5", Page: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestRecordShapes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{"GET /v2/billing/operation/a": {body: c.body}}, api.Service{})
-			o, err := client.Operation(t.Context(), "a")
+			o, err := endpoint.Do(t.Context(), client, endpoint.GetOperation, "a")
 			if c.fail == "" {
 				if err != nil || o.OPID != "a" || o.SourceAmount.Sum.Units != "5" {
 					t.Errorf("%+v %v", o, err)
@@ -290,7 +291,7 @@ func TestTreeShapes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{"GET /v2/billing/operation/p/tree": {body: c.body}}, api.Service{})
-			tree, err := client.OperationTree(t.Context(), "p")
+			tree, err := endpoint.Do(t.Context(), client, endpoint.GetOperationTree, "p")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +308,7 @@ func TestTreeShapes(t *testing.T) {
 		})
 	}
 	client, _ := against(t, map[string]said{"GET /v2/billing/operation/p/tree": {body: `{"error":"Operation not found: p"}`}}, api.Service{})
-	if _, err := client.OperationTree(t.Context(), "p"); api.KindOf(err) != api.NotFound {
+	if _, err := endpoint.Do(t.Context(), client, endpoint.GetOperationTree, "p"); api.KindOf(err) != api.NotFound {
 		t.Errorf("an error body: %v", err)
 	}
 }
@@ -340,7 +341,7 @@ func TestOneCustomer(t *testing.T) {
 			client, wire := against(t, c.says, api.Service{})
 			for turn, want := range []int{c.first, c.second} {
 				wire.calls = nil
-				got, err := client.Customer(t.Context(), "c")
+				got, err := endpoint.Do(t.Context(), client, endpoint.GetCustomer, "c")
 				if api.KindOf(err) != c.kind || err == nil && (got.CUID != "c" || got.Name != "Ana") {
 					t.Fatalf("turn %d: %+v, %v", turn, got, err)
 				}
@@ -373,7 +374,7 @@ func TestApplicationShapes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{"GET /v2/customer/c/application": c.say}, api.Service{})
-			app, err := client.Application(t.Context(), "c")
+			app, err := endpoint.Do(t.Context(), client, endpoint.GetApplication, "c")
 			if api.KindOf(err) != c.fails || app.Kind() != c.holds || string(app.Status) != c.status {
 				t.Errorf("%s %q %v", app.Kind(), app.Status, err)
 			}
@@ -392,9 +393,9 @@ func TestAnnouncements(t *testing.T) {
 	var told []string
 	ctx := api.WithAnnouncements(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator}), func(op, said string) { told = append(told, op+": "+said) })
 	for range 2 {
-		_, _ = client.Operation(ctx, "a")
-		_, _ = client.Customers(ctx, api.CustomerQuery{})
-		_, _ = client.SetApplication(ctx, "c", []byte(`{"individual":{}}`))
+		_, _ = endpoint.Do(ctx, client, endpoint.GetOperation, "a")
+		_, _ = endpoint.Do(ctx, client, endpoint.ListCustomers, api.CustomerQuery{})
+		_, _ = endpoint.Do(ctx, client, endpoint.SetApplication, endpoint.NewApplication{CUID: "c", Body: []byte(`{"individual":{}}`)})
 	}
 	want := "read operation: Deprecation: true, Sunset: Sat, 01 Jan 2028 00:00:00 GMT|set application: Deprecation: @1·[2J"
 	if got := strings.Join(told, "|"); got != want {
@@ -412,7 +413,7 @@ func FuzzListShape(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client, _ := against(t, map[string]said{"GET /v2/billing/operation": {body: string(body)}, "GET /v2/billing/operation/a/tree": {body: string(body)}}, api.Service{})
-		p, err := client.Operations(t.Context(), api.OperationQuery{})
+		p, err := endpoint.Do(t.Context(), client, endpoint.ListOperations, api.OperationQuery{})
 		if e := api.AsError(err); e != nil {
 			if e.Public == "" || len(e.Public) > 2000 || strings.ContainsFunc(e.Public, func(r rune) bool { return r < 0x20 }) {
 				t.Fatalf("%q: %q", body, e.Public)
@@ -420,7 +421,7 @@ func FuzzListShape(f *testing.F) {
 		} else if len(p.Items) == 0 && p.Total != "" && p.Total != "0" || len(p.Items) > 0 && p.Unusable >= len(p.Items) {
 			t.Fatalf("%q: %d items, %d without id, total %q", body, len(p.Items), p.Unusable, p.Total)
 		}
-		tree, err := client.OperationTree(t.Context(), "a")
+		tree, err := endpoint.Do(t.Context(), client, endpoint.GetOperationTree, "a")
 		for _, c := range tree.Children {
 			if err == nil && (c.OPID == "" || c.Depth < 1) {
 				t.Fatalf("%q: an empty child", body)

@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/sandbox"
 )
 
@@ -80,7 +81,7 @@ func TestLargeDocuments(t *testing.T) {
 			var out discarded
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &out)
+			n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out})
 			runtime.ReadMemStats(&after)
 			if err != nil || n != c.size || out.n != n || !saved.shut {
 				t.Errorf("%d of %d bytes, closed: %v, %v", n, c.size, saved.shut, err)
@@ -98,14 +99,14 @@ func TestDocumentThatBreaksOff(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
 	var b bytes.Buffer
-	if n, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", &b); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
+	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &b}); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true}
-	if _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", failing{}); !strings.Contains(api.AsError(err).Public, "could not be written") {
+	if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: failing{}}); !strings.Contains(api.AsError(err).Public, "could not be written") {
 		t.Error(err)
 	}
-	if _, err := newRig(t, true, sandbox.Options{}).client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); api.KindOf(err) != api.NotFound {
+	if _, err := endpoint.Do(r.ctx, newRig(t, true, sandbox.Options{}).client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: io.Discard}); api.KindOf(err) != api.NotFound {
 		t.Error(err)
 	}
 }
@@ -154,7 +155,7 @@ func TestUploadTellsItsBytes(t *testing.T) {
 			})
 			cuid := string(r.customer(api.Corporate).CUID)
 			body := append([]byte("%PDF-1.4\n"), make([]byte, size)...)
-			if _, err := r.client.UploadDocument(r.ctx, api.Upload{CUID: cuid, FileName: "a.pdf", Content: body, Type: "INVOICE"}); err != nil {
+			if _, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.pdf", Content: body, Type: "INVOICE"}); err != nil {
 				t.Fatal(err)
 			}
 			if size < 256<<10 {
@@ -204,7 +205,7 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 				o.Now = func() time.Time { return now }
 				o.OnCall = func(call api.Call) { told = append(told, call) }
 			})
-			if _, err := r.client.DownloadDocument(r.ctx, "C1", "f-1", io.Discard); api.KindOf(err) != c.kind {
+			if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: io.Discard}); api.KindOf(err) != c.kind {
 				t.Fatal(err)
 			}
 			last := told[len(told)-1]
@@ -276,7 +277,7 @@ func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 			defer srv.Close()
 			client := clientAt(t, srv.URL)
 			var out bytes.Buffer
-			if _, err := client.DownloadDocument(t.Context(), "C1", "f-1", &out); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
+			if _, err := endpoint.Do(t.Context(), client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out}); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
 				t.Errorf("%d bytes were kept: %v", out.Len(), err)
 			}
 		})
@@ -299,16 +300,16 @@ func TestANamedAnswerIsAFile(t *testing.T) {
 		}))
 		defer srv.Close()
 		var out bytes.Buffer
-		if _, err := clientAt(t, srv.URL).DownloadDocument(t.Context(), "C1", "f-1", &out); err != nil || out.String() != c.body {
+		if _, err := endpoint.Do(t.Context(), clientAt(t, srv.URL), endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out}); err != nil || out.String() != c.body {
 			t.Errorf("%+v: %q, %v", c, out.String(), err)
 		}
 	}
 }
 
 // clientAt reads from a server without a session of its own.
-func clientAt(t *testing.T, url string) *api.Client {
+func clientAt(t *testing.T, url string) *endpoint.Wire {
 	t.Helper()
-	client, err := api.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
+	client, err := endpoint.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
 		Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)

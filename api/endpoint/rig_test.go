@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -62,7 +63,7 @@ type rig struct {
 	t       *testing.T
 	ctx     context.Context
 	svc     *sandbox.Service
-	client  *api.Client
+	client  *endpoint.Wire
 	opt     api.Options // of client
 	trail   *trail
 	gate    *api.Gate
@@ -133,7 +134,7 @@ func (r *rig) remake(change func(*api.Options)) {
 	r.t.Helper()
 	change(&r.opt)
 	var err error
-	if r.client, err = api.New(r.opt); err != nil {
+	if r.client, err = endpoint.New(r.opt); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -153,7 +154,7 @@ func (r *rig) fault(spec string) {
 func (r *rig) pick(ok func(api.Operation) bool) api.Operation {
 	r.t.Helper()
 	for page := range 5 {
-		p, err := r.client.Operations(r.ctx, api.OperationQuery{Page: page})
+		p, err := endpoint.Do(r.ctx, r.client, endpoint.ListOperations, api.OperationQuery{Page: page})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func open(o api.Operation) bool {
 
 func (r *rig) customer(kind string) api.Customer {
 	r.t.Helper()
-	p, err := r.client.Customers(r.ctx, api.CustomerQuery{})
+	p, err := endpoint.Do(r.ctx, r.client, endpoint.ListCustomers, api.CustomerQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

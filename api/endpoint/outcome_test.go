@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 )
@@ -207,10 +208,10 @@ func (f *followed) Ended(_ context.Context, _ string, o api.Outcome) error {
 }
 func (f *followed) Doubt(context.Context, api.Act) (*api.Doubt, error) { return f.doubt, nil }
 
-func clientOf(t *testing.T, rt http.RoundTripper, base string) (*api.Client, *trail, *followed) {
+func clientOf(t *testing.T, rt http.RoundTripper, base string) (*endpoint.Wire, *trail, *followed) {
 	t.Helper()
 	tr, fo := &trail{}, &followed{}
-	c, err := api.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}, Timeout: callTime, SettleWait: settleWait, Now: time.Now, UserAgent: "test",
+	c, err := endpoint.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}, Timeout: callTime, SettleWait: settleWait, Now: time.Now, UserAgent: "test",
 		Gate: &api.Gate{Audit: tr, Follow: fo, Now: time.Now}})
 	if err != nil {
 		t.Fatal(err)
@@ -219,44 +220,48 @@ func clientOf(t *testing.T, rt http.RoundTripper, base string) (*api.Client, *tr
 }
 
 // writes are all kinds of write, as one call each.
-var writes = map[api.ActKind]func(context.Context, *api.Client) error{
-	api.ActRemoveDocument: func(ctx context.Context, c *api.Client) error {
-		_, err := c.RemoveDocument(ctx, api.RemoveDocument{OPID: theOp, GUID: theDoc})
+var writes = map[api.ActKind]func(context.Context, *endpoint.Wire) error{
+	api.ActRemoveDocument: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.RemoveDocument, api.RemoveDocument{OPID: theOp, GUID: theDoc})
 		return err
 	},
-	api.ActAttachDocument: func(ctx context.Context, c *api.Client) error {
-		_, err := c.AttachDocument(ctx, theOp, theDoc, "")
+	api.ActAttachDocument: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: theOp, GUID: theDoc})
 		return err
 	},
-	api.ActUploadDocument: func(ctx context.Context, c *api.Client) error {
-		f, err := c.UploadDocument(ctx, api.Upload{CUID: theCustomer, FileName: "a.pdf", Content: []byte("%PDF-1")})
+	api.ActUploadDocument: func(ctx context.Context, c *endpoint.Wire) error {
+		f, err := endpoint.Do(ctx, c, endpoint.UploadDocument, api.Upload{CUID: theCustomer, FileName: "a.pdf", Content: []byte("%PDF-1")})
 		if err == nil && f.ID != "file-9" {
 			return fmt.Errorf("uploaded as %q", f.ID)
 		}
 		return err
 	},
-	api.ActShare: func(ctx context.Context, c *api.Client) error {
-		res, err := c.Share(ctx, theCustomer, secret.New("share-token-1"))
+	api.ActShare: func(ctx context.Context, c *endpoint.Wire) error {
+		res, err := endpoint.Do(ctx, c, endpoint.Share, endpoint.ShareToken{CUID: theCustomer, Token: secret.New("share-token-1")})
 		if err == nil && !res.Applied {
 			return &api.Error{Kind: api.Refused, Rule: api.RuleRejected, Public: res.Message.Line(100)}
 		}
 		return err
 	},
-	api.ActLink: func(ctx context.Context, c *api.Client) error { _, err := c.Link(ctx, theCustomer); return err },
-	api.ActFinalize: func(ctx context.Context, c *api.Client) error {
-		_, err := c.Finalize(ctx, theCustomer)
+	api.ActLink: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.MakeLink, theCustomer)
 		return err
 	},
-	api.ActSetApplication: func(ctx context.Context, c *api.Client) error {
-		_, err := c.SetApplication(ctx, theCustomer, json.RawMessage(`{"individual":{"application":{"firstName":"Ana"}}}`))
+	api.ActFinalize: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.Finalize, theCustomer)
 		return err
 	},
-	api.ActDeleteFile: func(ctx context.Context, c *api.Client) error {
-		_, err := c.DeleteFile(ctx, api.DeleteFile{CUID: theCustomer, ID: "file-1"})
+	api.ActSetApplication: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.SetApplication, endpoint.NewApplication{CUID: theCustomer, Body: json.RawMessage(`{"individual":{"application":{"firstName":"Ana"}}}`)})
 		return err
 	},
-	api.ActSetHooks: func(ctx context.Context, c *api.Client) error {
-		return c.SetHooks(ctx, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New("sss"), HookCustomer: true})
+	api.ActDeleteFile: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: "file-1"})
+		return err
+	},
+	api.ActSetHooks: func(ctx context.Context, c *endpoint.Wire) error {
+		_, err := endpoint.Do(ctx, c, endpoint.SetHooks, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New("sss"), HookCustomer: true})
+		return err
 	},
 }
 
@@ -360,7 +365,7 @@ func TestEveryWriteEveryAnswer(t *testing.T) {
 	}
 }
 
-func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *api.Client) error, re reaction, reads string) {
+func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoint.Wire) error, re reaction, reads string) {
 	w := &contrary{answer: re, reads: reads, kind: kind}
 	c, tr, fo := clientOf(t, w, "https://service.invalid")
 	began := time.Now()
@@ -422,7 +427,7 @@ func TestNothingLeft(t *testing.T) {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
 			c, tr, _ := clientOf(t, transport, base)
-			_, err := c.Link(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), theCustomer)
+			_, err := endpoint.Do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c, endpoint.MakeLink, theCustomer)
 			if api.KindOf(err) != api.Unavailable || len(tr.outcomes) != 1 || tr.outcomes[0].Verdict != api.Failed {
 				t.Errorf("%v, audited %+v", err, tr.outcomes)
 			}

@@ -1,4 +1,4 @@
-package api_test
+package endpoint_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -41,9 +42,9 @@ func (s *sequence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
 }
 
-func overClient(t *testing.T, s api.Session, wire *sequence) *api.Client {
+func overClient(t *testing.T, s api.Session, wire *sequence) *endpoint.Wire {
 	t.Helper()
-	c, err := api.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s, Gate: &api.Gate{}, Timeout: time.Second, Now: time.Now})
+	c, err := endpoint.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s, Gate: &api.Gate{}, Timeout: time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestTokenIsOverInWords(t *testing.T) {
 	const good = `200 {"item":{"opid":"op-1","documents":[]}}`
 	for _, dead := range []string{`403 {"error":"Unauthorized"}`, `500 {"error":"Token revoked. Please log in again"}`, `200 {"error":"jwt expired"}`} {
 		wire := &sequence{answers: []string{dead, good}}
-		op, err := overClient(t, threeTries{}, wire).Operation(context.Background(), "op-1")
+		op, err := endpoint.Do(context.Background(), overClient(t, threeTries{}, wire), endpoint.GetOperation, "op-1")
 		if err != nil || op.OPID != "op-1" || wire.sent != 2 {
 			t.Errorf("%s: %v after %d requests", dead, err, wire.sent)
 		}
@@ -65,7 +66,7 @@ func TestTokenIsOverInWords(t *testing.T) {
 	wire := &sequence{answers: []string{`403 {"error":"Unauthorized"}`}}
 	c := overClient(t, threeTries{}, wire)
 	for i, want := range []int{3, 4, 5} {
-		_, err := c.Operation(context.Background(), "op-1")
+		_, err := endpoint.Do(context.Background(), c, endpoint.GetOperation, "op-1")
 		if e := api.AsError(err); e == nil || e.Kind != api.Refused || wire.sent != want {
 			t.Errorf("call %d: %v after %d requests, want %d", i, err, wire.sent, want)
 		}
@@ -76,12 +77,12 @@ func TestTokenIsOverInWords(t *testing.T) {
 func TestSessionTellsWhy(t *testing.T) {
 	why := &api.Error{Kind: api.AuthFailed, Public: "The service refuses this login and password.", Err: &session.Error{Kind: session.CredentialsRefused}}
 	wire := &sequence{answers: []string{`401 {"error":"Unauthorized"}`}}
-	_, err := overClient(t, threeTries{err: why}, wire).Operation(context.Background(), "op-1")
+	_, err := endpoint.Do(context.Background(), overClient(t, threeTries{err: why}, wire), endpoint.GetOperation, "op-1")
 	if e := api.AsError(err); e == nil || e.Public != why.Public {
 		t.Errorf("%v", err)
 	}
 	plain := errors.Join(&api.Error{Kind: api.AuthFailed, Public: "x", Err: &session.Error{Kind: session.Unauthorized}})
-	_, err = overClient(t, threeTries{err: plain}, wire).Operation(context.Background(), "op-1")
+	_, err = endpoint.Do(context.Background(), overClient(t, threeTries{err: plain}, wire), endpoint.GetOperation, "op-1")
 	if e := api.AsError(err); e == nil || !strings.Contains(e.Public, "Unauthorized") {
 		t.Errorf("%v", err)
 	}

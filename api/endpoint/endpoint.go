@@ -1,0 +1,158 @@
+// Package endpoint declares the calls of the service: each is one typed value, which
+// says everything that is known of it. Whoever makes a call gives the value to Do:
+//
+//	op, err := endpoint.Do(ctx, caller, endpoint.GetOperation, opid)
+//
+// From the values come the requests, the permissions, the proof of each write, what is
+// masked, what scripts may borrow, and the tests that walk All. One file for each kind of
+// object declares its calls; docs/contributing.md tells how.
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+)
+
+// Endpoint is one call of the service, from its argument to what it returns.
+type Endpoint[In, Out any] struct {
+	*Route
+	do func(ctx context.Context, w *Wire, in In) (Out, error)
+}
+
+// Route is what is known of a call without its Go types.
+type Route struct {
+	Kind   api.ActKind // "document.remove", the act's own name
+	Op     string      // for people: "remove document"
+	Method string      // "": it has no path of its own and makes other calls
+	Path   string      // "/v2/billing/operation/{opid}/document/{guid}"; params has the names
+	Class  limit.Class
+	Need   api.Permission
+	Query  []Query // what may be asked for; anything else is refused where scripts ask
+	Masked Masking
+	// OwnToken: the request or its answer carries a token beside the session's, which the
+	// service's words may be about.
+	OwnToken bool
+	Lent     Lending
+	Write    *Write // nil: it reads
+	// Foreign: opdeck itself does not make this call, and openapi.yaml does not have it;
+	// scripts may.
+	Foreign bool
+
+	shown func(context.Context, *Wire, api.Request, api.Answer) // gets answers that passed on as they came
+}
+
+// Query is a name in the query of an address.
+type Query struct {
+	Name string
+	Need api.Permission // who lacks it may not ask by this name; "": nobody is refused
+}
+
+// Masking says how what comes back is masked for a role that may not reveal account
+// numbers. The zero value: by the names of its members, in any type.
+type Masking struct {
+	// Only: it cannot be masked, and only a role with all of these permissions gets it.
+	Only []api.Permission
+	// Note is the record that the audit trail has before anything is read; nil: none.
+	Note func(in any) api.Event
+}
+
+// Lending says whether and how scripts may make the call. The zero value: they may not.
+type Lending struct {
+	Reads bool // its answer passes on as it came, masked
+	// Write makes the call from the body of a script's request, and returns what the
+	// service would have answered.
+	Write   func(ctx context.Context, c Caller, ids []string, body Content) (json.RawMessage, error)
+	MaxBody int64  // in bytes, of Write
+	Instead string // what to do instead of a call that is refused
+}
+
+// Lent reports whether scripts may make the call.
+func (r *Route) lendable() bool { return r.Lent.Reads || r.Lent.Write != nil }
+
+// Write is what is known of a call that changes something at the service, or of an act
+// on the session.
+type Write struct {
+	Number string // of its event in the audit trail; never used again for another
+	Doing  string // names it for people while its outcome is not known: "Removing"
+	Rule   api.WriteRule
+	Proof  Proof
+}
+
+// Caller makes calls. The wire, the client that masks, and test doubles are callers.
+type Caller interface {
+	// Call makes the call of r. What it returns has the type that r's endpoint returns.
+	Call(ctx context.Context, r Request) (any, error)
+}
+
+// Request is one call with its argument, as a Caller gets it.
+type Request struct {
+	*Route
+	In  any
+	run func(ctx context.Context, w *Wire) (any, error)
+}
+
+// Do makes a call by c.
+func Do[In, Out any](ctx context.Context, c Caller, e Endpoint[In, Out], in In) (Out, error) {
+	got, err := c.Call(ctx, Request{Route: e.Route, In: in, run: func(ctx context.Context, w *Wire) (any, error) { return e.do(ctx, w, in) }})
+	out, ok := got.(Out)
+	if !ok && err == nil {
+		panic(fmt.Sprintf("endpoint: %s returned a %T, not a %T", e.Kind, got, out))
+	}
+	return out, err
+}
+
+// Writes reports whether the call changes something at the service.
+func (r *Route) Writes() bool { return r.Write != nil && r.Method != "" && !r.TouchesSession() }
+
+// TouchesSession reports whether the act concerns only our own session: it needs no
+// second person.
+func (r *Route) TouchesSession() bool { return r.Need == api.MaySession }
+
+// Template is the path with {} for its parameters, as logs have it.
+func (r *Route) Template() string {
+	var out strings.Builder
+	for i, part := range strings.Split(r.Path, "{") {
+		if i > 0 {
+			out.WriteString("{")
+			_, part, _ = strings.Cut(part, "}")
+			out.WriteString("}")
+		}
+		out.WriteString(part)
+	}
+	return out.String()
+}
+
+// parameters are the names of the path's parameters, in their order.
+func (r *Route) parameters() (out []string) {
+	for _, part := range strings.Split(r.Path, "{")[1:] {
+		name, _, _ := strings.Cut(part, "}")
+		out = append(out, name)
+	}
+	return out
+}
+
+// params are the parameters of paths, with what people call them.
+var params = map[string]string{"opid": "operation id", "guid": "document id", "cuid": "customer id", "file": "file id",
+	"account": "account id", "counterparty": "counterparty id", "id": "id"}
+
+// request is the call with ids in its path; it fails when one cannot stand there.
+func (r *Route) request(ids ...string) (api.Request, error) {
+	path := r.Path
+	names := r.parameters()
+	if len(ids) != len(names) {
+		panic(fmt.Sprintf("endpoint: %s has %d parameters and got %d", r.Kind, len(names), len(ids)))
+	}
+	for i, name := range names {
+		if err := api.CheckID(params[name], ids[i]); err != nil {
+			return api.Request{}, err
+		}
+		path = strings.Replace(path, "{"+name+"}", url.PathEscape(ids[i]), 1)
+	}
+	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken}, nil
+}

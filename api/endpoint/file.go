@@ -1,0 +1,244 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+)
+
+// FileQuery is a page of a customer's documents, from 0.
+type FileQuery struct {
+	CUID string
+	Page int
+}
+
+// ListFiles reads one page of a customer's documents (one customer call).
+var ListFiles = read(Route{Kind: "customer.files", Op: "list documents", Path: customerPath + "/file", Class: limit.Customer, Need: api.MayRead,
+	Query: paged(), Lent: Lending{Reads: true}}, reading[FileQuery, api.Page[api.CustomerFile]]{
+	ids:   func(q FileQuery) []string { return one(q.CUID) },
+	query: func(s api.Service, q FileQuery) queryValues { return page(s, q.Page, 0) },
+	read:  list[FileQuery, api.CustomerFile](api.FileRecord)})
+
+// Download is a customer's file, and where it is written.
+type Download struct {
+	CUID, GUID string
+	To         io.Writer
+}
+
+// The content of a file.
+const (
+	downloadOp = "download document"
+	filePath   = customerPath + "/file/{guid}"
+)
+
+// DownloadDocument writes a customer's file as it comes, whatever its size (one customer
+// call), and returns how many bytes it wrote. What was written is not the whole file when
+// it ends in an error.
+var DownloadDocument = Endpoint[Download, int64]{&Route{Kind: "document.download", Op: downloadOp, Method: http.MethodGet,
+	Path: filePath, Class: limit.Customer, Need: api.MayExport, Lent: Lending{Reads: true},
+	Masked: Masking{Only: []api.Permission{api.MayExport}, Note: func(in any) api.Event {
+		d := in.(Download)
+		return api.Event{Name: "document.download", Object: "document", ID: d.GUID, Detail: "of customer " + d.CUID}
+	}}}, download}
+
+func download(ctx context.Context, w *Wire, d Download) (int64, error) {
+	const op = downloadOp
+	in, err := w.openDocument(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Body.Close()
+	out := &keptError{w: d.To}
+	n, err := io.Copy(out, in.Body)
+	switch {
+	case out.err != nil:
+		return n, &api.Error{Op: op, Kind: api.Internal, Public: "The file could not be written.", Err: out.err}
+	case err != nil:
+		return n, api.BrokeOff(ctx, op, in.RequestID, &api.CutError{Read: n, Of: in.Size, Err: err})
+	}
+	return n, nil
+}
+
+// keptError keeps the error of writing, to tell it from that of reading.
+type keptError struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (k *keptError) Write(b []byte) (int, error) {
+	n, err := k.w.Write(b)
+	k.err = err
+	return n, err
+}
+
+// firstRead is how much is read of a refusal, in bytes.
+const firstRead = 64 << 10
+
+// openDocument asks for a customer's file; its content is in the answer's Body. What
+// failed on its way is asked for once more.
+func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, error) {
+	const op = downloadOp
+	r, err := (&Route{Op: op, Method: http.MethodGet, Path: filePath, Class: limit.Customer}).request(d.CUID, d.GUID)
+	if err != nil {
+		return nil, err
+	}
+	r.Whole = true
+	in, err := w.client.Stream(ctx, r)
+	if w.client.Again(ctx, err) {
+		in, err = w.client.Stream(ctx, r)
+	}
+	if cut := (*api.CutError)(nil); errors.As(err, &cut) && ctx.Err() == nil {
+		return nil, api.BrokeOff(ctx, op, api.AsError(err).RequestID, cut)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Status == http.StatusOK {
+		no := notTheFile(op, in)
+		if no == nil {
+			return in, nil
+		}
+		in.Body.Close()
+		return nil, no
+	}
+	defer in.Body.Close()
+	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
+		return nil, &api.Error{Op: op, Kind: api.Internal, RequestID: in.RequestID,
+			Public: fmt.Sprintf("The service answered %d %s where the whole file was asked for; nothing was kept of it.", in.Status, http.StatusText(in.Status))}
+	}
+	said, _ := io.ReadAll(io.LimitReader(in.Body, firstRead))
+	e := api.Classify(op, in.Status, said)
+	e.RequestID, e.RetryAfter = in.RequestID, session.RetryAfter(in.Header)
+	return nil, e
+}
+
+// notTheFile is what an answer says instead of the file, although its status is that of a
+// file: that something failed, or a web page. The service gives a file that it sends a name
+// (service-facts: Content-Disposition); what has one is passed on whatever it holds.
+func notTheFile(op string, in *api.Relayed) *api.Error {
+	if in.Header.Get("Content-Disposition") != "" {
+		return nil
+	}
+	kind, _, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
+	e := &api.Error{Op: op, Kind: api.Internal, Status: in.Status, RequestID: in.RequestID, Remedy: api.Remedy{Kind: api.Doctor}}
+	switch {
+	case api.ObjectOf(in.All).Fails(), api.ObjectOf(in.All).Says("success", false):
+		e.Kind, e.Public, e.Said = api.Refused, "The service sent no file.", text(api.Said(in.All))
+		e.Quote(string(e.Said))
+	case kind == "text/html":
+		e.Public = "The service answered with a web page (text/html) instead of the file; nothing was kept of it."
+	default:
+		return nil
+	}
+	return e
+}
+
+// DeleteFile deletes a file with its content. It reads the customer's files first, so
+// that it decides on what is there now: one customer call a page. Nothing brings the file
+// back. What happens to an operation that holds it is the service's to say.
+var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete, Path: customerPath + "/file/{file}", Class: limit.Customer,
+	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"}, Proof{Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
+	ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
+	plan:   planDeletion,
+	result: result[api.DeleteFile],
+	lend: func(ids []string, body Content) (api.DeleteFile, error) {
+		return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
+	},
+	answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
+})
+
+func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) {
+	var now []api.CustomerFile
+	whole := false
+	if !api.IsDryRun(ctx) {
+		var err error
+		now, whole, _, err = w.filesOf(ctx, r.CUID, 1, func(f api.CustomerFile) bool { return strings.EqualFold(string(f.ID), r.ID) })
+		if err != nil {
+			return plan{}, err
+		}
+	}
+	p := plan{Object: "customer", ID: r.CUID, Item: r.ID, Reason: r.Reason, Probe: api.Probe{CUID: r.CUID, GUID: r.ID},
+		Guard: func() error { return mayDelete(now, whole, r) }}
+	if len(now) > 0 {
+		p.Name, p.Seen = now[0].Title().Line(80), api.HashHex(now[0].Raw)
+	}
+	p.Summary = strings.TrimSpace(fmt.Sprintf("Delete file %s of customer %s for good: %s", r.ID, r.CUID, p.Name))
+	return p, nil
+}
+
+// mayDelete is the console's own guard. A file that was not found among those that could
+// be read is left to the service.
+func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
+	no := func(rule api.Rule, do api.RemedyKind, public string) error {
+		return &api.Error{Op: "delete file", Kind: api.Refused, Rule: rule, Unsent: true, Public: public, Remedy: api.Remedy{Kind: do}}
+	}
+	switch {
+	case len(now) == 0 && whole:
+		return no(api.RuleDocumentUnknown, api.ReloadFiles, "The customer's files were just read, and this file is not among them.")
+	case len(now) == 0:
+		return nil
+	}
+	if locked, _ := now[0].Locked(); locked {
+		return no(api.RuleLocked, api.LiftLock, "The file is locked and cannot be deleted.")
+	}
+	if r.Seen != nil && api.HashHex(r.Seen.Raw) != api.HashHex(now[0].Raw) {
+		return no(api.RuleChanged, api.LookAgain, "The file changed since it was shown.")
+	}
+	return nil
+}
+
+// lookForDeleted reads the customer's files: the file is deleted when all of them were
+// read, each with an id, and it is not among them.
+func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
+	var s api.Observation
+	odd := false
+	found, whole, calls, err := w.filesOf(ctx, p.CUID, 1, func(f api.CustomerFile) bool {
+		odd = odd || f.ID == ""
+		return strings.EqualFold(string(f.ID), p.GUID)
+	})
+	s.Calls = calls
+	s.Shown = err == nil && whole && !odd && len(found) == 0
+	return s, err
+}
+
+// maxFilePages bounds what a look through a customer's files costs.
+const maxFilePages = 6
+
+// filesOf reads a customer's files page by page, one customer call each, and lists those
+// that keep lets through; with most of them it reads no further (0: it needs all). whole
+// is false when there may be more files than were read.
+func (w *Wire) filesOf(ctx context.Context, cuid string, most int, keep func(api.CustomerFile) bool) (files []api.CustomerFile, whole bool, calls int, err error) {
+	seen := map[string]bool{}
+	for calls < maxFilePages {
+		page, err := Do(ctx, w, ListFiles, FileQuery{cuid, calls})
+		if calls++; err != nil {
+			return files, false, calls, err
+		}
+		fresh := false
+		for _, f := range page.Items {
+			if key := string(f.ID) + "\x00" + string(f.Raw); !seen[key] {
+				fresh, seen[key] = true, true
+				if keep(f) {
+					files = append(files, f)
+				}
+			}
+		}
+		if most > 0 && len(files) >= most {
+			return files, false, calls, nil
+		}
+		if whole = page.Whole(len(seen)); whole || !fresh {
+			return files, whole, calls, nil
+		}
+	}
+	return files, false, calls, nil
+}

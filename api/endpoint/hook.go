@@ -1,0 +1,144 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+// hookWire is the settings as they are sent, the secret among them; nil: not told, which
+// only a dry run shows.
+type hookWire struct {
+	api.HookSettings
+	Secret string `json:"jwtSecret"`
+}
+
+// GetHooks reads the webhook settings (a general call).
+var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General, Need: api.MayRead, OwnToken: true,
+	Lent: Lending{Instead: "The answer holds the secret that webhooks are signed with. opdeck hook get shows the settings without it."}},
+	reading[struct{}, api.HookSettings]{read: readHooks})
+
+func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct{}) (api.HookSettings, error) {
+	raw, err := api.RecordIn(r, a, api.HooksRecord)
+	if err != nil {
+		return api.HookSettings{}, err
+	}
+	var wire hookWire
+	if err := api.ReadRecord(raw, &wire); err != nil {
+		return api.HookSettings{}, &api.Error{Op: r.Op, Kind: api.Internal, RequestID: a.RequestID, Public: "The service's answer could not be understood."}
+	}
+	wire.JWTSecret = secret.New(wire.Secret)
+	came := api.ObjectOf(raw)
+	for _, member := range api.HookMembers {
+		if !came.Has(member) {
+			wire.Untold += member + ","
+		}
+	}
+	return wire.HookSettings, nil
+}
+
+// SetHooks writes the webhook settings (a general call). It writes all of them, so that
+// it refuses when one was not told and nobody said what it shall be.
+var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost, Path: "/v2/hook/set", Class: limit.General,
+	Need: api.MayHooks, OwnToken: true}, Write{Number: "301", Doing: "Setting the webhooks", Rule: api.WriteRule{Again: true}},
+	Proof{Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings", isHooked, func(api.Probe) []string { return nil })},
+	writing[api.HookSettings, api.Result]{
+		ids:    func(api.HookSettings) []string { return nil },
+		plan:   planHooks,
+		result: result[api.HookSettings],
+		lend:   lendHooks,
+		answer: resultAnswer,
+	})
+
+func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
+	if h.Untold != "" && !api.IsDryRun(ctx) {
+		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
+			Public: "The service did not tell " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") +
+				", and writing the settings would change that, too. Nothing was sent."}
+	}
+	type body struct {
+		Parameters any `json:"parameters"`
+	}
+	salt := uuid.NewString()
+	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}), Shows: body{shownHooks(h)},
+		Secret: api.HashHex([]byte("hook:" + h.JWTSecret.Reveal())), Summary: "Set the service's webhook settings",
+		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
+}
+
+// shownHooks is the settings with dots for the secret; those that nobody knows are null.
+func shownHooks(h api.HookSettings) any {
+	all := hookWire{h, h.JWTSecret.String()}
+	if h.Untold == "" {
+		return all
+	}
+	out := map[string]json.RawMessage{}
+	for name, v := range api.ObjectOf(jsonBody(all)).Members() {
+		if out[name] = v.Raw(); !h.Knows(name) {
+			out[name] = json.RawMessage("null")
+		}
+	}
+	return out
+}
+
+func lendHooks(_ []string, body Content) (api.HookSettings, error) {
+	var in struct {
+		Parameters hookWire `json:"parameters"`
+	}
+	if err := body.json(&in); err != nil {
+		return api.HookSettings{}, err
+	}
+	var given struct {
+		Parameters map[string]json.RawMessage `json:"parameters"`
+	}
+	if err := body.json(&given); err != nil {
+		return api.HookSettings{}, err
+	}
+	for _, name := range api.HookMembers { // one that is left out would be switched off
+		if v := given.Parameters[name]; v == nil || string(v) == "null" || string(v) == `""` {
+			return api.HookSettings{}, wrong("The body must hold parameters with all settings; "+name+" is missing.", nil)
+		}
+	}
+	h := in.Parameters.HookSettings
+	h.JWTSecret = secret.New(in.Parameters.Secret)
+	return h, nil
+}
+
+// isHooked reports whether webhook settings are as they were sent. In a read the secret
+// must be there too: it may be all that was changed.
+func isHooked(p api.Probe, body api.Object, answer bool) bool {
+	if saysDone(p, body, answer) {
+		return true
+	}
+	for _, o := range body.Inside() {
+		if o.Member("hookUrl").Kind() == 0 {
+			continue
+		}
+		sent := p.Leaves
+		if o.Member("jwtSecret").Kind() == 0 && answer {
+			sent = slices.DeleteFunc(slices.Clone(sent), func(l string) bool { return strings.HasPrefix(l, secretLeaf) })
+		}
+		if within(sent, hookLeaves(p.Salt, o.First("jwtSecret"), o)) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretLeaf marks the digest of the webhook secret among the leaves.
+const secretLeaf = "secret:"
+
+func hookLeaves(salt, jwtSecret string, h api.Object) []string {
+	var out []string
+	for _, k := range []string{"enabled", "hookurl", "hookcustomer", "hookoperation", "hookdepositaccount", "hookcounterparty"} {
+		out = append(out, leaf(salt, k, h.First(k)))
+	}
+	return append(out, secretLeaf+leaf(salt, "secret", jwtSecret))
+}

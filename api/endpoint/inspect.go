@@ -1,0 +1,111 @@
+package endpoint
+
+import (
+	"context"
+	"net/http"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// InspectOperations reads a page of the list of operations (one billing call). opid
+// and cuid are an operation and a customer to go on with, "" when there is none.
+func (w *Wire) InspectOperations(ctx context.Context) (p api.Inspection, opid, cuid string) {
+	page, p := inspectList[api.Operation](ctx, w, ListOperations.Route, api.OperationRecord)
+	for _, o := range page.Items {
+		if opid == "" {
+			opid = string(o.OPID)
+		}
+		if cuid == "" {
+			cuid = string(o.Customer.CUID)
+		}
+		if o.OPID != "" && w.Phase(o) == api.PhaseUnknown {
+			p.Words++
+		}
+	}
+	p.Order = api.OrderOf(page.Items)
+	return p, opid, cuid
+}
+
+// InspectCustomers reads a page of customers (one customer call); cuid is the first.
+func (w *Wire) InspectCustomers(ctx context.Context) (p api.Inspection, cuid string) {
+	page, p := inspectList[api.Customer](ctx, w, ListCustomers.Route, api.CustomerRecord)
+	for _, cu := range page.Items {
+		if cu.CUID != "" {
+			return p, string(cu.CUID)
+		}
+	}
+	return p, ""
+}
+
+// InspectFiles reads a page of a customer's documents (one customer call).
+func (w *Wire) InspectFiles(ctx context.Context, cuid string) api.Inspection {
+	_, p := inspectList[api.CustomerFile](ctx, w, ListFiles.Route, api.FileRecord, cuid)
+	return p
+}
+
+// InspectOperation reads one operation (one billing call).
+func (w *Wire) InspectOperation(ctx context.Context, opid string) api.Inspection {
+	return w.inspectOne(ctx, GetOperation.Route, api.OperationRecord, api.Operation{}, opid)
+}
+
+// InspectApplication reads a customer's application (one customer call).
+func (w *Wire) InspectApplication(ctx context.Context, cuid string) api.Inspection {
+	r, err := GetApplication.request(cuid)
+	if err != nil {
+		return api.Inspection{Err: err}
+	}
+	a, p := w.client.Inspect(ctx, r)
+	if p.Err != nil {
+		return p
+	}
+	app, err := applicationIn(r, a)
+	if p.Err = err; err == nil {
+		_, p.At, _ = api.ApplicationRecord.Find(api.ParseJSON(a.Body))
+		p.Compare(api.ApplicationRecord, app, app.Raw)
+	}
+	return p
+}
+
+// InspectHooks reads the webhook settings (one general call).
+func (w *Wire) InspectHooks(ctx context.Context) api.Inspection {
+	type settings struct {
+		api.HookSettings
+		Secret untrusted.Text `json:"jwtSecret"`
+	}
+	return w.inspectOne(ctx, GetHooks.Route, api.HooksRecord, settings{})
+}
+
+// InspectCustomer finds out how the service tells of one customer (one to three
+// customer calls).
+func (w *Wire) InspectCustomer(ctx context.Context, cuid string) api.Inspection {
+	began := w.client.Now()
+	cu, err := Do(ctx, w, GetCustomer, cuid)
+	one, all := GetCustomer.Template(), ListCustomers.Path
+	p := api.Inspection{Call: []string{"GET " + one, "POST " + one, "GET " + all + ", narrowed to the customer"}[w.customers.get()],
+		Took: w.client.Now().Sub(began), Err: err}
+	if e := api.AsError(err); e != nil {
+		p.Status = e.Status
+		return p
+	}
+	p.Status = http.StatusOK
+	p.Compare(api.CustomerRecord, api.Customer{}, cu.Raw)
+	return p
+}
+
+func (w *Wire) inspectOne(ctx context.Context, route *Route, t api.RecordType, record any, ids ...string) api.Inspection {
+	r, err := route.request(ids...)
+	if err != nil {
+		return api.Inspection{Err: err}
+	}
+	return w.client.InspectOne(ctx, r, t, record)
+}
+
+func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api.RecordType, ids ...string) (api.Page[T], api.Inspection) {
+	r, err := route.request(ids...)
+	if err != nil {
+		return api.Page[T]{}, api.Inspection{Err: err}
+	}
+	r.Query = route.values(page(w.client.Service(), 0, 0))
+	return api.InspectList[T](ctx, w.client, r, t)
+}

@@ -1,0 +1,87 @@
+package endpoint_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
+)
+
+// TestEveryWriteIsProven: each write has a proof, and an answer that proves nothing is
+// none, neither of the write itself nor of a read.
+func TestEveryWriteIsProven(t *testing.T) {
+	for _, r := range endpoint.All() {
+		if !r.Writes() {
+			continue
+		}
+		if r.Write.Proof.Shown == nil {
+			t.Errorf("%s has no proof", r.Kind)
+			continue
+		}
+		for _, body := range []string{``, `{}`, `{"message":"OK"}`, `{"status":"queued"}`, `{"success":false,"applied":false}`, `{"item":{}}`, `{"items":[]}`,
+			`{"item":{"opid":"other","documents":[]}}`, `{"data":{"ok":true}}`, `{"error":"no"}`} {
+			for _, answer := range []bool{true, false} {
+				p := api.Probe{Kind: r.Kind, OPID: theOp, CUID: theCustomer, GUID: theDoc, FileName: "a.pdf", Size: 6, Salt: "s", Leaves: []string{"x"}}
+				if r.Write.Proof.Shown(p, api.ObjectOf([]byte(body)), answer) {
+					t.Errorf("%s is proven by %q (its own answer: %t)", r.Kind, body, answer)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryWriteHasASample: the tests of writes and answers try every write.
+func TestEveryWriteHasASample(t *testing.T) {
+	for _, r := range endpoint.All() {
+		if r.Writes() && writes[r.Kind] == nil {
+			t.Errorf("%s has no sample: add one to writes, and its good answer", r.Kind)
+		}
+	}
+}
+
+// tellsNothing are the statuses that say nothing about a write.
+func tellsNothing(status int) bool {
+	return slices.Contains([]int{408, 425, 499, 502, 503, 504}, status) || status < 200 || status >= 300 && status < 400
+}
+
+// FuzzAnswer: no answer makes a write panic, and none is done or refused against the rule
+// of statuses.
+func FuzzAnswer(f *testing.F) {
+	for _, b := range []string{``, `{}`, `null`, `[]`, `{"item":{"opid":"op-1","documents":[]}}`, `{"success":"true","error":{"message":["x"]}}`,
+		`{"applied":true,"outstanding":"x"}`, `{"errors":[{"errors":[{"errors":[]}]}]}`, `{"url":"https://x"}`, "\xef\xbb\xbf{\"id\":7}"} {
+		f.Add(200, []byte(b))
+		f.Add(500, []byte(b))
+	}
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		for kind, do := range writes {
+			w := &contrary{answer: reaction{status: status, body: string(body)}, reads: "fail", kind: kind}
+			tr := &trail{}
+			c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: w, Session: plainSession{}, Timeout: callTime, Now: time.Now,
+				Gate: &api.Gate{Audit: tr, Now: time.Now}, Sleep: func(context.Context, time.Duration) error { return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c)
+			if len(tr.outcomes) != 1 {
+				t.Fatalf("%s: %d outcomes, %v", kind, len(tr.outcomes), err)
+			}
+			out := tr.outcomes[0]
+			switch {
+			case (out.Verdict == api.Done) == errors.As(err, new(*api.Error)):
+				t.Fatalf("%s: %s and %v", kind, out.Verdict, err)
+			case status == http.StatusUnauthorized:
+			case out.Verdict == api.Done && (status < 200 || status > 299):
+				t.Fatalf("%s is done at %d: %s", kind, status, body)
+			case out.Verdict == api.Denied && tellsNothing(status):
+				t.Fatalf("%s is refused at %d: %s", kind, status, body)
+			case out.Verdict == api.Failed && status != 0:
+				t.Fatalf("what was sent counts as not sent: %s", body)
+			}
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package endpoint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"opdeck/api"
+)
+
+// queryValues are names and their values, in turn; those with an empty value are left out.
+type queryValues []string
+
+// The names by which the service pages its lists.
+const (
+	pageName = "meta.page"
+	sizeName = "meta.pageSize"
+)
+
+// paged are the names of a list's query: its filters and the paging.
+func paged(filters ...Query) []Query {
+	return append(filters, Query{Name: pageName}, Query{Name: sizeName})
+}
+
+// asked are names that everybody may ask by.
+func asked(names ...string) (out []Query) {
+	for _, n := range names {
+		out = append(out, Query{Name: n})
+	}
+	return out
+}
+
+// page asks for a page from 0 (size 0: as configured) by filters.
+func page(s api.Service, page, size int, filters ...string) queryValues {
+	return append(queryValues{pageName, strconv.Itoa(page), sizeName, strconv.Itoa(cmp.Or(size, s.PageSize))}, filters...)
+}
+
+// pageIn is the page that a query asks for.
+func pageIn(v url.Values) int {
+	n, _ := strconv.Atoi(v.Get(pageName))
+	return n
+}
+
+// values makes a query of declared names.
+func (r *Route) values(pairs queryValues) url.Values {
+	v := url.Values{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if !slices.ContainsFunc(r.Query, func(q Query) bool { return q.Name == pair[0] }) {
+			panic(fmt.Sprintf("endpoint: %s does not declare the query name %q", r.Kind, pair[0]))
+		}
+		if pair[1] != "" {
+			v.Set(pair[0], pair[1])
+		}
+	}
+	return v
+}
+
+// Asks refuses a query with a name that is not declared, or that the person in ctx may
+// not ask by.
+func (r *Route) Asks(ctx context.Context, v url.Values) *api.Error {
+	for name := range v {
+		i := slices.IndexFunc(r.Query, func(q Query) bool { return q.Name == name })
+		if i < 0 {
+			return &api.Error{Op: r.Op, Kind: api.Refused, Unsent: true, Field: name,
+				Public: "This call does not take the query name " + safe(name) + ". " + r.takes()}
+		}
+		if role := api.ActorOf(ctx).Role; r.Query[i].Need != "" && !role.May(r.Query[i].Need) {
+			e := api.LacksPermission(r.Op, role, r.Query[i].Need)
+			e.Unsent, e.Field = true, name
+			return e
+		}
+	}
+	return nil
+}
+
+func (r *Route) takes() string {
+	var names []string
+	for _, q := range r.Query {
+		names = append(names, q.Name)
+	}
+	if len(names) == 0 {
+		return "It takes none."
+	}
+	return "It takes " + strings.Join(names, ", ") + "."
+}

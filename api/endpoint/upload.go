@@ -1,0 +1,160 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/untrusted"
+)
+
+// UploadDocument puts a file into a customer's store (one customer call, and before it
+// one a page of the customer's files, see ProbeUpload).
+var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost, Path: "/v2/customer/file", Class: limit.Customer,
+	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
+	Proof{Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(body, p.IDField) != "" }, Look: lookForFile},
+	writing[api.Upload, api.CustomerFile]{
+		ids:  func(api.Upload) []string { return nil },
+		plan: planUpload,
+		result: func(_ context.Context, w *Wire, u api.Upload, _ api.Request, a api.Answer) (api.CustomerFile, error) {
+			f := api.CustomerFile{ID: text(a.File), CustomerID: text(u.CUID), FileName: text(u.FileName), Size: int64(len(u.Content))}
+			if !a.Settled {
+				f.ID = text(uploadID(api.ObjectOf(a.Body), w.client.Service().UploadIDField))
+				f.Raw = a.Body
+			}
+			return f, nil
+		},
+		lend: func(_ []string, body Content) (api.Upload, error) { return body.upload() },
+		answer: func(f api.CustomerFile) (json.RawMessage, error) {
+			return sentOr(f.Raw, map[string]untrusted.Text{"id": f.ID})
+		},
+		most: maxUploadForm,
+	})
+
+func planUpload(ctx context.Context, w *Wire, u api.Upload) (plan, error) {
+	if err := api.CheckID(params["cuid"], u.CUID); err != nil {
+		return plan{}, err
+	}
+	body, content, err := multipartOf(u)
+	if err != nil {
+		return plan{}, &api.Error{Op: "upload document", Kind: api.Internal, Public: "The upload cannot be built.", Err: err}
+	}
+	p := plan{Object: "customer", ID: u.CUID, Name: safe(u.FileName), Body: body, Content: content, Secret: api.HashHex(u.Content),
+		Shows: map[string]any{"customerId": u.CUID, "attach": u.FileName, "size": len(u.Content), "type": u.Type, "info": u.Info},
+		Guard: func() error { return api.CheckUpload(u) }}
+	p.Summary = fmt.Sprintf("Upload %s for customer %s", p.Name, u.CUID)
+	switch {
+	case u.Probe != nil:
+		p.Probe = *u.Probe
+	case api.CheckUpload(u) == nil:
+		p.Probe, _ = Do(ctx, w, ProbeUpload, u)
+	}
+	p.Probe.IDField = w.client.Service().UploadIDField
+	return p, nil
+}
+
+func multipartOf(u api.Upload) ([]byte, string, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, f := range [][2]string{{"customerId", u.CUID}, {"type", u.Type}, {"info", u.Info}} {
+		if f[1] == "" {
+			continue
+		}
+		if err := w.WriteField(f[0], f[1]); err != nil {
+			return nil, "", err
+		}
+	}
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "attach", "filename": u.FileName}))
+	h.Set("Content-Type", api.MediaType(u.FileName, u.Content))
+	part, err := w.CreatePart(h)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := part.Write(u.Content); err != nil {
+		return nil, "", err
+	}
+	if err := w.Close(); err != nil {
+		return nil, "", err
+	}
+	return b.Bytes(), w.FormDataContentType(), nil
+}
+
+// uploadID finds the id that an upload was answered with, "" for none.
+func uploadID(body api.Object, field string) string {
+	names := api.FileRecord.IDs()
+	if field != "" {
+		if id := pathIn(body, strings.Split(field, ".")); api.CheckID("file id", id) == nil {
+			return id
+		}
+		names = append([]string{field}, names...)
+	}
+	for _, o := range body.Inside() {
+		for _, n := range names {
+			if id := o.First(n); api.CheckID("file id", id) == nil {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+func pathIn(body api.Object, path []string) string {
+	for len(path) > 1 {
+		body, path = api.ObjectIn(body.Member(path[0])), path[1:]
+	}
+	return body.First(path[0])
+}
+
+// lookForFile looks for the uploaded file among the customer's: by name and size,
+// and new since the upload.
+func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
+	var s api.Observation
+	files, whole, calls, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
+	if s.Calls = calls; err != nil {
+		return s, err
+	}
+	var fresh []string
+	for _, f := range files {
+		id := string(f.ID)
+		if api.CheckID("file id", id) != nil || slices.Contains(p.Before, id) {
+			continue
+		}
+		s.Candidates = append(s.Candidates, id)
+		if p.Whole || !f.Made().Before(p.Since) {
+			fresh = append(fresh, id)
+		}
+	}
+	if s.Shown = len(fresh) == 1 && whole; s.Shown {
+		s.File = fresh[0]
+	}
+	return s, nil
+}
+
+// ProbeUpload notes what is there before a file is uploaded, so that it can be
+// told apart afterwards (one customer call a page of files). A list that cannot
+// be read does not matter: then the file's own time must tell.
+var ProbeUpload = composed(Route{Kind: "document.upload-probe", Op: "upload document"}, func(ctx context.Context, w *Wire, u api.Upload) (api.Probe, error) {
+	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Since: w.client.Now().UTC(),
+		IDField: w.client.Service().UploadIDField}
+	if api.IsDryRun(ctx) {
+		return p, nil
+	}
+	files, whole, _, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
+	if err == nil {
+		for _, f := range files {
+			p.Before = append(p.Before, string(f.ID))
+		}
+		p.Whole = whole
+	}
+	return p, nil
+})

@@ -1,0 +1,184 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"opdeck/api"
+)
+
+// Proof says what proves that a write was done (docs/outcomes.md). No write is declared
+// without one, and a test tries each against answers that prove nothing.
+type Proof struct {
+	// Shown judges the write's own answer, and what a read of the object brought.
+	Shown api.Shown
+	// Look reads the object once; nil: nothing can be read that would tell.
+	Look func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error)
+	// Readable reports whether Look can find the proof of p; nil: always.
+	Readable func(p api.Probe) bool
+}
+
+// readable reports whether anything can be read that would prove the write of p.
+func (f Proof) readable(p api.Probe) bool {
+	return f.Look != nil && (f.Readable == nil || f.Readable(p))
+}
+
+// plan is a write before it goes to the gate.
+type plan struct {
+	Object  string // "operation", "customer", "hooks"
+	ID      string
+	Item    string
+	Name    string // safe to draw
+	Summary string // safe to draw
+	Reason  string
+	Seen    string // digest of what is there now
+	Secret  string // digest of what Shows does not hold
+	Shows   any    // the body with dots for secrets; nil: none
+	Body    []byte // as it is sent; nil: Shows as JSON, or none
+	Content string // type of Body
+	Guard   func() error
+	Probe   api.Probe
+}
+
+// writing says how a write is made of its argument, and what its proven answer means.
+type writing[In, Out any] struct {
+	ids    func(in In) []string // of the path's parameters
+	plan   func(ctx context.Context, w *Wire, in In) (plan, error)
+	result func(ctx context.Context, w *Wire, in In, r api.Request, a api.Answer) (Out, error)
+	// failed gives an error another sense, or none; nil: it stays.
+	failed func(a api.Answer, err error) (Out, error)
+
+	lend   func(ids []string, body Content) (In, error) // the argument of a script's request
+	answer func(out Out) (json.RawMessage, error)       // what the service would have answered
+	most   int64                                        // of the body in bytes; 0: MaxJSON
+}
+
+// write declares a call that changes something at the service.
+func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) Endpoint[In, Out] {
+	route := &r
+	what.Proof = proof
+	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
+	route.Write = &what
+	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out, error) { return how.send(ctx, w, route, in) }}
+	if how.lend != nil {
+		route.Lent.MaxBody = how.most
+		if route.Lent.MaxBody == 0 {
+			route.Lent.MaxBody = MaxJSON
+		}
+		route.Lent.Write = func(ctx context.Context, c Caller, ids []string, body Content) (json.RawMessage, error) {
+			in, err := how.lend(ids, body)
+			if err != nil {
+				return nil, err
+			}
+			out, err := Do(ctx, c, e, in)
+			if err != nil {
+				return nil, err
+			}
+			return how.answer(out)
+		}
+	}
+	return e
+}
+
+func (how writing[In, Out]) send(ctx context.Context, w *Wire, route *Route, in In) (Out, error) {
+	var none Out
+	req, err := route.request(how.ids(in)...)
+	if err != nil {
+		return none, err
+	}
+	p, err := how.plan(ctx, w, in)
+	if err != nil {
+		return none, err
+	}
+	a, err := w.client.Write(ctx, p.write(w, route, req))
+	switch {
+	case err == nil:
+		return how.result(ctx, w, in, req, a)
+	case how.failed != nil:
+		return how.failed(a, err)
+	}
+	return none, err
+}
+
+// write is the plan as the gate and the wire take it.
+func (p plan) write(w *Wire, route *Route, req api.Request) api.Write {
+	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item, Name: p.Name,
+		Summary: p.Summary, Reason: p.Reason, Seen: p.Seen, SecretDigest: p.Secret}
+	if p.Shows != nil {
+		act.Body = jsonBody(p.Shows)
+	}
+	if req.Body, req.Content = p.Body, p.Content; req.Body == nil && p.Shows != nil {
+		req.Body = act.Body
+	}
+	if req.Body != nil && req.Content == "" {
+		req.Content = "application/json"
+	}
+	out := api.Write{Act: act, Request: req, Rule: route.Write.Rule, Guard: p.Guard, Probe: p.Probe}
+	out.Probe.Kind = route.Kind
+	if proof := route.Write.Proof; proof.readable(out.Probe) {
+		out.Look = func(ctx context.Context) (api.Observation, error) { return proof.Look(ctx, w, out.Probe) }
+	}
+	return out
+}
+
+func jsonBody(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("endpoint: body: %v", err)) // bodies are plain maps and structs
+	}
+	return b
+}
+
+func unmarshal(raw json.RawMessage, v any) error { return json.Unmarshal(raw, v) }
+
+// result reads {"success", "message"} of a write that is proven done.
+func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answer) (api.Result, error) {
+	if a.Settled {
+		return api.Result{Success: true, Message: "The answer did not tell; a read shows that it was done."}, nil
+	}
+	return api.Result{Success: true, Message: text(api.ObjectOf(a.Body).Find("message")), Raw: a.Body}, nil
+}
+
+// saysDone is the proof of an answer that says "success" and of nothing else.
+func saysDone(_ api.Probe, body api.Object, answer bool) bool {
+	return answer && body.Says("success", true)
+}
+
+// lookAt is the look of a write whose object one GET of another call reads.
+func lookAt(route *Route, op string, shown api.Shown, ids func(api.Probe) []string) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
+	return func(ctx context.Context, w *Wire, p api.Probe) (s api.Observation, err error) {
+		req, err := route.request(ids(p)...)
+		if err != nil {
+			return s, err
+		}
+		req.Op, req.Method = op, http.MethodGet
+		s.Answer, err = w.client.Read(ctx, req)
+		body := api.ObjectOf(s.Answer.Body)
+		s.Shown = err == nil && body.Exists() && shown(p, body, false)
+		return s, err
+	}
+}
+
+// Look reads the object of a write once (one call, two when it fails on its way; for an
+// upload one a page of the customer's files). A sight that is not Shown proves nothing: a
+// write that was held up may be done later. The error is UnknownOutcome when nothing can
+// be read about this kind of write.
+var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
+	if !Readable(p) {
+		return api.Observation{}, &api.Error{Op: "look", Kind: api.UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
+	}
+	return Of(p.Kind).Write.Proof.Look(ctx, w, p)
+})
+
+// Readable reports whether anything can be read that would prove the write of p.
+func Readable(p api.Probe) bool {
+	r := Of(p.Kind)
+	return r != nil && r.Write != nil && r.Write.Proof.readable(p)
+}
+
+// ProvenBy reports whether an operation that was read shows what the write of p wanted.
+func ProvenBy(p api.Probe, op api.Operation) bool {
+	return p.OPID != "" && Rule(p.Kind).Proves(p, api.ObjectOf(op.Raw), false)
+}
