@@ -72,8 +72,8 @@ type Lending struct {
 	Instead string // what to do instead of a call that is refused
 }
 
-// Lent reports whether scripts may make the call.
-func (r *Route) lendable() bool { return r.Lent.Reads || r.Lent.Write != nil }
+// IsLent reports whether scripts may make the call.
+func (r *Route) IsLent() bool { return r.Lent.Reads || r.Lent.Write != nil }
 
 // Write is what is known of a call that changes something at the service, or of an act
 // on the session.

@@ -56,6 +56,7 @@ func (c Constants) CallerDeadline() time.Duration {
 
 // The service's paths of a login and a refresh; the refresh token follows the second one.
 const (
-	LoginPath   = "/v2/auth/login"
-	RefreshPath = "/v2/auth/refresh/"
+	AuthPath    = "/v2/auth/"
+	LoginPath   = AuthPath + "login"
+	RefreshPath = AuthPath + "refresh/"
 )

@@ -25,12 +25,12 @@ func TestContractIsTheRouteTable(t *testing.T) {
 	var documented, served []string
 	for path, item := range doc.Paths.Map() {
 		for method := range item.Operations() {
-			documented = append(documented, method+" "+path)
+			documented = append(documented, wildcard.ReplaceAllString(method+" "+path, "{}"))
 		}
 	}
 	for _, r := range table() {
 		if r.class != classAdmin && r.pattern != postCustomer {
-			served = append(served, r.pattern)
+			served = append(served, wildcard.ReplaceAllString(r.pattern, "{}"))
 		}
 	}
 	slices.Sort(documented)

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // Classes of the recommended rates.
@@ -35,38 +38,38 @@ type route struct {
 	known   bool   // without handle: other methods have the path
 }
 
+// table is what the service answers: the calls that package endpoint declares, and the paths of administration.
 func table() []route {
 	routes := []route{
-		{pattern: "POST /v2/auth/login", name: "login", handle: with(login)},
-		{pattern: "GET /v2/auth/refresh/{token}", name: "refresh", handle: refresh},
-		{pattern: "GET /v2/billing/operation", name: "list", handle: listOperations},
-		{pattern: "GET /v2/billing/operation/{id}", name: "get", handle: getOperation},
-		{pattern: "GET /v2/billing/operation/{id}/tree", name: "tree", handle: operationTree},
-		{pattern: "POST /v2/billing/operation/{id}/document", name: "attach", handle: with(attachDocument)},
-		{pattern: "DELETE /v2/billing/operation/{id}/document/{documentId}", name: "remove", handle: removeDocument},
-		{pattern: "GET /v2/billing/limits", name: "limits", handle: listLimits},
-		{pattern: "GET /v2/billing/commission", name: "commissions", handle: listCommissions},
-		{pattern: "GET /v2/customer", name: "customers", handle: listCustomers},
-		{pattern: "POST /v2/customer/file", name: "upload", handle: uploadFile},
-		{pattern: "GET /v2/customer/{customerId}", name: "customer-get", handle: getCustomer},
+		of(endpoint.Of(api.ActSessionLogin), "login", with(login)),
+		of(endpoint.Of(api.ActSessionRefresh), "refresh", refresh),
+		of(endpoint.ListOperations.Route, "list", listOperations),
+		of(endpoint.GetOperation.Route, "get", getOperation),
+		of(endpoint.GetOperationTree.Route, "tree", operationTree),
+		of(endpoint.AttachDocument.Route, "attach", with(attachDocument)),
+		of(endpoint.RemoveDocument.Route, "remove", removeDocument),
+		of(endpoint.ListPaymentLimits.Route, "limits", listLimits),
+		of(endpoint.ListCommissions.Route, "commissions", listCommissions),
+		of(endpoint.ListCustomers.Route, "customers", listCustomers),
+		of(endpoint.UploadDocument.Route, "upload", uploadFile),
+		of(endpoint.GetCustomer.Route, "customer-get", getCustomer),
 		{pattern: postCustomer, name: "customer-get", handle: getCustomer},
-		{pattern: "GET /v2/customer/{customerId}/application", name: "application", handle: getApplication},
-		{pattern: "POST /v2/customer/{customerId}/application", name: "set-application",
-			handle: asAction(with(setApplication))},
-		{pattern: "PATCH /v2/customer/{customerId}/application", name: "finalize", handle: asAction(finalize)},
-		{pattern: "GET /v2/customer/{customerId}/file", name: "files", handle: listFiles},
-		{pattern: "GET /v2/customer/{customerId}/file/{id}", name: "download", handle: downloadFile},
-		{pattern: "DELETE /v2/customer/{customerId}/file/{id}", name: "delete-file", handle: deleteFile},
-		{pattern: "POST /v2/compliance/{customerId}/share", name: "share", handle: with(share)},
-		{pattern: "GET /v2/compliance/{customerId}/web_sdk_link", name: "link", handle: webLink},
-		{pattern: "GET /v2/account", name: "accounts", handle: listAccounts},
-		{pattern: "GET /v2/account/{id}", name: "account-get", handle: getAccount},
-		{pattern: "GET /v2/counterparty", name: "counterparties", handle: listCounterparties},
-		{pattern: "GET /v2/counterparty/{counterpartyId}", name: "counterparty", handle: getCounterparty},
-		{pattern: "GET /v2/report/operations", name: "report", handle: reportOperations},
-		{pattern: "GET /v2/user", name: "users", handle: listUsers},
-		{pattern: "GET /v2/hook/get", name: "hook-get", handle: getHook},
-		{pattern: "POST /v2/hook/set", name: "hook-set", handle: with(setHook)},
+		of(endpoint.GetApplication.Route, "application", getApplication),
+		of(endpoint.SetApplication.Route, "set-application", asAction(with(setApplication))),
+		of(endpoint.Finalize.Route, "finalize", asAction(finalize)),
+		of(endpoint.ListFiles.Route, "files", listFiles),
+		of(endpoint.DownloadDocument.Route, "download", downloadFile),
+		of(endpoint.DeleteFile.Route, "delete-file", deleteFile),
+		of(endpoint.Share.Route, "share", with(share)),
+		of(endpoint.MakeLink.Route, "link", webLink),
+		of(endpoint.ListAccounts.Route, "accounts", listAccounts),
+		of(endpoint.GetAccount.Route, "account-get", getAccount),
+		of(endpoint.ListCounterparties.Route, "counterparties", listCounterparties),
+		of(endpoint.GetCounterparty.Route, "counterparty", getCounterparty),
+		of(endpoint.GetReport.Route, "report", reportOperations),
+		of(endpoint.ListUsers.Route, "users", listUsers),
+		of(endpoint.GetHooks.Route, "hook-get", getHook),
+		of(endpoint.SetHooks.Route, "hook-set", with(setHook)),
 	}
 	routes = append(routes, adminTable()...)
 	for i := range routes {
@@ -76,8 +79,13 @@ func table() []route {
 	return routes
 }
 
+// of is the route of a declared call.
+func of(r *endpoint.Route, name string, handle handler) route {
+	return route{pattern: r.Method + " " + r.Path, name: name, handle: handle}
+}
+
 // postCustomer is there only with variantPost, which takes the GET away.
-const postCustomer = "POST /v2/customer/{customerId}"
+var postCustomer = "POST " + endpoint.GetCustomer.Path
 
 // offered reports whether the route is there with the variants of this call.
 func (rt route) offered(c *call) bool {
@@ -91,14 +99,10 @@ func (rt route) open() bool {
 
 // classOf is the class of a path, also of one that no endpoint has.
 func classOf(path string) string {
-	for prefix, class := range map[string]string{"/v2/auth/login": classLogin, "/v2/auth/refresh/": classRefresh,
-		"/v2/account":  classAccount,
-		"/v2/customer": classCustomer, "/v2/billing": classBilling, "/v2/report": classBilling, "/sandbox/": classAdmin} {
-		if strings.HasPrefix(path, prefix) {
-			return class
-		}
+	if strings.HasPrefix(path, "/sandbox/") {
+		return classAdmin
 	}
-	return classGeneral
+	return string(endpoint.ClassOf(path))
 }
 
 // newMux dispatches to serve.

@@ -60,10 +60,10 @@ func (l *Lender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func classOf(c lend.Call, r *http.Request) limit.Class {
-	if c.Path == "" {
+	if c.Route == nil {
 		return endpoint.ClassOf(r.URL.Path)
 	}
-	return endpoint.ClassOf(c.Path)
+	return c.Class
 }
 
 func outcomeOf(bad *lend.Refusal) lend.Outcome {
@@ -165,7 +165,7 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	waited = l.app.Now().Sub(began)
 	if call.Writes() {
-		out, err := call.Write(ctx, l.app.Client, lend.Content{Type: r.Header.Get("Content-Type"), Bytes: body, ShareField: l.app.Config.Service.ShareTokenField})
+		out, err := call.Write(ctx, l.app.Client, endpoint.Content{Type: r.Header.Get("Content-Type"), Bytes: body, ShareField: l.app.Config.Service.ShareTokenField})
 		if err != nil {
 			return waited, false, l.failure(ctx, call, err)
 		}
@@ -174,8 +174,8 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		_, _ = w.Write(out) // whoever has left can be told nothing
 		return waited, false, nil
 	}
-	route, ids, _ := endpoint.Match(call.Method, r.URL.Path)
-	got, err := l.app.Client.Relay(ctx, endpoint.Raw{Route: route, IDs: ids, Query: call.Query})
+	raw := endpoint.Raw{Route: call.Route, IDs: call.IDs, Query: call.Query}
+	got, err := endpoint.Do(ctx, l.app.Client, endpoint.GetRaw, raw)
 	if err != nil {
 		return l.app.Now().Sub(began), false, l.failure(ctx, call, err)
 	}
@@ -201,7 +201,7 @@ func (l *Lender) failure(ctx context.Context, call lend.Call, err error) *lend.R
 	if bad.Err.Kind != api.RateLimited || bad.Err.Status == 0 {
 		return bad
 	}
-	if u, ok := l.usage(ctx, endpoint.ClassOf(call.Path)); ok {
+	if u, ok := l.usage(ctx, call.Class); ok {
 		told := *bad.Err
 		told.RetryAfter = time.Duration(u.NextSlot * float64(time.Second))
 		bad.Err = &told
@@ -214,7 +214,7 @@ func readBody(w http.ResponseWriter, r *http.Request, call lend.Call) ([]byte, *
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	most := call.MaxBody()
+	most := call.Lent.MaxBody
 	if r.ContentLength > most {
 		w.Header().Set("Connection", "close")
 		e := api.Refusal(call.Op(), api.RuleFile, "The body is larger than this call takes (%d bytes).", most)
@@ -240,7 +240,7 @@ func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lend.Call
 	if request != "" {
 		h.Set(lend.HeaderRequest, headerSafe(request))
 	}
-	if u, ok := l.usage(ctx, endpoint.ClassOf(call.Path)); ok {
+	if u, ok := l.usage(ctx, call.Class); ok {
 		left := u.Room
 		if b.Priority != lend.Person {
 			left = max(0, left-u.Reserve)

@@ -5,29 +5,33 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/lend"
 )
 
+// lent lists the calls that scripts may make.
+func lent() []*endpoint.Route {
+	return slices.DeleteFunc(endpoint.All(), func(r *endpoint.Route) bool { return !r.IsLent() })
+}
+
 // sample is a request for a route, fit for the service.
-func (r *rig) sample(route lend.Route, n int) (path, body string, header map[string]string) {
+func (r *rig) sample(route *endpoint.Route, n int) (path, body string, header map[string]string) {
 	r.t.Helper()
 	op, doc := r.operation(false)
 	cuid := string(op.Customer.CUID)
 	path = route.Path
 	header = map[string]string{"Content-Type": "application/json"}
-	for _, id := range []string{string(op.OPID), string(doc.GUID)} {
-		if strings.HasPrefix(path, "/v2/customer") || strings.HasPrefix(path, "/v2/compliance") {
-			id = cuid
-		}
-		path = strings.Replace(path, "{}", id, 1)
+	for name, id := range map[string]string{"opid": string(op.OPID), "guid": string(doc.GUID), "cuid": cuid, "file": cuid} {
+		path = strings.ReplaceAll(path, "{"+name+"}", id)
 	}
-	switch route.Act {
+	switch route.Kind {
 	case "document.attach":
 		body = fmt.Sprintf(`{"documentId": %q}`, doc.GUID)
 	case "document.upload":
@@ -63,12 +67,12 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 		next.ServeHTTP(w, req)
 	})
 	n, writes := 0, 0
-	for _, route := range lend.Routes() {
+	for _, route := range lent() {
 		if !route.Writes() {
 			continue
 		}
 		writes++
-		row := act.Find(route.Act)
+		row := act.Of(route.Kind)
 		for _, role := range api.Roles {
 			n++
 			path, body, header := r.sample(route, n)
@@ -78,11 +82,11 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 			may := role.May(row.Need)
 			switch {
 			case !may && (a.status != 403 || a.err.Kind != api.Refused || sent != before || !strings.Contains(a.err.Hint, "Roles that do")):
-				t.Errorf("%s as %s: %d %s, %d sent", route.Act, role, a.status, a.body, sent-before)
+				t.Errorf("%s as %s: %d %s, %d sent", route.Kind, role, a.status, a.body, sent-before)
 			case may && (sent == before || a.err.Kind == api.Usage || a.status >= 500):
-				t.Errorf("%s as %s: %d %s, %d sent", route.Act, role, a.status, a.body, sent-before)
+				t.Errorf("%s as %s: %d %s, %d sent", route.Kind, role, a.status, a.body, sent-before)
 			}
-			t.Logf("%-25s %-9s %d", route.Act, role, a.status)
+			t.Logf("%-25s %-9s %d", route.Kind, role, a.status)
 		}
 	}
 	if writes < 8 {
@@ -94,13 +98,17 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 // for.
 func TestReadsByRoles(t *testing.T) {
 	r := newRig(t, "")
-	for _, route := range lend.Routes() {
+	for _, route := range lent() {
 		if route.Writes() {
 			continue
 		}
 		for _, role := range api.Roles {
-			no := route.Refusal(role, true)
-			if route.Act != "" && (no == nil) != role.May(act.Find(route.Act).Need) || route.Act == "" && (no == nil) != role.May(route.Need) {
+			no := lend.Call{Route: route}.Refusal(role, true)
+			need := route.Need
+			if row := act.Of(route.Kind); row != nil {
+				need = row.Need
+			}
+			if (no == nil) != role.May(need) {
 				t.Errorf("%s as %s: %v", route.Path, role, no)
 			}
 		}
