@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -132,16 +133,16 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return asked{}, &api.Error{Kind: api.Usage, Public: "This secret cannot be used: " + reasonOf(err) + ".", Hint: "Nothing was sent.", Err: err}
 		}
 	}
-	if r.dryRun {
-		return asked{send: func(context.Context) error { return dryHooks(r, c, key) }}, nil
-	}
-	h, err := a.Client.Hooks(ctx)
-	if err != nil {
-		return asked{}, err
+	h := api.HookSettings{Untold: strings.Join(api.HookMembers, ",") + ","} // what a real run reads first
+	if !r.dryRun {
+		var err error
+		if h, err = endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{}); err != nil {
+			return asked{}, err
+		}
 	}
 	c.apply(&h, key)
 	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"change", strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
-		if err := a.Client.SetHooks(ctx, h); err != nil {
+		if _, err := endpoint.Do(ctx, a.Client, endpoint.SetHooks, h); err != nil {
 			return err
 		}
 		r.say("Set.")
@@ -226,22 +227,4 @@ func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
 		h.JWTSecret = key
 		h.Set("jwtSecret")
 	}
-}
-
-// dryHooks prints what would be sent; null is what a real run reads first.
-func dryHooks(r *root, c *hookChange, key secret.Value) error {
-	params := map[string]any{"hookUrl": nil, "jwtSecret": nil}
-	if c.flags.Changed("url") {
-		params["hookUrl"] = c.url
-	}
-	for _, f := range hookFlags {
-		if params[f.json] = nil; c.flags.Changed(f.flag) {
-			params[f.json] = *f.of(&c.given)
-		}
-	}
-	if !key.Empty() {
-		params["jwtSecret"] = key
-	}
-	method, path := "POST", "/v2/hook/set"
-	return r.dry.json(dryJSON{Method: &method, Path: &path, Body: map[string]any{"parameters": params}})
 }

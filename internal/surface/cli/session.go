@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/act"
@@ -209,31 +211,31 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 }
 
 func sessionRefreshCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, "GET", "/v2/auth/refresh/{token}", "Refreshed.", (*app.App).RefreshSession)
+	return sessionActCommand(r, api.ActSessionRefresh, "Refreshed.", (*app.App).RefreshSession)
 }
 
 func sessionLoginCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, "POST", "/v2/auth/login", "Logged in.", (*app.App).LoginSession)
+	return sessionActCommand(r, api.ActSessionLogin, "Logged in.", (*app.App).LoginSession)
 }
 
 func sessionResetCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, "", "", "Forgotten. The next call logs in.", (*app.App).ResetSession)
+	return sessionActCommand(r, api.ActSessionReset, "Forgotten. The next call logs in.", (*app.App).ResetSession)
 }
 
 // sessionActCommand is one of the three acts on the session.
-func sessionActCommand(r *root, method, path, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
+func sessionActCommand(r *root, kind api.ActKind, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
-		facts, method, path, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, method, path, sentence
-		if strings.HasPrefix(path, "/v2/auth/refresh/") {
+		facts, kind, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, kind, sentence
+		if kind == api.ActSessionRefresh {
 			if s, err := a.SessionStatus(ctx); err == nil && !s.Renewable() {
 				facts = append(facts, [2]string{"pair", "there is none to refresh: this logs in"})
-				method, path, sentence = "POST", "/v2/auth/login", "Logged in: there was no pair to refresh."
+				kind, sentence = api.ActSessionLogin, "Logged in: there was no pair to refresh."
 			}
 		}
 		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
 			if r.dryRun {
-				return drySession(r, method, path, account)
+				return drySession(r, endpoint.Of(kind), account)
 			}
 			if err := do(a, ctx); err != nil {
 				return err
@@ -248,12 +250,12 @@ func sessionActCommand(r *root, method, path, sentence string, do func(*app.App,
 }
 
 // drySession prints what would be sent; forgetting a session sends nothing.
-func drySession(r *root, method, path, account string) error {
-	if method == "" {
+func drySession(r *root, call *endpoint.Route, account string) error {
+	if call.Method == "" {
 		return r.dry.json(dryJSON{})
 	}
-	out := dryJSON{Method: &method, Path: &path}
-	if method == "POST" {
+	out := dryJSON{Method: &call.Method, Path: &call.Path}
+	if call.Kind == api.ActSessionLogin {
 		out.Body = map[string]string{"login": account, "password": "••••"}
 	}
 	return r.dry.json(out)
