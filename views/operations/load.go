@@ -7,7 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/narrow"
+	"opdeck/internal/domain/servicefilter"
 	"opdeck/ui"
 )
 
@@ -242,7 +242,7 @@ func (s *Screen) live() tea.Cmd { return s.ask(func(context.Context) bool { retu
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
 func (s *Screen) lacking() tea.Cmd {
-	if len(narrow.Questions(s.Filter)) == 0 {
+	if len(servicefilter.Questions(s.Filter)) == 0 {
 		return nil
 	}
 	ix := s.index
@@ -259,7 +259,7 @@ func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
 		if !needed(ctx) {
 			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}
-		ans, err := narrow.Ask(ctx, client, f, 0, 0, now())
+		ans, err := servicefilter.Ask(ctx, client, f, 0, 0, now())
 		if err == nil && ans.Asked == "" {
 			_, err = client.Operations(ctx, api.OperationQuery{})
 		}
@@ -268,7 +268,7 @@ func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
 			case s.Failed(err):
 				return ui.Notify{Level: ui.Error, Text: s.Err.Public}, nil
 			case ans.Asked != "":
-				return ui.Notify{Level: ui.Info, Text: ans.Said()}, s.load(s.Table.SelectedID())
+				return ui.Notify{Level: ui.Info, Text: ans.Summary()}, s.load(s.Table.SelectedID())
 			}
 			return nil, s.load(s.Table.SelectedID())
 		}

@@ -58,7 +58,8 @@ func (e Event) agrees(o api.Operation) bool {
 	word := func(w string, have untrusted.Text) bool { return w == "" || w == string(have) }
 	sum := func(m *api.Money, have api.Amount) bool { return m == nil || sameMoney(*m, have.Sum) }
 	return word(e.Status, o.Status) && word(e.Type, o.Type) && word(e.PaymentType, o.PaymentType) &&
-		(e.Visible == nil || *e.Visible == o.IsVisible) && sum(e.Source, o.SourceAmount) && sum(e.Destination, o.DestinationAmount) &&
+		(e.Visible == nil || *e.Visible == o.IsVisible) && sum(e.Source, o.SourceAmount) &&
+		sum(e.Destination, o.DestinationAmount) &&
 		sum(e.Commission, o.CommissionAmount)
 }
 
@@ -82,12 +83,14 @@ func (e Event) fields(known api.Operation, has bool) map[string]any {
 	put(e.Status != "", "status", e.Status)
 	put(e.Type != "", "type", e.Type)
 	put(e.PaymentType != "", "paymentType", e.PaymentType)
-	put(!e.Updated.IsZero() && !e.Updated.Equal(known.UpdatedAt.Time), "updatedAt", e.Updated.UTC().Format(time.RFC3339Nano))
+	put(!e.Updated.IsZero() && !e.Updated.Equal(known.UpdatedAt.Time), "updatedAt",
+		e.Updated.UTC().Format(time.RFC3339Nano))
 	put(!e.Created.IsZero() && !has, "createdAt", e.Created.UTC().Format(time.RFC3339Nano))
 	put(e.Visible != nil, "isVisible", e.Visible)
 	put(!has && e.CUID != "", "customer", map[string]string{"cuid": e.CUID})
 	put(!has && e.SourceAccount != "", "source", map[string]any{"account": map[string]string{"id": e.SourceAccount}})
-	put(!has && e.Beneficiary != "", "destination", map[string]any{"counterpartyAccount": map[string]string{"id": e.Beneficiary}})
+	put(!has && e.Beneficiary != "", "destination",
+		map[string]any{"counterpartyAccount": map[string]string{"id": e.Beneficiary}})
 	amount := func(name string, m *api.Money, have api.Amount) {
 		if m != nil && !(has && sameMoney(*m, have.Sum)) {
 			f[name] = map[string]any{"sum": *m}

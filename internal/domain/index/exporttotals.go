@@ -39,7 +39,8 @@ func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
 		return out
 	}
 	for _, part := range g.Parts {
-		out = append(out, part.lines(by[1:], append(slices.Clip(within), GroupValue{by[0], string(part.Key), string(part.Name)}))...)
+		group := GroupValue{by[0], string(part.Key), string(part.Name)}
+		out = append(out, part.lines(by[1:], append(slices.Clip(within), group))...)
 	}
 	return out
 }

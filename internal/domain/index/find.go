@@ -72,7 +72,8 @@ func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time
 // byID finds what Lookup tells of ids.
 func (x *Index) byID(ctx context.Context, typed string, limit int, now time.Time) (out Lookup, err error) {
 	head, tail, shortened := strings.Cut(strings.ReplaceAll(typed, "...", "…"), "…")
-	if api.CheckID("find operation", head) != nil || shortened && tail != "" && api.CheckID("find operation", tail) != nil {
+	if api.CheckID("find operation", head) != nil ||
+		shortened && tail != "" && api.CheckID("find operation", tail) != nil {
 		return out, nil
 	}
 	asked := limit + 1
@@ -166,13 +167,16 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 		if l.More {
 			said += " and others"
 		}
-		return "", &api.Error{Op: "find operation", Kind: api.Usage, Public: fmt.Sprintf("Several operations begin with %q: %s.", typed, said)}
+		return "", &api.Error{Op: "find operation", Kind: api.Usage,
+			Public: fmt.Sprintf("Several operations begin with %q: %s.", typed, said)}
 	case l.Whole:
 		return typed, nil
 	}
-	if err := api.CheckID("find operation", strings.ReplaceAll(strings.ReplaceAll(typed, "…", ""), "...", "")); err != nil {
+	whole := strings.ReplaceAll(strings.ReplaceAll(typed, "…", ""), "...", "")
+	if err := api.CheckID("find operation", whole); err != nil {
 		return typed, nil // the call refuses it, and says why
 	}
-	return "", &api.Error{Op: "find operation", Kind: api.NotFound, Public: fmt.Sprintf("No operation that is known here begins with %q, and it is not a whole id.", typed),
+	return "", &api.Error{Op: "find operation", Kind: api.NotFound,
+		Public: fmt.Sprintf("No operation that is known here begins with %q, and it is not a whole id.", typed),
 		Remedy: api.Remedy{Kind: api.CopyID}}
 }

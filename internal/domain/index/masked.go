@@ -45,12 +45,15 @@ func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, err
 
 // Each calls fn for every row in order, from a list that is frozen before the
 // first call.
-func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error {
+func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time,
+	fn func(total int, r Record) error) error {
 	by, err := x.shift(ctx)
 	if err != nil {
 		return err
 	}
-	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error { return fn(total, x.record(ctx, r, by)) })
+	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error {
+		return fn(total, x.record(ctx, r, by))
+	})
 }
 
 // Count counts the rows that the filter lets through.

@@ -44,7 +44,8 @@ func (s *Syncer) size(p Progress) int {
 // probing reports that a larger page is to be tried.
 func (p Progress) probing(s *Syncer) bool {
 	atStart := p.Pass.Page == 0
-	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize && (p.Total < 0 || p.Total > int64(p.PageSize))
+	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize &&
+		(p.Total < 0 || p.Total > int64(p.PageSize))
 }
 
 // smaller records that the service does not answer for pages of this size, and
@@ -254,7 +255,8 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 }
 
 // pagesRepeat is the Note about a list without pages.
-const pagesRepeat = "The service answers with the same page for every page number, so that the rest of its list cannot be read."
+const pagesRepeat = "The service answers with the same page for every page number, so that the rest of its list " +
+	"cannot be read."
 
 // endPass ends the pass; whole says that nothing is left that it did not show. If
 // something is, the next pass begins at once.

@@ -7,7 +7,8 @@ import (
 
 // plan tells, by reading only, what is due: reads that are owed, then news, then
 // the pass.
-func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration, err error) {
+func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration,
+	err error) {
 	if p, err = LoadProgress(ctx, s.index.store); err != nil {
 		return p, 0, nothing, 0, err
 	}

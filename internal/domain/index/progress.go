@@ -20,7 +20,7 @@ type Progress struct {
 	Offset   int    `json:"offset,omitempty"` // 1 where page 1 is page 0 again: the service counts from 1
 	PageSize int    `json:"page_size"`        // rows of a page of the rolling pass; 0: not known yet
 	NewsSize int    `json:"news_size"`        // rows of a page of news
-	Start    int    `json:"start,omitempty"`  // the size that the first page is asked for with, where the usual one is refused
+	Start    int    `json:"start,omitempty"`  // the size of the first page, where the usual one is refused
 	Probe    int    `json:"probe,omitempty"`  // the larger size that is tried next
 	Tried    bool   `json:"tried,omitempty"`  // larger sizes were tried
 	Note     string `json:"note,omitempty"`   // what about the list keeps the index from being complete, a sentence

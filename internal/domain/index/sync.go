@@ -239,7 +239,8 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 
 // ahead reports that p has times of a clock that has been set back since.
 func (p Progress) ahead(now time.Time) bool {
-	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished, p.Hurry, p.NewsAfter} {
+	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished,
+		p.Hurry, p.NewsAfter} {
 		if t.After(now) {
 			return true
 		}

@@ -166,7 +166,8 @@ func units() []unit {
 	}
 	day := func(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 	return []unit{
-		{"hour", func(t time.Time) time.Time { return t.Truncate(time.Hour) }, func(t time.Time) time.Time { return t.Add(time.Hour) }},
+		{"hour", func(t time.Time) time.Time { return t.Truncate(time.Hour) },
+			func(t time.Time) time.Time { return t.Add(time.Hour) }},
 		{"day", day, func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
 		{"week", Monday, func(t time.Time) time.Time { return t.AddDate(0, 0, 7) }},
 		months("month", 1), months("quarter", 3), months("year", 12), months("ten years", 120), months("century", 1200),

@@ -16,7 +16,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/narrow"
+	"opdeck/internal/domain/servicefilter"
 	"opdeck/ui/draw"
 )
 
@@ -139,13 +139,13 @@ func moments(t time.Time) *time.Time {
 
 // listLive is one page of the service.
 func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
-	ans, err := narrow.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
+	ans, err := servicefilter.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
 	}
 	p := ans.Page
 	if ans.Asked != "" {
-		r.say("%s", ans.Said())
+		r.say("%s", ans.Summary())
 	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return operationsJSON{}, err
 	}
@@ -192,12 +192,12 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
 		return
 	}
-	ans, err := narrow.Ask(ctx, a.Client, f, 0, 0, a.Now())
+	ans, err := servicefilter.Ask(ctx, a.Client, f, 0, 0, a.Now())
 	switch {
 	case err != nil:
 		r.say("The service could not be asked for what the filter names: %s", asError(err).Public)
 	case ans.Asked != "":
-		r.say("%s", ans.Said())
+		r.say("%s", ans.Summary())
 	}
 }
 

@@ -131,8 +131,8 @@ func quote(s string, k Kind) string {
 }
 
 func quoteFree(s string) string {
-	if quote(s, Free) != s || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "|") || s == "OR" || s == "AND" || s == "NOT" ||
-		strings.ContainsAny(s, ":=<>!") {
+	if quote(s, Free) != s || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "|") ||
+		s == "OR" || s == "AND" || s == "NOT" || strings.ContainsAny(s, ":=<>!") {
 		return Quoted(s)
 	}
 	return s

@@ -72,7 +72,8 @@ func (t *Table[T]) completeName(word string, from, to int) []Suggestion {
 	typed := strings.ToLower(word)
 	var out []Suggestion
 	for _, f := range t.Fields() {
-		if !slices.ContainsFunc(append([]string{f.Name}, f.Aliases...), func(n string) bool { return strings.HasPrefix(n, typed) }) {
+		begins := func(name string) bool { return strings.HasPrefix(name, typed) }
+		if !begins(f.Name) && !slices.ContainsFunc(f.Aliases, begins) {
 			continue
 		}
 		op := ":"

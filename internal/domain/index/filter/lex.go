@@ -156,7 +156,9 @@ func (l *lexer) next() error {
 // fieldAhead finds a name that a comparison follows at once.
 func (l *lexer) fieldAhead() (name, op string, ok bool) {
 	rest := l.in[l.pos:]
-	i := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' })
+	i := strings.IndexFunc(rest, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.'
+	})
 	if i <= 0 {
 		return "", "", false
 	}

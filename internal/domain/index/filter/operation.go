@@ -46,17 +46,22 @@ func operationFields() []Field[api.Operation] {
 	type op = api.Operation
 	return append(operationsCatalogued(),
 		Field[op]{Name: FieldPhase, Kind: Flag, Help: "what the status word means to the console", Example: "phase:open",
-			Values: []string{"open", "completed", "failed", "canceled", "unknown"}, Flag: func(o op, v string) bool { return o.Phase().Word() == v }},
+			Values: []string{"open", "completed", "failed", "canceled", "unknown"},
+			Flag:   func(o op, v string) bool { return o.Phase().Word() == v }},
 		Field[op]{Name: FieldToCurrency, Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
 			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) }},
 		Field[op]{Name: FieldParty, Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
 			Masked:  func(o op) []string { return append(MaskedPartyTexts(o.Source), MaskedPartyTexts(o.Destination)...) },
 			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
-		Field[op]{Name: FieldDoc, Aliases: []string{"document"}, Kind: Text, Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
-			Strings: func(o op) []string { return DocTexts(o.Documents) }, Masked: func(o op) []string { return open(DocTexts(o.Documents)...) }},
-		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not", Example: "has:locked", Values: Flags, Flag: HasFlag},
-		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`, Strings: freeTexts, Masked: freeMasked,
+		Field[op]{Name: FieldDoc, Aliases: []string{"document"}, Kind: Text,
+			Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
+			Strings: func(o op) []string { return DocTexts(o.Documents) },
+			Masked:  func(o op) []string { return open(DocTexts(o.Documents)...) }},
+		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not",
+			Example: "has:locked", Values: Flags, Flag: HasFlag},
+		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`,
+			Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
 }
 

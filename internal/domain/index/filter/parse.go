@@ -67,8 +67,10 @@ func (p *parser[T]) and() (Node, error) {
 			return flat(all), nil
 		case tAnd:
 			p.take()
-			if next := p.peek(); len(all) == 0 || next.kind == tEnd || next.kind == tClose || next.kind == tOr || next.kind == tAnd {
-				return nil, p.fail(k.pos, "AND stands without a term on both sides.", "AND may be left out: terms beside each other must all hold.")
+			if next := p.peek(); len(all) == 0 || next.kind == tEnd || next.kind == tClose || next.kind == tOr ||
+				next.kind == tAnd {
+				return nil, p.fail(k.pos, "AND stands without a term on both sides.",
+					"AND may be left out: terms beside each other must all hold.")
 			}
 		}
 		n, err := p.not()
@@ -82,7 +84,8 @@ func (p *parser[T]) and() (Node, error) {
 func (p *parser[T]) missing(k token) error {
 	switch k.kind {
 	case tOr:
-		return p.fail(k.pos, "OR stands without a term before it.", "Write a term on both sides: status:PENDING OR status:NEW.")
+		return p.fail(k.pos, "OR stands without a term before it.",
+			"Write a term on both sides: status:PENDING OR status:NEW.")
 	case tClose:
 		return p.fail(k.pos, "There is nothing before this bracket.", "Write a term within the brackets.")
 	}
@@ -95,7 +98,8 @@ func (p *parser[T]) not() (Node, error) {
 		k := p.take()
 		next := p.peek()
 		if next.kind == tEnd || k.text == "" && !next.glued {
-			return nil, p.fail(k.pos, "The minus stands alone.", "Write it right before what must not hold: -comment:test. Text that begins with a minus goes in quotes.")
+			return nil, p.fail(k.pos, "The minus stands alone.",
+				"Write it right before what must not hold: -comment:test. Text that begins with a minus goes in quotes.")
 		}
 		negated = !negated
 	}
@@ -162,7 +166,8 @@ func (p *parser[T]) leaf(k token) (Node, error) {
 		op = Has
 	}
 	if op != Has && op != Eq && !f.Kind.ordered() {
-		return nil, p.fail(k.pos+len(k.text), "%s cannot be compared with %s.", fmt.Sprintf("Write %s.", f.Example), f.Name, op)
+		return nil, p.fail(k.pos+len(k.text), "%s cannot be compared with %s.", fmt.Sprintf("Write %s.", f.Example), f.Name,
+			op)
 	}
 	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: op, index: at}
 	for {

@@ -21,7 +21,8 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 			val.Text = one
 		}
 		if !slices.Contains(f.Values, val.Text) {
-			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name, v.text)
+			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name,
+				v.text)
 		}
 	case f.Kind == Ident && len(v.text) > 1:
 		val.Text = strings.TrimSuffix(v.text, "*") // an identifier matches by its beginning anyway
@@ -77,7 +78,8 @@ func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
 	}
 	at, ok := parseMoment(s)
 	if !ok {
-		return point{}, p.fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
+		return point{}, p.fail(pos, "%q is not a time.",
+			"Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
 	}
 	return at, nil
 }
@@ -122,7 +124,8 @@ func parseMoment(s string) (point, bool) {
 
 const day = 24 * time.Hour
 
-var ageUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day, 'y': 365 * day}
+var ageUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day,
+	'y': 365 * day}
 
 func parseAge(s string) (time.Duration, bool) {
 	if len(s) < 2 || len(s) > 6 {

@@ -27,19 +27,24 @@ type Options struct {
 }
 
 var (
-	statuses = []string{"SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "FAILED", "CANCELED", "PENDING", "PROCESSING"}
+	statuses = []string{"SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "FAILED", "CANCELED", "PENDING",
+		"PROCESSING"}
 	types    = []string{"WITHDRAW", "WITHDRAW", "WITHDRAW", "DEPOSIT", "DEPOSIT", "TRANSFER", "EXCHANGE"}
 	payments = []string{"SWIFT", "SWIFT", "SEPA_CT", "SEPA_CT", "ACH", "FEDWIRE", "CRYPTO", "EMPTY"}
 	coins    = []string{"EUR", "EUR", "USD", "USD", "GBP", "JPY", "KWD", "BTC"}
-	firsts   = []string{"Meridian", "Oak & Iron", "Clearwater", "Möller", "Kestrel", "Quartz", "Société", "Северный", "ひかり", "Nordlys", "Redstart", "Harbour", "Acme", "Globex", "Pacific"}
-	seconds  = []string{"Paper", "Fabrication", "Legal", "Maschinenbau", "Freight", "Data", "Générale", "Лес", "物流", "Energi", "Consulting", "Finch", "Trading", "Works", "Components"}
-	thirds   = []string{"Ltd", "GmbH", "LLP", "AS", "Inc.", "S.A.", "OÜ", "AG", "Holding", "Group"}
-	remarks  = []string{"", "", "", "", "monthly settlement", "test payment", "rush", "see attached invoice", "refund of fee", "second try"}
-	files    = []string{"invoice", "contract", "proof of funds", "customs declaration", "statement"}
+	firsts   = []string{"Meridian", "Oak & Iron", "Clearwater", "Möller", "Kestrel", "Quartz", "Société", "Северный",
+		"ひかり", "Nordlys", "Redstart", "Harbour", "Acme", "Globex", "Pacific"}
+	seconds = []string{"Paper", "Fabrication", "Legal", "Maschinenbau", "Freight", "Data", "Générale", "Лес", "物流",
+		"Energi", "Consulting", "Finch", "Trading", "Works", "Components"}
+	thirds  = []string{"Ltd", "GmbH", "LLP", "AS", "Inc.", "S.A.", "OÜ", "AG", "Holding", "Group"}
+	remarks = []string{"", "", "", "", "monthly settlement", "test payment", "rush", "see attached invoice",
+		"refund of fee", "second try"}
+	files = []string{"invoice", "contract", "proof of funds", "customs declaration", "statement"}
 )
 
 func name(n int) string {
-	return firsts[n%len(firsts)] + " " + seconds[n/len(firsts)%len(seconds)] + " " + thirds[n/225%len(thirds)] + " " + strconv.Itoa(n/2250)
+	return firsts[n%len(firsts)] + " " + seconds[n/len(firsts)%len(seconds)] + " " + thirds[n/225%len(thirds)] +
+		" " + strconv.Itoa(n/2250)
 }
 
 // Make returns operation n: the greater n, the older it is.
@@ -56,21 +61,30 @@ func (o Options) Make(n int) api.Operation {
 	created := Now.Add(-time.Duration(n)*61*time.Second - time.Duration(r.IntN(60_000_000))*time.Microsecond)
 	c, p := r.IntN(customers), r.IntN(parties)
 	coin := pick(coins)
-	amount := api.Money{CurrencyCode: coin, Units: api.Number(strconv.Itoa(r.IntN(1 << r.IntN(22)))), Nanos: api.Number(strconv.Itoa(r.IntN(100) * 10_000_000))}
+	amount := api.Money{CurrencyCode: coin, Units: api.Number(strconv.Itoa(r.IntN(1 << r.IntN(22)))),
+		Nanos: api.Number(strconv.Itoa(r.IntN(100) * 10_000_000))}
 	op := api.Operation{
-		OPID:      untrusted.Text(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12), r.Int64N(1<<48))),
+		OPID: untrusted.Text(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12),
+			r.IntN(1<<12), r.Int64N(1<<48))),
 		IsVisible: r.IntN(50) > 0, Status: pick(statuses), Type: pick(types), PaymentType: pick(payments),
 		CreatedAt: api.At(created), UpdatedAt: api.At(created.Add(time.Duration(r.IntN(72_000)) * time.Second)),
-		Customer:     api.CustomerRef{CUID: untrusted.Text(fmt.Sprintf("D%05dxbc-ERrj", c)), Name: untrusted.Text(name(c * 7))},
+		Customer: api.CustomerRef{CUID: untrusted.Text(fmt.Sprintf("D%05dxbc-ERrj", c)),
+			Name: untrusted.Text(name(c * 7))},
 		SourceAmount: api.Amount{Sum: amount}, DestinationAmount: api.Amount{Sum: amount},
-		CommissionAmount: api.Amount{Sum: api.Money{CurrencyCode: coin, Units: api.Number(strconv.Itoa(r.IntN(40))), Nanos: "500000000"}},
-		Reference:        untrusted.Text(fmt.Sprintf("INV-%d-%07d", created.Year(), n)), Comment: pick(remarks), IsParent: r.IntN(200) == 0,
+		CommissionAmount: api.Amount{Sum: api.Money{CurrencyCode: coin, Units: api.Number(strconv.Itoa(r.IntN(40))),
+			Nanos: "500000000"}},
+		Reference: untrusted.Text(fmt.Sprintf("INV-%d-%07d", created.Year(),
+			n)), Comment: pick(remarks), IsParent: r.IntN(200) == 0,
 	}
-	op.Source.Account = &api.PartyAccount{ID: untrusted.Text(fmt.Sprintf("U%06d", c)), Name: "Main account", Number: untrusted.Text(fmt.Sprintf("DE%020d", c)), Customer: op.Customer}
-	op.Destination.CounterpartyAccount = &api.CounterpartyAccount{ID: untrusted.Text(fmt.Sprintf("K%06d", p)), Name: "Settlement", Number: untrusted.Text(fmt.Sprintf("GB%018d", p)),
-		Counterparty: api.CounterpartyRef{SUID: untrusted.Text(fmt.Sprintf("S%06d", p)), Name: untrusted.Text(name(p)), BankName: untrusted.Text("Bank of " + seconds[p%len(seconds)])}}
+	op.Source.Account = &api.PartyAccount{ID: untrusted.Text(fmt.Sprintf("U%06d", c)), Name: "Main account",
+		Number: untrusted.Text(fmt.Sprintf("DE%020d", c)), Customer: op.Customer}
+	op.Destination.CounterpartyAccount = &api.CounterpartyAccount{ID: untrusted.Text(fmt.Sprintf("K%06d", p)),
+		Name: "Settlement", Number: untrusted.Text(fmt.Sprintf("GB%018d", p)),
+		Counterparty: api.CounterpartyRef{SUID: untrusted.Text(fmt.Sprintf("S%06d", p)), Name: untrusted.Text(name(p)),
+			BankName: untrusted.Text("Bank of " + seconds[p%len(seconds)])}}
 	for range max(0, r.IntN(5)-2) {
-		op.Documents = append(op.Documents, api.Document{GUID: untrusted.Text(fmt.Sprintf("doc%012x", r.Int64N(1<<48))), FileName: pick(files) + ".pdf", Size: int64(r.IntN(1 << 20)),
+		op.Documents = append(op.Documents, api.Document{GUID: untrusted.Text(fmt.Sprintf("doc%012x", r.Int64N(1<<48))),
+			FileName: pick(files) + ".pdf", Size: int64(r.IntN(1 << 20)),
 			MIME: "application/pdf", DocType: "OPERATION_DOCUMENT", IsLock: r.IntN(20) == 0, CreateAt: op.CreatedAt})
 	}
 	if o.Odd {
@@ -82,7 +96,8 @@ func (o Options) Make(n int) api.Operation {
 	return op
 }
 
-var oddTexts = []untrusted.Text{"", "ÄÖ ÜBER", "per%cent_under\\score", "a\"quote", "İstanbul", "nul\x00byte", "tab\tand (brackets)", "x", "ΟΔΟΣ", "ab\x1fcd"}
+var oddTexts = []untrusted.Text{"", "ÄÖ ÜBER", "per%cent_under\\score", "a\"quote", "İstanbul", "nul\x00byte",
+	"tab\tand (brackets)", "x", "ΟΔΟΣ", "ab\x1fcd"}
 
 const iban = "DE89370400440532013000" // an example of everywhere
 

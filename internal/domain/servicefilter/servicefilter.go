@@ -1,8 +1,8 @@
-// Package narrow turns a filter over operations into the service's own filters of
+// Package servicefilter turns a filter over operations into the service's own filters of
 // its list, so that a question about one customer or account costs one call
 // instead of all pages. The service's filters are a first sieve: what comes back
 // is filtered here as well.
-package narrow
+package servicefilter
 
 import (
 	"context"
@@ -48,7 +48,8 @@ func Questions(f filter.OperationExpr) []Question {
 			byID = append(byID, Question{api.OperationQuery{ClientCUID: v}, "the customer is " + shown, own})
 			fallthrough
 		case l.Field == "customer":
-			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name holds “" + shown + "”", own})
+			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name holds “" + shown + "”",
+				own})
 		case id && !l.Masked && (l.Field == "source" || l.Field == "destination" || l.Field == "party"):
 			byAccount = append(byAccount, Question{api.OperationQuery{Account: v}, "the account is " + shown, own})
 		}
@@ -93,8 +94,8 @@ func Ask(ctx context.Context, c Client, f filter.OperationExpr, page, size int, 
 	return last, nil
 }
 
-// Said is the sentence about an answer for people.
-func (a Answer) Said() string {
+// Summary is the sentence about an answer for people.
+func (a Answer) Summary() string {
 	many := string(a.Page.Total)
 	if many == "" {
 		many = strconv.Itoa(len(a.Page.Items)) + " on this page"

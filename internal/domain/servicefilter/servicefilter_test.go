@@ -1,4 +1,4 @@
-package narrow
+package servicefilter
 
 import (
 	"context"
@@ -77,13 +77,13 @@ func TestAsk(t *testing.T) {
 		return page(op("1", "c", "Harbour-Finch-2")), nil
 	})
 	a, err := Ask(t.Context(), byName, parse(t, "customer:harbour-finch-2"), 2, 5, time.Now())
-	if err != nil || calls != 2 || len(a.Page.Items) != 1 || !a.Held || !a.Whole || !strings.Contains(a.Said(), "it has 7") {
+	if err != nil || calls != 2 || len(a.Page.Items) != 1 || !a.Held || !a.Whole || !strings.Contains(a.Summary(), "it has 7") {
 		t.Errorf("%+v %v after %d calls", a, err, calls)
 	}
 	ignores := lists(func(api.OperationQuery) (api.Page[api.Operation], error) {
 		return page(op("1", "c", "Ana"), op("2", "d", "Ben")), nil
 	})
-	if a, err = Ask(t.Context(), ignores, parse(t, "customer:Ana status:NEW"), 0, 0, time.Now()); err != nil || a.Held || a.Whole || !strings.Contains(a.Said(), "others as well") {
+	if a, err = Ask(t.Context(), ignores, parse(t, "customer:Ana status:NEW"), 0, 0, time.Now()); err != nil || a.Held || a.Whole || !strings.Contains(a.Summary(), "others as well") {
 		t.Errorf("%+v %v", a, err)
 	}
 	if a, err = Ask(t.Context(), ignores, parse(t, "status:NEW"), 0, 0, time.Now()); err != nil || a.Asked != "" {
