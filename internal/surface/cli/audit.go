@@ -139,7 +139,8 @@ func recordRow(e audit.Entry) []any {
 			what = append(what, s)
 		}
 	}
-	return []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000"), recordText(e.Actor.Who()), recordText(e.Via), recordText(e.Event),
+	return []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000"), recordText(e.Actor.Who()), recordText(e.Via),
+		recordText(e.Event),
 		string(e.Phase),
 		string(e.Outcome), recordText(e.Object), recordText(e.ID), recordText(e.Item), strings.Join(what, "; ")}
 }
@@ -296,7 +297,8 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 		line("✗ %s%s: %s", at, p.Kind, p.Text)
 	}
 	for _, d := range rep.Unsettled {
-		line("! record %d has no outcome: %s %s %s by %s (%s)", d.Seq, recordText(d.Event), recordText(d.Object), recordText(d.ID),
+		line("! record %d has no outcome: %s %s %s by %s (%s)", d.Seq, recordText(d.Event), recordText(d.Object),
+			recordText(d.ID),
 			recordText(d.Actor), d.UID)
 	}
 	for _, w := range rep.Warnings {
