@@ -25,6 +25,18 @@ func (e *Env) Sections(list []present.Section, link func(present.Fact) widget.Li
 	return out
 }
 
+// Headed are sections of a record below their headings.
+func (e *Env) Headed(list []present.Section) []widget.Pair {
+	var out []widget.Pair
+	for _, s := range list {
+		if s.Title != "" {
+			out = append(out, widget.Pair{Value: s.Title})
+		}
+		out = append(out, e.Pairs(s.Facts, nil)...)
+	}
+	return out
+}
+
 // Pairs are facts, to be drawn.
 func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) []widget.Pair {
 	out := make([]widget.Pair, len(facts))

@@ -135,10 +135,14 @@ func (o Options) Details(list []api.Detail) []Fact {
 		value := mask.Detail(d, o.Masked)
 		f := Fact{Label: d.Label, Value: value.Line(2000), Long: true, Copy: string(value)}
 		switch {
+		case !d.At.IsZero() && o.Zone != nil:
+			f.Value = format.Minute(d.At.Time, o.Zone)
 		case d.Odd && o.Sign != nil:
 			f.Value, f.Tone = f.Value+"  "+o.Sign(SignWarn)+" cannot be read", Warn
 		case d.Odd:
 			f.Value, f.Tone = f.Value+" (cannot be read)", Warn
+		case value.Flags().Suspicious():
+			f.Value, f.Tone = format.Suspicious(value), Warn
 		}
 		out[i] = f
 	}

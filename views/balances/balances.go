@@ -10,9 +10,9 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
 
@@ -42,7 +42,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
 			return client.Accounts(ctx, api.AccountQuery{Page: page})
 		},
-		Get: client.Account, Head: head, Card: func(a api.Account) []widget.Pair { return facts(env, a) }}, id, start)
+		Get: client.Account, Head: head, Card: present.Account}, id, start)
 }
 
 // head answers whether there is money on it.
@@ -55,28 +55,4 @@ func head(a api.Account) string {
 		balance += ", " + draw.Money(m) + " on hold"
 	}
 	return cmp.Or(a.Name, a.ID).Line(100) + ": " + balance
-}
-
-func facts(env *ui.Env, a api.Account) []widget.Pair {
-	out := append([]widget.Pair{{Value: "Account"}},
-		directory.Facts(env, field.Accounts, a, "status", "name", "number", "id", "currency", "default", "associate", "created", "updated")...)
-	out = append(append(out, widget.Pair{Value: "Money"}), directory.Facts(env, field.Accounts, a, "balance", "hold")...)
-	for _, usd := range []struct {
-		label string
-		of    *api.Money
-	}{{"balance in USD", a.Balance.Default}, {"hold in USD", a.Hold.Default}} {
-		if usd.of != nil {
-			out = append(out, directory.Money(usd.label, *usd.of)...)
-		}
-	}
-	for _, set := range a.Requisites {
-		out = append(out, widget.Pair{Value: "Requisites " + set.Title.Line(60)})
-		for _, it := range set.Items {
-			out = append(out, widget.Pair{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true})
-		}
-	}
-	out = append(out, widget.Pair{Value: "Customer"}, directory.Status(env.Theme, "status", a.Customer.Status))
-	out = append(out, widget.SaidAll("name", string(a.Customer.Name), "cuid", string(a.Customer.ID))...)
-	out = append(out, directory.Details(env, "", a.Customer.Details())...)
-	return append(out, directory.More(env, a.Unknown())...)
 }

@@ -51,19 +51,13 @@ func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }), Example: "acme status:VERIFY,MODERATION type:corporate begun:yes",
 		ID: identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },
 		Ask:  customerfilter.NameIn,
-		Card: func(c api.Customer) []widget.Pair { return card(env, c) },
+		Card: present.Customer,
 		Read: func(ctx context.Context, page int, name string) (api.Page[api.Customer], error) {
 			return client.Customers(ctx, api.CustomerQuery{Name: name, Page: page})
 		},
 		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
 		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"}, start)
 	return s
-}
-
-// card is a customer's record for the preview.
-func card(env *ui.Env, c api.Customer) []widget.Pair {
-	head := []widget.Pair{{Label: "name", Value: c.FullName().Line(200), Long: true}, {Label: "type", Value: c.Type.Line(40)}, directory.Status(env.Theme, "status", c.Status)}
-	return append(head, details(env, c)...)
 }
 
 func identifier(c api.Customer) string { return string(c.CUID) }

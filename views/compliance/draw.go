@@ -192,28 +192,9 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 	return out
 }
 
-// details are the fields of a customer's record.
-func details(env *ui.Env, c api.Customer) []widget.Pair {
-	var list []widget.Pair
-	for _, d := range c.Details() {
-		value := mask.Detail(d, env.Masked())
-		p := widget.Pair{Label: d.Label, Value: value.Line(300), Long: true}
-		switch {
-		case !d.At.IsZero():
-			p.Value = draw.Minute(d.At.Time, env.Zone())
-		case d.Odd:
-			p.Value, p.Tone = p.Value+"  "+env.Theme.Signs.Warn+" cannot be read", theme.Warn
-		case value.Flags().Suspicious():
-			p.Value, p.Tone = draw.SuspiciousText(value), theme.Warn
-		}
-		list = append(list, p)
-	}
-	return list
-}
-
 // record lists the fields of the customer's record beside those of the head.
 func (s *Screen) record() ui.Section {
-	list := slices.DeleteFunc(details(s.env, s.j.Customer), func(p widget.Pair) bool { return p.Label == "cuid" }) // stands in the head
+	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil), func(p widget.Pair) bool { return p.Label == "cuid" }) // stands in the head
 	for _, name := range s.j.Named {
 		said := "“" + name.Line(200) + "”"
 		if name.Flags().Suspicious() {

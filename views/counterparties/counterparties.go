@@ -12,9 +12,9 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
 
@@ -52,7 +52,7 @@ func New(env *ui.Env, client Client, id, start string) ui.Screen {
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
 			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
 		},
-		Get: client.Counterparty, Head: head, Card: func(p api.Counterparty) []widget.Pair { return facts(env, p) }}, id, start)
+		Get: client.Counterparty, Head: head, Card: present.Counterparty}, id, start)
 }
 
 // head answers whether it may be paid: how many of its accounts are accepted, and how
@@ -75,25 +75,4 @@ func head(p api.Counterparty) string {
 	default:
 		return name + ": " + draw.Count(accepted) + " of " + draw.Plural(n, "account", "accounts") + " accepted" + others
 	}
-}
-
-func facts(env *ui.Env, p api.Counterparty) []widget.Pair {
-	var out []widget.Pair
-	for _, a := range p.Accounts {
-		out = append(out, widget.Pair{Value: "Account " + a.ID.Line(40)}, directory.Status(env.Theme, "status", a.Status))
-		out = append(out, widget.SaidAll("name", string(a.Name), "number", string(a.Number), "currency", string(a.CurrencyCode), "type", string(a.Type),
-			"bank", string(a.Bank.Name))...)
-		if a.Bank.Number+a.Bank.RoutingNumber != "" {
-			out = append(out, widget.SaidAll("bank number", string(a.Bank.Number), "routing number", string(a.Bank.RoutingNumber))...)
-		}
-		if a.UpdatedAt.Raw != "" {
-			out = append(out, directory.Moment(env, "updated", a.UpdatedAt))
-		}
-	}
-	out = append(out, widget.Pair{Value: "Counterparty"})
-	out = append(out, directory.Facts(env, field.Counterparties, p, "name", "description", "id", "created", "updated")...)
-	out = append(out, directory.Details(env, "", p.Profile.Details())...)
-	out = append(out, widget.Pair{Value: "Customer"})
-	out = append(out, widget.SaidAll("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID))...)
-	return append(out, directory.More(env, p.Unknown())...)
 }

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -58,8 +59,10 @@ func New(env *ui.Env, client Client, cuid, start string) *Screen {
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
 			return client.CustomerFiles(ctx, cuid, page)
 		},
-		Card: s.card,
-		Own:  s.ownKey, OwnKeys: s.ownKeys}, start)
+		Card: func(o present.Options, f api.CustomerFile) []present.Section {
+			return []present.Section{{Facts: present.File(o, cuid, f)}}
+		},
+		Own: s.ownKey, OwnKeys: s.ownKeys}, start)
 	return s
 }
 
@@ -95,13 +98,9 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	return nil, nil, false
 }
 
-func (s *Screen) facts(f api.CustomerFile) []widget.Pair {
-	return append(Known(s.cuid, f).Facts(), widget.Pair{Label: "created", Value: draw.Time(f.Made(), s.env.Zone())}, widget.Pair{Label: "customer", Value: s.cuid})
-}
-
 // card is all that is known of a file, its id first.
 func (s *Screen) card(f api.CustomerFile) []widget.Pair {
-	return append([]widget.Pair{{Label: "id", Value: f.ID.Line(64)}}, s.facts(f)...)
+	return s.env.Pairs(present.File(s.env.Present(), s.cuid, f), nil)
 }
 
 // askDelete asks whether to delete a file; one that is locked is explained instead.
@@ -115,7 +114,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
-	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.facts(f),
+	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.card(f)[1:],
 		Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
 		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }

@@ -54,12 +54,12 @@ type Spec[T any] struct {
 	OwnKeys func(onPage bool) []keymap.Key
 	// Facts are all of a record that cannot be read by itself: the list shows them over
 	// its rows. nil: another screen shows a record.
-	Facts func(T) []widget.Pair
+	Facts func(present.Options, T) []present.Section
 	// Card are the facts of a record that has a screen of its own: that screen and the preview
 	// show them. Get reads the record by its id, and Head is the line that answers how it
 	// stands; both are nil where that screen is not made here. Card and Head get the
 	// record as it may be shown, masked where masking is on.
-	Card func(T) []widget.Pair
+	Card func(present.Options, T) []present.Section
 	Get  func(ctx context.Context, id string) (T, error)
 	Head func(T) string
 }
@@ -140,7 +140,7 @@ func (s *List[T]) beside(w int) []string {
 	if !on {
 		return nil
 	}
-	return widget.Pairs(s.env.Theme, facts(shown(s.env, r)), w)
+	return widget.Pairs(s.env.Theme, s.env.Headed(facts(s.env.Present(), shown(s.env, r))), w)
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.
@@ -269,7 +269,9 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	case k.List.Open.Match(msg) && s.spec.Facts != nil:
 		r, _ := s.rows.Find(id)
-		s.Open(id, func(w int) []string { return widget.Pairs(s.env.Theme, s.spec.Facts(shown(s.env, r)), w) })
+		s.Open(id, func(w int) []string {
+			return widget.Pairs(s.env.Theme, s.env.Headed(s.spec.Facts(s.env.Present(), shown(s.env, r))), w)
+		})
 		return nil, nil, true
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: s.spec.Kind, ID: id}}, nil, true

@@ -66,7 +66,8 @@ func (s *record[T]) Content() ui.Content {
 		return ui.Content{Lines: []string{th.Dim.Render("Reading the " + s.spec.One + " " + draw.ID(s.id, 40) + " …")}}
 	}
 	r := shown(s.env, *s.read)
-	return ui.Content{Problem: len(s.NotReread()), Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: ui.Sections(s.spec.Card(r))}
+	sections := s.env.Sections(s.spec.Card(s.env.Present(), r), nil)
+	return ui.Content{Problem: len(s.NotReread()), Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: sections}
 }
 
 // NextTick implements ui.Ticker: ages are told to the minute.

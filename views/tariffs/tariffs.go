@@ -11,7 +11,6 @@ import (
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/widget"
 	"opdeck/views/directory"
 )
 
@@ -56,7 +55,7 @@ func newList(env *ui.Env, spec directory.Spec[api.Tariff], start string) ui.Scre
 	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
-	spec.Facts = func(t api.Tariff) []widget.Pair { return facts(env, t) }
+	spec.Facts = present.Tariff
 	var s *directory.List[api.Tariff]
 	spec.Added = func(all []api.Tariff) []directory.Column[api.Tariff] {
 		out := members(env, all)
@@ -82,10 +81,4 @@ func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
 		out = append(out, c)
 	}
 	return out
-}
-
-// facts are all of a rule.
-func facts(env *ui.Env, t api.Tariff) []widget.Pair {
-	out := directory.Facts(env, field.Tariffs, t, "from", "to", "type", "payment", "percent", "fixed", "cuid", "id")
-	return append(append([]widget.Pair{{Value: "Rule"}}, out...), directory.More(env, t.Unknown())...)
 }

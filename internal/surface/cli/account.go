@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
@@ -45,41 +44,6 @@ func accountGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := fieldCard(field.Accounts, acc)
-		for _, set := range acc.Requisites {
-			for _, it := range set.Items {
-				t.add(strings.TrimSpace("requisites "+set.Title.Line(40)), strings.TrimSpace(it.Key.Line(60)+" "+it.Number.Line(200)))
-			}
-		}
-		t.standing("account", acc.Status)
-		t.standing("customer", acc.Customer.Status)
-		t.details(acc.Customer.Details(), mask.Needed(ctx))
-		t.details(api.Details(acc.Unknown()), mask.Needed(ctx))
-		return out.card(acc, t)
+		return out.card(acc, card(present.Account(present.Options{Masked: mask.Needed(ctx)}, acc)))
 	})
-}
-
-// fieldCard is a card of all fields of a record that hold something.
-func fieldCard[T any](c *field.Catalogue[T], record T) *table {
-	t := newCard()
-	for _, f := range c.All() {
-		if v := present.Exact(f, record, 500); v != "" {
-			t.add(f.Name, v)
-		}
-	}
-	return t
-}
-
-// standing says what a status word means, where that is known.
-func (t *table) standing(of string, status untrusted.Text) {
-	if means := api.StandingOf(status).Says(); means != "" {
-		t.add(of+" is", means)
-	}
-}
-
-// details adds values that may lead to a person.
-func (t *table) details(list []api.Detail, masked bool) {
-	for _, d := range list {
-		t.add(d.Label, mask.Detail(d, masked).Line(500)+oddMark(d.Odd))
-	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 )
 
 var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand, act.CounterpartyGet: counterpartyGetCommand}
@@ -34,15 +34,6 @@ func counterpartyGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		masked := mask.Needed(ctx)
-		t := fieldCard(field.Counterparties, p)
-		t.details(p.Profile.Details(), masked)
-		for _, acc := range p.Accounts {
-			line := strings.Join([]string{acc.ID.Line(64), acc.Status.Line(30), acc.CurrencyCode.Line(12), acc.Type.Line(30), acc.Number.Line(64), acc.Bank.Name.Line(100)}, " ")
-			t.add("account", strings.Join(strings.Fields(line), " "))
-			t.standing("account", acc.Status)
-		}
-		t.details(api.Details(p.Unknown()), masked)
-		return out.card(p, t)
+		return out.card(p, card(present.Counterparty(present.Options{Masked: mask.Needed(ctx)}, p)))
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 )
 
@@ -139,21 +140,8 @@ func customerGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := newCard()
-		t.add("name", c.FullName().Line(100))
-		t.add("type", c.Type.Line(30))
-		t.add("status", c.Status.Line(30))
-		t.details(c.Details(), mask.Needed(ctx))
-		return out.card(c, t)
+		return out.card(c, card(present.Customer(present.Options{Masked: mask.Needed(ctx)}, c)))
 	})
-}
-
-// oddMark says behind a value that it is not what its field ought to hold.
-func oddMark(odd bool) string {
-	if odd {
-		return " (cannot be read)"
-	}
-	return ""
 }
 
 func customerApplicationCommand(r *root) *cobra.Command {

@@ -1,0 +1,120 @@
+package present
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// maxMore is how many members without a name here a record lists.
+const maxMore = 200
+
+// The fields of accounts, counterparties and rules, by their sections; one that is in none of them follows the first.
+var (
+	accountOwn      = []string{"status", "name", "number", "id", "currency", "default", "associate", "created", "updated"}
+	accountMoney    = []string{"balance", "hold"}
+	accountWho      = []string{"customer", "cuid"}
+	counterpartyOwn = []string{"name", "description", "id", "created", "updated"}
+	counterpartyOf  = []string{"status", "accounts", "customer", "cuid"} // in sections of their own
+	tariffOwn       = []string{"from", "to", "type", "payment", "percent", "fixed", "cuid", "id"}
+	tariffOthers    = []string{"others"} // each by itself, below
+)
+
+// held are those of the fields that the record holds: empty texts are left out.
+func held[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact {
+	return Fields(o, c, r, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		f := c.Get(name)
+		return f.Text != nil && !f.Status && f.Text(r) == ""
+	})...)
+}
+
+// under gives facts names that tell them from others of the record: "customer name".
+func under(of string, facts []Fact) []Fact {
+	for i := range facts {
+		facts[i].Name = of + " " + facts[i].Label
+	}
+	return facts
+}
+
+// others are the members of a record that this program has no name for; none: no section.
+func others(o Options, unknown []api.Field) []Section {
+	facts, left := o.More(unknown, maxMore)
+	if left > 0 {
+		facts = append(facts, Fact{Label: "…", Value: format.Count(left) + " more, in the record as JSON", Tone: Warn, Long: true, Note: true})
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return []Section{{Title: "More that the service sent", Facts: facts}}
+}
+
+// Account is all of an account: itself, its money, its requisites, and its customer.
+func Account(o Options, a api.Account) []Section {
+	own := held(o, field.Accounts, a, slices.Concat(accountOwn, rest(field.Accounts, accountOwn, accountMoney, accountWho))...)
+	out := []Section{{Title: "Account", Facts: own}, {Title: "Money", Facts: Fields(o, field.Accounts, a, accountMoney...)}}
+	for _, usd := range []struct {
+		label string
+		of    *api.Money
+	}{{"balance in USD", a.Balance.Default}, {"hold in USD", a.Hold.Default}} {
+		if usd.of != nil {
+			out[1].Facts = append(out[1].Facts, o.Money(usd.label, *usd.of)...)
+		}
+	}
+	for _, set := range a.Requisites {
+		s := Section{Title: "Requisites " + set.Title.Line(60)}
+		for _, it := range set.Items {
+			s.Facts = append(s.Facts, Fact{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true, Copy: string(it.Number)})
+		}
+		s.Facts = under(strings.TrimSpace("requisites "+set.Title.Line(40)), s.Facts)
+		out = append(out, s)
+	}
+	who := append([]Fact{o.Status("status", a.Customer.Status)}, Texts("name", string(a.Customer.Name), "cuid", string(a.Customer.ID))...)
+	who = under("customer", append(who, o.Details(a.Customer.Details())...))
+	return append(append(out, Section{Title: "Customer", Facts: who}), others(o, a.Unknown())...)
+}
+
+// Counterparty is all of a counterparty: its accounts, itself, and the customer who pays it.
+func Counterparty(o Options, p api.Counterparty) []Section {
+	var out []Section
+	for _, a := range p.Accounts {
+		facts := append([]Fact{o.Status("status", a.Status)}, Texts("name", string(a.Name), "number", string(a.Number),
+			"currency", string(a.CurrencyCode), "type", string(a.Type), "bank", string(a.Bank.Name),
+			"bank number", string(a.Bank.Number), "routing number", string(a.Bank.RoutingNumber))...)
+		if a.UpdatedAt.Raw != "" {
+			facts = append(facts, o.Moment("updated", a.UpdatedAt))
+		}
+		out = append(out, Section{Title: "Account " + a.ID.Line(40), Facts: under("account "+a.ID.Line(40), facts)})
+	}
+	own := held(o, field.Counterparties, p, slices.Concat(counterpartyOwn, rest(field.Counterparties, counterpartyOwn, counterpartyOf))...)
+	if p.Accounts == nil {
+		own = append(own, Fields(o, field.Counterparties, p, "accounts")...)
+	}
+	own = append(own, o.Details(p.Profile.Details())...)
+	who := under("customer", Texts("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID)))
+	return append(append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who}), others(o, p.Unknown())...)
+}
+
+// Tariff is all of a limit of payments or a commission.
+func Tariff(o Options, t api.Tariff) []Section {
+	own := held(o, field.Tariffs, t, slices.Concat(tariffOwn, rest(field.Tariffs, tariffOwn, tariffOthers))...)
+	return append([]Section{{Title: "Rule", Facts: own}}, others(o, t.Unknown())...)
+}
+
+// Customer is all of a customer's record.
+func Customer(o Options, c api.Customer) []Section {
+	return []Section{{Facts: append([]Fact{{Label: "name", Value: c.FullName().Line(200), Long: true, Copy: string(c.FullName())},
+		{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status)}, o.Details(c.Details())...)}}
+}
+
+// File is all that a list tells of a customer's file; its id is first.
+func File(o Options, cuid string, f api.CustomerFile) []Fact {
+	out := []Fact{{Label: "id", Value: f.ID.Line(64), Copy: string(f.ID)},
+		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},
+		{Label: "size", Value: format.Size(f.Size)}}
+	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
+	return append(out, Fact{Label: "created", Value: format.Time(f.Made(), o.Zone)}, Fact{Label: "customer", Value: cuid, Copy: cuid})
+}
