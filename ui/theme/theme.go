@@ -8,7 +8,6 @@
 package theme
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -76,7 +75,6 @@ type Theme struct {
 	text     Style // of what no other style draws; zero: the terminal's own
 	tone     [tones]Style
 	selected [tones]Style
-	pixels   func(above, below [3]uint8) Style // nil: no colours
 }
 
 // New makes the styles of palette p for renderer r (its colour profile decides
@@ -107,12 +105,6 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 	th.Bad, th.Info, th.Strong = th.tone[Bad], th.tone[Info], th.tone[Strong]
 	th.Title, th.Rule, th.Key = take(fg(p.Accent).Bold(true)), take(fg(p.Rule)), th.tone[Accent]
 	th.Locked, th.Cursor = th.tone[Warn], take(plain.Reverse(true))
-	if !p.Reverse && r.ColorProfile() != termenv.Ascii {
-		th.pixels = func(above, below [3]uint8) Style {
-			hex := func(c [3]uint8) lipgloss.Color { return lipgloss.Color(fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2])) }
-			return take(r.NewStyle().Foreground(hex(above)).Background(hex(below)))
-		}
-	}
 	if !p.Reverse {
 		th.Code = take(fg(codePair.Text).Background(codePair.Ground.terminal()))
 	}
@@ -147,14 +139,6 @@ func (th *Theme) Tone(t Tone) Style {
 	}
 	return th.tone[t]
 }
-
-// Pictures reports whether pictures can be drawn: with colours, half blocks and not as
-// sentences.
-func (th *Theme) Pictures() bool { return th.pixels != nil && !th.OnlyASCII && !th.Linear }
-
-// Pixels is the style of a half block "▀" that stands for two pixels of a picture, red,
-// green and blue each. Call it only where Pictures is true.
-func (th *Theme) Pixels(above, below [3]uint8) Style { return th.pixels(above, below) }
 
 // Selected returns the style of a meaning on the row under the cursor.
 func (th *Theme) Selected(t Tone) Style {
