@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"opdeck/api"
@@ -205,7 +204,7 @@ func times(n int) string {
 }
 
 // Weigh makes meanings of evidence, ordered by field and code.
-func Weigh(all []Evidence) []Meaning {
+func Weigh(all []Evidence) Meanings {
 	type key struct {
 		f Field
 		c int64
@@ -214,7 +213,7 @@ func Weigh(all []Evidence) []Meaning {
 	for _, e := range all {
 		groups[key{e.Field, e.Code}] = append(groups[key{e.Field, e.Code}], e)
 	}
-	var out []Meaning
+	var out Meanings
 	for k, g := range groups {
 		slices.SortFunc(g, func(a, b Evidence) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
@@ -234,64 +233,28 @@ func Weigh(all []Evidence) []Meaning {
 	return out
 }
 
-// Learner collects pairs and answers from what it loaded last, so that a screen
-// may ask it at any time. Safe for concurrent use.
-type Learner struct {
-	store CodeStore
+// Meanings is what all processes have learnt, by field and code.
+type Meanings []Meaning
 
-	mu    sync.RWMutex // guards table
-	table []Meaning
-}
-
-// NewLearner makes a Learner that knows nothing until Load or Learn.
-func NewLearner(store CodeStore) *Learner { return &Learner{store: store} }
-
-// Learn keeps pairs and loads the table again.
-func (l *Learner) Learn(ctx context.Context, pairs []Pair) error {
-	if len(pairs) == 0 {
-		return nil
-	}
-	if err := l.store.AddPairs(ctx, pairs); err != nil {
-		return err
-	}
-	return l.Load(ctx)
-}
-
-// Load reads what all processes have learnt.
-func (l *Learner) Load(ctx context.Context) error {
-	all, err := l.store.Evidence(ctx)
-	if err != nil {
-		return err
-	}
-	table := Weigh(all)
-	l.mu.Lock()
-	l.table = table
-	l.mu.Unlock()
-	return nil
+// LoadMeanings reads what all processes have learnt.
+func LoadMeanings(ctx context.Context, store CodeStore) (Meanings, error) {
+	all, err := store.Evidence(ctx)
+	return Weigh(all), err
 }
 
 // Meaning returns the word of a code with the evidence for it and against it;
 // "" when nothing or nothing decisive is known.
-func (l *Learner) Meaning(f Field, code int64) (word untrusted.Text, evidence, contradictions int) {
-	m := l.Lookup(f, code)
+func (ms Meanings) Meaning(f Field, code int64) (word untrusted.Text, evidence, contradictions int) {
+	m := ms.Lookup(f, code)
 	return m.Word, m.Evidence, m.Contradictions
 }
 
 // Lookup is Meaning with all that was seen.
-func (l *Learner) Lookup(f Field, code int64) Meaning {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	for _, m := range l.table {
+func (ms Meanings) Lookup(f Field, code int64) Meaning {
+	for _, m := range ms {
 		if m.Field == f && m.Code == code {
 			return m
 		}
 	}
 	return Meaning{Field: f, Code: code}
-}
-
-// Table returns all that is known, by field and code.
-func (l *Learner) Table() []Meaning {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return slices.Clone(l.table)
 }

@@ -117,42 +117,44 @@ func (f *fakeCodes) Evidence(context.Context) ([]Evidence, error) {
 	return out, f.err
 }
 
-func TestLearner(t *testing.T) {
+func TestMeanings(t *testing.T) {
 	ctx := context.Background()
 	store := &fakeCodes{pairs: map[Pair]bool{}}
-	l := NewLearner(store)
 	pair := func(code int64, word string, sec int64) Pair {
 		return Pair{Field: FieldStatus, Code: code, Word: untrusted.Text(word), OPID: "op", At: Stamp{sec, 0, true}}
 	}
-	check := func(code int64, want string) {
-		t.Helper()
-		if got := l.Lookup(FieldStatus, code).String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
+	for _, step := range []struct {
+		pairs []Pair
+		want  map[int64]string
+	}{
+		{nil, map[int64]string{1: "1 (unlisted)"}},
+		{[]Pair{pair(1, "PENDING", 1), pair(1, "PENDING", 1), pair(2, "SUCCESS", 2)},
+			map[int64]string{1: "1 PENDING (seen once)", 3: "3 (unlisted)"}},
+		{[]Pair{pair(1, "PENDING", 3), pair(1, "NEW", 4)}, map[int64]string{1: "1 PENDING (seen 2 times, 1 against)"}},
+		{[]Pair{pair(2, "FAILED", 9)}, map[int64]string{2: "2 (undecided: 2 observations disagree)"}},
+	} {
+		if err := store.AddPairs(ctx, step.pairs); err != nil {
+			t.Fatal(err)
+		}
+		known, err := LoadMeanings(ctx, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for code, want := range step.want {
+			if got := known.Lookup(FieldStatus, code).String(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
 		}
 	}
-	check(1, "1 (unlisted)")
-	if err := l.Learn(ctx, []Pair{pair(1, "PENDING", 1), pair(1, "PENDING", 1), pair(2, "SUCCESS", 2)}); err != nil {
-		t.Fatal(err)
-	}
-	check(1, "1 PENDING (seen once)")
-	check(3, "3 (unlisted)")
-	if err := l.Learn(ctx, []Pair{pair(1, "PENDING", 3), pair(1, "NEW", 4)}); err != nil {
-		t.Fatal(err)
-	}
-	check(1, "1 PENDING (seen 2 times, 1 against)")
-	if w, n, c := l.Meaning(FieldStatus, 1); w != "PENDING" || n != 2 || c != 1 {
+	known, _ := LoadMeanings(ctx, store)
+	if w, n, c := known.Meaning(FieldStatus, 1); w != "PENDING" || n != 2 || c != 1 {
 		t.Error(w, n, c)
 	}
-	if err := l.Learn(ctx, []Pair{pair(2, "FAILED", 9)}); err != nil {
-		t.Fatal(err)
-	}
-	check(2, "2 (undecided: 2 observations disagree)")
-	if w, _, _ := l.Meaning(FieldType, 1); w != "" || len(l.Table()) != 2 {
-		t.Error(w, l.Table())
+	if w, _, _ := known.Meaning(FieldType, 1); w != "" || len(known) != 2 {
+		t.Error(w, known)
 	}
 	store.err = errors.New("disk")
-	if err := l.Learn(ctx, []Pair{pair(7, "X", 1)}); err == nil {
+	if _, err := LoadMeanings(ctx, store); err == nil {
 		t.Error("the failure is lost")
 	}
-	check(1, "1 PENDING (seen 2 times, 1 against)")
 }

@@ -27,10 +27,10 @@ const (
 // changes nothing. A living built-in service changes meanwhile.
 func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 	ctx = api.WithActor(ctx, receiverActor) // the person in ctx may see less than is merged
-	received := make(chan receiver.Stored, 1)
+	received := make(chan struct{}, 1)
 	every := inboxIdle
 	if rec != nil {
-		defer notify(rec, received)()
+		defer rec.Notify(received)()
 		every = inboxEvery
 	}
 	if a.Living {
@@ -49,30 +49,16 @@ func (a *App) ApplyEvents(ctx context.Context, rec *receiver.Receiver) {
 	m.Run(ctx, received, every)
 }
 
-// notify sends to received when rec has stored something, until stop is called.
-func notify(rec *receiver.Receiver, received chan<- receiver.Stored) (stop func()) {
-	sub := rec.Subscribe(256)
-	go func() {
-		for s := range sub.C {
-			select {
-			case received <- s:
-			default: // it is notified already
-			}
-		}
-	}()
-	return sub.Close
-}
-
 // live lets the built-in service change until stop is called, and puts its webhooks
-// into the inbox without an address. received is told of each.
-func (a *App) live(ctx context.Context, received chan<- receiver.Stored) (stop func()) {
+// into the inbox without an address; received is notified of each.
+func (a *App) live(ctx context.Context, received chan<- struct{}) (stop func()) {
 	rec, err := a.inProcessReceiver()
 	if err != nil {
-		a.Log.Error("the built-in service stands still", "err", err)
+		a.Log.Error("the built-in service does not change: no receiver", "err", err)
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stopNotify := notify(rec, received)
+	stopNotify := rec.Notify(received)
 	a.Sandbox.Receive(rec)
 	var lives sync.WaitGroup
 	lives.Go(func() { a.Sandbox.Live(ctx) })
@@ -90,11 +76,11 @@ const learntFor = 5 * time.Second
 
 // merger brings the events of this account into its index.
 func (a *App) merger() *receiver.Merger {
-	var known *hook.Learner
-	var at time.Time
+	var known hook.Meanings
+	var at time.Time // when they were read
 	take := func(ctx context.Context, s receiver.Stored) error {
-		if known == nil || time.Since(at) > learntFor {
-			l, err := a.Learner(ctx)
+		if time.Since(at) > learntFor {
+			l, err := a.Meanings(ctx)
 			if err != nil {
 				return err
 			}

@@ -19,13 +19,13 @@ func (a *App) Webhooks(ctx context.Context, opid string) ([]present.Webhook, err
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	learner, err := a.Learner(ctx)
+	meanings, err := a.Meanings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]present.Webhook, len(list))
 	for i, s := range list {
-		out[i] = present.WebhookOf(s, learner)
+		out[i] = present.WebhookOf(s, meanings)
 	}
 	return out, nil
 }

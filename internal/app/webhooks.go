@@ -39,11 +39,10 @@ func (a *App) hookRules() hook.Rules {
 	return r
 }
 
-// Learner knows what the numeric codes of events mean, as far as all processes
+// Meanings are what the numeric codes of events mean, as far as all processes
 // have learnt it.
-func (a *App) Learner(ctx context.Context) (*hook.Learner, error) {
-	l := hook.NewLearner(a.Inbox())
-	return l, l.Load(ctx)
+func (a *App) Meanings(ctx context.Context) (hook.Meanings, error) {
+	return hook.LoadMeanings(ctx, a.Inbox())
 }
 
 // HookSecrets reads the secret of [webhooks] from where the config says.
@@ -132,7 +131,7 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 // takeEvent merges a stored event into the index. It is believed where its
 // authentication covers its body; else it is a hint to read the operation again.
 // Events of other objects, and those set aside, change nothing.
-func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner) error {
+func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l hook.Meanings) error {
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
 	}
@@ -149,7 +148,7 @@ func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l *hook.Learner)
 
 // indexEvent is what an event tells the index. Words are filled in only where the
 // evidence for a code's meaning has no contradiction.
-func indexEvent(e hook.Event, seen time.Time, l *hook.Learner) index.Event {
+func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 	word := func(f hook.Field, c hook.Code) string {
 		w, evidence, against := l.Meaning(f, c.Value)
 		if !c.Given || evidence == 0 || against > 0 {
@@ -188,8 +187,7 @@ func doubted(issues []hook.Issue, path string) bool {
 // Learn keeps what a read of an operation, sent at that moment, shows about the
 // codes of its events. Trouble is logged only.
 func (a *App) Learn(ctx context.Context, op api.Operation, sent time.Time) {
-	l := hook.NewLearner(a.Inbox())
-	if _, err := receiver.Learn(ctx, a.Inbox(), l, op, sent); err != nil {
+	if _, err := receiver.Learn(ctx, a.Inbox(), a.Inbox(), op, sent); err != nil {
 		a.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
 	}
 }

@@ -58,13 +58,8 @@ type Webhook struct {
 	Status untrusted.Text // the code that it named, with its word where that is known
 }
 
-// Meanings knows what codes of webhooks mean; *hook.Learner does.
-type Meanings interface {
-	Meaning(f hook.Field, code int64) (word untrusted.Text, evidence, against int)
-}
-
 // WebhookOf is a delivery as the timeline shows it.
-func WebhookOf(s receiver.Stored, known Meanings) Webhook {
+func WebhookOf(s receiver.Stored, known hook.Meanings) Webhook {
 	out := Webhook{Key: s.Key, Trust: string(s.Status), At: s.ReceivedAt}
 	if e, err := s.Event(); err == nil && e.Status.Given {
 		out.Status = untrusted.Text(codeText(e.Status, known))
@@ -74,7 +69,7 @@ func WebhookOf(s receiver.Stored, known Meanings) Webhook {
 
 // codeText is a status code with the word that was learnt for it, or said to be unlisted where nothing is known or
 // something speaks against it.
-func codeText(c hook.Code, known Meanings) string {
+func codeText(c hook.Code, known hook.Meanings) string {
 	if word, _, against := known.Meaning(hook.FieldStatus, c.Value); word != "" && against == 0 {
 		return strconv.FormatInt(c.Value, 10) + " " + string(word)
 	}
@@ -87,7 +82,8 @@ func Timeline(states []index.State, webhooks []Webhook, writes []Write) []Moment
 	out := moments(states)
 	attribute(out, writes)
 	for _, w := range webhooks {
-		out = append(out, Moment{ID: "event " + w.Key, At: w.At, Kind: WebhookMoment, From: index.Hook.String(), Status: w.Status, Place: -1, Webhook: w})
+		out = append(out, Moment{ID: "event " + w.Key, At: w.At, Kind: WebhookMoment, From: index.Hook.String(),
+			Status: w.Status, Place: -1, Webhook: w})
 	}
 	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return out

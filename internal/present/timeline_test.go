@@ -6,34 +6,24 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 )
 
 func TestAmount(t *testing.T) {
-	for in, want := range map[string]string{"EUR 12.5": "12.50 EUR", "JPY 1234": "1,234 JPY", "KWD 0.001": "0.001 KWD", "XYZ -5.000000001": "-5.000000001 XYZ",
-		"EUR 1e999999999": "EUR 1e999999999", "EUR": "EUR", "\x1b[2J 5": "5 ·[2J", "EUR --": "EUR --"} {
+	for in, want := range map[string]string{"EUR 12.5": "12.50 EUR", "JPY 1234": "1,234 JPY", "KWD 0.001": "0.001 KWD",
+		"XYZ -5.000000001": "-5.000000001 XYZ",
+		"EUR 1e999999999":  "EUR 1e999999999", "EUR": "EUR", "\x1b[2J 5": "5 ·[2J", "EUR --": "EUR --"} {
 		if got := amount(in); got != want {
 			t.Errorf("%q: %q, not %q", in, got, want)
 		}
 	}
 }
 
-// learnt is what is known of codes.
-type learnt map[int64]struct {
-	word    untrusted.Text
-	against int
-}
-
-func (l learnt) Meaning(_ hook.Field, code int64) (untrusted.Text, int, int) {
-	m := l[code]
-	return m.word, 3, m.against
-}
-
 // TestCodesInAHistory: a learnt code is not called unlisted, a doubtful one has no
 // word.
 func TestCodesInAHistory(t *testing.T) {
-	l := learnt{2: {"PROCESSING", 0}, 3: {"SUCCESS", 1}}
+	l := hook.Meanings{{Field: hook.FieldStatus, Code: 2, Word: "PROCESSING", Evidence: 3},
+		{Field: hook.FieldStatus, Code: 3, Word: "SUCCESS", Evidence: 3, Contradictions: 1}}
 	for code, want := range map[int64]string{2: "2 PROCESSING", 3: "3 (unlisted)", 4: "4 (unlisted)"} {
 		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
 			t.Errorf("%d: %s, want %s", code, got, want)
@@ -47,7 +37,8 @@ func TestATimelineHasStatesWebhooksAndWriters(t *testing.T) {
 	first := api.Operation{OPID: "op-1", Status: "PENDING", Documents: []api.Document{doc}}
 	second := api.Operation{OPID: "op-1", Status: "PENDING"}
 	third := api.Operation{OPID: "op-1", Status: "SUCCESS"}
-	states := []index.State{{Op: first, At: noon.Add(-time.Hour), Origin: index.List}, {Op: second, At: noon.Add(-30 * time.Minute), Origin: index.Read},
+	states := []index.State{{Op: first, At: noon.Add(-time.Hour), Origin: index.List},
+		{Op: second, At: noon.Add(-30 * time.Minute), Origin: index.Read},
 		{Op: third, At: noon, Origin: index.Hook}, {Op: third, At: noon.Add(time.Minute), Gone: true, Origin: index.Read}}
 	hooks := []Webhook{{Key: "h-2", Trust: "verified", At: noon.Add(-time.Second), Status: "3 SUCCESS"}}
 	writes := []Write{{Who: "ana", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-31 * time.Minute)}}

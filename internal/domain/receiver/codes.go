@@ -14,7 +14,9 @@ const learnFrom = 200
 // Learn compares one read of an operation, sent at that time, with the
 // authenticated events of the same operation and keeps what they show together
 // about the codes. It returns the number of observations.
-func Learn(ctx context.Context, inbox Inbox, l *hook.Learner, op api.Operation, sent time.Time) (int, error) {
+func Learn(
+	ctx context.Context, inbox Inbox, codes hook.CodeStore, op api.Operation, sent time.Time,
+) (int, error) {
 	rows, err := inbox.List(ctx, Filter{Object: hook.ObjectOperation, ObjectID: string(op.OPID),
 		Statuses: []Status{Verified}, Limit: learnFrom})
 	if err != nil || len(rows) == 0 {
@@ -27,5 +29,8 @@ func Learn(ctx context.Context, inbox Inbox, l *hook.Learner, op api.Operation, 
 		}
 	}
 	pairs := hook.Pairs(events, hook.Read{Operation: op, At: sent})
-	return len(pairs), l.Learn(ctx, pairs)
+	if len(pairs) == 0 {
+		return 0, nil
+	}
+	return len(pairs), codes.AddPairs(ctx, pairs)
 }

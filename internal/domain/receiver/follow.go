@@ -14,13 +14,13 @@ type Follower struct {
 	inbox Inbox
 	seq   int64
 	every time.Duration
-	wake  <-chan Stored
+	wake  <-chan struct{}
 }
 
 // Follow starts behind seq (0: from the first event; LastSeq: only new ones)
-// and reads at least once in every. wake may be the channel of a Subscription,
-// which saves the wait when the receiver is in this process, or nil.
-func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan Stored) *Follower {
+// and reads at least once in every. wake may be the channel of a Notify, which
+// saves the wait when the receiver is in this process, or nil.
+func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan struct{}) *Follower {
 	return &Follower{inbox: inbox, seq: seq, every: every, wake: wake}
 }
 
@@ -58,9 +58,7 @@ func (f *Follower) Next(ctx context.Context) ([]Stored, error) {
 			f.seq = events[n-1].Seq
 			return events, nil
 		}
-		if !waitFor(ctx, f.every, f.wake) {
-			f.wake = nil // the receiver is closed; others may still store
-		}
+		waitFor(ctx, f.every, f.wake)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

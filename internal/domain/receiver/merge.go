@@ -40,7 +40,7 @@ type Merger struct {
 // Run merges until ctx ends: at once when wake brings an event of this process's
 // receiver (nil: there is none), and at least once in every. Trouble with the
 // store only delays it.
-func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duration) {
+func (m *Merger) Run(ctx context.Context, wake <-chan struct{}, every time.Duration) {
 	backOff := time.Duration(0)
 	for ctx.Err() == nil {
 		idle, err := m.Step(ctx)
@@ -60,23 +60,19 @@ func (m *Merger) Run(ctx context.Context, wake <-chan Stored, every time.Duratio
 		default:
 			backOff, pause = 0, min(every, idle)
 		}
-		if !waitFor(ctx, pause, wake) {
-			wake = nil // the receiver is closed; others may still store
-		}
+		waitFor(ctx, pause, wake)
 	}
 }
 
-// waitFor waits for d, for ctx or for wake; false when wake was closed.
-func waitFor(ctx context.Context, d time.Duration, wake <-chan Stored) bool {
+// waitFor waits for d, for ctx or for wake.
+func waitFor(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case _, open := <-wake:
-		return open
+	case <-wake:
 	case <-t.C:
 	case <-ctx.Done():
 	}
-	return true
 }
 
 // Step merges a page of new events and tries again what is due. It returns how

@@ -87,11 +87,9 @@ func New(opt Options) (*Receiver, error) {
 	return r, nil
 }
 
-// Close takes nothing more, stores what waits and ends the subscriptions.
+// Close takes nothing more and stores what waits.
 func (r *Receiver) Close(ctx context.Context) error {
-	err := errors.Join(r.batch.close(ctx), r.rejects.close(ctx))
-	r.hub.close()
-	return err
+	return errors.Join(r.batch.close(ctx), r.rejects.close(ctx))
 }
 
 // accept stores a delivery that was authenticated.
@@ -108,7 +106,7 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	return res, nil
 }
 
-// stored logs new rows and passes them to the subscribers.
+// stored logs new rows and notifies who waits for them.
 func (r *Receiver) stored(results []Result) {
 	for _, res := range results {
 		s := res.Stored
@@ -121,7 +119,7 @@ func (r *Receiver) stored(results []Result) {
 		case s.Status == Quarantined:
 			r.opt.Log.Warn("webhook set aside", "key", s.Key, "reason", string(s.Reason), "source", string(s.Source))
 		}
-		r.hub.publish(s)
+		r.hub.notify()
 	}
 }
 
@@ -136,7 +134,7 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 }
 
 // Replay puts a stored delivery through the receiver again: it is read again and
-// published to the subscribers once more. No row is made of it; the
+// who waits for rows is notified once more. No row is made of it; the
 // attempt is kept. The error is a *hook.Malformed when it still cannot be used.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
 	s, err := r.opt.Inbox.Get(ctx, key)
@@ -154,6 +152,6 @@ func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
 	if bad != nil {
 		return s, bad
 	}
-	r.hub.publish(s)
+	r.hub.notify()
 	return s, nil
 }

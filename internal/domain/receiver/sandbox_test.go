@@ -29,7 +29,9 @@ func TestBuiltInService(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	follow := receiver.Follow(in, 0, 20*time.Millisecond, r.Subscribe(100).C)
+	stored := make(chan struct{}, 1)
+	defer r.Notify(stored)()
+	follow := receiver.Follow(in, 0, 20*time.Millisecond, stored)
 	for range 5 {
 		if err := s.Step(ctx); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,6 @@ type Counters struct {
 	Rejected     int64 // wrong method, path, size or body: 4xx
 	Working      int   // verified or stored now
 	Queued       int   // of these, waiting for the inbox
-	Dropped      int64 // notes that slow subscribers missed; the inbox has the events
 
 	Reasons map[string]int64 // of 401, by the verifier's word
 	LastAt  time.Time        // of the last new row; zero when there was none
@@ -66,6 +65,6 @@ func (s *stats) committed(results []Result) {
 func (r *Receiver) Counters() Counters {
 	var out Counters
 	r.stats.count(func(c *Counters) { out = *c; out.Reasons = maps.Clone(c.Reasons) })
-	out.Working, out.Queued, out.Dropped = r.bounds.inUse(), len(r.batch.in), r.hub.dropped.Load()
+	out.Working, out.Queued = r.bounds.inUse(), len(r.batch.in)
 	return out
 }

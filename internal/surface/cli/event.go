@@ -337,11 +337,11 @@ func eventCodesCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
 		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
-			l, err := a.Learner(ctx)
+			known, err := a.Meanings(ctx)
 			if err != nil {
 				return err
 			}
-			known, codes := l.Table(), []codeJSON(nil)
+			var codes []codeJSON
 			for _, m := range known {
 				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence, Contradictions: m.Contradictions}
 				for _, e := range m.All {

@@ -60,9 +60,9 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 	done, applied := make(chan error, 1), make(chan struct{})
 	go func() { done <- srv.Serve(ctx); cancel() }()
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
-	sub := rec.Subscribe(256)
-	defer sub.Close()
-	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, sub.C), func(receiver.Stored) bool { return true }, out)
+	stored := make(chan struct{}, 1)
+	defer rec.Notify(stored)()
+	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, stored), func(receiver.Stored) bool { return true }, out)
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {

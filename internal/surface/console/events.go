@@ -18,11 +18,7 @@ func (d *backend) NextEvents(ctx context.Context, seq int64) ([]receiver.Stored,
 
 // EventCodes is what all processes have learnt about numeric codes.
 func (d *backend) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
-	l, err := d.Learner(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Table(), nil
+	return d.Meanings(ctx)
 }
 
 // EventTrouble is what waits to be merged and what was not accepted.

@@ -46,7 +46,6 @@ var described = func() map[string]*prometheus.Desc {
 		{"hook_turned_away_total", "Requests that were not taken.", "reason"},
 		{"hook_old_secret_total", "Deliveries proven with the secret that is on its way out."},
 		{"hook_queued", "Deliveries that wait to be stored."},
-		{"hook_notes_dropped_total", "Notes that slow listeners missed; the inbox has the events."},
 		{"hook_last_event_timestamp_seconds", "Time of the last new event; absent before the first."},
 		{"lend_borrowers", "Scripts that used the session within the last minute."},
 		{"lend_connections", "Connections of scripts that are open."},

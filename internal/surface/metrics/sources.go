@@ -42,7 +42,6 @@ func collectReceiver(c receiver.Counters, out output) {
 	out.count("hook_turned_away_total", c.Rejected, "malformed")
 	out.count("hook_old_secret_total", c.OldSecret)
 	out.gauge("hook_queued", float64(c.Queued))
-	out.count("hook_notes_dropped_total", c.Dropped)
 	if !c.LastAt.IsZero() {
 		out.gauge("hook_last_event_timestamp_seconds", float64(c.LastAt.Unix()))
 	}
