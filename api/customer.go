@@ -221,6 +221,9 @@ type HookSettings struct {
 	// Untold are the members that no answer told, by their JSON names with a comma behind
 	// each; their values here mean nothing, and SetHooks does not write them.
 	Untold string `json:"-"`
+
+	// Was is what a read brought, so that the guard of SetHooks judges only what is new; nil: all is new.
+	Was *HookSettings `json:"-"`
 }
 
 // Knows reports whether a member was told, or set since (Set).

@@ -344,7 +344,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 		errOf(endpoint.Do(ctx, r.client, endpoint.MakeLink, "c")),
 		errOf(endpoint.Do(ctx, r.client, endpoint.Finalize, "c")),
 		errOf(endpoint.Do(ctx, r.client, endpoint.SetApplication, endpoint.NewApplication{CUID: "c", Body: json.RawMessage(`{"individual":{}}`)})),
-		errOf(endpoint.Do(ctx, r.client, endpoint.SetHooks, api.HookSettings{JWTSecret: secret.New("cnry-secret")})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.SetHooks, api.HookSettings{JWTSecret: secret.New(hookSecret)})),
 	} {
 		if !errors.Is(err, api.ErrDryRun) {
 			t.Error(err)

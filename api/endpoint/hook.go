@@ -3,13 +3,17 @@ package endpoint
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"opdeck/api"
+	"opdeck/api/hook"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 )
@@ -42,6 +46,8 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 			wire.Untold += member + ","
 		}
 	}
+	was := wire.HookSettings
+	wire.Was = &was
 	return wire.HookSettings, nil
 }
 
@@ -70,7 +76,58 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 	salt := uuid.NewString()
 	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}), Shows: body{shownHooks(h)},
 		Secret: api.HashHex([]byte("hook:" + h.JWTSecret.Reveal())), Summary: "Set the service's webhook settings",
+		Guard: func() error { return maySetHooks(h) },
 		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
+}
+
+// maySetHooks is the console's own guard: what is signed with a guessable secret, or goes to an address that
+// anybody on the way can read, is no webhook. What is as it was passes.
+func maySetHooks(h api.HookSettings) error {
+	if h.Was == nil || h.Was.HookURL != h.HookURL {
+		if err := CheckHookURL(string(h.HookURL)); err != nil {
+			return err
+		}
+	}
+	if h.Was == nil || !h.Was.JWTSecret.Equal(h.JWTSecret) {
+		return CheckHookSecret(h.JWTSecret)
+	}
+	return nil
+}
+
+// CheckHookURL accepts an address that webhooks may go to: https, plain http to a loopback
+// address only, and "" for nowhere.
+func CheckHookURL(address string) error {
+	bad := func(why string) error {
+		return &api.Error{Op: "set webhook settings", Kind: api.Usage, Field: api.FieldURL, Unsent: true, Public: why}
+	}
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		return bad("The webhook address must be like https://hooks.example.com/hooks, without user or password.")
+	case u.Scheme == "https":
+		return nil
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || ip == nil || !ip.IsLoopback() {
+		return bad("The webhook address must be https; plain http goes to a loopback address only.")
+	}
+	return nil
+}
+
+// CheckHookSecret accepts a secret that our own receiver would verify with.
+func CheckHookSecret(v secret.Value) error {
+	_, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: v})
+	if err == nil {
+		return nil
+	}
+	why := "it is not usable"
+	if bad := (*hook.SecretError)(nil); errors.As(err, &bad) {
+		why = bad.Why
+	}
+	return &api.Error{Op: "set webhook settings", Kind: api.Usage, Field: api.FieldSecret, Unsent: true, Err: err,
+		Public: "This webhook secret cannot be used: " + why + "."}
 }
 
 // shownHooks is the settings with dots for the secret; those that nobody knows are null.

@@ -25,6 +25,7 @@ import (
 
 const (
 	theOp, theDoc, theCustomer = "op-1", "doc-1", "cust-1"
+	hookSecret                 = "4f1c0b7d9e2a4c68b35d7f90a1e2c4d6"
 	settleWait                 = 10 * time.Second
 	callTime                   = 5 * time.Second
 )
@@ -163,7 +164,7 @@ func (w *contrary) read(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(p, "/hook/get"):
 		body = `{"enabled":false,"hookUrl":"","jwtSecret":""}`
 		if w.applied.Load() {
-			body = `{"enabled":true,"hookUrl":"https://h.example","jwtSecret":"sss","hookCustomer":true,"hookOperation":false,"hookDepositAccount":false,"hookCounterparty":false}`
+			body = `{"enabled":true,"hookUrl":"https://h.example","jwtSecret":"` + hookSecret + `","hookCustomer":true,"hookOperation":false,"hookDepositAccount":false,"hookCounterparty":false}`
 		}
 	default:
 		there := w.kind == api.ActRemoveDocument
@@ -260,7 +261,7 @@ var writes = map[api.ActKind]func(context.Context, *endpoint.Wire) error{
 		return err
 	},
 	api.ActSetHooks: func(ctx context.Context, c *endpoint.Wire) error {
-		_, err := endpoint.Do(ctx, c, endpoint.SetHooks, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New("sss"), HookCustomer: true})
+		_, err := endpoint.Do(ctx, c, endpoint.SetHooks, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New(hookSecret), HookCustomer: true})
 		return err
 	},
 }

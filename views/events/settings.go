@@ -122,7 +122,7 @@ func (s *Screen) askSettings() ui.Action {
 			word("Accounts", "hookDepositAccount", old.HookDepositAccount), word("Counterparties", "hookCounterparty", old.HookCounterparty)},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			is := func(i int) bool { return strings.EqualFold(v.Text(i), "on") }
-			h := api.HookSettings{Enabled: is(0), HookURL: untrusted.Text(v.Text(1)), JWTSecret: old.JWTSecret,
+			h := api.HookSettings{Enabled: is(0), HookURL: untrusted.Text(v.Text(1)), JWTSecret: old.JWTSecret, Was: old.Was,
 				HookOperation: is(3), HookCustomer: is(4), HookDepositAccount: is(5), HookCounterparty: is(6)}
 			fresh := !v.Secret(2).Empty()
 			if fresh {
