@@ -290,7 +290,7 @@ func TestReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ctx = api.WithActor(r.ctx, api.Actor{Name: "root", Role: api.Admin})
-	h.Enabled, h.HookURL, h.JWTSecret = true, "https://example.com/hooks", secret.New(strings.Repeat("s", 40))
+	h.Enabled, h.HookURL, h.JWTSecret = true, "https://example.com/hooks", secret.New(hookSecret)
 	if _, err := endpoint.Do(r.ctx, r.client, endpoint.SetHooks, h); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	}
 	switch relayed, is := out.(*api.Relayed); {
 	case is && err == nil && mask.Needed(ctx):
-		err = maskBody(r.Op, relayed)
+		err = maskBody(r.Op, api.ActorOf(ctx).Role, relayed)
 		fallthrough
 	case is, len(r.Masked.Only) > 0:
 		_, err = masked(ctx, struct{}{}, err)

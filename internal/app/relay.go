@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/internal/domain/mask"
@@ -12,9 +14,9 @@ import (
 // maxMasked is the largest answer that is masked, in bytes: it is read whole.
 const maxMasked = 16 << 20
 
-// maskBody replaces the body by a masked one. An answer that is neither JSON nor text
-// cannot be masked, and is not passed on.
-func maskBody(op string, out *api.Relayed) error {
+// maskBody replaces the body by a masked one. What holds account numbers is known by the names of members, so
+// that an answer of another form than JSON, or with JSON inside its texts, is not passed on.
+func maskBody(op string, role api.Role, out *api.Relayed) error {
 	raw, err := io.ReadAll(io.LimitReader(out.Body, maxMasked+1))
 	_ = out.Body.Close() // after its end: the index learns what was read, unmasked
 	switch {
@@ -23,12 +25,39 @@ func maskBody(op string, out *api.Relayed) error {
 	case len(raw) > maxMasked:
 		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The answer is larger than 16 MB and cannot be masked.", RequestID: out.RequestID,
 			Remedy: api.Remedy{Kind: api.AskForLess}}
-	case json.Valid(raw):
-		raw = mask.JSON(raw)
-	default:
-		raw = []byte(mask.Text(string(raw)))
+	case len(bytes.TrimSpace(raw)) > 0 && !maskable(raw):
+		e := api.LacksPermission(op, role, api.MayReveal)
+		e.Public, e.RequestID = "The service's answer is not plain JSON, so that it cannot be masked for your role.", out.RequestID
+		return e
 	}
+	raw = mask.JSON(raw)
 	out.Body, out.Size = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	out.Header.Del("Etag") // of another text
 	return nil
+}
+
+// maskable reports whether b is JSON, without JSON in one of its texts.
+func maskable(b []byte) bool {
+	if !json.Valid(b) {
+		return false
+	}
+	var v any
+	return json.Unmarshal(b, &v) == nil && plain(v)
+}
+
+func plain(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, it := range v {
+			if !plain(it) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(it any) bool { return !plain(it) })
+	case string:
+		inner := strings.TrimSpace(v)
+		return !(strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[")) || !json.Valid([]byte(inner))
+	}
+	return true
 }

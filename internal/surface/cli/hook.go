@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +10,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
@@ -129,8 +125,8 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 		if key, err = newHookSecret(r, a, c.secretFile); err != nil {
 			return asked{}, err
 		}
-		if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: key}); err != nil {
-			return asked{}, &api.Error{Kind: api.Usage, Public: "This secret cannot be used: " + reasonOf(err) + ".", Hint: "Nothing was sent.", Err: err}
+		if err := endpoint.CheckHookSecret(key); err != nil {
+			return asked{}, err
 		}
 	}
 	h := api.HookSettings{Untold: strings.Join(api.HookMembers, ",") + ","} // what a real run reads first
@@ -168,14 +164,6 @@ func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	return named.Now, nil
 }
 
-func reasonOf(err error) string {
-	var s *hook.SecretError
-	if errors.As(err, &s) {
-		return s.Why
-	}
-	return err.Error()
-}
-
 // changes lists the flags that were given, without the secret.
 func (c *hookChange) changes() (out []string) {
 	if c.flags.Changed("url") {
@@ -196,20 +184,7 @@ func (c *hookChange) check() error {
 	if len(c.changes()) == 0 {
 		return usage("nothing to set; name at least one of --url, --enabled, --customers, --operations, --accounts, --counterparties, --secret-file, --new-secret")
 	}
-	if c.url == "" {
-		return nil
-	}
-	u, err := url.Parse(c.url)
-	switch {
-	case err != nil || u.Host == "" || u.User != nil:
-		return usage("--url must be an address like https://hooks.example.com/hooks, without user or password")
-	case u.Scheme == "https":
-		return nil
-	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || ip == nil || !ip.IsLoopback() {
-		return usage("--url must be https; plain http goes to a loopback address only")
-	}
-	return nil
+	return endpoint.CheckHookURL(c.url)
 }
 
 func (c *hookChange) apply(h *api.HookSettings, key secret.Value) {
