@@ -22,6 +22,13 @@ var migrations embed.FS
 // history is a set of migrations: those a program knows or a database has seen.
 type history struct{ newest, count int64 }
 
+// migrator brings one set of tables of a database to the version of dir's files.
+type migrator struct {
+	db  *DB
+	set tableSet
+	dir fs.FS
+}
+
 // migrate brings the tables of r to the newest version, once, however many
 // processes start together: the one writer of a file (SQLite) or a transaction's
 // advisory lock (PostgreSQL) lets one through, the others find nothing left to do.
@@ -38,11 +45,12 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	if err != nil {
 		return err
 	}
-	have, err := db.seenHistory(ctx, r)
+	m := migrator{db, r, dir}
+	have, err := m.seenHistory(ctx)
 	if err != nil {
 		return err
 	}
-	if current, err := db.current(ctx, r, have, known); err != nil || current {
+	if current, err := m.current(ctx, have, known); err != nil || current {
 		return err
 	}
 	if err := db.switchToWAL(ctx); err != nil {
@@ -51,22 +59,22 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	if have.count > 0 && have.count < known.count && opt.Upgrading != nil {
 		opt.Upgrading()
 	}
-	return db.up(ctx, r, dir)
+	return m.up(ctx)
 }
 
 // current reports whether the tables of r are as this program knows them; those
 // of a newer program are an error of kind Newer.
-func (db *DB) current(ctx context.Context, r tableSet, have, known history) (bool, error) {
+func (m migrator) current(ctx context.Context, have, known history) (bool, error) {
 	if have.newest > known.newest {
-		return false, &Error{Kind: Newer, Where: db.where(), text: fmt.Sprintf(
+		return false, &Error{Kind: Newer, Where: m.db.where(), text: fmt.Sprintf(
 			"the %s tables are of version %d, this program knows version %d; use the newer program, or a database of its own for this one",
-			r, have.newest, known.newest)}
+			m.set, have.newest, known.newest)}
 	}
 	if have.count < known.count {
 		return false, nil
 	}
-	if db.engine == SQLite {
-		return db.isWAL(ctx)
+	if m.db.engine == SQLite {
+		return m.db.isWAL(ctx)
 	}
 	return true, nil
 }
@@ -82,9 +90,10 @@ func (e Engine) dir() string {
 
 // seenHistory reads which migrations the database has had; none when the table
 // is missing.
-func (db *DB) seenHistory(ctx context.Context, r tableSet) (history, error) {
+func (m migrator) seenHistory(ctx context.Context) (history, error) {
 	var h history
-	err := db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0), COUNT(DISTINCT version_id) FROM "+r.table()+" WHERE version_id > 0").
+	err := m.db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0), COUNT(DISTINCT version_id) FROM "+m.set.table()+
+		" WHERE version_id > 0").
 		Scan(&h.newest, &h.count)
 	if missingTable(err) {
 		return history{}, nil

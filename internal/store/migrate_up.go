@@ -27,10 +27,10 @@ const (
 // up applies what is missing, one transaction for each migration, on the
 // connection that holds the lock: nothing here needs a second connection while it
 // has one, or a pooler with few of them would stand still for ever.
-func (db *DB) up(ctx context.Context, r tableSet, dir fs.FS) error {
+func (m migrator) up(ctx context.Context) error {
 	began := time.Now()
 	for {
-		left, err := db.step(ctx, r, dir)
+		left, err := m.step(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -40,9 +40,9 @@ func (db *DB) up(ctx context.Context, r tableSet, dir fs.FS) error {
 			continue
 		}
 		if time.Since(began) > migrationWait {
-			return &Error{Kind: Busy, Where: db.where(), text: "another process has been changing the tables for " + migrationWait.String()}
+			return &Error{Kind: Busy, Where: m.db.where(), text: "another process has been changing the tables for " + migrationWait.String()}
 		}
-		db.notice("Waiting for another process that brings the tables in " + db.where() + " up to date.")
+		m.db.notice("Waiting for another process that brings the tables in " + m.db.where() + " up to date.")
 		pause := time.NewTimer(migrationTry + rand.N(migrationTry))
 		select {
 		case <-pause.C:
@@ -64,16 +64,16 @@ const (
 
 // step takes the lock if it is free and applies the oldest migration that
 // is missing.
-func (db *DB) step(ctx context.Context, r tableSet, dir fs.FS) (progress, error) {
+func (m migrator) step(ctx context.Context) (progress, error) {
 	left := stepLocked
-	err := db.Write(ctx, func(tx *Tx) error {
-		if db.engine == Postgres {
+	err := m.db.Write(ctx, func(tx *Tx) error {
+		if m.db.engine == Postgres {
 			var free bool
 			if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
 				return err
 			}
 		}
-		names, err := db.notApplied(ctx, tx, r, dir)
+		names, err := m.notApplied(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -82,53 +82,53 @@ func (db *DB) step(ctx context.Context, r tableSet, dir fs.FS) (progress, error)
 			return nil
 		}
 		left = stepMore
-		return db.apply(ctx, tx, r, dir, names[0])
+		return m.apply(ctx, tx, names[0])
 	})
 	return left, err
 }
 
 // notApplied names the migrations that were not applied, oldest first. It makes the
 // table that counts them.
-func (db *DB) notApplied(ctx context.Context, tx *Tx, r tableSet, dir fs.FS) (names []string, err error) {
-	names, err = fs.Glob(dir, "*.sql")
+func (m migrator) notApplied(ctx context.Context, tx *Tx) (names []string, err error) {
+	names, err = fs.Glob(m.dir, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	slices.Sort(names)
 	query := "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
-	if db.engine == Postgres {
+	if m.db.engine == Postgres {
 		query = "SELECT CASE WHEN to_regclass(?) IS NULL THEN 0 ELSE 1 END"
 	}
 	var there int
-	if err := tx.QueryRow(ctx, query, r.table()).Scan(&there); err != nil {
+	if err := tx.QueryRow(ctx, query, m.set.table()).Scan(&there); err != nil {
 		return nil, err
 	}
 	if there == 0 {
-		return names, db.countMigrations(ctx, tx, r)
+		return names, m.countMigrations(ctx, tx)
 	}
-	seen, err := List(ctx, tx, Value[int64], "SELECT DISTINCT version_id FROM "+r.table()+" WHERE version_id > 0")
+	seen, err := List(ctx, tx, Value[int64], "SELECT DISTINCT version_id FROM "+m.set.table()+" WHERE version_id > 0")
 	return slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) }), err
 }
 
 // countMigrations makes the table in which goose counts migrations.
-func (db *DB) countMigrations(ctx context.Context, tx *Tx, r tableSet) error {
+func (m migrator) countMigrations(ctx context.Context, tx *Tx) error {
 	dialect := database.DialectSQLite3
-	if db.engine == Postgres {
+	if m.db.engine == Postgres {
 		dialect = database.DialectPostgres
 	}
-	st, err := database.NewStore(dialect, r.table())
+	st, err := database.NewStore(dialect, m.set.table())
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := st.CreateVersionTable(ctx, tx.tx); err != nil {
-		return db.explain(err)
+		return m.db.explain(err)
 	}
-	return db.explain(st.Insert(ctx, tx.tx, database.InsertRequest{Version: 0})) // as goose begins
+	return m.db.explain(st.Insert(ctx, tx.tx, database.InsertRequest{Version: 0})) // as goose begins
 }
 
 // apply runs one migration and counts it.
-func (db *DB) apply(ctx context.Context, tx *Tx, r tableSet, dir fs.FS, name string) error {
-	text, err := fs.ReadFile(dir, name)
+func (m migrator) apply(ctx context.Context, tx *Tx, name string) error {
+	text, err := fs.ReadFile(m.dir, name)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -137,9 +137,9 @@ func (db *DB) apply(ctx context.Context, tx *Tx, r tableSet, dir fs.FS, name str
 		return err
 	}
 	if _, err := tx.tx.ExecContext(ctx, upPart(string(text))); err != nil { // all statements in one exchange
-		return fmt.Errorf("store: migration of %s to version %d: %w", r, v, db.explain(err))
+		return fmt.Errorf("store: migration of %s to version %d: %w", m.set, v, m.db.explain(err))
 	}
-	return tx.Exec(ctx, "INSERT INTO "+r.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
+	return tx.Exec(ctx, "INSERT INTO "+m.set.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
 }
 
 // upPart is what a migration file does on the way up.

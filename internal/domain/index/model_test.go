@@ -150,7 +150,7 @@ func (w *world) reborn(i int) {
 
 // mortal is a store before and behind whose commits a process may end.
 type mortal struct {
-	*opindex.Index
+	*opindex.Store
 	w *world
 }
 
@@ -160,7 +160,7 @@ func (m mortal) Put(ctx context.Context, b index.Batch) (index.Merged, error) {
 	if m.w.die == "before" && m.w.deep == 0 {
 		return index.Merged{}, errDead
 	}
-	out, err := m.Index.Put(ctx, b)
+	out, err := m.Store.Put(ctx, b)
 	if m.w.die == "behind" && m.w.deep == 0 && err == nil {
 		return out, errDead
 	}

@@ -32,15 +32,20 @@ type Options struct {
 // core database. It implements session.Store and limit.Store. Tokens are sealed;
 // what cannot be unsealed counts as a pair that may be dead.
 type Store struct {
+	rows
+	spent spent
+
+	starting sync.Mutex         // guards listener
+	listener *liveness.Listener // PostgreSQL: started on first use
+}
+
+// rows reads and writes rows of the session table.
+type rows struct {
 	db       *store.DB
 	clock    store.Clock
 	seal     *seal.Sealer
 	log      *slog.Logger
-	spent    spent
 	reported sync.Map // incarnation and gen of pairs whose damage was logged
-
-	starting sync.Mutex         // guards listener
-	listener *liveness.Listener // PostgreSQL: started on first use
 }
 
 var _ session.Store = (*Store)(nil)
@@ -57,7 +62,7 @@ func New(core *store.DB, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: core, clock: opt.Clock, seal: sealer, log: opt.Log, spent: spent{core.Path()}}, nil
+	return &Store{rows: rows{db: core, clock: opt.Clock, seal: sealer, log: opt.Log}, spent: spent{core.Path()}}, nil
 }
 
 // Close ends what listens for changes. The database stays open.
@@ -154,7 +159,7 @@ func (s *Store) change(ctx context.Context, key session.Key, fn func(*store.Tx, 
 }
 
 // readOrCreate is read for a transaction that may create the row.
-func (s *Store) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key) (*record, error) {
+func (s *rows) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key) (*record, error) {
 	rec, err := s.read(ctx, tx, key)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return rec, err
@@ -167,7 +172,7 @@ func (s *Store) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key)
 
 // create makes an empty row unless somebody is faster. Events of an earlier row
 // stay, and their numbers go on; its counts are over.
-func (s *Store) create(ctx context.Context, tx *store.Tx, key session.Key) error {
+func (s *rows) create(ctx context.Context, tx *store.Tx, key session.Key) error {
 	res, err := tx.Result(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
 		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?)) ON CONFLICT DO NOTHING`,
 		key.BaseURL, key.Account, newIncarnation(), key.BaseURL, key.Account)
@@ -181,7 +186,7 @@ func (s *Store) create(ctx context.Context, tx *store.Tx, key session.Key) error
 }
 
 // reportDamage logs once per pair that its tokens cannot be unsealed.
-func (s *Store) reportDamage(rec *record) {
+func (s *rows) reportDamage(rec *record) {
 	id := fmt.Sprintf("%s/%d", rec.row.Incarnation, rec.row.Gen)
 	if _, again := s.reported.LoadOrStore(id, true); !again {
 		s.log.Warn("store: the stored tokens cannot be unsealed (another key, or the row was changed); the session starts with a login",

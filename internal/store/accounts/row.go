@@ -55,16 +55,16 @@ const rowColumns = `incarnation, gen, pair_state, sealed_access, sealed_refresh,
 
 // read reads the row with impossible times cut (rule G3); sql.ErrNoRows when
 // there is none.
-func (s *Store) read(ctx context.Context, q store.Querier, key session.Key) (*record, error) {
+func (s *rows) read(ctx context.Context, q store.Querier, key session.Key) (*record, error) {
 	return s.decode(key, q.QueryRow(ctx, s.rowQuery(), key.BaseURL, key.Account).Scan)
 }
 
-func (s *Store) rowQuery() string {
+func (s *rows) rowQuery() string {
 	return "SELECT " + rowColumns + ", " + s.clock.Column() + " FROM session" + rowWhere
 }
 
 // decode makes a record of the answer to rowQuery.
-func (s *Store) decode(key session.Key, scan func(...any) error) (*record, error) {
+func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error) {
 	rec := &record{key: key, boot: s.clock.Boot()}
 	r := &rec.row
 	var owner, installer, premature, blocks []byte
@@ -118,7 +118,7 @@ func (rec *record) cut() {
 
 // view is the row as a reader gets it. With the database's clock the time that
 // the query took since start is taken off what is left (rule G1).
-func (s *Store) view(rec *record, start time.Time) session.Row {
+func (s *rows) view(rec *record, start time.Time) session.Row {
 	v, now := rec.row, rec.now
 	if s.db.Engine() == store.Postgres {
 		now += time.Since(start)
@@ -145,7 +145,7 @@ func (s *Store) view(rec *record, start time.Time) session.Row {
 }
 
 // unseal opens both tokens; if either is not what was stored there, none is given.
-func (s *Store) unseal(rec *record) (access, refresh secret.Value) {
+func (s *rows) unseal(rec *record) (access, refresh secret.Value) {
 	access, err1 := s.seal.Open(rec.sealedAccess, rec.sealPlace("access"))
 	refresh, err2 := s.seal.Open(rec.sealedRefresh, rec.sealPlace("refresh"))
 	if err1 != nil || err2 != nil || (rec.row.State == session.Live && access.Empty()) {
@@ -161,13 +161,13 @@ func (rec *record) sealPlace(token string) seal.Place {
 }
 
 // put seals a pair under the row's present incarnation and gen.
-func (s *Store) put(rec *record, access, refresh secret.Value) {
+func (s *rows) put(rec *record, access, refresh secret.Value) {
 	rec.sealedAccess = s.seal.Seal(access, rec.sealPlace("access"))
 	rec.sealedRefresh = s.seal.Seal(refresh, rec.sealPlace("refresh"))
 }
 
 // save stores the row. The caller's transaction holds its lock.
-func (s *Store) save(ctx context.Context, tx *store.Tx, rec *record) error {
+func (s *rows) save(ctx context.Context, tx *store.Tx, rec *record) error {
 	r := &rec.row
 	var lists [4]string
 	for i, part := range []any{r.Owner, r.By, list(rec.premature), list(rec.blocks)} {

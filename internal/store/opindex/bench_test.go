@@ -30,7 +30,7 @@ func benchRows() int {
 	return 20_000
 }
 
-func benchIndex(b *testing.B) (*opindex.Index, string) {
+func benchIndex(b *testing.B) (*opindex.Store, string) {
 	b.Helper()
 	dir, url := os.Getenv("OPDECK_INDEX_DIR"), cmp.Or(os.Getenv("OPDECK_INDEX_URL"), "sqlite")
 	if dir == "" {
@@ -57,7 +57,7 @@ func benchIndex(b *testing.B) (*opindex.Index, string) {
 }
 
 // fill puts operations from..to and returns the time within Put alone.
-func fill(tb testing.TB, x *opindex.Index, from, to, batch int) (took time.Duration) {
+func fill(tb testing.TB, x *opindex.Store, from, to, batch int) (took time.Duration) {
 	o := indextest.Options{Raw: true}
 	for from < to {
 		var list []index.Entry

@@ -84,7 +84,7 @@ func (b *batch) comeBack(ctx context.Context) error {
 }
 
 // announce makes a read due of an operation that is not in the list.
-func (x *Index) announce(ctx context.Context, tx *store.Tx, opid string, at int64) error {
+func (x *Store) announce(ctx context.Context, tx *store.Tx, opid string, at int64) error {
 	return tx.Exec(ctx, `INSERT INTO index_absent (scope, opid, gone_us, seen_us, changed_us, origin, due_us, body) VALUES (?, ?, 0, 0, ?, ?, ?, ?)
 		ON CONFLICT (scope, opid) DO UPDATE SET due_us = excluded.due_us`, x.scope, opid, at, int64(index.Hook), at, []byte{})
 }

@@ -34,7 +34,7 @@ func (g grouping) key(k kindKey, n int64) string {
 	return g.name(n)
 }
 
-func (x *Index) groupings(by []index.By) ([]grouping, error) {
+func (x *Store) groupings(by []index.By) ([]grouping, error) {
 	if err := index.CheckBy(by); err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func dated(n int64, layout string) string {
 
 // every is the number of the period in which a row was created, counted from 1970:
 // both engines cut integer division towards zero.
-func (x *Index) every(period time.Duration) string {
+func (x terms) every(period time.Duration) string {
 	us := strconv.FormatInt(period.Microseconds(), 10)
 	return "(o.created_us - ((o.created_us % " + us + ") + " + us + ") % " + us + ") / " + us
 }
 
 // Totals sums and counts all that the filter lets through, divided by the
 // groupings.
-func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int, now time.Time) (index.Group, error) {
+func (x *Store) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int, now time.Time) (index.Group, error) {
 	groups, err := x.groupings(by)
 	if err != nil {
 		return index.Group{}, err
@@ -182,7 +182,7 @@ type partyName struct{ id, name string }
 // joinParties puts identifiers in the place of the numbers of grouping i: parties
 // of one identifier are one group, whatever names they came with. names tells the
 // parties by their keys.
-func (x *Index) joinParties(ctx context.Context, t tally, i int, names map[string]partyName) (tally, error) {
+func (x *Store) joinParties(ctx context.Context, t tally, i int, names map[string]partyName) (tally, error) {
 	numbers := map[int64]bool{}
 	for k := range t {
 		n, _ := strconv.ParseInt(k.groups[i], 10, 64) // made by number
@@ -277,7 +277,7 @@ func sortGroups(list []index.Group, by index.By) {
 }
 
 // Timeline counts by time of creation.
-func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (index.Timeline, error) {
+func (x *Store) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (index.Timeline, error) {
 	var out index.Timeline
 	p, err := x.plan(ctx, f, now)
 	if err != nil || p.none() {
@@ -339,7 +339,7 @@ func (p *opPlan) countEvery(ctx context.Context, period time.Duration, add func(
 
 // Values lists values of a field that hold what was typed, most frequent first
 // for codes, in their order for names.
-func (x *Index) Values(ctx context.Context, of, typed string, limit int) ([]string, error) {
+func (x *Store) Values(ctx context.Context, of, typed string, limit int) ([]string, error) {
 	if get, ok := codes[of]; ok || of == filter.FieldToCurrency {
 		if !ok {
 			get = func(k kindKey) string { return k.tocurrency }

@@ -29,7 +29,7 @@ func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) err
 }
 
 // History returns the states of an operation, oldest first, the present last.
-func (x *Index) History(ctx context.Context, opid string) ([]index.State, error) {
+func (x *Store) History(ctx context.Context, opid string) ([]index.State, error) {
 	present, err := x.Get(ctx, opid)
 	if err != nil {
 		return nil, err
@@ -72,26 +72,26 @@ func decodeOp(body []byte) (o api.Operation, err error) {
 func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // MarkSeen notes that a person has seen the operation ("" for the list).
-func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
+func (x *Store) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	return x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
 		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`, x.scope, person, opid, at.UnixMicro())
 }
 
 // LastSeen is when the person last saw the operation; the zero time for never.
-func (x *Index) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
+func (x *Store) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
 	at, _, err := store.Find[int64](ctx, x.q, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid)
 	return sight(at), err
 }
 
 // Owed lists operations whose single read is due, longest first.
-func (x *Index) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
+func (x *Store) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
 		UNION ALL SELECT opid, due_us AS due FROM index_absent WHERE scope = ? AND due_us > 0 AND due_us <= ?) AS o ORDER BY due LIMIT ?`,
 		x.scope, now.UnixMicro(), x.scope, now.UnixMicro(), limit)
 }
 
 // Owe makes a single read of an operation due.
-func (x *Index) Owe(ctx context.Context, opid string, at time.Time) error {
+func (x *Store) Owe(ctx context.Context, opid string, at time.Time) error {
 	if !usableID(opid) {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (x *Index) Owe(ctx context.Context, opid string, at time.Time) error {
 }
 
 // Postpone puts off a read that failed.
-func (x *Index) Postpone(ctx context.Context, opid string, until time.Time) error {
+func (x *Store) Postpone(ctx context.Context, opid string, until time.Time) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
 			until.UnixMicro(), x.scope, filter.Fold(opid), opid)

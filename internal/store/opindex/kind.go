@@ -38,7 +38,7 @@ func kindOnly(e filter.OperationExpr, n filter.Node) bool {
 
 // loadKinds gives all kinds of the scope; they are read again when the index
 // has changed.
-func (x *Index) loadKinds(ctx context.Context) ([]kind, error) {
+func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 	v, err := x.Version(ctx)
 	if err != nil {
 		return nil, err

@@ -15,15 +15,22 @@ import (
 	"opdeck/internal/store"
 )
 
-// Index is the index of one machine account's operations in the bulk database; it
+// Store is the index of one machine account's operations in the bulk database; it
 // implements index.Store.
-type Index struct {
-	db     *store.DB
-	q      store.Querier // what questions are asked of: db, or one snapshot of it
-	scope  int64
-	engine filter.Engine
+type Store struct {
+	db *store.DB
+	q  store.Querier // what questions are asked of: db, or one snapshot of it
+	terms
 	*cache
 }
+
+// terms words conditions on one scope in the SQL of an engine.
+type terms struct {
+	scope  int64
+	engine filter.Engine
+}
+
+func (x terms) postgres() bool { return x.engine == filter.Postgres }
 
 // cache is what an index and its snapshots remember in common.
 type cache struct {
@@ -34,13 +41,13 @@ type cache struct {
 	version int64             // guarded by mu; index version of loaded
 }
 
-var _ index.Store = (*Index)(nil)
+var _ index.Store = (*Store)(nil)
 
 // New opens the index of a service's machine account in bulk; baseURL and account
 // are its name and nothing is sent there.
-func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, error) {
-	x := &Index{db: bulk, q: bulk, engine: filter.SQLite, cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
-	if x.postgres() {
+func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, error) {
+	x := &Store{db: bulk, q: bulk, terms: terms{engine: filter.SQLite}, cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
+	if bulk.Engine() == store.Postgres {
 		x.engine = filter.Postgres
 	}
 	// A batch touches many pages of many indexes: room for 48 MB of them, taken as
@@ -66,11 +73,11 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Index, 
 }
 
 // Now is the time of the store's clock.
-func (x *Index) Now(ctx context.Context) (time.Time, error) { return x.q.Now(ctx) }
+func (x *Store) Now(ctx context.Context) (time.Time, error) { return x.q.Now(ctx) }
 
 // Snapshot runs fn with the index as it is at one moment, however many
 // questions fn asks.
-func (x *Index) Snapshot(ctx context.Context, fn func(index.Store) error) error {
+func (x *Store) Snapshot(ctx context.Context, fn func(index.Store) error) error {
 	if x.q != store.Querier(x.db) { // this is one
 		return fn(x)
 	}
@@ -81,8 +88,6 @@ func (x *Index) Snapshot(ctx context.Context, fn func(index.Store) error) error 
 	})
 }
 
-func (x *Index) postgres() bool { return x.db.Engine() == store.Postgres }
-
 // writeLock is an arbitrary number: one writer of index tables at a time, as in
 // SQLite, so that sums and numbers need no finer care.
 const writeLock = 0x6f70696478
@@ -90,7 +95,7 @@ const writeLock = 0x6f70696478
 const versionName = "version"
 
 // Version grows with every change that any process makes.
-func (x *Index) Version(ctx context.Context) (int64, error) {
+func (x *Store) Version(ctx context.Context) (int64, error) {
 	s, err := x.Meta(ctx, versionName)
 	if err != nil || s == "" {
 		return 0, err
@@ -98,25 +103,25 @@ func (x *Index) Version(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(s, 10, 64)
 }
 
-func (x *Index) bump(ctx context.Context, tx *store.Tx) error {
+func (x *Store) bump(ctx context.Context, tx *store.Tx) error {
 	return tx.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, '1')
 		ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(index_meta.value AS BIGINT) + 1 AS TEXT)`, x.scope, versionName)
 }
 
 // Meta reads a small fact; "" when there is none.
-func (x *Index) Meta(ctx context.Context, name string) (string, error) {
+func (x *Store) Meta(ctx context.Context, name string) (string, error) {
 	v, _, err := store.Find[string](ctx, x.q, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name)
 	return v, err
 }
 
 // SetMeta writes a small fact.
-func (x *Index) SetMeta(ctx context.Context, name, value string) error {
+func (x *Store) SetMeta(ctx context.Context, name, value string) error {
 	return x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`, x.scope, name, value)
 }
 
 // Lease takes or prolongs a lease: compare and swap in one statement.
-func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (x *Store) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
 	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
 		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
@@ -125,6 +130,6 @@ func (x *Index) Lease(ctx context.Context, name, owner string, now time.Time, tt
 }
 
 // Release gives a lease back if owner holds it.
-func (x *Index) Release(ctx context.Context, name, owner string) error {
+func (x *Store) Release(ctx context.Context, name, owner string) error {
 	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
 }

@@ -29,7 +29,7 @@ import (
 
 var now = indextest.Now
 
-func openIndex(t testing.TB, s *store.Store) *opindex.Index {
+func openIndex(t testing.TB, s *store.Store) *opindex.Store {
 	t.Helper()
 	x, err := opindex.New(context.Background(), s.Bulk, "https://a.test", "m@a.test")
 	if err != nil {
@@ -38,7 +38,7 @@ func openIndex(t testing.TB, s *store.Store) *opindex.Index {
 	return x
 }
 
-func put(t testing.TB, x *opindex.Index, from index.Origin, seen time.Time, ops ...api.Operation) index.Merged {
+func put(t testing.TB, x *opindex.Store, from index.Origin, seen time.Time, ops ...api.Operation) index.Merged {
 	t.Helper()
 	var list []index.Entry
 	for _, o := range ops {
@@ -265,7 +265,7 @@ func ids(rows []index.Record) []string {
 	return out
 }
 
-func checkWindow(rt testing.TB, x *opindex.Index, e filter.OperationExpr, c question, all []index.Record) {
+func checkWindow(rt testing.TB, x *opindex.Store, e filter.OperationExpr, c question, all []index.Record) {
 	if len(all) == 0 {
 		return
 	}
@@ -290,7 +290,7 @@ func checkWindow(rt testing.TB, x *opindex.Index, e filter.OperationExpr, c ques
 	}
 }
 
-func checkTotals(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, groupings ...index.By) {
+func checkTotals(rt testing.TB, x *opindex.Store, e filter.OperationExpr, want []api.Operation, groupings ...index.By) {
 	ctx := context.Background()
 	checkParts(rt, x, e, want)
 	for _, by := range groupings {
@@ -363,7 +363,7 @@ func groupOf(o api.Operation, by index.By) string {
 	return day(o.CreatedAt.UTC(), time.DateOnly)
 }
 
-func checkParts(rt testing.TB, x *opindex.Index, e filter.OperationExpr, want []api.Operation, by ...index.By) {
+func checkParts(rt testing.TB, x *opindex.Store, e filter.OperationExpr, want []api.Operation, by ...index.By) {
 	all, err := x.Totals(context.Background(), e, by, 0, now)
 	if err != nil {
 		rt.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // cross joins index_op to what comes before it, in that order in SQLite.
-func (x *Index) cross(outer, on string) string {
+func (x terms) cross(outer, on string) string {
 	join := " CROSS JOIN "
 	if x.postgres() {
 		join = " JOIN "
@@ -136,7 +136,7 @@ func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args
 }
 
 // Place tells where an operation stands in a list: how many rows before it.
-func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string, now time.Time) (index.Place, error) {
+func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string, now time.Time) (index.Place, error) {
 	var out index.Place
 	r, err := x.Get(ctx, opid)
 	if err != nil {

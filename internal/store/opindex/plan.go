@@ -18,7 +18,7 @@ const scanLimit = 20_000
 // opPlan is a filter made ready for the tables: which kinds can match, what is
 // left to check, and where candidates come from when they are few.
 type opPlan struct {
-	x      *Index
+	x      *Store
 	now    time.Time
 	kinds  []kind // that match
 	all    bool   // kinds are all there are
@@ -37,7 +37,7 @@ type opPlan struct {
 }
 
 // plan makes a filter ready for questions about all its rows.
-func (x *Index) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
+func (x *Store) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	p, err := x.outline(ctx, f, now)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (x *Index) plan(ctx context.Context, f filter.OperationExpr, now time.Time)
 
 // outline is a plan that has not looked for candidates: for the first rows of a
 // list that may not need them.
-func (x *Index) outline(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
+func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	all, err := x.loadKinds(ctx)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (p *opPlan) kindCond() filter.Cond {
 	return p.x.kindIn("o.kind", p.kinds)
 }
 
-func (x *Index) kindIn(column string, kinds []kind) filter.Cond {
+func (x terms) kindIn(column string, kinds []kind) filter.Cond {
 	if len(kinds) == 0 {
 		return filter.False
 	}
@@ -217,7 +217,7 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 const listed = 5000
 
 // list is a SELECT of these numbers.
-func (x *Index) list(ns []int64) filter.Cond {
+func (x terms) list(ns []int64) filter.Cond {
 	if x.postgres() {
 		return cond("SELECT unnest(CAST(string_to_array(?, ',') AS BIGINT[])) AS n", commas(ns))
 	}
@@ -234,7 +234,7 @@ func commas(ns []int64) string {
 
 // candidates is a SELECT of numbers that holds at least all rows that n lets
 // through; ok is false when no index helps.
-func (x *Index) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool) {
+func (x terms) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool) {
 	switch n := n.(type) {
 	case filter.And:
 		for _, part := range n {
@@ -288,7 +288,7 @@ var parties = map[string][]string{
 // mask hides of them.
 var texts = map[string]filter.MaskedText{field.OpReference: filter.MaskedReference, field.OpComment: filter.MaskedComment}
 
-func (x *Index) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
+func (x terms) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
 	if column, ok := ordered(l.Field); ok {
 		c := l.Column(x.engine, column, now)
 		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(columns[l.Field].index) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
@@ -309,7 +309,7 @@ func (x *Index) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok
 }
 
 // by forces an index in SQLite; PostgreSQL's planner has its statistics.
-func (x *Index) by(name string) string {
+func (x terms) by(name string) string {
 	switch {
 	case x.postgres():
 		return ""
@@ -321,7 +321,7 @@ func (x *Index) by(name string) string {
 
 // leaf is the exact condition of one comparison on a row o; party asks for the
 // party in a column.
-func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
+func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
 	if column, ok := ordered(l.Field); ok {
 		return l.Column(x.engine, "o."+column, now)
 	}
@@ -367,7 +367,7 @@ func (x *Index) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now tim
 	return filter.Any(alts...)
 }
 
-func (x *Index) docCond(l *filter.Leaf, v string) filter.Cond {
+func (x terms) docCond(l *filter.Leaf, v string) filter.Cond {
 	want := filter.Fold(v)
 	if l.Op == filter.Eq {
 		want = filter.Joined(v)

@@ -12,13 +12,13 @@ import (
 // leaf lets through.
 type partyIs func(column string, l *filter.Leaf) filter.Cond
 
-func (x *Index) ofParty(column string, l *filter.Leaf) filter.Cond {
+func (x terms) ofParty(column string, l *filter.Leaf) filter.Cond {
 	p := x.parties1(l)
 	return filter.Cond{SQL: "SELECT n FROM index_op WHERE " + column + " IN (" + p.SQL + ")", Args: p.Args}
 }
 
 // ofParties is ofParty for several columns with one search for the parties.
-func (x *Index) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
+func (x terms) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
 	p := x.parties1(l)
 	var parts []filter.Cond
 	for _, c := range columns {
@@ -28,13 +28,13 @@ func (x *Index) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
 }
 
 // parties1 selects the parties that a leaf lets through.
-func (x *Index) parties1(l *filter.Leaf) filter.Cond {
+func (x terms) parties1(l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, true)
 	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
 }
 
 // partyIn is the condition that a row's party is one of those a leaf lets through.
-func (x *Index) partyIn(column string, l *filter.Leaf) filter.Cond {
+func (x terms) partyIn(column string, l *filter.Leaf) filter.Cond {
 	p := x.parties1(l)
 	return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
 }
@@ -43,7 +43,7 @@ func (x *Index) partyIn(column string, l *filter.Leaf) filter.Cond {
 // often the condition on them stands in a query. IS TRUE keeps PostgreSQL from
 // turning each condition into a join that starts from all parties of the list.
 type partyLists struct {
-	x    *Index
+	x    *Store
 	at   map[*filter.Leaf]int
 	list []filter.Cond
 }
@@ -72,13 +72,13 @@ func (l *partyLists) with() (c filter.Cond) {
 }
 
 // partyOf is the same by a look at the row's own party.
-func (x *Index) partyOf(column string, l *filter.Leaf) filter.Cond {
+func (x terms) partyOf(column string, l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, false)
 	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))", Args: c.Args}
 }
 
 // partyCond is a leaf's condition on a party p; by words first when all are searched.
-func (x *Index) partyCond(l *filter.Leaf, words bool) filter.Cond {
+func (x terms) partyCond(l *filter.Leaf, words bool) filter.Cond {
 	var alts []filter.Cond
 	for _, v := range l.Values {
 		want, whole := filter.Fold(v.Text), filter.Joined(v.Text)
@@ -102,7 +102,7 @@ func (x *Index) partyCond(l *filter.Leaf, words bool) filter.Cond {
 }
 
 // narrow is the condition that a party's texts may hold s, by the word index.
-func (x *Index) narrow(s string) (c filter.Cond, ok bool) {
+func (x terms) narrow(s string) (c filter.Cond, ok bool) {
 	c, ok = x.wordsWith("index_party_words", s)
 	if x.postgres() {
 		return filter.Cond{SQL: "(p.body || p.ids) LIKE ?", Args: []any{likeAny(s)}}, ok

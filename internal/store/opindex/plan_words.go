@@ -22,7 +22,7 @@ func trigrams(s string) string {
 }
 
 // ofWords selects the operations in whose own texts a leaf may find its words.
-func (x *Index) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
+func (x terms) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	var match, like []filter.Cond
 	for _, v := range l.Values {
 		in, ok := x.wordsWith("index_words", v.Text)
@@ -42,7 +42,7 @@ func (x *Index) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 // wordsWith is the condition on a word index that a text may hold s: by all three
 // letters in a row of it, in SQLite by two letters too, with all terms that begin
 // with them. ok is false for less: one letter is in nearly every text.
-func (x *Index) wordsWith(table, s string) (c filter.Cond, ok bool) {
+func (x terms) wordsWith(table, s string) (c filter.Cond, ok bool) {
 	s = filter.Fold(s)
 	switch n := utf8.RuneCountInString(s); {
 	case n >= 3:

@@ -23,7 +23,7 @@ type known struct {
 
 // batch is one Put on its way.
 type batch struct {
-	x       *Index
+	x       *Store
 	tx      *store.Tx
 	now     int64 // the store's time in µs
 	known   map[string]*known
@@ -47,7 +47,7 @@ type sumKey struct {
 const dimKind = "kind" // kept in index_kind
 
 // Put merges a batch in one transaction.
-func (x *Index) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
+func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	rows, err := newRows(in.Entries)
 	if err != nil {
 		return index.Merged{}, err
@@ -70,7 +70,7 @@ func (x *Index) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 // maxParties bounds what is remembered of parties (about 200 bytes each).
 const maxParties = 40_000
 
-func (x *Index) remember(b *batch) {
+func (x *Store) remember(b *batch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.parties)+len(b.parties) > maxParties {

@@ -100,7 +100,7 @@ func TestIndexTakesWritersAtOnce(t *testing.T) {
 					if w%2 == 1 {
 						slices.Reverse(list)
 					}
-					put(t, []*opindex.Index{x, y}[w%2], index.List, now, list...)
+					put(t, []*opindex.Store{x, y}[w%2], index.List, now, list...)
 				}
 			})
 		}

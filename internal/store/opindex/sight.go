@@ -22,7 +22,7 @@ func sight(us int64) time.Time {
 const manyUnseen = 1000
 
 // Sights tells how long ago the rows were seen.
-func (x *Index) Sights(ctx context.Context) (index.Sights, error) {
+func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 	var s index.Sights
 	var oldest, newest int64
 	err := x.q.QueryRow(ctx, `SELECT (SELECT CAST(COALESCE(SUM(ops), 0) AS BIGINT) FROM index_kind WHERE scope = ?),
@@ -36,19 +36,19 @@ func (x *Index) Sights(ctx context.Context) (index.Sights, error) {
 }
 
 // Candidates lists rows that no request since t has shown.
-func (x *Index) Candidates(ctx context.Context, t time.Time, limit int) ([]string, error) {
+func (x *Store) Candidates(ctx context.Context, t time.Time, limit int) ([]string, error) {
 	us := t.UnixMicro()
 	return store.List(ctx, x.q, store.Value[string], `SELECT o.opid FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
 // Distrust forgets all sights.
-func (x *Index) Distrust(ctx context.Context) error {
+func (x *Store) Distrust(ctx context.Context) error {
 	return x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 }
 
 // gone reads an operation that left the list.
-func (x *Index) gone(ctx context.Context, opid string) (index.Record, error) {
+func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
 	var at, seen, changed int64
 	var r index.Record
 	var body []byte
@@ -66,7 +66,7 @@ func (x *Index) gone(ctx context.Context, opid string) (index.Record, error) {
 }
 
 // Reset drops all rows of the scope. The history stays.
-func (x *Index) Reset(ctx context.Context, facts ...string) error {
+func (x *Store) Reset(ctx context.Context, facts ...string) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 )
 
 // eachSight runs run once per engine with an index whose clock the test moves.
-func eachSight(t *testing.T, run func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time)) {
+func eachSight(t *testing.T, run func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time)) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
 			at := now
@@ -51,7 +51,7 @@ func totalOf(t *testing.T, x index.Store) (rows, count int64) {
 // TestSights: requests make rows seen, webhooks do not, and no sight is newer than
 // the request or lies ahead of the store's clock.
 func TestSights(t *testing.T) {
-	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time) {
+	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ops := sampleOps(5)
 		put(t, x, index.List, now.Add(-time.Hour), ops...)
 		if got := sights(t, x); got.Rows != 5 || !got.Oldest.Equal(now.Add(-time.Hour)) || !got.Newest.Equal(now.Add(-time.Hour)) {
@@ -89,7 +89,7 @@ func TestSights(t *testing.T) {
 // TestGone: what the service does not have leaves list, sums and words, stays known,
 // and comes back with a later answer only.
 func TestGone(t *testing.T) {
-	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time) {
+	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()
 		ops := sampleOps(40)
 		put(t, x, index.List, now.Add(-time.Hour), ops...)
@@ -146,7 +146,7 @@ func TestGone(t *testing.T) {
 // TestAnnounced: an operation of which nothing is known but its name is read, and
 // is in the list only then.
 func TestAnnounced(t *testing.T) {
-	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time) {
+	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()
 		op := indextest.Options{}.Make(1)
 		id := string(op.OPID)
@@ -169,7 +169,7 @@ func TestAnnounced(t *testing.T) {
 
 // TestSwap: data goes in whoever won, progress only over what was read.
 func TestSwap(t *testing.T) {
-	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time) {
+	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()
 		swap := func(old, is string, n int, want bool) {
 			t.Helper()
@@ -218,7 +218,7 @@ func TestSnapshot(t *testing.T) {
 
 // TestReset drops one account's rows and nobody else's.
 func TestReset(t *testing.T) {
-	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Index, at *time.Time) {
+	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()
 		other, err := opindex.New(ctx, s.Bulk, "https://b.test", "m")
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Count counts the rows that the filter lets through.
-func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
+func (x *Store) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
 	p, err := x.plan(ctx, f, now)
 	if err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 )
 
 // Get returns one operation, index.ErrNone when there is none.
-func (x *Index) Get(ctx context.Context, opid string) (index.Record, error) {
+func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid)
 	if err != nil {
 		return index.Record{}, err
@@ -33,7 +33,7 @@ func (x *Index) Get(ctx context.Context, opid string) (index.Record, error) {
 }
 
 // records reads operations by number, in that order; ones that are gone are left out.
-func (x *Index) records(ctx context.Context, ns []int64) ([]index.Record, error) {
+func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error) {
 	found := map[int64]index.Record{}
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n, seen, changed, doubt int64
@@ -73,7 +73,7 @@ type cursor struct {
 
 // cursor reads the place of an operation in the order by a field; nil when there is
 // no such operation.
-func (x *Index) cursor(ctx context.Context, by, opid string) (*cursor, error) {
+func (x *Store) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 	c := cursor{opid: opid}
 	what, join, dest := "NULL", "", []any{&c.n, &c.created, &c.value}
 	if k, ok := columns[by]; ok {
@@ -247,7 +247,7 @@ func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int6
 }
 
 // Window reads the rows around a place in the list.
-func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
+func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
 	w := index.Window{AnchorAt: -1}
 	q.Sort.Field = q.Sort.By()
 	p := &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
@@ -294,7 +294,7 @@ func (x *Index) Window(ctx context.Context, q index.Query, now time.Time) (index
 }
 
 // Each calls fn for every row in order, from a list frozen before the first call.
-func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
+func (x *Store) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
 	p, err := x.plan(ctx, f, now)
 	if err != nil {
 		return err
