@@ -24,10 +24,26 @@ type Key struct {
 	Writes bool     // changes something at the service; off when read-only
 	Extra  bool     // left out of the hint line, shown in the help
 	Word   string   // names it where it is typed: "put-back"
+	Typed  Typed    // how plain mode offers it
 
 	off    string // why the screen has switched it off
 	barred string // why nobody may switch it on: read-only, role
 }
+
+// Typed is how plain mode offers a key: as a command that is typed.
+type Typed struct {
+	None   string // why there is no command; empty: there is one
+	Help   string // the sentence about the command, where Key.Long does not fit
+	OfList bool   // it is about the whole list or leads elsewhere: a number behind it is no row
+	Quiet  bool   // the screen is not read out again after it
+}
+
+// Why plain mode has no command for some keys.
+const (
+	byNumber  = "a row is named by its number"
+	drawnList = "widths and places of columns are of a drawn list"
+	inFull    = "texts are said in full"
+)
 
 // Bind declares a key. short is for the hint line (one or two words), long for
 // the help; the first of keys is shown.
@@ -52,6 +68,11 @@ func (k Key) Shown() []string {
 }
 
 func (k Key) extra() Key { k.Extra = true; return k }
+
+func (k Key) unoffered(why string) Key { k.Typed.None = why; return k }
+func (k Key) typed(help string) Key    { k.Typed.Help = help; return k }
+func (k Key) ofList() Key              { k.Typed.OfList = true; return k }
+func (k Key) quiet() Key               { k.Typed.Quiet = true; return k }
 
 // Off switches k off; why is shown when it is pressed all the same.
 func (k *Key) Off(why string) {

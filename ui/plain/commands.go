@@ -26,36 +26,6 @@ type command struct {
 
 func (c command) is(word string) bool { return c.name == word || c.alias == word }
 
-// Silent are the keys that no command is made from, with the reason.
-var Silent = map[string]string{
-	"nav.up": byNumber, "nav.down": byNumber, "nav.pageup": "previous", "nav.pagedown": "next", "nav.halfup": "previous", "nav.halfdown": "next", "nav.top": "first", "nav.bottom": "last",
-	"back": "back", "quit": "back", "leave": "quit, and ctrl+c", "help": "? lists the commands", "palette": "? lists the commands",
-	"paneback": "pane goes there and back", "totals.left": inFull, "totals.right": inFull,
-	"list.left": drawnList, "list.right": drawnList, "list.preview": "nothing is beside another; a number opens the row",
-	"viewer.search": inFull, "viewer.next": inFull, "viewer.prev": inFull, "viewer.copy": inFull, "viewer.close": inFull,
-	"operations.columns": drawnList,
-}
-
-const (
-	byNumber  = "a row is named by its number"
-	drawnList = "widths and places of columns are of a drawn list"
-	inFull    = "texts are said in full"
-)
-
-// wholeLine are the keys behind which a number is not a row: they are about the whole list,
-// or lead elsewhere.
-var wholeLine = map[string]bool{"list.filter": true, "list.sort": true, "list.views": true, "list.markall": true, "list.remark": true,
-	"operation.totals": true, "totals.within": true, "openid": true, "operations.live": true, "operation.export": true,
-	"customer.list": true, "account.list": true, "counterparty.list": true,
-	"event.tail": true, "event.codes": true, "events.rejected": true, "hook.get": true, "audit.verify": true, "audit.everything": true, "approval.list": true}
-
-// saidHelp is what some keys do here that a drawn screen does otherwise.
-var saidHelp = map[string]string{"item.copy": "says the id.", "item.copyjson": "says it as JSON, on one line.", "list.sort": "asks by what; the present order is reversed.", "list.open": "opens the row of that number.",
-	"list.filter": "shows only what matches; filter off shows everything, filter help explains the language.", "reload": "reads it again from where it came."}
-
-// quiet are the keys after which the screen is not said again.
-var quiet = map[string]bool{"zone": true, "activity": true, "item.copy": true, "item.copyjson": true, "item.raw": true}
-
 // opensPlace reports whether a key goes to one of the numbered places.
 func (h *Host) opensPlace(k keymap.Key) bool {
 	return slices.ContainsFunc(keymap.All(h.sh.Map().Global)[:8], func(p keymap.Key) bool { return p.Name == k.Name })
@@ -81,7 +51,7 @@ func (h *Host) commands() []command {
 		}
 	}
 	for _, k := range h.sh.Keys() {
-		if Silent[k.Name] == "" && (!h.home || h.everywhere(k)) {
+		if k.Typed.None == "" && (!h.home || h.everywhere(k)) {
 			add(h.keyCommand(k))
 		}
 	}
@@ -124,10 +94,10 @@ func (h *Host) keyCommand(k keymap.Key) command {
 	if place {
 		c.key = "" // numbers are rows
 	}
-	if said := saidHelp[k.Name]; said != "" {
-		c.help = said
+	if k.Typed.Help != "" {
+		c.help = k.Typed.Help
 	}
-	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !place && !wholeLine[k.Name] {
+	if strings.Contains(k.Name, ".") && !h.home && h.content().Table != nil && !place && !k.Typed.OfList {
 		c.args = "[NUMBER]"
 	}
 	return c
@@ -234,7 +204,7 @@ func (h *Host) back(ctx context.Context) error {
 // typed behind it, if any.
 func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	word, rest, _ := strings.Cut(arg, " ")
-	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !wholeLine[k.Name] && h.content().Table != nil {
+	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !k.Typed.OfList && h.content().Table != nil {
 		if !h.selectRow(n) {
 			return nil
 		}
@@ -280,7 +250,7 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 	}
 	l, g, c := h.sh.Map().List, h.sh.Map().Global, h.content()
 	switch {
-	case quiet[k.Name]:
+	case k.Typed.Quiet:
 		h.said = h.seen()
 	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name || k.Name == l.Range.Name || k.Name == l.Remark.Name:
 		h.said = h.seen()
