@@ -98,7 +98,7 @@ type Text struct {
 }
 
 // Top is the screen on top, nil when there is none.
-func (s *Shell) Top() Screen {
+func (s *screenStack) Top() Screen {
 	if st := s.top(); st != nil {
 		return st.screen
 	}
@@ -106,7 +106,7 @@ func (s *Shell) Top() Screen {
 }
 
 // Root reports whether only the first screen is open.
-func (s *Shell) Root() bool { return len(s.stack) <= 1 }
+func (s *screenStack) Root() bool { return len(s.stack) <= 1 }
 
 // Keys are the keys of the screen on top, then those that work everywhere.
 func (s *Shell) Keys() []keymap.Key {
@@ -123,7 +123,7 @@ func (s *Shell) Keys() []keymap.Key {
 }
 
 // Map is the shell's keys, for a host that presses them.
-func (s *Shell) Map() *keymap.Map { return s.keys }
+func (s *window) Map() *keymap.Map { return s.keys }
 
 // Show opens a place; one that is on top already stays.
 func (s *Shell) Show(p Place) tea.Cmd {
@@ -156,7 +156,7 @@ func (s *Shell) Home() tea.Cmd {
 func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
 
 // Zone is where times are shown.
-func (s *Shell) Zone() *time.Location { return s.shown.zone }
+func (s *window) Zone() *time.Location { return s.shown.zone }
 
 // Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
 // Text; nil when nothing is.
@@ -235,7 +235,7 @@ func (s *Shell) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
 }
 
 // Standing says in sentences how session, budgets and feed are.
-func (s *Shell) Standing() []string {
+func (s *topLine) Standing() []string {
 	now := s.now()
 	var out []string
 	if f := s.session; f.State != "" {

@@ -48,7 +48,7 @@ func remembered(p Place) bool {
 }
 
 // remember tells the finder what was opened.
-func (s *Shell) remember(p Place) tea.Cmd {
+func (s *window) remember(p Place) tea.Cmd {
 	find, ctx := s.opt.Finder, s.root
 	if find == nil || !remembered(p) {
 		return nil

@@ -22,7 +22,7 @@ type Sight struct {
 // there is room for the heading alone.
 const guideHeight = 3
 
-func (s *Shell) guideLines() int {
+func (s *window) guideLines() int {
 	if s.opt.Guide == nil {
 		return 0
 	}
@@ -36,7 +36,7 @@ func (s *Shell) guideLines() int {
 }
 
 // look tells the guide what is on top.
-func (s *Shell) look(news BroadcastMsg) {
+func (s *screenStack) look(news BroadcastMsg) {
 	if top := s.top(); s.opt.Guide != nil && top != nil {
 		s.opt.Guide.See(Sight{Screen: top.screen, News: news})
 	}
@@ -51,7 +51,7 @@ func (s *Shell) fitGuide() {
 }
 
 // drawGuide is the guide's words; they cover nothing.
-func (s *Shell) drawGuide() []string {
+func (s *window) drawGuide() []string {
 	if s.guided == 0 {
 		return nil
 	}

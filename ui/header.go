@@ -11,13 +11,26 @@ import (
 	"opdeck/ui/theme"
 )
 
+// topLine is the first two lines, and the facts that they show: session, budgets, calls.
+type topLine struct {
+	*window
+	*screenStack
+	session  SessionFacts
+	budgets  map[string]BudgetFacts
+	feed     FeedFacts
+	others   Presence
+	asked    int // writes of others that wait for this person
+	activity activity
+	loads    loads
+}
+
 // compactBelow is the width from which on the header is written out.
 const compactBelow = 60
 
-func (s *Shell) compact() bool { return s.w < compactBelow }
+func (s *window) compact() bool { return s.w < compactBelow }
 
 // header is the first line: where we are connected, and with how much room.
-func (s *Shell) header(now time.Time) string {
+func (s *topLine) header(now time.Time) string {
 	left := s.badges()
 	a := s.opt.About
 	who := safe(a.Context)
@@ -71,7 +84,7 @@ func (s *Shell) header(now time.Time) string {
 }
 
 // waiting tells that colleagues ask for this person's approval.
-func (s *Shell) waiting(long bool) string {
+func (s *topLine) waiting(long bool) string {
 	switch {
 	case s.asked <= 0:
 		return ""
@@ -83,7 +96,7 @@ func (s *Shell) waiting(long bool) string {
 
 // feedWarning says that news of the service do not arrive as they used to: what is
 // shown may be older than it looks.
-func (s *Shell) feedWarning() string {
+func (s *topLine) feedWarning() string {
 	var said []string
 	if s.feed.State == "stalled" || s.feed.State == "quiet" {
 		said = append(said, "feed "+s.feed.State)
@@ -111,7 +124,7 @@ func person(a About) string {
 }
 
 // badges are the words that are always on screen.
-func (s *Shell) badges() string {
+func (s *window) badges() string {
 	style := s.th.Sandbox
 	switch s.opt.About.Environment {
 	case Production:
@@ -138,7 +151,7 @@ type fact struct {
 }
 
 // access is the access token's time left, or the session's state.
-func (s *Shell) access(now time.Time) fact {
+func (s *topLine) access(now time.Time) fact {
 	state := safe(s.session.State)
 	if state != "live" && state != "rotating" {
 		state = cmp.Or(state, "–")
@@ -160,10 +173,10 @@ func (s *Shell) access(now time.Time) fact {
 }
 
 // class is the budget class in use here.
-func (s *Shell) class() string { return cmp.Or(s.source().Class, "billing") }
+func (s *screenStack) class() string { return cmp.Or(s.source().Class, "billing") }
 
 // source is the source of the screen on top.
-func (s *Shell) source() Source {
+func (s *screenStack) source() Source {
 	if top := s.top(); top != nil {
 		return top.screen.Source()
 	}
@@ -171,7 +184,7 @@ func (s *Shell) source() Source {
 }
 
 // room is what is left in the budget class in use.
-func (s *Shell) room(now time.Time) fact {
+func (s *topLine) room(now time.Time) fact {
 	class := s.class()
 	b, ok := s.budgets[class]
 	if !ok {
@@ -198,7 +211,7 @@ func (s *Shell) room(now time.Time) fact {
 }
 
 // headerNext is when header or rule change by time alone.
-func (s *Shell) headerNext(now time.Time) time.Time {
+func (s *topLine) headerNext(now time.Time) time.Time {
 	at := Sooner(s.access(now).next, s.room(now).next, s.age(now, false).next)
 	if !s.shown.revealed.IsZero() && !s.compact() {
 		_, t := draw.Until(s.shown.revealed, now)
@@ -208,7 +221,7 @@ func (s *Shell) headerNext(now time.Time) time.Time {
 }
 
 // frame is the line that tells the ground by its shape too.
-func (s *Shell) frame() (sign string, style theme.Style) {
+func (s *window) frame() (sign string, style theme.Style) {
 	switch s.opt.About.Environment {
 	case Production:
 		return s.th.Signs.Heavy, s.th.Bad
@@ -219,7 +232,7 @@ func (s *Shell) frame() (sign string, style theme.Style) {
 }
 
 // drawn is what the screen on top draws that is not to be repeated or covered.
-func (s *Shell) drawn() Drawn {
+func (s *screenStack) drawn() Drawn {
 	if top := s.top(); top != nil {
 		if d, ok := top.screen.(Drawer); ok {
 			return d.Drawn()
@@ -230,7 +243,7 @@ func (s *Shell) drawn() Drawn {
 
 // rule is the second line: breadcrumbs, and age and source of what is shown. told: the
 // body says what is wrong with it.
-func (s *Shell) rule(now time.Time, told bool) string {
+func (s *topLine) rule(now time.Time, told bool) string {
 	sign, style := s.frame()
 	if s.compact() {
 		right := []string{s.access(now).short, s.room(now).short}
@@ -254,7 +267,7 @@ func (s *Shell) rule(now time.Time, told bool) string {
 	return head + style.Render(strings.Repeat(sign, max(fill-draw.Width(age)-3, 0))) + " " + age + " " + style.Render(sign)
 }
 
-func (s *Shell) title() string {
+func (s *screenStack) title() string {
 	if top := s.top(); top != nil {
 		return safe(top.screen.Title())
 	}
@@ -262,7 +275,7 @@ func (s *Shell) title() string {
 }
 
 // crumbs is the way here: the last titles that fit in w cells.
-func (s *Shell) crumbs(w int) string {
+func (s *screenStack) crumbs(w int) string {
 	sep := " " + s.th.Signs.Crumb + " "
 	out := draw.Cut(s.title(), max(w, 1))
 	used := draw.Width(out)
@@ -283,7 +296,7 @@ func (s *Shell) crumbs(w int) string {
 
 // age tells how old what is shown is and where it came from; told: the body says what
 // is wrong with it.
-func (s *Shell) age(now time.Time, told bool) fact {
+func (s *topLine) age(now time.Time, told bool) fact {
 	src := s.source()
 	ago, at := draw.Ago(src.At, now)
 	newest, _ := draw.Age(src.At, now)

@@ -40,7 +40,7 @@ func newHelp(s *Shell, top *openScreen) *pager {
 }
 
 // helpOfKeys is a block of lines of w cells for each group of keys.
-func (s *Shell) helpOfKeys(screen Screen, w int) [][]string {
+func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 	var own []keymap.Key
 	shared := map[string]bool{}
 	for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
@@ -68,7 +68,7 @@ func (s *Shell) helpOfKeys(screen Screen, w int) [][]string {
 
 // helpLines are keys with their sentences. A reason that switches several of them off
 // stands once, below them.
-func (s *Shell) helpLines(keys []keymap.Key, w int) []string {
+func (s *window) helpLines(keys []keymap.Key, w int) []string {
 	off := map[string][]string{} // names by reason
 	var reasons, out []string
 	widest := 0
@@ -115,7 +115,7 @@ func namesIn(w, widest int) int {
 }
 
 // helpEntry is a name and what it stands for, in lines of w cells; the names take names cells.
-func (s *Shell) helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
+func (s *window) helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
 	out := draw.Wrap(text, max(w-names-2, 8))
 	for i, l := range out {
 		if i > 0 {
@@ -152,7 +152,7 @@ func textAt(l string) int {
 
 // helpColumns lays blocks out in as many columns of at least least cells as make it
 // lowest; gap is how many lines are between blocks. blocks makes them for a width.
-func (s *Shell) helpColumns(w, least, gap int, blocks func(w int) [][]string) []string {
+func (s *window) helpColumns(w, least, gap int, blocks func(w int) [][]string) []string {
 	var best [][]string
 	bestW := w
 	for n := 1; n <= helpAcross; n++ {

@@ -8,8 +8,14 @@ import (
 	"opdeck/ui/keymap"
 )
 
+// hintBar is the last line: the keys that can be pressed.
+type hintBar struct {
+	*statusLine
+	hinted [2]hinted // as it was drawn, and the next
+}
+
 // hints is the last line: what can be pressed here.
-func (s *Shell) hints() string {
+func (s *hintBar) hints() string {
 	if s.chrome() == 3 {
 		if line := s.noticeLine(s.w); line != "" {
 			return line
@@ -36,7 +42,7 @@ func (s *Shell) hints() string {
 
 // offered are the keys of a screen that can be pressed now: the one that opens
 // first, then in the order of the screen, which begins with its main act.
-func (s *Shell) offered(keys []keymap.Key) []keymap.Key {
+func (s *window) offered(keys []keymap.Key) []keymap.Key {
 	at := slices.IndexFunc(keys, func(k keymap.Key) bool { return k.Name == s.keys.List.Open.Name })
 	if at <= 0 {
 		return keys
@@ -60,7 +66,7 @@ type hinted struct {
 
 // hintLine writes as many keys as fit, each whole. last are kept at the right
 // edge.
-func (s *Shell) hintLine(keys, last []keymap.Key) string {
+func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 	was, now := &s.hinted[0], &s.hinted[1]
 	now.width, now.left, now.right, now.names = s.w, now.left[:0], now.right[:0], now.names[:0]
 	for i := range last {
@@ -84,7 +90,7 @@ func (s *Shell) hintLine(keys, last []keymap.Key) string {
 // drawHints writes as many as fit, each whole. Of those at the right edge the most
 // important one is the first: where there is little room it stays, then the first
 // of the others, and so on in turn. The edge stays free unless a key needs it.
-func (s *Shell) drawHints(keys, last []label) string {
+func (s *hintBar) drawHints(keys, last []label) string {
 	room := s.w + 1 // nothing stands behind the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
@@ -111,7 +117,7 @@ func (s *Shell) drawHints(keys, last []label) string {
 }
 
 // labels draws keys on one line.
-func (s *Shell) labels(list []label) string {
+func (s *window) labels(list []label) string {
 	out := make([]string, len(list))
 	for i, l := range list {
 		out[i] = s.th.Key.Render(l.key) + " " + s.th.Dim.Render(l.does)

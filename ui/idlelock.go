@@ -37,7 +37,7 @@ func (s *Shell) onKey() (taken bool) {
 
 // idle tells whether no key came for long. Both clocks count: a machine that was
 // asleep stops one of them.
-func (s *Shell) idle(now time.Time) bool {
+func (s *statusLine) idle(now time.Time) bool {
 	d := max(now.Sub(s.lock.lastKey), now.Round(0).Sub(s.lock.lastKey.Round(0)))
 	return s.opt.IdleLock > 0 && d >= s.opt.IdleLock
 }
@@ -104,7 +104,7 @@ func (v *idleLock) hold(old *notice, n notice) {
 func (k Level) weight() int { return map[Level]int{Success: 1, Denied: 1, Warning: 2, Error: 3}[k] }
 
 // lockAt is when the screen goes blank; zero when never.
-func (s *Shell) lockAt() time.Time {
+func (s *statusLine) lockAt() time.Time {
 	if s.opt.IdleLock <= 0 || s.lock.on || s.leaving {
 		return time.Time{}
 	}
@@ -113,7 +113,7 @@ func (s *Shell) lockAt() time.Time {
 
 // blank is the frame behind which nothing is seen: where one is connected stays,
 // what is looked at does not.
-func (s *Shell) blank() []string {
+func (s *statusLine) blank() []string {
 	head := s.badges()
 	if room := s.w - draw.Width(head) - 1; room >= 3 {
 		head += " " + s.th.Strong.Render(draw.Cut(safe(s.opt.About.Context), min(room, 24)))

@@ -108,7 +108,7 @@ type barred struct {
 
 // known looks a key up among those of the screen, then among those that work
 // anywhere. The key tells when it is off; one that is on in a list is not off.
-func (s *Shell) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
+func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
 	own := top.screen.Keys()
 	for i := range own {
 		switch k := &own[i]; {

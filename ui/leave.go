@@ -13,9 +13,17 @@ import (
 // wroteMsg is the end of a command that sends something; its answer came before.
 type wroteMsg struct{ n uint64 }
 
+// sentWrites is what was sent and is not answered yet, and whether the person leaves.
+type sentWrites struct {
+	writes  map[uint64]string
+	written uint64
+	leaving bool // as soon as they are answered
+	gone    bool
+}
+
 // track runs a command that sends something; the console does not leave before
 // it has ended, a batch or sequence in all its parts.
-func (s *Shell) track(what string, cmd tea.Cmd) tea.Cmd {
+func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
 	}
@@ -35,7 +43,7 @@ func (s *Shell) wrote(m wroteMsg) tea.Cmd {
 }
 
 // Waiting names the writes that were sent and are not answered yet.
-func (s *Shell) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
+func (s *sentWrites) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
 // askLeave is q at the root.
 func (s *Shell) askLeave() tea.Cmd {
@@ -102,6 +110,6 @@ func (s *Shell) quit() tea.Cmd {
 
 // Outcome names the writes whose answer was not seen when the program ended by
 // other means than leaving (the terminal was lost). Call it after the loop.
-func (s *Shell) Outcome() []string { return s.Waiting() }
+func (s *sentWrites) Outcome() []string { return s.Waiting() }
 
 func safe(line string) string { return untrusted.Text(line).Line(400) }

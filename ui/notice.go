@@ -17,6 +17,19 @@ const (
 	noticeLong  = 10 * time.Second
 )
 
+// statusLine is the line of notices, and the lock that blanks the screen of a person who
+// went away: what comes meanwhile is kept for it.
+type statusLine struct {
+	*window
+	*screenStack
+	*dialogStack
+	*sentWrites
+	*topLine
+	notice notice
+	waits  []notice // news that are shown when that is over
+	lock   idleLock
+}
+
 // notice is the line at the bottom.
 type notice struct {
 	kind  Level
@@ -34,13 +47,13 @@ func (k Level) bad() bool { return k == Error || k == Warning }
 func times(n int) string { return draw.Count(n) + " times" }
 
 // notify shows a notice and keeps it in the activity list.
-func (s *Shell) notify(k Level, line string) tea.Cmd {
+func (s *statusLine) notify(k Level, line string) tea.Cmd {
 	s.activity.note(s.now(), k, line)
 	return s.hint(k, line)
 }
 
 // hint shows what is worth no record: that a key does nothing here.
-func (s *Shell) hint(k Level, line string) tea.Cmd {
+func (s *statusLine) hint(k Level, line string) tea.Cmd {
 	n := s.made(k, line)
 	if s.lock.on {
 		s.lock.hold(&s.notice, n)
@@ -52,7 +65,7 @@ func (s *Shell) hint(k Level, line string) tea.Cmd {
 }
 
 // made is a notice of now.
-func (s *Shell) made(k Level, line string) notice {
+func (s *statusLine) made(k Level, line string) notice {
 	stand := noticeShort
 	if k == Error || k == Denied || k == Warning {
 		stand = noticeLong
@@ -65,7 +78,7 @@ func (s *Shell) made(k Level, line string) notice {
 	return n
 }
 
-func (s *Shell) tellNotice(n notice) {
+func (s *window) tellNotice(n notice) {
 	if s.opt.Tell != nil {
 		s.opt.Tell(Notify{n.kind, n.text})
 	}
@@ -73,7 +86,7 @@ func (s *Shell) tellNotice(n notice) {
 
 // toast shows news. It takes nobody's place: what came before, or weighs more, stands
 // first, and the others come when it is over. One that a key brings does take the place.
-func (s *Shell) toast(t Toast) {
+func (s *statusLine) toast(t Toast) {
 	for _, line := range t.Each {
 		s.activity.note(s.now(), t.Level, line)
 	}
@@ -99,7 +112,7 @@ func (s *Shell) toast(t Toast) {
 // mostWaiting is how many notices wait at most; the oldest is then only in the activity.
 const mostWaiting = 4
 
-func (s *Shell) wait(n notice) {
+func (s *statusLine) wait(n notice) {
 	if slices.ContainsFunc(s.waits, func(w notice) bool { return w.text == n.text }) {
 		return
 	}
@@ -110,7 +123,7 @@ func (s *Shell) wait(n notice) {
 
 // expireNotice takes a notice away whose time is over; the next one that waits stands
 // from now on.
-func (s *Shell) expireNotice(now time.Time) {
+func (s *statusLine) expireNotice(now time.Time) {
 	if s.notice.expire(now); s.notice.text == "" && len(s.waits) > 0 && !s.lock.on {
 		s.notice, s.waits = s.waits[0], s.waits[1:]
 		s.notice.until = now.Add(s.notice.stand)
@@ -124,7 +137,7 @@ func (n *notice) expire(now time.Time) {
 }
 
 // fadeNotice drops a notice that belonged to the screen before, unless it is bad news.
-func (s *Shell) fadeNotice() {
+func (s *statusLine) fadeNotice() {
 	if s.notice.kind == Info || s.notice.kind == Denied {
 		s.notice = notice{}
 	}

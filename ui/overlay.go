@@ -26,6 +26,12 @@ type overlay interface {
 	keys() []keymap.Key
 }
 
+// dialogStack is the open dialogs, the one on top last.
+type dialogStack struct {
+	overlays []overlay
+	frames   uint64 // numbers drawnMsg
+}
+
 // dialog is what all dialogs have in common.
 type dialog struct{ screen screenID }
 
@@ -116,7 +122,7 @@ type do func(*Shell) tea.Cmd
 
 func (do) isAction() {}
 
-func (s *Shell) push(o overlay) { s.overlays = append(s.overlays, o) }
+func (s *dialogStack) push(o overlay) { s.overlays = append(s.overlays, o) }
 
 // overlayKey lets the top dialog have a key.
 func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
@@ -136,7 +142,7 @@ func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(s.act(st, a), cmd)
 }
 
-func (s *Shell) remove(o overlay) {
+func (s *dialogStack) remove(o overlay) {
 	if m, ok := o.(*menu); ok && m.reads.cancel != nil {
 		m.reads.cancel()
 	}
@@ -144,7 +150,7 @@ func (s *Shell) remove(o overlay) {
 }
 
 // questions are the open questions, the oldest first.
-func (s *Shell) questions() []*question {
+func (s *dialogStack) questions() []*question {
 	var out []*question
 	for _, o := range s.overlays {
 		if q, ok := o.(*question); ok {

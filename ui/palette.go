@@ -242,7 +242,7 @@ func (s *Shell) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 
 // offers tells whether a global key does anything here: reload and panes are
 // the screen's.
-func (s *Shell) offers(top *openScreen, k keymap.Key) bool {
+func (s *window) offers(top *openScreen, k keymap.Key) bool {
 	g := s.keys.Global
 	switch k.Name {
 	case g.Reload.Name:

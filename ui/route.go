@@ -18,17 +18,26 @@ type openScreen struct {
 	sent    *Ask               // the form of what was sent last; nil: it had none
 }
 
+// screenStack is the open screens, the one on top last, and where the person was before.
+type screenStack struct {
+	*window
+	stack   []*openScreen
+	lastID  screenID
+	subject map[string]string // last object seen, by kind
+	trail   trail
+}
+
 // maxDepth bounds the stack: beyond it the oldest screen but the root is closed.
 const maxDepth = 16
 
-func (s *Shell) top() *openScreen {
+func (s *screenStack) top() *openScreen {
 	if len(s.stack) == 0 {
 		return nil
 	}
 	return s.stack[len(s.stack)-1]
 }
 
-func (s *Shell) find(id screenID) *openScreen {
+func (s *screenStack) find(id screenID) *openScreen {
 	if i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id }); i >= 0 {
 		return s.stack[i]
 	}
@@ -36,7 +45,7 @@ func (s *Shell) find(id screenID) *openScreen {
 }
 
 // indexOf is where a place is open in the stack; -1: it is not.
-func (s *Shell) indexOf(p Place) int {
+func (s *screenStack) indexOf(p Place) int {
 	return slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.screen.Place() == p })
 }
 
@@ -62,7 +71,7 @@ func (s *Shell) unknownPlace(p Place) tea.Cmd {
 }
 
 // mount makes the screen of a place.
-func (s *Shell) mount(p Place) *openScreen {
+func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.root)
 	env := &Env{Ctx: ctx, Root: s.root, Now: s.now, Theme: s.th, Keys: s.keys, About: s.opt.About, filters: s.opt.Filters, id: s.lastID, shared: s.shown}
@@ -211,7 +220,7 @@ func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
 }
 
 // about is the object of a kind that the person looks at or looked at last.
-func (s *Shell) about(kind string) string {
+func (s *screenStack) about(kind string) string {
 	for i := len(s.stack) - 1; i >= 0; i-- {
 		screen := s.stack[i].screen
 		id := ""

@@ -81,50 +81,25 @@ type At struct {
 	Asking bool // a question about a write is open
 }
 
-// Shell is the one tea.Model of the console. Make it with New.
+// Shell is the one tea.Model of the console. Make it with New. It routes messages and keys;
+// each of its parts has a state of its own and knows only the parts before it.
 type Shell struct {
-	opt   Options
-	th    *theme.Theme
-	keys  *keymap.Map
-	now   func() time.Time
-	root  context.Context
-	end   context.CancelFunc
-	shown *display
+	*window
+	*screenStack
+	*dialogStack
+	*sentWrites
+	*topLine
+	*statusLine
+	*hintBar
 
-	w, h     int
-	stack    []*openScreen
-	lastID   screenID
-	subject  map[string]string // last object seen, by kind
-	overlays []overlay
-
-	session   SessionFacts
-	budgets   map[string]BudgetFacts
-	feed      FeedFacts
-	others    Presence
-	asked     int // writes of others that wait for this person
-	told      At  // what OnPlace was told last
-	trail     trail
+	told      At // what OnPlace was told last
 	afterRead waitingKey
-	guided    int    // lines that the guide's words take
 	context   string // to be opened after this one; empty: none
 	barred    barred
 	clicked   clicked
-	activity  activity
-	loads     loads
-	notice    notice
-	waits     []notice // news that stand when that is over
-
-	hinted  [2]hinted // as it was drawn, and the next
-	laid    draw.Laid
-	ticks   []tick // under way
-	tickSeq uint64
-	lock    idleLock
-	frames  uint64 // numbers drawnMsg
-
-	writes  map[uint64]string // sent and not answered yet
-	written uint64
-	leaving bool
-	gone    bool
+	laid      draw.Laid
+	ticks     []tick // under way
+	tickSeq   uint64
 }
 
 // New makes the shell. Its keys are its own: read-only mode and the role bar
@@ -148,11 +123,10 @@ func New(o Options) *Shell {
 	if o.Start == (Place{}) {
 		o.Start = Place{Kind: KindOperations}
 	}
-	s := &Shell{
+	s := assemble(&window{
 		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
-		shown:   &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview},
-		subject: map[string]string{}, budgets: map[string]BudgetFacts{}, writes: map[uint64]string{},
-	}
+		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview},
+	})
 	s.lock.lastKey = s.now()
 	s.root, s.end = context.WithCancel(o.Context)
 	if o.UTC {
@@ -165,6 +139,15 @@ func New(o Options) *Shell {
 		s.keys.Allow(o.May)
 	}
 	return s
+}
+
+// assemble puts the parts of a shell together, each over those that it rests on.
+func assemble(w *window) *Shell {
+	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{}, &sentWrites{writes: map[uint64]string{}}
+	head := &topLine{window: w, screenStack: stack, budgets: map[string]BudgetFacts{}}
+	status := &statusLine{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head}
+	return &Shell{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head, statusLine: status,
+		hintBar: &hintBar{statusLine: status}}
 }
 
 // Init opens the first screen and begins to wait for news.
@@ -195,7 +178,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // noteTrail remembers where the person is.
-func (s *Shell) noteTrail() {
+func (s *screenStack) noteTrail() {
 	if top := s.top(); top != nil {
 		s.trail.arrive(top.screen.Place())
 	}
@@ -270,6 +253,20 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// window is the terminal's size, how things are drawn on it, and what does not change while
+// the console runs.
+type window struct {
+	opt    Options
+	th     *theme.Theme
+	keys   *keymap.Map
+	now    func() time.Time
+	root   context.Context
+	end    context.CancelFunc
+	shown  *display
+	w, h   int
+	guided int // lines that the guide's words take
+}
+
 // The largest window that is laid out, in cells; a terminal that claims more
 // gets this much.
 const (
@@ -291,16 +288,16 @@ func (s *Shell) resize(w, h int) {
 }
 
 // fits reports whether the window has room for dialogs and screens.
-func (s *Shell) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
+func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
 
 // body is the size that screens get.
-func (s *Shell) body() (w, h int) {
+func (s *window) body() (w, h int) {
 	return s.w, max(s.h-s.chrome(), 0)
 }
 
 // chrome is how many lines the shell keeps: header, rule, hints and, when there
 // is room, the line for notices.
-func (s *Shell) chrome() int {
+func (s *window) chrome() int {
 	if s.h < 8 {
 		return 3
 	}
@@ -326,7 +323,7 @@ func (s *Shell) Lines() []string {
 }
 
 // visible reports whether dialogs and screens are on the terminal.
-func (s *Shell) visible() bool {
+func (s *statusLine) visible() bool {
 	return s.fits() && !s.gone && !s.lock.on
 }
 
@@ -357,7 +354,7 @@ func (s *Shell) draw() []string {
 }
 
 // area is the room for dialogs: the body, and in a low window the lines below too.
-func (s *Shell) area() (w, h int) {
+func (s *window) area() (w, h int) {
 	w, h = s.body()
 	if s.h < 12 {
 		h = s.h - 2

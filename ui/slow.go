@@ -10,7 +10,7 @@ import (
 
 // goes is when a call that waits for its budget goes; zero when that is not known,
 // as of a call that waits for the session.
-func (s *Shell) goes(c CallFacts) time.Time {
+func (s *topLine) goes(c CallFacts) time.Time {
 	b := s.budgets[c.Class]
 	if now := s.now(); b.Goes.After(now) {
 		return b.Goes
@@ -59,7 +59,7 @@ func (c CallFacts) moved() string {
 
 // moving says how much of a large body went that is on its way, beside the title of a
 // screen that reads nothing itself; "" in the first second.
-func (s *Shell) moving(now time.Time) (what string, next time.Time) {
+func (s *topLine) moving(now time.Time) (what string, next time.Time) {
 	for _, c := range slices.Backward(s.activity.calls) {
 		if c.Phase != CallRuns || c.Background || c.Moved == 0 {
 			continue
@@ -80,7 +80,7 @@ func (s *Shell) moving(now time.Time) (what string, next time.Time) {
 
 // pending is the newest call for a person that is not over, of the class in use
 // rather than of another one.
-func (s *Shell) pending(class string) (call CallFacts, ok bool) {
+func (s *topLine) pending(class string) (call CallFacts, ok bool) {
 	for i := len(s.activity.calls) - 1; i >= 0; i-- {
 		c := s.activity.calls[i]
 		switch {
@@ -101,7 +101,7 @@ type loads struct {
 }
 
 // noteLoading remembers since when the screen on top loads.
-func (s *Shell) noteLoading() {
+func (s *topLine) noteLoading() {
 	top := s.top()
 	switch {
 	case top == nil || !top.screen.Source().Loading:
@@ -113,7 +113,7 @@ func (s *Shell) noteLoading() {
 
 // brief is the same as loading in a few cells, for a narrow window: "45s…"; "" in the
 // first second.
-func (s *Shell) brief(now time.Time) string {
+func (s *topLine) brief(now time.Time) string {
 	from := s.loads.since
 	if c, ok := s.pending(s.class()); ok && c.Phase == CallRuns {
 		from = c.At
@@ -129,7 +129,7 @@ func (s *Shell) brief(now time.Time) string {
 
 // loading says what the screen on top waits for, and for how long; next is when that
 // changes by time alone.
-func (s *Shell) loading(now time.Time) (what string, next time.Time) {
+func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	c, ok := s.pending(s.class())
 	switch {
 	case !ok:
@@ -158,7 +158,7 @@ func (s *Shell) loading(now time.Time) (what string, next time.Time) {
 }
 
 // CallWaits tells why an answer takes long, in a sentence; "" when nothing is asked.
-func (s *Shell) CallWaits() string {
+func (s *topLine) CallWaits() string {
 	c, ok := s.pending(s.class())
 	now := s.now()
 	switch {

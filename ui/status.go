@@ -14,7 +14,7 @@ import (
 const noticeMost = 3
 
 // status is the line of notices. In production it is a heavy line otherwise.
-func (s *Shell) status(line string) string {
+func (s *window) status(line string) string {
 	if s.opt.About.Environment != Production {
 		if line == "" {
 			return ""
@@ -30,7 +30,7 @@ func (s *Shell) status(line string) string {
 }
 
 // noticeLine is the notice in one line.
-func (s *Shell) noticeLine(w int) string {
+func (s *statusLine) noticeLine(w int) string {
 	lines := s.noticeLines(w, 1)
 	if len(lines) == 0 {
 		return ""
@@ -40,7 +40,7 @@ func (s *Shell) noticeLine(w int) string {
 
 // noticeLines is the notice in at most most lines of w cells; none when there is
 // no notice.
-func (s *Shell) noticeLines(w, most int) []string {
+func (s *statusLine) noticeLines(w, most int) []string {
 	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
 	if s.leaving {
 		line = "Leaving as soon as it is answered: " + strings.Join(s.Waiting(), ", ")
@@ -74,7 +74,7 @@ func (s *Shell) noticeLines(w, most int) []string {
 // noSession says that there is no session to be had, as long as that is so: what is
 // asked for only waits then, and nothing else on the screen says why. The screen of
 // the session says it itself.
-func (s *Shell) noSession() string {
+func (s *statusLine) noSession() string {
 	top := s.top()
 	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil || top.screen.Place().Kind == KindSession {
 		return ""
@@ -90,7 +90,7 @@ func (s *Shell) noSession() string {
 // end of the body, which is not laid out again: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top. A notice
 // that the body tells too (told) is left out.
-func (s *Shell) placeNotice(frame []string, told bool) string {
+func (s *statusLine) placeNotice(frame []string, told bool) string {
 	if told && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem), ".") {
 		return s.status("")
 	}
@@ -121,7 +121,7 @@ func (s *Shell) placeNotice(frame []string, told bool) string {
 }
 
 // covers reports whether a cursor stands on lines from..to of the frame.
-func (s *Shell) covers(from, to int) bool {
+func (s *statusLine) covers(from, to int) bool {
 	body := 2 + s.guided
 	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }
