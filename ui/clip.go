@@ -76,7 +76,7 @@ type copiedMsg struct {
 }
 
 // copy sends text to the terminal, in a command.
-func (s *Shell) copy(c Copy) tea.Cmd {
+func (s *statusLine) copy(c Copy) tea.Cmd {
 	if s.opt.Tell != nil {
 		s.opt.Tell(c)
 		return nil
@@ -93,7 +93,7 @@ func (s *Shell) copy(c Copy) tea.Cmd {
 }
 
 // copied claims no more than is known: the terminal does not answer.
-func (s *Shell) copied(m copiedMsg) tea.Cmd {
+func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if m.err != nil {
 		return s.notify(Error, "Not copied: "+m.err.Error()+".")
 	}

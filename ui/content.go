@@ -108,8 +108,11 @@ func (s *screenStack) Top() Screen {
 // Root reports whether only the first screen is open.
 func (s *screenStack) Root() bool { return len(s.stack) <= 1 }
 
+// Driver drives a shell that is not drawn: it says what is open, presses, answers and picks.
+type Driver struct{ *Shell }
+
 // Keys are the keys of the screen on top, then those that work everywhere.
-func (s *Shell) Keys() []keymap.Key {
+func (s Driver) Keys() []keymap.Key {
 	var out []keymap.Key
 	if st := s.top(); st != nil {
 		out = append(out, st.screen.Keys()...)
@@ -126,7 +129,7 @@ func (s *Shell) Keys() []keymap.Key {
 func (s *window) Map() *keymap.Map { return s.keys }
 
 // Show opens a place; one that is on top already stays.
-func (s *Shell) Show(p Place) tea.Cmd {
+func (s Driver) Show(p Place) tea.Cmd {
 	if st := s.top(); st != nil && st.screen.Place() == p {
 		return nil
 	}
@@ -134,18 +137,18 @@ func (s *Shell) Show(p Place) tea.Cmd {
 }
 
 // Do does an action for the screen on top.
-func (s *Shell) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
+func (s Driver) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
 
 // Escape lets the screen on top close something of its own, a filter or a page;
 // false when there is nothing.
-func (s *Shell) Escape() (tea.Cmd, bool) {
+func (s Driver) Escape() (tea.Cmd, bool) {
 	st := s.top()
 	a, cmd := st.screen.Update(s.keys.Global.Back.Msg())
 	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
 }
 
 // Home closes all screens but the first.
-func (s *Shell) Home() tea.Cmd {
+func (s Driver) Home() tea.Cmd {
 	if s.Root() {
 		return nil
 	}
@@ -153,14 +156,14 @@ func (s *Shell) Home() tea.Cmd {
 }
 
 // Elapse does what time alone does: it masks again what was revealed.
-func (s *Shell) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
+func (s Driver) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
 
 // Zone is where times are shown.
 func (s *window) Zone() *time.Location { return s.shown.zone }
 
 // Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
 // Text; nil when nothing is.
-func (s *Shell) Dialog() any {
+func (s Driver) Dialog() any {
 	if len(s.overlays) == 0 {
 		return nil
 	}
@@ -178,17 +181,17 @@ func (s *Shell) Dialog() any {
 	case *explain:
 		return o.e
 	case *pager:
-		return Text{o.title, o.lines(s)}
+		return Text{o.title, o.lines(s.Shell)}
 	}
 	return nil
 }
 
 // Close closes the open dialog without an answer; a question gets its no.
-func (s *Shell) Close() tea.Cmd { return s.Answer(false) }
+func (s Driver) Close() tea.Cmd { return s.Answer(false) }
 
 // Answer answers the open question. Whoever calls it has made sure that a person
 // gave the answer; see the package plain.
-func (s *Shell) Answer(yes bool) tea.Cmd {
+func (s Driver) Answer(yes bool) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if q, ok := o.(*question); ok && yes {
 			a, cmd, _ = q.sayYes()
@@ -200,7 +203,7 @@ func (s *Shell) Answer(yes bool) tea.Cmd {
 }
 
 // Submit answers the open input dialog; secrets hold the values of secret fields.
-func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
+func (s Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if d, ok := o.(*input); ok && d.ask.Submit != nil {
 			return d.hand(Values{text: text, secrets: secrets})
@@ -213,10 +216,10 @@ func (s *Shell) Submit(text []string, secrets []secret.Value) tea.Cmd {
 }
 
 // Pick takes item i of the open menu.
-func (s *Shell) Pick(i int) tea.Cmd {
+func (s Driver) Pick(i int) tea.Cmd {
 	m, ok := s.overlays[len(s.overlays)-1].(*menu)
 	if ok && m.More != nil && i == len(m.Items)-1 {
-		return m.readOn(s) // it stays open
+		return m.readOn(s.Shell) // it stays open
 	}
 	return s.closing(func(overlay) (Action, tea.Cmd) {
 		if !ok || m.Pick == nil {
@@ -227,7 +230,7 @@ func (s *Shell) Pick(i int) tea.Cmd {
 }
 
 // closing closes the dialog on top with what take makes of it.
-func (s *Shell) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
+func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
 	o := s.overlays[len(s.overlays)-1]
 	a, cmd := take(o)
 	s.remove(o)

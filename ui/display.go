@@ -11,9 +11,12 @@ import (
 // revealFor is how long M shows masked values.
 const revealFor = 30 * time.Second
 
-func (s *Shell) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
+// viewMode is how things are shown: time zone and masking.
+type viewMode struct{ *router }
 
-func (s *Shell) showUTC(utc bool) tea.Cmd {
+func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
+
+func (s *viewMode) showUTC(utc bool) tea.Cmd {
 	word := "Times are UTC now."
 	s.shown.zone = time.UTC
 	if !utc {
@@ -23,7 +26,7 @@ func (s *Shell) showUTC(utc bool) tea.Cmd {
 	return tea.Batch(s.notify(Info, word), s.broadcast(DisplayChanged{}))
 }
 
-func (s *Shell) reveal() tea.Cmd {
+func (s *viewMode) reveal() tea.Cmd {
 	if !s.shown.masked {
 		return s.notify(Info, "Nothing is masked: masking is off in the configuration.")
 	}
@@ -44,7 +47,7 @@ func (s *Shell) reveal() tea.Cmd {
 // revealedMsg says whether masked values may be shown.
 type revealedMsg struct{ err error }
 
-func (s *Shell) revealed(m revealedMsg) tea.Cmd {
+func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
 		return s.notify(Denied, api.AsError(m.err).Public)
 	}
@@ -53,7 +56,7 @@ func (s *Shell) revealed(m revealedMsg) tea.Cmd {
 }
 
 // maskAgain masks again when the time is over.
-func (s *Shell) maskAgain(now time.Time) tea.Cmd {
+func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
 	if s.shown.revealed.IsZero() || now.Before(s.shown.revealed) {
 		return nil
 	}

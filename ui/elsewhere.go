@@ -17,7 +17,7 @@ type waitingKey struct {
 
 // pressAt goes to the place of a kind, of the object at hand, and presses a key there;
 // or names the key, when what it is about must be chosen first.
-func (s *Shell) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
+func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	i := slices.Index(placeKinds, kind)
 	cmd, _ := s.jump(s.keys.Global.Places()[i].Msg())
 	top := s.top()
@@ -50,7 +50,7 @@ func (s *Shell) pressPending() tea.Cmd {
 
 // unwindThen closes all screens above stack[i] and then does something; it asks first
 // when one of them holds typed text.
-func (s *Shell) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
+func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	id := s.stack[i].id
 	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(s)) }
 	for _, st := range s.stack[i+1:] {
@@ -58,7 +58,7 @@ func (s *Shell) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 			return s.askDiscard(why, closing)
 		}
 	}
-	return closing(s)
+	return s.perform(nil, do(closing))
 }
 
 // RunCommand does a command for the screen on top.
@@ -80,7 +80,7 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 
 // switchContext leaves the console to open it on another context: what was sent is
 // awaited, typed text is asked about.
-func (s *Shell) switchContext(name string) tea.Cmd {
+func (s *exit) switchContext(name string) tea.Cmd {
 	leave := func(s *Shell) tea.Cmd {
 		s.context = name
 		return s.Leave()
@@ -90,8 +90,8 @@ func (s *Shell) switchContext(name string) tea.Cmd {
 			return s.askDiscard(why+" The console is opened on "+safe(name)+".", leave)
 		}
 	}
-	return leave(s)
+	return s.perform(nil, do(leave))
 }
 
 // NextContext names the context to open after the console was left; empty: none.
-func (s *Shell) NextContext() string { return s.context }
+func (s *exit) NextContext() string { return s.context }

@@ -43,7 +43,7 @@ func (s *screenStack) look(news BroadcastMsg) {
 }
 
 // fitGuide makes room for the guide's words, or gives it back.
-func (s *Shell) fitGuide() {
+func (s *router) fitGuide() {
 	if n := s.guideLines(); n != s.guided {
 		s.guided = n
 		s.resize(s.w, s.h)

@@ -20,8 +20,11 @@ type idleLock struct {
 	lapsed      int       // questions that were open when it came on
 }
 
+// idleGuard blanks the screen and brings it back.
+type idleGuard struct{ *router }
+
 // onKey swallows the key that unlocks the screen, and those that were typed with it.
-func (s *Shell) onKey() (taken bool) {
+func (s *idleGuard) onKey() (taken bool) {
 	now := s.now()
 	s.lock.lastKey = now
 	switch {
@@ -44,7 +47,7 @@ func (s *statusLine) idle(now time.Time) bool {
 
 // lockWhenIdle blanks the screen when it is time. Open questions lapse: nobody may
 // answer one that somebody else opened.
-func (s *Shell) lockWhenIdle(now time.Time) tea.Cmd {
+func (s *idleGuard) lockWhenIdle(now time.Time) tea.Cmd {
 	if s.lock.on || s.leaving || s.gone || !s.idle(now) {
 		return nil
 	}
@@ -53,7 +56,7 @@ func (s *Shell) lockWhenIdle(now time.Time) tea.Cmd {
 	for _, q := range open {
 		s.remove(q)
 		if st := s.find(q.screen); st != nil && q.c.No != nil {
-			cmds = append(cmds, s.act(st, q.c.No()))
+			cmds = append(cmds, s.perform(st, q.c.No()))
 		}
 	}
 	s.notice = notice{}
@@ -66,7 +69,7 @@ func (s *Shell) lockWhenIdle(now time.Time) tea.Cmd {
 }
 
 // unlock brings the screen back as it was and tells what happened meanwhile.
-func (s *Shell) unlock(now time.Time) {
+func (s *idleGuard) unlock(now time.Time) {
 	was := s.lock
 	s.lock = idleLock{lastKey: now, ignoreUntil: now.Add(quiet)}
 	defer s.expireNotice(now)

@@ -34,7 +34,7 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 }
 
 // editing is true while the screen on top takes text.
-func (s *Shell) editing() bool {
+func (s *router) editing() bool {
 	top := s.top()
 	return len(s.overlays) == 0 && top != nil && top.screen.Editing()
 }
@@ -183,7 +183,7 @@ var placeKinds = []string{KindOperations, KindOperation, KindDocuments, KindComp
 var places = len(placeKinds)
 
 // jump goes to the place of a number.
-func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
+func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 	all := s.keys.Global.Places()
 	i := slices.IndexFunc(all[:], func(k *keymap.Key) bool { return k.Match(p) })
 	if i < 0 {
@@ -193,7 +193,7 @@ func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
 	switch to.Kind {
 	case KindOperation, KindDocuments:
 		if to.ID = s.about(KindOperation); to.ID == "" {
-			return s.AskID(to.Kind), true
+			return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.AskID(to.Kind) })), true
 		}
 	case KindCompliance: // the customer, and from there all customers
 		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
@@ -205,7 +205,7 @@ func (s *Shell) jump(p keymap.Press) (tea.Cmd, bool) {
 
 // visit opens a place by its number. Side screens opened by number replace each
 // other instead of stacking.
-func (s *Shell) visit(p Place) tea.Cmd {
+func (s *router) visit(p Place) tea.Cmd {
 	top := s.top()
 	if top != nil && top.visited && len(s.stack) > 1 && isSide(top.screen.Place().Kind) && s.indexOf(p) < 0 {
 		cmd := s.replace(top, p)

@@ -16,7 +16,7 @@ func layerOf(s Screen) any {
 
 // stayed reports whether the person is still where the question of t was asked: its
 // screen is in front as it was then, no dialog is open, and nothing is being typed.
-func (s *Shell) stayed(st *openScreen, t Ticket) bool {
+func (s *router) stayed(st *openScreen, t Ticket) bool {
 	return st == s.top() && len(s.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
 }
 

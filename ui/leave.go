@@ -33,8 +33,14 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	return tea.Sequence(cmd, func() tea.Msg { return wroteMsg{n} })
 }
 
+// exit is how the console is left.
+type exit struct {
+	*router
+	context string // to be opened after this one; empty: none
+}
+
 // wrote notes the end of a write.
-func (s *Shell) wrote(m wroteMsg) tea.Cmd {
+func (s *exit) wrote(m wroteMsg) tea.Cmd {
 	delete(s.writes, m.n)
 	if s.leaving && len(s.writes) == 0 {
 		return s.quit()
@@ -46,27 +52,26 @@ func (s *Shell) wrote(m wroteMsg) tea.Cmd {
 func (s *sentWrites) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
 // askLeave is q at the root.
-func (s *Shell) askLeave() tea.Cmd {
-	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: (*Shell).Leave, yields: true}
+func (s *exit) askLeave() tea.Cmd {
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave, yields: true}
 	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}
-	s.push(newQuestion(s, 0, c))
-	return nil
+	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
 // askDiscard asks before typed text is lost.
-func (s *Shell) askDiscard(what string, then func(*Shell) tea.Cmd) tea.Cmd {
-	s.push(newQuestion(s, 0, Confirm{
+func (s *router) askDiscard(what string, then func(*Shell) tea.Cmd) tea.Cmd {
+	c := Confirm{
 		Title: "Discard typed text", Ask: "Discard what you typed?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
 		Facts: []widget.Pair{{Label: "lost", Value: safe(what), Long: true}},
-	}))
-	return nil
+	}
+	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
 // interrupt is ctrl+c: it leaves at once, but asks when typed text would be
 // lost. Pressed again in that question it leaves.
-func (s *Shell) interrupt() tea.Cmd {
+func (s *exit) interrupt() tea.Cmd {
 	if s.leaving {
 		return nil // the status line says what is awaited
 	}
@@ -76,13 +81,13 @@ func (s *Shell) interrupt() tea.Cmd {
 			return s.Leave()
 		case *input:
 			if o.dirty() {
-				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", (*Shell).Leave)
+				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", leave)
 			}
 		}
 	}
 	for _, st := range s.stack {
 		if why := unsaved(st); why != "" {
-			return s.askDiscard(why+" The console is left.", (*Shell).Leave)
+			return s.askDiscard(why+" The console is left.", leave)
 		}
 	}
 	return s.Leave()
@@ -90,7 +95,7 @@ func (s *Shell) interrupt() tea.Cmd {
 
 // Leave ends the console: what was not sent is dropped, and QuitMsg follows when what was
 // sent is answered.
-func (s *Shell) Leave() tea.Cmd {
+func (s *exit) Leave() tea.Cmd {
 	s.end()
 	s.overlays = nil
 	if len(s.writes) > 0 {
@@ -100,7 +105,7 @@ func (s *Shell) Leave() tea.Cmd {
 	return s.quit()
 }
 
-func (s *Shell) quit() tea.Cmd {
+func (s *exit) quit() tea.Cmd {
 	s.gone = true
 	for _, st := range s.stack {
 		st.cancel()
@@ -113,3 +118,5 @@ func (s *Shell) quit() tea.Cmd {
 func (s *sentWrites) Outcome() []string { return s.Waiting() }
 
 func safe(line string) string { return untrusted.Text(line).Line(400) }
+
+func leave(s *Shell) tea.Cmd { return s.Leave() }

@@ -45,7 +45,7 @@ func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 
 // pointed is the screen that the mouse reaches inside, and the line of it that a line of
 // the window is; nil where there is none.
-func (s *Shell) pointed(y int) (p Pointer, line int) {
+func (s *router) pointed(y int) (p Pointer, line int) {
 	top := s.top()
 	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
 		return nil, 0

@@ -226,7 +226,7 @@ func pressable(kind string, k keymap.Key) bool {
 
 // Named finds what the palette has under exactly this name; ok is false when nothing has
 // it. why says why it cannot be done now: do then says so too.
-func (s *Shell) Named(name string) (do func() tea.Cmd, why string, ok bool) {
+func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 	top := s.top()
 	if top == nil || name == "" {
 		return nil, "", false
@@ -237,7 +237,7 @@ func (s *Shell) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 		return nil, "", false
 	}
 	at := hits[0]
-	return func() tea.Cmd { return p.acts[at](s) }, p.items[at].Why, true
+	return func() tea.Cmd { return p.acts[at](s.Shell) }, p.items[at].Why, true
 }
 
 // offers tells whether a global key does anything here: reload and panes are

@@ -111,7 +111,7 @@ type drawnMsg struct{ n uint64 }
 func (drawnMsg) AfterFrame() {}
 
 // awaitDrawn asks to be told when the questions that are new have been drawn.
-func (s *Shell) awaitDrawn() tea.Cmd {
+func (s *router) awaitDrawn() tea.Cmd {
 	if !s.visible() {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *Shell) awaitDrawn() tea.Cmd {
 }
 
 // onDrawn arms the question that was drawn; one that nobody could see asks again.
-func (s *Shell) onDrawn(m drawnMsg) {
+func (s *router) onDrawn(m drawnMsg) {
 	for _, q := range s.questions() {
 		if q.asked != m.n {
 			continue

@@ -27,6 +27,15 @@ type screenStack struct {
 	trail   trail
 }
 
+// router opens and closes screens, and takes messages to them. It knows the parts before it;
+// what a screen wants done it hands to perform.
+type router struct {
+	*statusLine
+	perform   func(st *openScreen, a Action) tea.Cmd
+	told      At // what OnPlace was told last
+	afterRead waitingKey
+}
+
 // maxDepth bounds the stack: beyond it the oldest screen but the root is closed.
 const maxDepth = 16
 
@@ -50,7 +59,7 @@ func (s *screenStack) indexOf(p Place) int {
 }
 
 // open puts the screen of a place on top, or goes back to it when it is open.
-func (s *Shell) open(p Place) tea.Cmd {
+func (s *router) open(p Place) tea.Cmd {
 	if i := s.indexOf(p); i >= 0 {
 		if i == len(s.stack)-1 {
 			return s.hint(Info, "You are here already.")
@@ -66,7 +75,7 @@ func (s *Shell) open(p Place) tea.Cmd {
 	return s.begin(st)
 }
 
-func (s *Shell) unknownPlace(p Place) tea.Cmd {
+func (s *router) unknownPlace(p Place) tea.Cmd {
 	return s.notify(Denied, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 }
 
@@ -84,7 +93,7 @@ func (s *screenStack) mount(p Place) *openScreen {
 	return &openScreen{id: s.lastID, screen: screen, cancel: cancel}
 }
 
-func (s *Shell) begin(st *openScreen) tea.Cmd {
+func (s *router) begin(st *openScreen) tea.Cmd {
 	w, h := s.body()
 	st.screen.SetSize(w, h)
 	s.fadeNotice()
@@ -93,7 +102,7 @@ func (s *Shell) begin(st *openScreen) tea.Cmd {
 
 // makeRoom makes room in a full stack: the oldest screen but the root that holds no
 // typed text.
-func (s *Shell) makeRoom() {
+func (s *router) makeRoom() {
 	if len(s.stack) < maxDepth {
 		return
 	}
@@ -108,7 +117,7 @@ func (s *Shell) makeRoom() {
 
 // replace puts the screen of a place where an open one is; it asks first when that
 // holds typed text.
-func (s *Shell) replace(old *openScreen, p Place) tea.Cmd {
+func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
 		i := slices.Index(s.stack, old)
 		if i < 0 {
@@ -125,24 +134,24 @@ func (s *Shell) replace(old *openScreen, p Place) tea.Cmd {
 	if why := unsaved(old); why != "" {
 		return s.askDiscard(why, swap)
 	}
-	return swap(s)
+	return s.perform(nil, do(swap))
 }
 
 // Back closes the screen on top; the last one asks to leave.
-func (s *Shell) Back() tea.Cmd {
+func (s *router) Back() tea.Cmd {
 	if len(s.stack) <= 1 {
-		return s.askLeave()
+		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.askLeave() }))
 	}
 	return s.unwind(len(s.stack) - 2)
 }
 
 // unwind closes all screens above stack[i]; it asks first when one of them
 // holds typed text.
-func (s *Shell) unwind(i int) tea.Cmd {
+func (s *router) unwind(i int) tea.Cmd {
 	return s.unwindThen(i, func(*Shell) tea.Cmd { return nil })
 }
 
-func (s *Shell) closeAbove(id screenID) tea.Cmd {
+func (s *router) closeAbove(id screenID) tea.Cmd {
 	if s.find(id) == nil || s.top().id == id {
 		return nil
 	}
@@ -155,7 +164,7 @@ func (s *Shell) closeAbove(id screenID) tea.Cmd {
 }
 
 // unmount ends a screen's reads and its dialogs.
-func (s *Shell) unmount(st *openScreen) {
+func (s *router) unmount(st *openScreen) {
 	st.cancel()
 	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(o overlay) bool { return o.owner() == st.id })
 }
@@ -168,21 +177,21 @@ func unsaved(st *openScreen) string {
 }
 
 // deliver hands a message to a screen and does what it answers.
-func (s *Shell) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
+func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 	a, cmd := st.screen.Update(msg)
-	return tea.Batch(s.act(st, a), cmd)
+	return tea.Batch(s.perform(st, a), cmd)
 }
 
 // answer goes to the screen that asked, wherever it is; to nobody when closed,
 // but what became of a write is told all the same.
-func (s *Shell) answer(msg Answer) tea.Cmd {
+func (s *router) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
 		stayed := s.stayed(st, msg.Asker())
 		a, cmd := st.screen.Update(msg)
 		if _, read := msg.(readMsg); !stayed {
 			a = late(a, read)
 		}
-		return tea.Batch(s.act(st, a), cmd)
+		return tea.Batch(s.perform(st, a), cmd)
 	}
 	if o, ok := msg.(Outcome); ok {
 		n := o.Outcome()
@@ -192,7 +201,7 @@ func (s *Shell) answer(msg Answer) tea.Cmd {
 }
 
 // broadcast goes to every open screen; the header keeps its share.
-func (s *Shell) broadcast(msg BroadcastMsg) tea.Cmd {
+func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
 	case SessionFacts:

@@ -91,15 +91,16 @@ type Shell struct {
 	*topLine
 	*statusLine
 	*hintBar
+	*router
+	*viewMode
+	*idleGuard
+	*exit
 
-	told      At // what OnPlace was told last
-	afterRead waitingKey
-	context   string // to be opened after this one; empty: none
-	barred    barred
-	clicked   clicked
-	laid      draw.Laid
-	ticks     []tick // under way
-	tickSeq   uint64
+	barred  barred
+	clicked clicked
+	laid    draw.Laid
+	ticks   []tick // under way
+	tickSeq uint64
 }
 
 // New makes the shell. Its keys are its own: read-only mode and the role bar
@@ -146,8 +147,11 @@ func assemble(w *window) *Shell {
 	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{}, &sentWrites{writes: map[uint64]string{}}
 	head := &topLine{window: w, screenStack: stack, budgets: map[string]BudgetFacts{}}
 	status := &statusLine{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head}
-	return &Shell{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head, statusLine: status,
-		hintBar: &hintBar{statusLine: status}}
+	hints, route := &hintBar{statusLine: status}, &router{statusLine: status}
+	s := &Shell{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head, statusLine: status,
+		hintBar: hints, router: route, viewMode: &viewMode{route}, idleGuard: &idleGuard{route}, exit: &exit{router: route}}
+	route.perform = s.act
+	return s
 }
 
 // Init opens the first screen and begins to wait for news.
@@ -185,7 +189,7 @@ func (s *screenStack) noteTrail() {
 }
 
 // tellPlace says where the person is when that changed.
-func (s *Shell) tellPlace() {
+func (s *router) tellPlace() {
 	if s.opt.OnPlace == nil || s.top() == nil {
 		return
 	}
@@ -274,7 +278,7 @@ const (
 	maxHeight = 500
 )
 
-func (s *Shell) resize(w, h int) {
+func (s *router) resize(w, h int) {
 	s.w, s.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
 	bw, bh := s.body()
 	for _, st := range s.stack {

@@ -15,7 +15,7 @@ const smallest = 8
 
 // drawn is a shell that can draw a dialog.
 func drawn() *Shell {
-	return &Shell{th: &theme.Theme{Signs: theme.Unicode()}, keys: keymap.New()}
+	return assemble(&window{th: &theme.Theme{Signs: theme.Unicode()}, keys: keymap.New(), shown: &display{}})
 }
 
 // TestASmallWindowShowsTheRefusal: the fields of a form that came back do not push out

@@ -15,10 +15,10 @@ type Stepper interface {
 
 // step goes from the object on the screen to the one beside it in the list it was
 // opened from: the nearest list below. Its cursor moves along.
-func (s *Shell) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
+func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	if sub, ok := top.screen.(Stepper); ok {
 		if a, cmd, ok := sub.Step(by); ok {
-			return tea.Batch(s.act(top, a), cmd)
+			return tea.Batch(s.perform(top, a), cmd)
 		}
 	}
 	p := top.screen.Place()
@@ -75,7 +75,7 @@ func (s *screenStack) listBelow(p Place) int {
 
 // swapAbove puts the screen of a place over stack entry id, in the place of all that
 // was above it; it asks first when one of those holds typed text.
-func (s *Shell) swapAbove(id screenID, p Place) tea.Cmd {
+func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
 		if s.find(id) == nil {
 			return nil
@@ -96,5 +96,5 @@ func (s *Shell) swapAbove(id screenID, p Place) tea.Cmd {
 			return s.askDiscard(why, swap)
 		}
 	}
-	return swap(s)
+	return s.perform(nil, do(swap))
 }

@@ -39,7 +39,7 @@ func (t *trail) arrive(p Place) {
 }
 
 // travel goes to the place where the person was before (-1), or forward again (1).
-func (s *Shell) travel(by int) tea.Cmd {
+func (s *router) travel(by int) tea.Cmd {
 	t := &s.trail
 	to := t.at + by
 	switch {

@@ -43,7 +43,7 @@ type HostOptions struct {
 type Host struct {
 	talk *Talk
 	opt  HostOptions
-	sh   *ui.Shell
+	sh   ui.Driver
 	loop *loop
 
 	home bool      // in the main menu, not on a screen
@@ -103,7 +103,7 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 // Run talks until the person quits (ErrQuit), the input ends (ErrEnd), they
 // interrupt it (ErrInterrupted) or are gone (ErrGone).
 func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
-	h.sh = sh
+	h.sh = ui.Driver{Shell: sh}
 	h.loop.take(h.update)
 	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg { return tea.WindowSizeMsg{Width: ui.PlainWidth, Height: pageRows + 8} }), false)
 	err := h.settle(ctx)
