@@ -15,12 +15,6 @@ import (
 	"opdeck/ui/theme"
 )
 
-// The smallest window that is drawn in full, in cells.
-const (
-	MinWidth  = 20
-	MinHeight = 5
-)
-
 // Options is what whoever wires the console gives the shell.
 type Options struct {
 	Context context.Context // ends the console's reads and unsent writes
@@ -257,20 +251,6 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// window is the terminal's size, how things are drawn on it, and what does not change while
-// the console runs.
-type window struct {
-	opt    Options
-	th     *theme.Theme
-	keys   *keymap.Map
-	now    func() time.Time
-	root   context.Context
-	end    context.CancelFunc
-	shown  *display
-	w, h   int
-	guided int // lines that the guide's words take
-}
-
 // The largest window that is laid out, in cells; a terminal that claims more
 // gets this much.
 const (
@@ -289,23 +269,6 @@ func (s *router) resize(w, h int) {
 			q.asked, q.drawn = 0, false
 		}
 	}
-}
-
-// fits reports whether the window has room for dialogs and screens.
-func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
-
-// body is the size that screens get.
-func (s *window) body() (w, h int) {
-	return s.w, max(s.h-s.chrome(), 0)
-}
-
-// chrome is how many lines the shell keeps: header, rule, hints and, when there
-// is room, the line for notices.
-func (s *window) chrome() int {
-	if s.h < 8 {
-		return 3
-	}
-	return 4 + s.guided
 }
 
 // View implements tea.Model: exactly the lines of the window, none wider.
@@ -355,15 +318,6 @@ func (s *Shell) draw() []string {
 		lines = append(lines, s.hints())
 	}
 	return lines
-}
-
-// area is the room for dialogs: the body, and in a low window the lines below too.
-func (s *window) area() (w, h int) {
-	w, h = s.body()
-	if s.h < 12 {
-		h = s.h - 2
-	}
-	return w, h
 }
 
 func (s *Shell) drawBody(now time.Time) []string {

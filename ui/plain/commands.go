@@ -27,7 +27,7 @@ type command struct {
 func (c command) is(word string) bool { return c.name == word || c.alias == word }
 
 // opensPlace reports whether a key goes to one of the numbered places.
-func (h *Host) opensPlace(k keymap.Key) bool {
+func (h *reader) opensPlace(k keymap.Key) bool {
 	return slices.ContainsFunc(keymap.All(h.sh.Map().Global)[:8], func(p keymap.Key) bool { return p.Name == k.Name })
 }
 
@@ -82,7 +82,7 @@ func (h *Host) commands() []command {
 
 // everywhere reports whether a key works without a screen: not what opens a place,
 // which the menu has, nor what reads one again.
-func (h *Host) everywhere(k keymap.Key) bool {
+func (h *reader) everywhere(k keymap.Key) bool {
 	g := h.sh.Map().Global
 	return k.Name == g.OpenID.Name || k.Name == g.Zone.Name || k.Name == g.Activity.Name
 }
@@ -271,7 +271,7 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 }
 
 // lists reports whether the place of a kind lists what its own kind opens by an id.
-func (h *Host) lists(kind string) bool {
+func (h *reader) lists(kind string) bool {
 	return slices.ContainsFunc(h.opt.Places, func(p Place) bool { return p.Kind == kind && p.IDs && !p.ByID })
 }
 

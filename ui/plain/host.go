@@ -41,15 +41,10 @@ type HostOptions struct {
 
 // Host says what a shell would draw, and presses its keys. It belongs to one goroutine.
 type Host struct {
-	talk *Talk
-	opt  HostOptions
-	sh   ui.Driver
+	*reader
 	loop *loop
-
-	home bool      // in the main menu, not on a screen
-	base ui.Screen // the one that was opened from there
-	said said      // of a screen, last
-	news bool      // what is told now happened by itself
+	base ui.Screen // the one that was opened from the main menu
+	news bool      // what is read out now happened by itself
 
 	arg     string // what was typed behind a command and is not used yet
 	refused string // the command that cannot be used: why is told next
@@ -57,7 +52,7 @@ type Host struct {
 
 // NewHost makes a host that talks through t.
 func NewHost(t *Talk, opt HostOptions) *Host {
-	return &Host{talk: t, opt: opt, loop: newLoop(), home: true}
+	return &Host{reader: &reader{talk: t, opt: opt, home: true}, loop: newLoop()}
 }
 
 // Tell says a notice, and what a drawn shell would copy: for ui.Options.Tell.
@@ -143,7 +138,7 @@ func (h *Host) converse(ctx context.Context) error {
 	}
 }
 
-func (h *Host) prompt() string {
+func (h *reader) prompt() string {
 	if h.home {
 		return "Main menu. A number, a command, or ? for help:"
 	}
@@ -195,7 +190,7 @@ func (h *Host) goHome(ctx context.Context) error {
 	return nil
 }
 
-func (h *Host) sayHome() {
+func (h *reader) sayHome() {
 	h.talk.Say("Main menu.")
 	for i, p := range h.opt.Places {
 		h.talk.Say(strconv.Itoa(i+1) + ". " + p.Name + ".")

@@ -213,7 +213,7 @@ func (h *Host) still(ctx context.Context, doing string, at time.Duration) {
 }
 
 // busy reports whether a screen or a write waits for an answer, and what for.
-func (h *Host) busy() (doing string, yes bool) {
+func (h *reader) busy() (doing string, yes bool) {
 	if sent := h.sh.Waiting(); len(sent) > 0 {
 		return "waiting for the answer to: " + List(sent), true
 	}

@@ -15,8 +15,17 @@ const (
 	atOnce   = 16 // sentences of sections that are said without being asked for
 )
 
+// reader reads a screen out: all of it, or what has changed since.
+type reader struct {
+	talk *Talk
+	opt  HostOptions
+	sh   ui.Driver
+	home bool // in the main menu, not on a screen
+	said said // of a screen, last
+}
+
 // content is what the screen on top shows, its rows in pages.
-func (h *Host) content() ui.Content {
+func (h *reader) content() ui.Content {
 	c, ok := h.sh.Top().(ui.Contenter)
 	if !ok {
 		return ui.Content{}
@@ -46,7 +55,7 @@ func sentences(list []string) []string {
 
 // opening lists what opens something on the page on top; a number of one more than its
 // place here names it.
-func (h *Host) opening() []widget.Link {
+func (h *reader) opening() []widget.Link {
 	page, ok := h.sh.Top().(ui.Linker)
 	if !ok {
 		return nil
@@ -55,7 +64,7 @@ func (h *Host) opening() []widget.Link {
 }
 
 // section is a part of a screen in sentences, with the numbers of what opens something.
-func (h *Host) section(s ui.Section) []string {
+func (h *reader) section(s ui.Section) []string {
 	var out []string
 	if s.Title != "" {
 		out = append(out, s.Title+".")
@@ -82,7 +91,7 @@ func (h *Host) section(s ui.Section) []string {
 	return out
 }
 
-func (h *Host) sections(list []ui.Section) []string {
+func (h *reader) sections(list []ui.Section) []string {
 	var out []string
 	for _, s := range list {
 		out = append(out, h.section(s)...)
@@ -92,7 +101,7 @@ func (h *Host) sections(list []ui.Section) []string {
 
 // screen is the screen on top in lines: what it says first, of its sections as much
 // as one wants to hear at once, its rows.
-func (h *Host) screen() (parts [3][]string) {
+func (h *reader) screen() (parts [3][]string) {
 	top, c := h.sh.Top(), h.content()
 	if top == nil {
 		return parts
@@ -178,7 +187,7 @@ type said struct {
 	whole string // all sections, though not all were said
 }
 
-func (h *Host) seen() said {
+func (h *reader) seen() said {
 	now := said{of: h.sh.Top(), whole: steady(h.sections(h.content().Sections))}
 	for i, list := range h.screen() {
 		now.parts[i] = steady(list)
@@ -187,7 +196,7 @@ func (h *Host) seen() said {
 }
 
 // sayScreen says the screen on top.
-func (h *Host) sayScreen() {
+func (h *reader) sayScreen() {
 	h.said = said{}
 	h.sayChanges()
 	if aged := h.sh.Top().Source().Aged(h.opt.Now(), h.sh.Zone()); aged != "" {
@@ -197,7 +206,7 @@ func (h *Host) sayScreen() {
 
 // sayChanges says what of the screen reads otherwise than when it was said last;
 // false: nothing does.
-func (h *Host) sayChanges() bool {
+func (h *reader) sayChanges() bool {
 	before, now := h.said, h.seen()
 	h.said = now
 	for i, list := range h.screen() {

@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
+)
+
+// The smallest window that is drawn in full, in cells.
+const (
+	MinWidth  = 20
+	MinHeight = 5
+)
+
+// window is the terminal's size, how things are drawn on it, and what does not change while
+// the console runs.
+type window struct {
+	opt    Options
+	th     *theme.Theme
+	keys   *keymap.Map
+	now    func() time.Time
+	root   context.Context
+	end    context.CancelFunc
+	shown  *display
+	w, h   int
+	guided int // lines that the guide's words take
+}
+
+// fits reports whether the window has room for dialogs and screens.
+func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
+
+// body is the size that screens get.
+func (s *window) body() (w, h int) {
+	return s.w, max(s.h-s.chrome(), 0)
+}
+
+// chrome is how many lines the shell keeps: header, rule, hints and, when there
+// is room, the line for notices.
+func (s *window) chrome() int {
+	if s.h < 8 {
+		return 3
+	}
+	return 4 + s.guided
+}
+
+// area is the room for dialogs: the body, and in a low window the lines below too.
+func (s *window) area() (w, h int) {
+	w, h = s.body()
+	if s.h < 12 {
+		h = s.h - 2
+	}
+	return w, h
+}
