@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
@@ -19,12 +20,6 @@ import (
 // Kind is the kind of these places; with an ID it is one account.
 const Kind = "accounts"
 
-// Client reads accounts.
-type Client interface {
-	Account(ctx context.Context, id string) (api.Account, error)
-	Accounts(ctx context.Context, q api.AccountQuery) (api.Page[api.Account], error)
-}
-
 // language is the filter language over accounts.
 var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 	filter.Field[api.Account]{Kind: filter.Free, Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
@@ -33,16 +28,19 @@ var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 		}})...)
 
 // New makes the screen of one account, or without an id the list; start is its filter.
-func New(env *ui.Env, client Client, id, start string) ui.Screen {
+func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 	return directory.New(env, directory.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
 		ID: func(a api.Account) string { return string(a.ID) }, CUID: func(a api.Account) string { return string(a.Customer.ID) },
 		Raw: func(a api.Account) json.RawMessage { return a.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
-			return client.Accounts(ctx, api.AccountQuery{Page: page})
+			return endpoint.Do(ctx, caller, endpoint.ListAccounts, api.AccountQuery{Page: page})
 		},
-		Get: client.Account, Head: head, Card: present.Account}, id, start)
+		Get: func(ctx context.Context, id string) (api.Account, error) {
+			return endpoint.Do(ctx, caller, endpoint.GetAccount, id)
+		},
+		Head: head, Card: present.Account}, id, start)
 }
 
 // head answers whether there is money on it.

@@ -12,6 +12,8 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -25,7 +27,7 @@ type fake struct {
 	size  int
 }
 
-func (f *fake) Account(_ context.Context, id string) (api.Account, error) {
+func (f *fake) get(_ context.Context, id string) (api.Account, error) {
 	f.asked = append(f.asked, id)
 	for _, a := range f.all {
 		if string(a.ID) == id && f.err == nil {
@@ -35,14 +37,19 @@ func (f *fake) Account(_ context.Context, id string) (api.Account, error) {
 	return api.Account{}, f.err
 }
 
-func (f *fake) Accounts(_ context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
+func (f *fake) list(_ context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
 	f.asked = append(f.asked, fmt.Sprint("page ", q.Page))
 	size := max(f.size, 1)
 	from, to := min(q.Page*size, len(f.all)), min((q.Page+1)*size, len(f.all))
 	return api.Page[api.Account]{Items: f.all[from:to], Page: q.Page, Total: api.Number(fmt.Sprint(len(f.all)))}, f.err
 }
 
-var _ Client = (*fake)(nil)
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.GetAccount, f.get)
+	endpointtest.On(&c, endpoint.ListAccounts, f.list)
+	return &c
+}
 
 func account(t testing.TB, body string) api.Account {
 	t.Helper()
@@ -74,7 +81,7 @@ func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Ru
 }
 
 func factory(f *fake) ui.Factory {
-	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }
+	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), p.ID, p.Arg) }
 }
 
 func has(t *testing.T, r *uitest.Run, want ...string) {

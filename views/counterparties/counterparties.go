@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
@@ -20,12 +21,6 @@ import (
 
 // Kind is the kind of these places; with an ID it is one counterparty.
 const Kind = "counterparties"
-
-// Client reads counterparties.
-type Client interface {
-	Counterparty(ctx context.Context, id string) (api.Counterparty, error)
-	Counterparties(ctx context.Context, q api.CounterpartyQuery) (api.Page[api.Counterparty], error)
-}
 
 // language is the filter language over counterparties.
 var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
@@ -43,16 +38,19 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 		}})...)
 
 // New makes the screen of one counterparty, or without an id the list; start is its filter.
-func New(env *ui.Env, client Client, id, start string) ui.Screen {
+func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 	return directory.New(env, directory.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
 		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
 		Raw: func(p api.Counterparty) json.RawMessage { return p.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
-			return client.Counterparties(ctx, api.CounterpartyQuery{Page: page})
+			return endpoint.Do(ctx, caller, endpoint.ListCounterparties, api.CounterpartyQuery{Page: page})
 		},
-		Get: client.Counterparty, Head: head, Card: present.Counterparty}, id, start)
+		Get: func(ctx context.Context, id string) (api.Counterparty, error) {
+			return endpoint.Do(ctx, caller, endpoint.GetCounterparty, id)
+		},
+		Head: head, Card: present.Counterparty}, id, start)
 }
 
 // head answers whether it may be paid: how many of its accounts are accepted, and how

@@ -9,6 +9,8 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -19,7 +21,7 @@ type fake struct {
 	asked []string
 }
 
-func (f *fake) Counterparty(_ context.Context, id string) (api.Counterparty, error) {
+func (f *fake) get(_ context.Context, id string) (api.Counterparty, error) {
 	f.asked = append(f.asked, id)
 	for _, p := range f.all {
 		if string(p.ID) == id {
@@ -29,12 +31,17 @@ func (f *fake) Counterparty(_ context.Context, id string) (api.Counterparty, err
 	return api.Counterparty{}, &api.Error{Op: "read counterparty", Kind: api.NotFound, Public: "The service knows no such counterparty."}
 }
 
-func (f *fake) Counterparties(context.Context, api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
+func (f *fake) list(context.Context, api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
 	f.asked = append(f.asked, "page")
 	return api.Page[api.Counterparty]{Items: f.all, Total: "3"}, nil
 }
 
-var _ Client = (*fake)(nil)
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.GetCounterparty, f.get)
+	endpointtest.On(&c, endpoint.ListCounterparties, f.list)
+	return &c
+}
 
 func counterparty(t testing.TB, body string) api.Counterparty {
 	t.Helper()
@@ -59,7 +66,7 @@ func sample(t testing.TB) *fake {
 }
 
 func factory(f *fake) ui.Factory {
-	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }
+	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), p.ID, p.Arg) }
 }
 
 func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Run {

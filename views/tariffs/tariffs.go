@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
@@ -20,12 +21,6 @@ const (
 	KindCommissions = "commissions"
 )
 
-// Client reads both.
-type Client interface {
-	PaymentLimits(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error)
-	Commissions(ctx context.Context, q api.TariffQuery) (api.Page[api.Tariff], error)
-}
-
 // language is the filter language over both.
 var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of it", Example: "SWIFT",
@@ -34,20 +29,21 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 		}})...)
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
-func NewLimits(env *ui.Env, client Client, start string) ui.Screen {
+func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 	return newList(env, directory.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit", Many: "payment limits",
-		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(client.PaymentLimits)}, start)
+		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
-func NewCommissions(env *ui.Env, client Client, start string) ui.Screen {
+func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 	return newList(env, directory.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission", Many: "commissions",
-		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(client.Commissions)}, start)
+		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller, endpoint.ListCommissions)}, start)
 }
 
-func reading(read func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error)) func(context.Context, int, string) (api.Page[api.Tariff], error) {
+// reading reads a page of either.
+func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery, api.Page[api.Tariff]]) func(context.Context, int, string) (api.Page[api.Tariff], error) {
 	return func(ctx context.Context, page int, _ string) (api.Page[api.Tariff], error) {
-		return read(ctx, api.TariffQuery{Page: page})
+		return endpoint.Do(ctx, caller, what, api.TariffQuery{Page: page})
 	}
 }
 

@@ -9,40 +9,39 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
 
-type fake struct {
-	t     testing.TB
-	calls int
-}
-
-func (f *fake) page(bodies ...string) (api.Page[api.Tariff], error) {
-	f.calls++
-	var out []api.Tariff
-	for _, b := range bodies {
-		var t api.Tariff
-		if err := json.Unmarshal([]byte(b), &t); err != nil {
-			f.t.Fatal(err)
+// fake answers with three payment limits and three commissions.
+func fake(t testing.TB) *endpointtest.Fake {
+	f := new(endpointtest.Fake)
+	answer := func(bodies ...string) func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
+		return func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
+			out := api.Page[api.Tariff]{Total: "3"}
+			for _, b := range bodies {
+				var one api.Tariff
+				if err := json.Unmarshal([]byte(b), &one); err != nil {
+					t.Fatal(err)
+				}
+				out.Items = append(out.Items, one)
+			}
+			return out, nil
 		}
-		out = append(out, t)
 	}
-	return api.Page[api.Tariff]{Items: out, Total: "3"}, nil
+	endpointtest.On(f, endpoint.ListPaymentLimits, answer(
+		`{"id":1,"currencyIsoFrom":"EUR","currencyIsoTo":"EUR","dailyLimit":{"sum":{"currencyCode":"EUR","units":"250000"}},"customerId":"DqCsgSE-4e95"}`,
+		`{"id":"2","currencyIsoFrom":"\u202eUSD","max":99999999999999999999.5,"note":"a\u001b[2Jb"}`, `{"moon":true}`))
+	endpointtest.On(f, endpoint.ListCommissions, answer(
+		`{"currencyIsoFrom":"USD","currencyIsoTo":"EUR","operationType":"EXCHANGE","paymentType":"EMPTY","percent":0.1,"fixed":"15.000"}`,
+		`{"currencyIsoFrom":"USD","currencyIsoTo":"EUR","percent":1e-7,"fixed":null}`, `{"percent":{"x":1}}`))
+	return f
 }
 
-func (f *fake) PaymentLimits(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
-	return f.page(`{"id":1,"currencyIsoFrom":"EUR","currencyIsoTo":"EUR","dailyLimit":{"sum":{"currencyCode":"EUR","units":"250000"}},"customerId":"DqCsgSE-4e95"}`,
-		`{"id":"2","currencyIsoFrom":"\u202eUSD","max":99999999999999999999.5,"note":"a\u001b[2Jb"}`, `{"moon":true}`)
-}
-
-func (f *fake) Commissions(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
-	return f.page(`{"currencyIsoFrom":"USD","currencyIsoTo":"EUR","operationType":"EXCHANGE","paymentType":"EMPTY","percent":0.1,"fixed":"15.000"}`,
-		`{"currencyIsoFrom":"USD","currencyIsoTo":"EUR","percent":1e-7,"fixed":null}`, `{"percent":{"x":1}}`)
-}
-
-func factory(f *fake) ui.Factory {
+func factory(f endpoint.Caller) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == KindLimits {
 			return NewLimits(env, f, p.Arg)
@@ -58,7 +57,7 @@ func TestScreens(t *testing.T) {
 	}{"limits": {KindLimits, nil}, "limit": {KindLimits, []string{"j", "enter"}}, "commissions": {KindCommissions, nil}} {
 		for size, wh := range map[string][2]int{"40x12": {40, 12}, "80x24": {80, 24}, "120x40": {120, 40}} {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r := shelltest.Open(t, uitest.NewClock(), factory(&fake{t: t}), ui.Place{Kind: c.kind})
+				r := shelltest.Open(t, uitest.NewClock(), factory(fake(t)), ui.Place{Kind: c.kind})
 				r.Send(uitest.Size(wh[0], wh[1]), uitest.Keys(c.keys...))
 				golden.RequireEqual(t, []byte(r.View()))
 			})
@@ -68,7 +67,7 @@ func TestScreens(t *testing.T) {
 
 // TestNumbersStayToTheLetter: no digit is lost, and rules without an id are told apart.
 func TestNumbersStayToTheLetter(t *testing.T) {
-	f := &fake{t: t}
+	f := fake(t)
 	r := shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: KindCommissions})
 	r.Send(uitest.Size(160, 45))
 	for _, want := range []string{"0.1", "15.000", "1e-7", "3 commissions"} {
@@ -77,16 +76,16 @@ func TestNumbersStayToTheLetter(t *testing.T) {
 		}
 	}
 	r.Send(uitest.Key("enter"), uitest.Key("esc"), uitest.Key("j"))
-	if !strings.Contains(r.View(), "2 of 3") || f.calls != 1 {
-		t.Errorf("%d calls\n%s", f.calls, r.View())
+	if !strings.Contains(r.View(), "2 of 3") || f.Calls("") != 1 {
+		t.Errorf("%d calls\n%s", f.Calls(""), r.View())
 	}
 }
 
 func TestNothingIsSentByKeys(t *testing.T) {
-	f := &fake{t: t}
+	f := fake(t)
 	shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: KindLimits})
-	if f.calls != 0 {
-		t.Errorf("%d calls", f.calls)
+	if f.Calls("") != 0 {
+		t.Errorf("%d calls", f.Calls(""))
 	}
 	shelltest.Sizes(shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: KindLimits}))
 }

@@ -72,13 +72,13 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
-		return balances.New(env, d, p.ID, p.Arg)
+		return balances.New(env, d.Client, p.ID, p.Arg)
 	case counterparties.Kind:
-		return counterparties.New(env, d, p.ID, p.Arg)
+		return counterparties.New(env, d.Client, p.ID, p.Arg)
 	case tariffs.KindLimits:
-		return tariffs.NewLimits(env, d, p.Arg)
+		return tariffs.NewLimits(env, d.Client, p.Arg)
 	case tariffs.KindCommissions:
-		return tariffs.NewCommissions(env, d, p.Arg)
+		return tariffs.NewCommissions(env, d.Client, p.Arg)
 	case customerfiles.Kind:
 		return customerfiles.New(env, d, p.ID, p.Arg)
 	case approvals.Kind:
