@@ -37,7 +37,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 	}
-	switch no.code {
+	switch no.Status {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(int((r.opt.RetryAfter+time.Second-1)/time.Second)))
 	case http.StatusMethodNotAllowed:
@@ -45,7 +45,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close")
 	}
-	answerWith(w, no.code, http.StatusText(no.code))
+	answerWith(w, no.Status, http.StatusText(no.Status))
 	r.reject(req, from, body, no)
 }
 
@@ -57,16 +57,16 @@ func answerWith(w http.ResponseWriter, code int, line string) {
 }
 
 // read returns the body of a delivery that passes the first checks.
-func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *refusal) {
+func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *Rejection) {
 	switch {
 	case req.URL.EscapedPath() != r.opt.Path:
-		return nil, &refusal{code: http.StatusNotFound, reason: reasonPath,
-			detail: "It was sent to another path: [webhooks] path is " + r.opt.Path + "."}
+		return nil, &Rejection{Status: http.StatusNotFound, Reason: reasonPath,
+			Detail: "It was sent to another path: [webhooks] path is " + r.opt.Path + "."}
 	case req.Method != http.MethodPost:
-		return nil, &refusal{code: http.StatusMethodNotAllowed, reason: reasonMethod, detail: "Deliveries come by POST."}
+		return nil, &Rejection{Status: http.StatusMethodNotAllowed, Reason: reasonMethod, Detail: "Deliveries come by POST."}
 	case !through:
-		return nil, &refusal{code: http.StatusForbidden, reason: "not_by_proxy",
-			detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
+		return nil, &Rejection{Status: http.StatusForbidden, Reason: "not_by_proxy",
+			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
 	case !r.bounds.allow(sourceOf(from), r.opt.Now()):
 		return nil, tooMany("One source sends more than the receiver takes in a second.")
 	}
@@ -74,7 +74,7 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 }
 
 // handle verifies and stores a body.
-func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *refusal) {
+func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *Rejection) {
 	source, now := sourceOf(from), r.opt.Now()
 	if !r.bounds.acquire(source, now) {
 		return Result{}, tooMany("Too many deliveries were being processed at the same time.")
@@ -89,24 +89,24 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
 	switch {
 	case err != nil:
-		return Result{}, &refusal{code: http.StatusServiceUnavailable, reason: reasonNotStored,
-			detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
+		return Result{}, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonNotStored,
+			Detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
 	case res.Outcome == OutcomeReused:
 		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
 	return res, nil
 }
 
-func tooMany(why string) *refusal {
-	return &refusal{code: http.StatusServiceUnavailable, reason: reasonTooMany,
-		detail: why + " The sender was asked to retry."}
+func tooMany(why string) *Rejection {
+	return &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonTooMany,
+		Detail: why + " The sender was asked to retry."}
 }
 
 // trusted is how large a body may call itself before memory is set aside for it.
 const trusted = 16 << 10
 
 // body reads at most MaxBody bytes within BodyTimeout.
-func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *refusal) {
+func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *Rejection) {
 	if req.ContentLength > MaxBody {
 		return nil, bodyError(&http.MaxBytesError{Limit: MaxBody})
 	}
@@ -120,28 +120,28 @@ func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *refu
 	}
 	body, err := io.ReadAll(limited)
 	if err == nil && len(body) == 0 {
-		return nil, &refusal{code: http.StatusBadRequest, reason: "empty", detail: "The request has no body."}
+		return nil, &Rejection{Status: http.StatusBadRequest, Reason: "empty", Detail: "The request has no body."}
 	}
 	return body, bodyError(err)
 }
 
-func bodyError(err error) *refusal {
+func bodyError(err error) *Rejection {
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &large):
-		return &refusal{code: http.StatusRequestEntityTooLarge, reason: "too_large",
-			detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
+		return &Rejection{Status: http.StatusRequestEntityTooLarge, Reason: "too_large",
+			Detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &refusal{code: http.StatusRequestTimeout, reason: "too_slow", detail: "The body did not arrive in time."}
+		return &Rejection{Status: http.StatusRequestTimeout, Reason: "too_slow", Detail: "The body did not arrive in time."}
 	}
-	return &refusal{code: http.StatusBadRequest, reason: "cut_off", detail: "The body ended before its end."}
+	return &Rejection{Status: http.StatusBadRequest, Reason: "cut_off", Detail: "The body ended before its end."}
 }
 
 func (r *Receiver) authenticate(
 	req *http.Request, body []byte, from netip.Addr, now time.Time,
-) (hook.Verdict, *refusal) {
+) (hook.Verdict, *Rejection) {
 	if r.opt.Verifier == nil {
 		return hook.Verdict{}, unauthorized(&hook.AuthError{Reason: "no_verifier",
 			Detail: "This receiver takes nothing from the network."})

@@ -19,53 +19,43 @@ const (
 	reasonNotStored = "not_stored"
 )
 
-// refusal is why a delivery was not accepted.
-type refusal struct {
-	code           int
-	reason, detail string
-	algorithm      string
-	claims         []string
-}
-
-func unauthorized(a *hook.AuthError) *refusal {
-	return &refusal{code: http.StatusUnauthorized, reason: a.Reason, detail: a.Detail, algorithm: a.Algorithm,
-		claims: a.Claims}
+func unauthorized(a *hook.AuthError) *Rejection {
+	return &Rejection{Status: http.StatusUnauthorized, Reason: a.Reason, Detail: a.Detail, Algorithm: a.Algorithm,
+		Claims: a.Claims}
 }
 
 // reject counts a delivery that was not accepted, keeps what may help to find out
-// why, and logs it once a minute.
-func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *refusal) {
+// why, and logs it once a minute. no has the answer and the reason; the rest is filled in.
+func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *Rejection) {
 	switch {
-	case no.code == http.StatusUnauthorized:
-		r.stats.count(func(c *Counters) { c.Unauthorized++; c.Reasons[no.reason]++ }) // a few fixed words
-	case no.reason == reasonTooMany:
+	case no.Status == http.StatusUnauthorized:
+		r.stats.count(func(c *Counters) { c.Unauthorized++; c.Reasons[no.Reason]++ }) // a few fixed words
+	case no.Reason == reasonTooMany:
 		r.stats.count(func(c *Counters) { c.Limited++ })
-	case no.code != http.StatusServiceUnavailable:
+	case no.Status != http.StatusServiceUnavailable:
 		r.stats.count(func(c *Counters) { c.Rejected++ })
 	}
-	if (no.reason == reasonPath || no.reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
-		no.reason = reasonStray
+	if (no.Reason == reasonPath || no.Reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
+		no.Reason = reasonStray
 	}
-	now := r.opt.Now().UTC()
-	x := Rejection{At: now, Status: no.code, Reason: no.reason, Detail: no.detail, Source: Source(from.String()),
-		Algorithm: no.algorithm, Claims: no.claims}
-	if !from.IsValid() {
-		x.Source = "unknown"
+	no.At, no.Source = r.opt.Now().UTC(), "unknown"
+	if from.IsValid() {
+		no.Source = Source(from.String())
 	}
-	busy := no.code == http.StatusServiceUnavailable // the sender comes again: nothing to inspect
+	busy := no.Status == http.StatusServiceUnavailable // the sender comes again: nothing to inspect
 	if !busy {
-		x.Request, x.Header = untrusted.Text(req.Method+" "+req.URL.EscapedPath()).Line(maxHeaderValue),
-			safeHeader(req, r.opt.Header)
-		x.Size = int64(len(body))
-		x.Body = slices.Clone(body[:min(len(body), MaxRejectedBody)])
+		no.Request = untrusted.Text(req.Method + " " + req.URL.EscapedPath()).Line(maxHeaderValue)
+		no.Header = safeHeader(req, r.opt.Header)
+		no.Size = int64(len(body))
+		no.Body = slices.Clone(body[:min(len(body), MaxRejectedBody)])
 	}
-	r.rejects.add(x, !busy)
-	if no.reason == reasonNotStored {
+	r.rejects.add(*no, !busy)
+	if no.Reason == reasonNotStored {
 		return // logged where it failed
 	}
-	if n, ok := r.lines.Allow(sourceOf(from).String(), no.reason, now); ok {
-		r.opt.Log.Warn("webhook rejected", "reason", no.reason, "status", no.code, "source", string(x.Source), "detail",
-			no.detail, "held_back", n)
+	if n, ok := r.lines.Allow(sourceOf(from).String(), no.Reason, no.At); ok {
+		r.opt.Log.Warn("webhook rejected", "reason", no.Reason, "status", no.Status, "source", string(no.Source), "detail",
+			no.Detail, "held_back", n)
 	}
 }
 
