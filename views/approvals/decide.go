@@ -8,6 +8,7 @@ import (
 
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -18,21 +19,21 @@ import (
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + what(r.Act) + "?",
+		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + present.RequestTitle(r.Act) + "?",
 		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
 
 // askReason asks why, then once more whether.
 func (s *Screen) askReason(r approval.Request) ui.Action {
-	return ui.Ask{Title: "Deny " + what(r.Act), Verb: "go on",
+	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "go on",
 		Intro:  []string{line(r.Requester.Name, 40) + " is shown the reason."},
 		Fields: []widget.Field{widget.Note("Reason", "why it must not be done", "a reason is needed: the requester sees nothing else")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
 			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + what(r.Act) + "?",
+				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + present.RequestTitle(r.Act) + "?",
 				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}), nil
 		}}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
 	"opdeck/ui/draw"
@@ -111,19 +110,6 @@ func meaning(st approval.State) string {
 		return "the act was repeated with other content, so this counts no more"
 	}
 	return ""
-}
-
-// what is one safe line about an act.
-func what(a api.Act) string {
-	name := a.Name
-	if name == "" {
-		name = a.Item
-	}
-	out := line(string(a.Kind), 40)
-	if name != "" {
-		out += " " + line(name, 60)
-	}
-	return out + " on " + line(a.Object, 20) + " " + draw.ID(a.ID, 40)
 }
 
 func line(s string, max int) string { return untrusted.Text(s).Line(max) }

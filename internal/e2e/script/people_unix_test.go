@@ -129,7 +129,7 @@ func TestLocalPeople(t *testing.T) {
 		switch requester {
 		case daemon:
 			p.want(nobody, "bob", "approval approve "+r+" --yes", 5, "has no entry in /etc/passwd")
-			p.want(bin, "alice", "approval show "+r, 0, "(local uid 1)")
+			p.want(bin, "alice", "approval show "+r, 0, "local uid 1")
 			p.want(bin, "alice", "approval approve "+r+" --yes", 0, "Approved")
 			p.want(bin, "alice", remove, 5, "second person") // theirs is another request
 			p.want(daemon, "zoe", remove, 0, "Removed")

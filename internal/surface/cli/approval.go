@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/present"
 )
 
 var approvalCommands = commands{
@@ -51,47 +52,12 @@ func approvalShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := out.card(q, requestCard(q)); err != nil || r.output != "table" || q.State != approval.Open {
+		if err := out.card(q, card(present.Request(present.Options{Now: a.Now()}, q))); err != nil || r.output != "table" || q.State != approval.Open {
 			return err
 		}
 		r.say("opdeck approval approve %s or deny %s decides, with --digest %s about just this request.", q.ID, q.ID, q.Digest)
 		return nil
 	})
-}
-
-func requestCard(q approval.Request) *table {
-	t := newCard()
-	t.fact("id", q.ID)
-	t.fact("state", string(q.State))
-	t.fact("act", string(q.Act.Kind))
-	t.fact("what", q.Act.Summary)
-	t.fact("request", strings.TrimSpace(q.Act.Method+" "+q.Act.Path))
-	t.fact("body", string(q.Act.Body))
-	t.fact("consequence", act.Consequence(q.Act.Kind))
-	t.fact("object", q.Act.Object+" "+q.Act.ID)
-	t.fact("item", strings.TrimSpace(q.Act.Item+" "+q.Act.Name))
-	t.fact("reason", q.Act.Reason)
-	t.fact("asked by", q.Requester.String()+" at "+moment(q.Created))
-	t.fact("good until", q.Expires)
-	if q.Decider != nil {
-		t.fact("decided by", q.Decider.String()+" at "+moment(q.Decided))
-		t.fact("comment", q.Comment)
-	}
-	if !q.Spent.IsZero() {
-		t.fact("used", moment(q.Spent)+" "+string(q.Verdict))
-	}
-	t.fact("ended", q.Ended)
-	t.fact("binds", binds(q))
-	t.fact("digest", q.Digest)
-	return t
-}
-
-// binds names the people who can be the second person for a request, and those whom the rule cannot stop.
-func binds(q approval.Request) string {
-	if q.Requester.Local() {
-		return "another user id of this one host; root and people with the password of the account or of the store are not held by this"
-	}
-	return "another key, login name and certificate over SSH; people with the password of the account or of the store are not held by this"
 }
 
 func approvalApproveCommand(r *root) *cobra.Command {
