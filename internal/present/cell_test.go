@@ -19,7 +19,7 @@ var (
 
 // scratch is the catalogue of operations with a field that nobody has written code for.
 func scratch() *field.Catalogue[api.Operation] {
-	return field.New(append(slices.Clone(field.Operations.All()), field.Field[api.Operation]{Name: "attempts", JSON: "attempts", Kind: field.Count,
+	return field.New(append(slices.Clone(field.Operations.All()), field.Field[api.Operation]{Name: "made-up", JSON: "made-up", Kind: field.Count,
 		Column: field.Column{Min: 8}, Count: func(api.Operation) int { return 7 }})...)
 }
 
@@ -28,28 +28,28 @@ func scratch() *field.Catalogue[api.Operation] {
 func TestAColumnDrawsItsOwnField(t *testing.T) {
 	op := api.Operation{OPID: "op-1", Documents: []api.Document{{GUID: "d-1"}, {GUID: "d-2", IsLock: true}}}
 	c := scratch()
-	columns := Columns(c, "documents", "attempts")
+	columns := Columns(c, "documents", "made-up")
 	if got := columns[0].Cell(as, op).Text; got != "2 ▣" {
 		t.Errorf("documents are %q", got)
 	}
-	if got := columns[1]; got.Cell(as, op).Text != "7" || got.Title != "attempts" || got.Align != Right {
+	if got := columns[1]; got.Cell(as, op).Text != "7" || got.Title != "made-up" || got.Align != Right {
 		t.Errorf("the list shows %+v: %q", got, got.Cell(as, op).Text)
 	}
-	if got := Exact(c.Get("attempts"), op, 64); got != "7" {
+	if got := Exact(c.Get("made-up"), op, 64); got != "7" {
 		t.Errorf("commands print %q", got)
 	}
 	sheet := c.Sheet()
-	if last := sheet[len(sheet)-1]; last.Head != "attempts" || last.Cell(op) != "7" {
+	if last := sheet[len(sheet)-1]; last.Head != "made-up" || last.Cell(op) != "7" {
 		t.Errorf("an export has %s = %q", last.Head, last.Cell(op))
 	}
 }
 
 // TestANewFieldIsOnTheCard: a field that no section names is a fact of the operation itself.
 func TestANewFieldIsOnTheCard(t *testing.T) {
-	if got := rest(scratch(), operationState, operationOwn, operationWho, operationSides, operationAmounts); !slices.Equal(got, []string{"attempts"}) {
+	if got := rest(scratch(), operationState, operationOwn, operationWho, operationSides, operationAmounts); !slices.Equal(got, []string{"made-up"}) {
 		t.Errorf("fields without a section: %v", got)
 	}
-	facts := FactsOf(as, scratch().Get("attempts"), api.Operation{})
+	facts := FactsOf(as, scratch().Get("made-up"), api.Operation{})
 	if len(facts) != 1 || facts[0].Value != "7" {
 		t.Errorf("%+v", facts)
 	}
