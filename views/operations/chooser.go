@@ -60,7 +60,7 @@ func (c *chooser) shown() []field.Choice {
 }
 
 // width is how many cells a column takes in the table now; 0: none.
-func (s *Screen) width(name string) int {
+func (s columnChoice) width(name string) int {
 	i := slices.IndexFunc(s.shown, func(o field.Choice) bool { return o.Name == name })
 	if i < 0 {
 		return 0
@@ -69,7 +69,7 @@ func (s *Screen) width(name string) int {
 }
 
 // choosing takes a key while columns are chosen.
-func (s *Screen) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
+func (s columnChoice) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, nav, c := s.env.Keys.Columns, s.env.Keys.Nav, s.chooser
 	e := &c.list[c.at]
 	c.note = ""
@@ -158,7 +158,7 @@ func (c *chooser) move(by int) {
 }
 
 // keepColumns remembers the choice for this person.
-func (s *Screen) keepColumns() tea.Cmd {
+func (s columnChoice) keepColumns() tea.Cmd {
 	name := s.choiceOf(s.view)
 	list := s.shown
 	if slices.Equal(list, s.usualFor(name)) {
@@ -185,7 +185,7 @@ func (s *Screen) keepColumns() tea.Cmd {
 
 // recalled takes what a person chose before. What cannot be read any more counts
 // as no choice.
-func (s *Screen) recalled(all map[string][]string) {
+func (s columnChoice) recalled(all map[string][]string) {
 	s.chosen = map[string][]field.Choice{}
 	for view, words := range all {
 		if list, err := field.ParseColumns(words); err == nil && len(list) > 0 {
@@ -197,7 +197,7 @@ func (s *Screen) recalled(all map[string][]string) {
 
 // choiceOf is under which name a choice made in a view is kept: a view that names
 // its own columns has its own choice, all others share one.
-func (s *Screen) choiceOf(view string) string {
+func (s columnChoice) choiceOf(view string) string {
 	if len(s.viewColumns(view)) > 0 || len(s.chosen[view]) > 0 {
 		return view
 	}
@@ -206,7 +206,7 @@ func (s *Screen) choiceOf(view string) string {
 
 // columnsOf is what a view shows: what the person chose there, else what the
 // config says of it, else what the person chose for all, else the config's.
-func (s *Screen) columnsOf(view string) []field.Choice {
+func (s columnChoice) columnsOf(view string) []field.Choice {
 	if list := s.chosen[s.choiceOf(view)]; len(list) > 0 {
 		return list
 	}
@@ -214,7 +214,7 @@ func (s *Screen) columnsOf(view string) []field.Choice {
 }
 
 // usualFor is what a view shows to somebody who has chosen nothing.
-func (s *Screen) usualFor(view string) []field.Choice {
+func (s columnChoice) usualFor(view string) []field.Choice {
 	for _, list := range [][]field.Choice{s.viewColumns(view), s.cfg.Columns} {
 		if len(list) > 0 {
 			return list
@@ -223,13 +223,13 @@ func (s *Screen) usualFor(view string) []field.Choice {
 	return field.UsualColumns()
 }
 
-func (s *Screen) viewColumns(view string) []field.Choice {
-	v, _ := s.viewOf(view)
+func (s columnChoice) viewColumns(view string) []field.Choice {
+	v, _ := s.saves().viewOf(view)
 	return v.Columns
 }
 
 // chooserHeight is how many lines the choice takes: half of the window at most.
-func (s *Screen) chooserHeight() int {
+func (s columnChoice) chooserHeight() int {
 	if s.chooser == nil {
 		return 0
 	}
@@ -238,7 +238,7 @@ func (s *Screen) chooserHeight() int {
 }
 
 // chooserLines draws the choice in h lines.
-func (s *Screen) chooserLines(w, h int) []string {
+func (s columnChoice) chooserLines(w, h int) []string {
 	c, th := s.chooser, s.env.Theme
 	title := th.Title.Render("Columns")
 	if c.note != "" {
@@ -256,13 +256,13 @@ func (s *Screen) chooserLines(w, h int) []string {
 }
 
 // chooserFrom is the first column in view, in h lines.
-func (s *Screen) chooserFrom(h int) int {
+func (s columnChoice) chooserFrom(h int) int {
 	rows := min(h-2, len(s.chooser.list))
 	return max(min(s.chooser.at-rows/2, len(s.chooser.list)-rows), 0)
 }
 
 // chooserKeys are those that a narrow hint line has no room for.
-func (s *Screen) chooserKeys() string {
+func (s columnChoice) chooserKeys() string {
 	k := s.env.Keys.Columns
 	var out []string
 	for _, one := range []keymap.Key{k.Earlier, k.Later, k.Narrower, k.Wider, k.Reset} {
@@ -271,7 +271,7 @@ func (s *Screen) chooserKeys() string {
 	return strings.Join(out, "  ")
 }
 
-func (s *Screen) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
+func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
 	sign, state, tone := th.Signs.Off, "hidden", theme.Dim
 	if e.on {
 		drawn := s.width(e.Name)

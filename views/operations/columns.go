@@ -32,7 +32,7 @@ func build(choices []field.Choice) []column {
 }
 
 // show gives list and table other columns; the cursor stays on its row.
-func (s *Screen) show(choices []field.Choice) {
+func (s columnChoice) show(choices []field.Choice) {
 	if len(choices) == 0 {
 		choices = field.UsualColumns()
 	}
@@ -44,6 +44,6 @@ func (s *Screen) show(choices []field.Choice) {
 }
 
 // sortColumn is the column that rows are sorted by, -1 when it is not shown.
-func (s *Screen) sortColumn() int {
+func (s columnChoice) sortColumn() int {
 	return slices.IndexFunc(s.rows.columns, func(c column) bool { return c.Name == s.sort.Field })
 }

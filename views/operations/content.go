@@ -8,9 +8,9 @@ import (
 func (s *Screen) Content() ui.Content {
 	c := s.List.Content()
 	if c.Filter == nil {
-		c.Lines = s.summaries()
+		c.Lines = s.heading().summaries()
 	}
-	c.Sections = s.panelSections()
+	c.Sections = s.sums().panelSections()
 	if p := &s.panel; p.focus && p.ready && p.err == nil {
 		p.grid.whole(p.table)
 		c.Table, c.Sections = p.table, nil
@@ -19,9 +19,9 @@ func (s *Screen) Content() ui.Content {
 }
 
 // summaries say what is shown, and how fresh that is.
-func (s *Screen) summaries() []string {
+func (s heading) summaries() []string {
 	line := s.summary()
-	if name := s.viewName(); name != "" {
+	if name := s.saves().viewName(); name != "" {
 		line += ", view " + name
 	}
 	if !s.Filter.Empty() {

@@ -14,9 +14,9 @@ func (s *Screen) Below() []string {
 	w, h := s.Size()
 	if s.chooser != nil {
 		s.Table.Measure() // their widths are shown
-		return s.chooserLines(w, s.chooserHeight())
+		return s.columns().chooserLines(w, s.columns().chooserHeight())
 	}
-	return s.panelLines(w, s.panelHeight(h))
+	return s.sums().panelLines(w, s.sums().panelHeight(h))
 }
 
 // Drawn implements ui.Drawer: the cursor may be in what stands below.
@@ -26,10 +26,10 @@ func (s *Screen) Drawn() ui.Drawn {
 	switch {
 	case s.Page != nil:
 	case s.chooser != nil:
-		n := s.chooserHeight()
-		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.chooserFrom(n))
+		n := s.columns().chooserHeight()
+		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.columns().chooserFrom(n))
 	case s.panel.focus:
-		n := s.panelHeight(h)
+		n := s.sums().panelHeight(h)
 		head := 1
 		if n >= smallPanel {
 			head = 3
@@ -44,8 +44,8 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) Above() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := th.Strong.Render(s.summary()) + s.Came()
-	if wide := s.tooWide(w); wide != "" {
+	line := th.Strong.Render(s.heading().summary()) + s.Came()
+	if wide := s.heading().tooWide(w); wide != "" {
 		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
 		} else {
@@ -53,11 +53,11 @@ func (s *Screen) Above() []string {
 		}
 		line += th.Warn.Render(wide)
 	}
-	if name := s.viewName(); name != "" {
+	if name := s.saves().viewName(); name != "" {
 		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
 	if s.Loaded {
-		line += s.SortedBy(s.order(), s.mixed())
+		line += s.SortedBy(s.order(), s.heading().mixed())
 	}
 	if !s.Filter.Empty() {
 		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
@@ -73,12 +73,12 @@ func (s *Screen) Above() []string {
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.
-func (s *Screen) mixed() bool {
+func (s heading) mixed() bool {
 	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
 }
 
 // summary says how many operations there are.
-func (s *Screen) summary() string {
+func (s heading) summary() string {
 	switch busy := s.counts.Busy(); {
 	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
@@ -94,7 +94,7 @@ func (s *Screen) summary() string {
 
 // tooWide shows amounts of the row under the cursor that their columns had no room
 // for, in full or not at all.
-func (s *Screen) tooWide(w int) string {
+func (s heading) tooWide(w int) string {
 	var full, names []string
 	r, _ := s.Table.Selected()
 	for _, i := range s.Table.TooWide() {

@@ -28,7 +28,7 @@ type sheet struct {
 }
 
 // askExport asks for the file of the marked operations, else of what the filter shows.
-func (s *Screen) askExport() ui.Action {
+func (s jobs) askExport() ui.Action {
 	q, marked := s.meant()
 	what := draw.Plural(s.rows.total, "operation", "operations")
 	if marked > 0 {
@@ -37,7 +37,7 @@ func (s *Screen) askExport() ui.Action {
 	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation", "operations"}, "operations.csv")
 }
 
-func (s *Screen) whence(marked int) string {
+func (s jobs) whence(marked int) string {
 	switch {
 	case marked > 0:
 		return draw.Plural(marked, "marked operation", "marked operations")
@@ -48,14 +48,14 @@ func (s *Screen) whence(marked int) string {
 }
 
 // askExportTotals asks for the file of the totals that are open.
-func (s *Screen) askExportTotals() ui.Action {
+func (s jobs) askExportTotals() ui.Action {
 	by := s.panel.grid.by
 	q, marked := s.meant()
 	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + s.whence(marked), marked, "sum", "sums"}, "totals.csv")
 }
 
 // askFile asks for the file of an export; name is offered.
-func (s *Screen) askFile(of sheet, name string) ui.Action {
+func (s jobs) askFile(of sheet, name string) ui.Action {
 	if no := s.lacks(api.MayExport); no != nil {
 		return no
 	}
@@ -76,7 +76,7 @@ func checkExport(v string) error {
 	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
 }
 
-func (s *Screen) export(of sheet, path string, replace bool) tea.Cmd {
+func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 	client := s.client
 	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
 	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
@@ -98,7 +98,7 @@ func (s *Screen) export(of sheet, path string, replace bool) tea.Cmd {
 
 // askReplace asks whether a file that is there is written over; no asks for another
 // name.
-func (s *Screen) askReplace(of sheet, path string) ui.Action {
+func (s jobs) askReplace(of sheet, path string) ui.Action {
 	name := untrusted.Text(path).Line(200)
 	return ui.Confirm{ID: name, Title: "There is a file of that name", Verb: "Write over it", SkipTypedConfirmation: true,
 		Ask: "Write " + of.what + " over " + name + "? No asks for another name.",

@@ -13,27 +13,27 @@ import (
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	if s.chooser != nil {
-		action, cmd := s.choosing(msg)
+		action, cmd := s.columns().choosing(msg)
 		return action, cmd, true
 	}
 	if s.panel.open() && !s.works.Busy() {
-		if action, cmd, ok := s.panelKey(msg); ok {
+		if action, cmd, ok := s.sums().panelKey(msg); ok {
 			return action, cmd, true
 		}
 	}
 	k := s.env.Keys
 	switch {
 	case k.Global.Reload.Match(msg) && s.Table.Marks() > 0:
-		return s.unlessBusy(s.askReread), nil, true
+		return s.jobs().unlessBusy(s.jobs().askReread), nil, true
 	case k.Operations.Live.Match(msg):
-		return nil, s.live(), true
+		return nil, s.loader().live(), true
 	case k.List.Sort.Match(msg):
 		action, cmd := s.chooseSort()
 		return action, cmd, true
 	case k.List.Views.Match(msg):
-		return nil, s.countViews(), true
+		return nil, s.saves().countViews(), true
 	case k.Operations.Totals.Match(msg):
-		return nil, s.nextPanel(), true
+		return nil, s.sums().nextPanel(), true
 	case k.Operations.Columns.Match(msg):
 		s.chooser = newChooser(s.shown)
 		return nil, nil, true
@@ -42,16 +42,16 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Operations.Counterparties.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
-		return s.unlessBusy(s.askExport), nil, true
+		return s.jobs().unlessBusy(s.jobs().askExport), nil, true
 	case k.Operations.Customers.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
 	case k.Global.Quit.Match(msg):
 		return nil, nil, true
 	case k.Global.Back.Match(msg) && s.works.Busy():
-		s.stopWork()
+		s.jobs().stopWork()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
 	case k.Global.Back.Match(msg) && s.panel.open() && s.Table.Marks() == 0:
-		s.closePanel()
+		s.sums().closePanel()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
 		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
@@ -124,7 +124,7 @@ func (s *Screen) keysNow() []keymap.Key {
 		return []keymap.Key{about(k.Operations.Export, "export "+draw.Count(n)+" marked"), about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+draw.Plural(n, "id", "ids")),
 			about(k.Global.Reload, "read again"), back("unmark")}
 	case s.panel.open():
-		return s.panelKeys(back)
+		return s.sums().panelKeys(back)
 	}
 	return nil
 }

@@ -21,11 +21,11 @@ type window struct {
 }
 
 // load reads rows around anchor ("": from the beginning), and how many there are.
-func (s *Screen) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
+func (s loader) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
 
 // loadWith is load with the columns that the person chose, which come together with
 // the rows: the list is not drawn in columns that change at once.
-func (s *Screen) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
+func (s loader) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
 	if s.restart { // the rows of another order or filter begin at their top
 		anchor = ""
 	}
@@ -47,7 +47,7 @@ func (s *Screen) loadWith(anchor string, recall func(context.Context) (map[strin
 		w, err := read(ctx, ix, q, whole)
 		return func() (ui.Action, tea.Cmd) {
 			if chosen != nil {
-				s.recalled(chosen)
+				s.columns().recalled(chosen)
 			}
 			return nil, s.onWindow(w, err)
 		}
@@ -55,7 +55,7 @@ func (s *Screen) loadWith(anchor string, recall func(context.Context) (map[strin
 }
 
 // count counts the rows: that may take longer than to find the first of them.
-func (s *Screen) count() tea.Cmd {
+func (s loader) count() tea.Cmd {
 	ix, f := s.index, s.Filter
 	return s.Read(s.counts, func(ctx context.Context) ui.Then {
 		var n, version int64
@@ -78,7 +78,7 @@ func (s *Screen) count() tea.Cmd {
 
 // onCount shows how many rows there are; when the index has changed since they were
 // read both are read again, together.
-func (s *Screen) onCount(n int, version int64) tea.Cmd {
+func (s loader) onCount(n int, version int64) tea.Cmd {
 	if version != s.fresh.Version {
 		s.whole = true
 		return s.load(s.Table.SelectedID())
@@ -133,7 +133,7 @@ func (m *window) read(ctx context.Context, ix Index, q index.Query, whole bool) 
 	return err
 }
 
-func (s *Screen) onWindow(w window, err error) tea.Cmd {
+func (s loader) onWindow(w window, err error) tea.Cmd {
 	if !s.Failed(err) {
 		s.rows.set(w.total, max(w.base, 0), w.Rows)
 		s.fresh = w.fresh
@@ -152,7 +152,7 @@ func (s *Screen) onWindow(w window, err error) tea.Cmd {
 	case err == nil && !w.counted:
 		next = s.count()
 	}
-	return tea.Batch(next, s.ReadOn(), s.refreshPanel())
+	return tea.Batch(next, s.ReadOn(), s.sums().refreshPanel())
 }
 
 // ReadOn implements list.Screen: it reads on when the cursor comes near the edge of what is held.
@@ -165,16 +165,16 @@ func (s *Screen) ReadOn() tea.Cmd {
 	case s.Loads.Busy() || s.More.Busy() || len(r.recs) == 0:
 		return nil
 	case from >= end+ahead || to <= r.base-ahead: // a jump: to an end, or far
-		return s.jump(from)
+		return s.loader().jump(from)
 	case to+near > end && end < r.total:
-		return s.extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+ahead, false)
+		return s.loader().extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+ahead, false)
 	case from-near < r.base && r.base > 0:
-		return s.extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+ahead, true)
+		return s.loader().extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+ahead, true)
 	}
 	return nil
 }
 
-func (s *Screen) extend(anchor string, n int, before bool) tea.Cmd {
+func (s loader) extend(anchor string, n int, before bool) tea.Cmd {
 	ix, q := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
@@ -210,7 +210,7 @@ func without(w index.Window, before bool) []index.Record {
 
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
-func (s *Screen) jump(from int) tea.Cmd {
+func (s loader) jump(from int) tea.Cmd {
 	ix, q, total := s.index, index.Query{Filter: s.Filter, Sort: s.sort, After: 2 * ahead}, s.rows.total
 	switch {
 	case from >= total-2*ahead:
@@ -237,11 +237,11 @@ func (s *Screen) jump(from int) tea.Cmd {
 
 // live reads the newest page from the service, of the customer or account that the
 // filter names: one billing call, two where it is not clear what a value is.
-func (s *Screen) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
+func (s loader) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
 
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
-func (s *Screen) lacking() tea.Cmd {
+func (s loader) lacking() tea.Cmd {
 	if len(servicefilter.Questions(s.Filter)) == 0 {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (s *Screen) lacking() tea.Cmd {
 }
 
 // ask reads from the service, if it is needed; the index takes what comes.
-func (s *Screen) ask(needed func(context.Context) bool) tea.Cmd {
+func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
 	client, f, now := s.client, s.Filter, s.env.Now
 	return s.Read(s.lives, func(ctx context.Context) ui.Then {
 		if !needed(ctx) {

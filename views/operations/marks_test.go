@@ -78,8 +78,8 @@ func TestSortByTheColumnUnderTheCursor(t *testing.T) {
 func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 	d := open(t, &fake{n: 300})
 	d.keys("end")
-	_, sorted := d.list.useView(View{Sort: "-updated"})
-	again := d.list.load(d.list.Table.SelectedID())
+	_, sorted := d.list.saves().useView(View{Sort: "-updated"})
+	again := d.list.loader().load(d.list.Table.SelectedID())
 	d.Send(sorted(), again())
 	has(t, d, "by updated ▼", "1 of 300")
 	if strings.Contains(d.View(), "is gone") {

@@ -25,9 +25,9 @@ func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
 		},
 		Take: func(o list.Order) tea.Cmd {
 			s.sort = index.Sort{Field: o.By, Desc: o.Down}
-			s.Table.SetSort(s.sortColumn(), s.sort.Desc)
+			s.Table.SetSort(s.columns().sortColumn(), s.sort.Desc)
 			s.restart = true
-			return s.load("")
+			return s.loader().load("")
 		}})
 }
 
@@ -47,7 +47,7 @@ func (s *Screen) meant() (f filter.OperationExpr, marked int) {
 }
 
 // lacks is the refusal of what the role does not allow; nil when it does.
-func (s *Screen) lacks(p api.Permission) ui.Action {
+func (s jobs) lacks(p api.Permission) ui.Action {
 	why := api.Role(s.env.About.Role).WhyNot(p)
 	if s.env.About.Role == "" || why == "" {
 		return nil
@@ -64,7 +64,7 @@ func failed(what string, err error) ui.Action {
 }
 
 // askReread freezes the marked operations and says what reading them costs.
-func (s *Screen) askReread() ui.Action {
+func (s jobs) askReread() ui.Action {
 	ids := s.Table.Marked()
 	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", SkipTypedConfirmation: true,
 		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),

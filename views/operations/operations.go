@@ -139,7 +139,7 @@ func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen
 			}
 			return values
 		}})
-	s.show(s.columnsOf(""))
+	s.columns().show(s.columns().columnsOf(""))
 	return s
 }
 
@@ -148,37 +148,37 @@ func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
 	before := s.Table.Marks()
 	action, cmd := s.List.Update(msg)
 	if s.panel.open() && s.Table.Marks() != before {
-		cmd = tea.Batch(cmd, s.refreshPanel())
+		cmd = tea.Batch(cmd, s.sums().refreshPanel())
 	}
 	return action, cmd
 }
 
 // Init implements ui.Screen.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.lacking(), s.loadWith("", s.cfg.Recall), s.readViews(""))
+	return tea.Batch(s.loader().lacking(), s.loader().loadWith("", s.cfg.Recall), s.saves().readViews(""))
 }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case workMsg:
-		return s.onWork(msg)
+		return s.jobs().onWork(msg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
-			return nil, s.reloadOnce()
+			return nil, s.loader().reloadOnce()
 		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation {
 			s.rows.replace(op, s.env.Now())
 		}
 	case ui.Shown:
-		return nil, s.reloadOnce()
+		return nil, s.loader().reloadOnce()
 	}
 	return nil, nil
 }
 
 // reloadOnce reads the list again around the row under the cursor, unless a read
 // is under way: then once more after it.
-func (s *Screen) reloadOnce() tea.Cmd {
+func (s loader) reloadOnce() tea.Cmd {
 	if s.Loads.Busy() {
 		s.stale = true
 		return nil
@@ -187,7 +187,7 @@ func (s *Screen) reloadOnce() tea.Cmd {
 }
 
 // Reload implements list.Screen.
-func (s *Screen) Reload() tea.Cmd { return s.live() }
+func (s *Screen) Reload() tea.Cmd { return s.loader().live() }
 
 // Filtered implements list.Screen: the rows follow each key. Once a filter is typed
 // the service is asked for what the index may lack.
@@ -197,14 +197,14 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 	case s.Filter.String() == s.loaded:
 	case s.Typed():
 		s.restart = true
-		load = s.load("")
+		load = s.loader().load("")
 	default:
-		load = s.load(s.Table.SelectedID())
+		load = s.loader().load(s.Table.SelectedID())
 	}
 	if live {
 		return load
 	}
-	return tea.Batch(load, s.lacking())
+	return tea.Batch(load, s.loader().lacking())
 }
 
 // Item implements list.Screen: the marked ids, else that under the cursor, and its JSON.
@@ -275,14 +275,14 @@ func (s *Screen) Empty() widget.Notice {
 	case s.Filter.Empty():
 		return widget.Notice{Text: "No operation is known yet.", Hint: reads + " the newest from the service"}
 	case s.Typed(): // its keys are text now
-		return widget.Notice{Text: s.nothing()}
+		return widget.Notice{Text: s.heading().nothing()}
 	}
-	return widget.Notice{Text: s.nothing(), Hint: k.Global.Back.Help().Key + " clears it, " + k.List.Filter.Help().Key + " changes it"}
+	return widget.Notice{Text: s.heading().nothing(), Hint: k.Global.Back.Help().Key + " clears it, " + k.List.Filter.Help().Key + " changes it"}
 }
 
 // nothing says that nothing matches, and what that is worth while the index does
 // not hold everything.
-func (s *Screen) nothing() string {
+func (s heading) nothing() string {
 	switch {
 	case s.partial && s.cfg.Off:
 		return "None of the operations that were read here matches the filter."
@@ -310,9 +310,9 @@ func (s *Screen) Source() ui.Source {
 
 // Commands implements ui.Commander: the saved views by their names.
 func (s *Screen) Commands() []ui.Command {
-	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first", Run: func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}}
-	for _, v := range s.views() {
-		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.useView(v) }})
+	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first", Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(View{Sort: "-created"}) }}}
+	for _, v := range s.saves().views() {
+		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(v) }})
 	}
 	return out
 }

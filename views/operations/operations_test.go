@@ -168,7 +168,7 @@ func TestTypedFilterIsNotLostUnasked(t *testing.T) {
 func TestStaleWindowIsDropped(t *testing.T) {
 	f := &fake{n: 40}
 	d := open(t, f)
-	old := d.list.load("")
+	old := d.list.loader().load("")
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")

@@ -61,7 +61,7 @@ func (p panel) next() string {
 }
 
 // nextPanel opens the totals, then each grouping, then closes.
-func (s *Screen) nextPanel() tea.Cmd {
+func (s totalsPanel) nextPanel() tea.Cmd {
 	p := &s.panel
 	if p.page = (p.page + 1) % (len(pages) + 1); p.page == 0 {
 		s.closePanel()
@@ -79,14 +79,14 @@ func (s *Screen) nextPanel() tea.Cmd {
 	return s.refreshPanel()
 }
 
-func (s *Screen) closePanel() {
+func (s totalsPanel) closePanel() {
 	s.panel = panel{}
 	s.Table.Blur(false)
 	s.totals.Stop()
 }
 
 // refreshPanel computes what the open panel shows of the present filter.
-func (s *Screen) refreshPanel() tea.Cmd {
+func (s totalsPanel) refreshPanel() tea.Cmd {
 	if !s.panel.open() {
 		s.totals.Stop()
 		return nil
@@ -139,7 +139,7 @@ func groupings(page, within index.By, line index.Timeline) []index.By {
 }
 
 // panelKey takes a key for the totals; ok is false when it is one of the list.
-func (s *Screen) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok bool) {
+func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok bool) {
 	k, p := s.env.Keys, &s.panel
 	switch {
 	case k.Global.Pane.Match(msg) || k.Global.PaneBack.Match(msg):
@@ -166,7 +166,7 @@ func (s *Screen) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok b
 		action, cmd = s.openCell()
 		return action, cmd, true
 	case k.Operations.Export.Match(msg):
-		return s.unlessBusy(s.askExportTotals), nil, true
+		return s.jobs().unlessBusy(s.jobs().askExportTotals), nil, true
 	default:
 		return nil, nil, p.table.Update(msg)
 	}
@@ -174,7 +174,7 @@ func (s *Screen) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok b
 }
 
 // focusPanel gives the cursor to the totals, or back to the list.
-func (s *Screen) focusPanel(on bool) {
+func (s totalsPanel) focusPanel(on bool) {
 	s.panel.focus = on
 	s.Table.Blur(on)
 }
@@ -188,7 +188,7 @@ func (s *Screen) Select(id string) bool {
 }
 
 // openCell filters the list by the cell under the cursor, within what it shows.
-func (s *Screen) openCell() (ui.Action, tea.Cmd) {
+func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 	p := &s.panel
 	terms, why := p.grid.terms(p.grid.cell(p.table))
 	if why != "" {
@@ -219,7 +219,7 @@ func (s *Screen) openCell() (ui.Action, tea.Cmd) {
 }
 
 // chooseWithin offers the second groupings.
-func (s *Screen) chooseWithin() ui.Action {
+func (s totalsPanel) chooseWithin() ui.Action {
 	list := []index.By{""}
 	items := []ui.Choice{{Text: "nothing", Note: "one grouping only"}}
 	for _, b := range append(slices.Clone(pages[1:]), index.ByPayment) {
@@ -238,7 +238,7 @@ func (s *Screen) chooseWithin() ui.Action {
 }
 
 // panelHeight is how many lines the totals take of h.
-func (s *Screen) panelHeight(h int) int {
+func (s totalsPanel) panelHeight(h int) int {
 	if !s.panel.open() {
 		return 0
 	}
@@ -254,7 +254,7 @@ func (s *Screen) panelHeight(h int) int {
 }
 
 // panelLines draws the panel in h lines.
-func (s *Screen) panelLines(w, h int) []string {
+func (s totalsPanel) panelLines(w, h int) []string {
 	p, th := &s.panel, s.env.Theme
 	if !p.open() || h < 2 {
 		return nil
@@ -314,7 +314,7 @@ func (p *panel) head(th *theme.Theme, w int) string {
 }
 
 // panelKeys are the keys that matter while the totals are open.
-func (s *Screen) panelKeys(back func(string) keymap.Key) []keymap.Key {
+func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	k, p := s.env.Keys, &s.panel
 	next, pane := k.Operations.Totals, k.Global.Pane
 	next.SetHelp(next.Help().Key, p.next())
@@ -338,7 +338,7 @@ func (s *Screen) panelKeys(back func(string) keymap.Key) []keymap.Key {
 }
 
 // panelSections say the open page.
-func (s *Screen) panelSections() []ui.Section {
+func (s totalsPanel) panelSections() []ui.Section {
 	p := &s.panel
 	if !p.open() || !p.ready {
 		return nil

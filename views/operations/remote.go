@@ -13,7 +13,7 @@ const mostNamed = 20 // marked operations that a command line names
 
 // exportOverSSH gives the command in the place of the form: over SSH a file of the host
 // would be the server's.
-func (s *Screen) exportOverSSH(of sheet) ui.Action {
+func (s jobs) exportOverSSH(of sheet) ui.Action {
 	if of.marked > mostNamed {
 		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command, and " + draw.Count(of.marked) + " marked operations are too many to name in one. Mark at most " +
 			draw.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}

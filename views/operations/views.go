@@ -23,7 +23,7 @@ const maxViewName = 40 // characters
 func (v View) shown() string { return untrusted.Text(v.Name).Line(maxViewName) }
 
 // views are those of the config, then the person's own.
-func (s *Screen) views() []View {
+func (s savedViews) views() []View {
 	out := slices.Clone(s.cfg.Views)
 	for _, v := range s.own {
 		if !slices.ContainsFunc(s.cfg.Views, func(c View) bool { return c.Name == v.Name }) {
@@ -34,7 +34,7 @@ func (s *Screen) views() []View {
 }
 
 // viewOf finds a view by its name.
-func (s *Screen) viewOf(name string) (View, bool) {
+func (s savedViews) viewOf(name string) (View, bool) {
 	for _, v := range s.views() {
 		if v.Name == name && name != "" {
 			return v, true
@@ -44,7 +44,7 @@ func (s *Screen) viewOf(name string) (View, bool) {
 }
 
 // readViews reads the person's own views, and says done when they are there.
-func (s *Screen) readViews(done string) tea.Cmd {
+func (s savedViews) readViews(done string) tea.Cmd {
 	if s.cfg.Own == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *Screen) readViews(done string) tea.Cmd {
 }
 
 // countViews counts how many operations each saved view shows, then the menu opens.
-func (s *Screen) countViews() tea.Cmd {
+func (s savedViews) countViews() tea.Cmd {
 	ix, views := s.index, s.views()
 	return s.Read(s.saved, func(ctx context.Context) ui.Then {
 		var counts []string
@@ -89,7 +89,7 @@ func countOf(ctx context.Context, ix Index, v View) string {
 }
 
 // chooseView offers the views, and what can be done with the person's own.
-func (s *Screen) chooseView(views []View, counts []string) ui.Action {
+func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
 	picks := []func() (ui.Action, tea.Cmd){func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}
 	add := func(c ui.Choice, pick func() (ui.Action, tea.Cmd)) {
@@ -119,7 +119,7 @@ func (s *Screen) chooseView(views []View, counts []string) ui.Action {
 }
 
 // pickOwn offers the person's own views.
-func (s *Screen) pickOwn(title string, then func(View) ui.Action) ui.Action {
+func (s savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {
 	list := slices.Clone(s.own)
 	var items []ui.Choice
 	for _, v := range list {
@@ -129,7 +129,7 @@ func (s *Screen) pickOwn(title string, then func(View) ui.Action) ui.Action {
 }
 
 // viewNow is what the list shows, as a view.
-func (s *Screen) viewNow(name string) View {
+func (s savedViews) viewNow(name string) View {
 	order := s.sort.Field
 	if s.sort.Desc {
 		order = "-" + order
@@ -139,7 +139,7 @@ func (s *Screen) viewNow(name string) View {
 
 // askViewName asks for the name under which v is kept in the place of the view called
 // before; "" adds it.
-func (s *Screen) askViewName(title, before string, v View) ui.Action {
+func (s savedViews) askViewName(title, before string, v View) ui.Action {
 	taken := s.views()
 	check := func(name string) error {
 		name = strings.TrimSpace(name)
@@ -165,7 +165,7 @@ func (s *Screen) askViewName(title, before string, v View) ui.Action {
 }
 
 // keepView keeps v in the place of the view called name.
-func (s *Screen) keepView(name string, v View) tea.Cmd {
+func (s savedViews) keepView(name string, v View) tea.Cmd {
 	keep := s.cfg.KeepView
 	return s.Read(nil, func(ctx context.Context) ui.Then {
 		err := keep(context.WithoutCancel(ctx), name, &v)
@@ -186,7 +186,7 @@ func notKept(what string, err error) ui.Action {
 }
 
 // askDelete asks before a view is deleted.
-func (s *Screen) askDelete(v View) ui.Action {
+func (s savedViews) askDelete(v View) ui.Action {
 	keep := s.cfg.KeepView
 	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true, Ask: "Delete your view “" + v.shown() + "”? Operations stay as they are.",
 		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)}, {Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
@@ -204,7 +204,7 @@ func (s *Screen) askDelete(v View) ui.Action {
 }
 
 // useView shows a view.
-func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
+func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
 	mend := "Mend it under [views] in the config file."
 	if v.Own {
 		mend = "Save the view anew, or delete it."
@@ -220,19 +220,19 @@ func (s *Screen) useView(v View) (ui.Action, tea.Cmd) {
 	}
 	s.Show(q.For(s.env.Ctx), v.Filter)
 	s.sort, s.view, s.restart = order, v.Name, true
-	s.show(s.columnsOf(v.Name))
-	return nil, s.load("")
+	s.columns().show(s.columns().columnsOf(v.Name))
+	return nil, s.loader().load("")
 }
 
 // viewChanged reports whether the list shows something else than the view by now.
-func (s *Screen) viewChanged(v View) bool {
+func (s savedViews) viewChanged(v View) bool {
 	q, err := filter.Parse(v.Filter)
 	order, err2 := index.ParseSort(v.Sort)
 	return err != nil || err2 != nil || q.String() != s.Filter.String() || order != s.sort
 }
 
 // viewName is the view that is shown, for the line above the table; "" for none.
-func (s *Screen) viewName() string {
+func (s savedViews) viewName() string {
 	v, ok := s.viewOf(s.view)
 	switch {
 	case !ok, s.Filter.Empty() && v.Filter != "":

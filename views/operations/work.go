@@ -24,7 +24,7 @@ type ended struct {
 
 // work does what takes long, one such thing at a time: do says by tell how far it
 // is, and ends early with ctx.
-func (s *Screen) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
+func (s jobs) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
 	t, ctx := s.works.Start(s.env.Ctx)
 	s.Doing = first
 	steps := make(chan workMsg, 1)
@@ -54,7 +54,7 @@ func (s *Screen) work(first string, do func(ctx context.Context, tell func(strin
 
 // onWork takes a step or the end of long work. What was stopped still tells how it
 // ended.
-func (s *Screen) onWork(msg workMsg) (ui.Action, tea.Cmd) {
+func (s jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 	if msg.end == nil {
 		if s.works.AcceptPart(msg.Ticket) {
 			s.Doing = msg.doing
@@ -65,19 +65,19 @@ func (s *Screen) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 		s.Doing = ""
 	}
 	if msg.end.reload {
-		return msg.end.notice, s.load(s.Table.SelectedID())
+		return msg.end.notice, s.loader().load(s.Table.SelectedID())
 	}
 	return msg.end.notice, nil
 }
 
 // stopWork ends long work before its time.
-func (s *Screen) stopWork() {
+func (s jobs) stopWork() {
 	s.works.Stop()
 	s.Doing = ""
 }
 
 // unlessBusy begins long work, unless there is some.
-func (s *Screen) unlessBusy(begin func() ui.Action) ui.Action {
+func (s jobs) unlessBusy(begin func() ui.Action) ui.Action {
 	if !s.works.Busy() {
 		return begin()
 	}
