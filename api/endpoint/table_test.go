@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,8 +60,11 @@ func TestEveryDeclarationIsInTheTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			lit, ok := n.(*ast.CompositeLit)
-			if name, is := func() (*ast.Ident, bool) { id, is := lit2name(lit, ok); return id, is }(); is && name.Name == "Route" {
+			lit, is := n.(*ast.CompositeLit)
+			if !is {
+				return true
+			}
+			if name, is := lit.Type.(*ast.Ident); is && name.Name == "Route" {
 				for _, e := range lit.Elts {
 					if kv, is := e.(*ast.KeyValueExpr); is && kv.Key.(*ast.Ident).Name == "Path" {
 						declared++
@@ -74,14 +79,6 @@ func TestEveryDeclarationIsInTheTable(t *testing.T) {
 	if declared-helpers != listed {
 		t.Errorf("%d calls are declared, and the table lists %d", declared-helpers, listed)
 	}
-}
-
-func lit2name(lit *ast.CompositeLit, ok bool) (*ast.Ident, bool) {
-	if !ok {
-		return nil, false
-	}
-	id, is := lit.Type.(*ast.Ident)
-	return id, is
 }
 
 // TestEveryRouteIsWhole: what each call needs is said, kinds and numbers are of one call
@@ -136,5 +133,35 @@ func TestQueryNames(t *testing.T) {
 		if got := as(api.Analyst)(c.path, c.name) == nil; got != c.analyst {
 			t.Errorf("%s?%s for an analyst: %t", c.path, c.name, got)
 		}
+	}
+}
+
+// TestOnlyDeclaredCallsAreSent: no other package makes requests, writes or rules for the gate.
+func TestOnlyDeclaredCallsAreSent(t *testing.T) {
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "../.." && (d.Name() == "endpoint" || d.Name() == "testdata" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, is := n.(*ast.SelectorExpr); is && slices.Contains([]string{"Request", "Write", "WriteRule", "New"}, s.Sel.Name) {
+				if x, is := s.X.(*ast.Ident); is && x.Name == "api" {
+					t.Errorf("%s names api.%s: only package endpoint sends", path, s.Sel.Name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
