@@ -22,7 +22,8 @@ const operationJSON = `{"cuid":"D7k3xbc-ERrj","opid":"0f0e6c5e-1111-4222-8333-44
 "destination":{"beneficiar":"U6OFFpEoEdHA"},
 "source_amount":{"sum":{"currency_code":"USD","units":250,"nanos":10000000},
 "default":{"currency_code":"USD","units":250,"nanos":10000000}},
-"destination_amount":{"sum":{"currency_code":"EUR","nanos":-500000000}},"commission_amount":{"sum":{"currency_code":"JPY"}},
+"destination_amount":{"sum":{"currency_code":"EUR","nanos":-500000000}},
+"commission_amount":{"sum":{"currency_code":"JPY"}},
 "current_balance_amount":{"sum":{"currency_code":"USD","units":9007199254740993}}}`
 
 func TestDecodeOperation(t *testing.T) {

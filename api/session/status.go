@@ -202,7 +202,8 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	case recent >= 2 && (v.Culprit == ForeignClient || v.Culprit == ShorterLife):
 		return "another client uses this account: " + v.Sentence, true
 	case recent >= 2: // what happened last was something else
-		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent), false
+		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent),
+			false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
 		return "the session cannot be renewed at present", false
 	case r.learnt() > 0:

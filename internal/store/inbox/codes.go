@@ -24,15 +24,17 @@ func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
 func addPair(ctx context.Context, tx *store.Tx, scope int64, p hook.Pair) error {
 	key := []any{scope, string(p.Field), p.Code, string(p.Word)}
 	var n int
-	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE scope = ? AND field = ? AND code = ? AND word = ?", key...).Scan(&n); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE scope = ? AND field = ? AND code = ? AND word = ?",
+		key...).Scan(&n); err != nil {
 		return err
 	}
 	if n >= hook.MaxEvidence {
 		return nil
 	}
 	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), store.Bit(p.Exact))
-	return tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+store.Marks(8)+
-		") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact WHERE excluded.exact > hook_code.exact", row...)
+	return tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+
+		store.Marks(8)+") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact "+
+		"WHERE excluded.exact > hook_code.exact", row...)
 }
 
 // Evidence implements hook.CodeStore.

@@ -44,8 +44,9 @@ const hookColumnsOf = `hook_key, hook_id, hook_type, object, object_id, cuid, ra
 
 // hookSelect reads rows with what waits to be merged. Behind it stands a WHERE
 // that begins with inScope.
-const hookSelect = "SELECT seq, deliveries, h.last_us, h." + hookColumnsOf + `, COALESCE(r.tries, 0), COALESCE(r.reason, ''), COALESCE(r.first_us, 0),
- COALESCE(r.last_us, 0), COALESCE(r.next_us, 0) FROM hook h LEFT JOIN hook_retry r ON r.scope = h.scope AND r.hook_key = h.hook_key`
+const hookSelect = "SELECT seq, deliveries, h.last_us, h." + hookColumnsOf + `, COALESCE(r.tries, 0),
+	COALESCE(r.reason, ''), COALESCE(r.first_us, 0), COALESCE(r.last_us, 0), COALESCE(r.next_us, 0)
+	FROM hook h LEFT JOIN hook_retry r ON r.scope = h.scope AND r.hook_key = h.hook_key`
 
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
@@ -56,8 +57,8 @@ func scanHook(scan store.Scan) (receiver.Stored, error) {
 	var last, received, authenticated, bound, first, tried, next int64
 	var object, objectID, cuid, source, status, reason string
 	var hash []byte
-	err := scan(&s.Seq, &s.Deliveries, &last, &s.Key, &s.HookID, (*int64)(&s.Type), &object, &objectID, &cuid, &s.Raw, &hash, &received,
-		&source, &s.Verdict.Verifier, &authenticated, &bound, &status, &reason, &s.Detail,
+	err := scan(&s.Seq, &s.Deliveries, &last, &s.Key, &s.HookID, (*int64)(&s.Type), &object, &objectID, &cuid, &s.Raw,
+		&hash, &received, &source, &s.Verdict.Verifier, &authenticated, &bound, &status, &reason, &s.Detail,
 		&s.Retry.Tries, &s.Retry.Reason, &first, &tried, &next)
 	if err != nil {
 		return s, err
@@ -136,7 +137,8 @@ func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored,
 		and("hook_type IN ("+store.Marks(len(f.Types))+")", argsOf(f.Types, func(t hook.Type) any { return int64(t) })...)
 	}
 	if len(f.Statuses) > 0 {
-		and("status IN ("+store.Marks(len(f.Statuses))+")", argsOf(f.Statuses, func(s receiver.Status) any { return string(s) })...)
+		and("status IN ("+store.Marks(len(f.Statuses))+")", argsOf(f.Statuses,
+			func(s receiver.Status) any { return string(s) })...)
 	}
 	if f.Object != "" {
 		and("object = ?", string(f.Object))
@@ -193,7 +195,8 @@ func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
 		var c receiver.Count
 		err := scan((*int64)(&c.Type), (*string)(&c.Status), &c.N)
 		return c, err
-	}, "SELECT hook_type, status, COUNT(*) FROM hook h WHERE "+where+" GROUP BY hook_type, status ORDER BY hook_type, status", of...)
+	}, "SELECT hook_type, status, COUNT(*) FROM hook h WHERE "+where+" GROUP BY hook_type, status ORDER BY hook_type, "+
+		"status", of...)
 }
 
 // Times implements receiver.Inbox. It looks at no more than ten times as many
@@ -206,14 +209,16 @@ func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
 		return fromMicros(us), err
 	}, `SELECT received_us FROM
  (SELECT received_us, source, status, seq FROM hook h WHERE `+where+` ORDER BY seq DESC LIMIT ?) newest
- WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`, append(of, 10*page(limit), string(receiver.Manual), string(receiver.Quarantined), page(limit))...)
+ WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`,
+		append(of, 10*page(limit), string(receiver.Manual), string(receiver.Quarantined), page(limit))...)
 }
 
 // AddAttempt implements receiver.Inbox.
 func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
-		return tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) VALUES ("+store.Marks(8)+")",
-			scope, a.Key, a.Act, a.Target, micros(a.At), a.Status, a.Latency.Microseconds(), strings.ToValidUTF8(a.Error, "?"))
+		return tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) "+
+			"VALUES ("+store.Marks(8)+")", scope, a.Key, a.Act, a.Target, micros(a.At), a.Status, a.Latency.Microseconds(),
+			strings.ToValidUTF8(a.Error, "?"))
 	})
 }
 
@@ -226,6 +231,7 @@ func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, e
 		err := scan(&a.Key, &a.Act, &a.Target, &at, &a.Status, &latency, &a.Error)
 		a.At, a.Latency = fromMicros(at), time.Duration(latency)*time.Microsecond
 		return a, err
-	}, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt a WHERE "+where+" AND hook_key = ? ORDER BY id DESC LIMIT ?",
+	}, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt a WHERE "+where+
+		" AND hook_key = ? ORDER BY id DESC LIMIT ?",
 		append(of, key, pageMax)...)
 }

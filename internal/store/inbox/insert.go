@@ -30,7 +30,8 @@ func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiv
 }
 
 // insertBut inserts the records but those that are refused.
-func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record, refused map[int]bool) ([]receiver.Result, error) {
+func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
+	refused map[int]bool) ([]receiver.Result, error) {
 	if len(refused) == 0 {
 		return b.insert(ctx, tx, scope, records)
 	}
@@ -57,7 +58,9 @@ func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, record
 
 // insert adds the first record of each key; what was there already, or comes
 // again within records, is compared with the row.
-func (b *Inbox) insert(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record) ([]receiver.Result, error) {
+func (b *Inbox) insert(
+	ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
+) ([]receiver.Result, error) {
 	out := make([]receiver.Result, len(records))
 	first := make([]*receiver.Record, 0, len(records))
 	at := make(map[string]int, len(records)) // key to its first place in records
@@ -135,8 +138,8 @@ const insertColumns = 18
 var insertQueries = func() (q [len(insertSizes)]string) {
 	one := "(" + store.Marks(insertColumns) + "),"
 	for i, n := range insertSizes {
-		q[i] = "INSERT INTO hook (scope, " + hookColumns + ", last_us) VALUES " + strings.TrimSuffix(strings.Repeat(one, n), ",") +
-			" ON CONFLICT (scope, hook_key) DO NOTHING"
+		q[i] = "INSERT INTO hook (scope, " + hookColumns + ", last_us) VALUES " +
+			strings.TrimSuffix(strings.Repeat(one, n), ",") + " ON CONFLICT (scope, hook_key) DO NOTHING"
 	}
 	return q
 }()
@@ -173,14 +176,16 @@ func (b *Inbox) add(ctx context.Context, tx *store.Tx, scope int64, records []*r
 
 func appendHook(args []any, scope int64, r *receiver.Record) []any {
 	us := micros(r.ReceivedAt)
-	return append(args, scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw, r.Hash[:], us, string(r.Source),
-		r.Verdict.Verifier, store.Bit(r.Verdict.Authenticated), store.Bit(r.Verdict.Bound), string(r.Status), string(r.Reason), r.Detail, us)
+	return append(args, scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw,
+		r.Hash[:], us, string(r.Source), r.Verdict.Verifier, store.Bit(r.Verdict.Authenticated), store.Bit(r.Verdict.Bound),
+		string(r.Status), string(r.Reason), r.Detail, us)
 }
 
 // addLite does without RETURNING, which costs a third as much again. store.SQLite
 // numbers the rows of one statement one after another in their order, above all
 // numbers that there ever were (AUTOINCREMENT, under the writer's lock).
-func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record, seqs []int64) error {
+func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record,
+	seqs []int64) error {
 	res, err := tx.Result(ctx, query, args...)
 	if err != nil {
 		return err
@@ -209,12 +214,14 @@ func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []
 // largest numbers among those that are there now.
 func (b *Inbox) newest(ctx context.Context, tx *store.Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
 	args := append([]any{scope}, argsOf(part, func(r *receiver.Record) any { return r.Key })...)
-	return numbers(ctx, tx, part, seqs, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+store.Marks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
+	return numbers(ctx, tx, part, seqs, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+
+		store.Marks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
 }
 
 // numbers puts the keys and numbers that a query gives into the places that part
 // has them.
-func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []int64, query string, args ...any) error {
+func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []int64, query string,
+	args ...any) error {
 	at := make(map[string]int, len(part))
 	for i, r := range part {
 		at[r.Key] = i
@@ -232,7 +239,8 @@ func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []
 
 // again handles a record whose key has a row: the same body is counted, another
 // one is kept beside it.
-func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[string]receiver.Stored, r receiver.Record) (receiver.Result, error) {
+func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[string]receiver.Stored,
+	r receiver.Record) (receiver.Result, error) {
 	s := rows[r.Key]
 	if s.Hash == r.Hash {
 		s = repeat(s, r)
@@ -259,7 +267,8 @@ func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[s
 	return b.repeatConflict(ctx, tx, rows, old[0], r)
 }
 
-func (b *Inbox) repeatConflict(ctx context.Context, tx *store.Tx, rows map[string]receiver.Stored, s receiver.Stored, r receiver.Record) (receiver.Result, error) {
+func (b *Inbox) repeatConflict(ctx context.Context, tx *store.Tx, rows map[string]receiver.Stored, s receiver.Stored,
+	r receiver.Record) (receiver.Result, error) {
 	s = repeat(s, r)
 	rows[s.Key] = s
 	return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
@@ -283,6 +292,7 @@ func repeat(s receiver.Stored, r receiver.Record) receiver.Stored {
 }
 
 func (b *Inbox) update(ctx context.Context, tx *store.Tx, s receiver.Stored) error {
-	return tx.Exec(ctx, "UPDATE hook SET deliveries = ?, last_us = ?, source = ?, verifier = ?, authenticated = ?, bound = ?, status = ? WHERE seq = ?",
-		s.Deliveries, micros(s.LastAt), string(s.Source), s.Verdict.Verifier, store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
+	return tx.Exec(ctx, "UPDATE hook SET deliveries = ?, last_us = ?, source = ?, verifier = ?, authenticated = ?, "+
+		"bound = ?, status = ? WHERE seq = ?", s.Deliveries, micros(s.LastAt), string(s.Source), s.Verdict.Verifier,
+		store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
 }

@@ -14,8 +14,10 @@ import (
 func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept []receiver.Rejection) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
 		for _, c := range counts {
-			err := tx.Exec(ctx, `INSERT INTO hook_rejected_count (scope, reason, n, first_us, last_us, detail, source) VALUES (?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT (scope, reason) DO UPDATE SET n = hook_rejected_count.n + excluded.n, last_us = excluded.last_us, detail = excluded.detail, source = excluded.source`,
+			err := tx.Exec(ctx, `INSERT INTO hook_rejected_count (scope, reason, n, first_us, last_us, detail, source)
+ VALUES (?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT (scope, reason) DO UPDATE SET n = hook_rejected_count.n + excluded.n, last_us = excluded.last_us,
+ detail = excluded.detail, source = excluded.source`,
 				scope, c.Reason, c.N, micros(c.First), micros(c.Last), clean(c.Detail), clean(string(c.Source)))
 			if err != nil {
 				return err
@@ -45,7 +47,8 @@ func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rej
 	if body == nil {
 		body = []byte{}
 	}
-	return tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size) VALUES (`+store.Marks(12)+")",
+	return tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request,
+ header, body, size) VALUES (`+store.Marks(12)+")",
 		scope, micros(r.At), r.Status, r.Reason, clean(r.Detail), clean(string(r.Source)), clean(r.Algorithm),
 		clean(strings.Join(r.Claims, " ")), clean(r.Request), clean(string(header)), body, r.Size)
 }
@@ -98,7 +101,8 @@ func (b *Inbox) rejections(ctx context.Context, rest string, args ...any) ([]rec
 		var r receiver.Rejection
 		var at int64
 		var source, claims, header string
-		if err := scan(&r.ID, &at, &r.Status, &r.Reason, &r.Detail, &source, &r.Algorithm, &claims, &r.Request, &header, &r.Body, &r.Size); err != nil {
+		if err := scan(&r.ID, &at, &r.Status, &r.Reason, &r.Detail, &source, &r.Algorithm, &claims, &r.Request, &header,
+			&r.Body, &r.Size); err != nil {
 			return r, err
 		}
 		if err := json.Unmarshal([]byte(header), &r.Header); err != nil {
@@ -106,8 +110,8 @@ func (b *Inbox) rejections(ctx context.Context, rest string, args ...any) ([]rec
 		}
 		r.At, r.Source, r.Claims = fromMicros(at), receiver.Source(source), strings.Fields(claims)
 		return masked(ctx, r), nil
-	}, "SELECT id, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size FROM hook_rejected r WHERE "+where+rest,
-		append(of, args...)...)
+	}, "SELECT id, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size FROM "+
+		"hook_rejected r WHERE "+where+rest, append(of, args...)...)
 }
 
 // RejectCounts implements receiver.Rejects.
@@ -120,5 +124,6 @@ func (b *Inbox) RejectCounts(ctx context.Context) ([]receiver.RejectCount, error
 		err := scan(&c.Reason, &c.N, &first, &last, &c.Detail, &source)
 		c.First, c.Last, c.Source = fromMicros(first), fromMicros(last), receiver.Source(source)
 		return c, err
-	}, "SELECT reason, n, first_us, last_us, detail, source FROM hook_rejected_count c WHERE "+where+" ORDER BY last_us DESC, reason", of...)
+	}, "SELECT reason, n, first_us, last_us, detail, source FROM hook_rejected_count c WHERE "+where+
+		" ORDER BY last_us DESC, reason", of...)
 }

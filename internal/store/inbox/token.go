@@ -17,7 +17,8 @@ const tokenSpare = 24 * time.Hour
 // not cover it, and says which of the records are refused: late ones that bring
 // another body than their token did, or another body under a known key. What was
 // stored once may always come again.
-func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record) (refused map[int]bool, err error) {
+func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64,
+	records []receiver.Record) (refused map[int]bool, err error) {
 	for i := range records {
 		r := &records[i]
 		if r.Token == nil {
@@ -42,7 +43,8 @@ func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64, reco
 }
 
 func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *receiver.Record) (bool, error) {
-	first, known, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?", scope, r.Token.ID[:])
+	first, known, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?",
+		scope, r.Token.ID[:])
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +52,8 @@ func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *rec
 		return true, nil
 	}
 	if r.Token.Late {
-		body, stored, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?", scope, r.Key)
+		body, stored, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?",
+			scope, r.Key)
 		switch {
 		case err != nil:
 			return false, err
@@ -60,10 +63,11 @@ func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *rec
 			return false, nil
 		}
 	}
-	if err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?", micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
+	if err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?",
+		micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
 		return false, err
 	}
-	err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT (scope, token) DO NOTHING",
-		scope, r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
+	err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT "+
+		"(scope, token) DO NOTHING", scope, r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
 	return true, err
 }

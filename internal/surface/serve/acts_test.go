@@ -43,7 +43,8 @@ func TestWritesAreAwaited(t *testing.T) {
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("the write was awaited for %s", took)
 		}
-		if _, err := a.Gate.Begin(ctx, endpoint.Rule(api.ActRemoveDocument), api.Act{Kind: api.ActRemoveDocument}, nil); err != nil {
+		if _, err := a.Gate.Begin(ctx, endpoint.Rule(api.ActRemoveDocument), api.Act{Kind: api.ActRemoveDocument},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		began = time.Now()
