@@ -25,7 +25,7 @@ func (p Pair) Sentence() string {
 }
 
 // Titles are the names of the columns.
-func (t *Table) Titles() []string {
+func (t *tableColumns) Titles() []string {
 	out := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		out[i] = c.Title
@@ -34,8 +34,8 @@ func (t *Table) Titles() []string {
 }
 
 // Len is the number of rows, Row the one at i.
-func (t *Table) Len() int      { return t.source.Len() }
-func (t *Table) Row(i int) Row { return t.source.Row(i) }
+func (t *tableCursor) Len() int      { return t.source.Len() }
+func (t *tableCursor) Row(i int) Row { return t.source.Row(i) }
 
 // Empty is what stands in the place of rows while there are none.
 func (t *Table) Empty() Notice { return t.notice }

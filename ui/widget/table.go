@@ -60,33 +60,40 @@ type Notice struct {
 // Table is the one table: it draws only the rows on screen, its cursor follows
 // the row's id when rows come and go, and marks are kept by id.
 type Table struct {
-	th   *theme.Theme
-	nav  keymap.Nav
-	list keymap.List
-
-	columns []Column
-	source  Source
-	w, h    int
-	shown   []shownColumn
-	wide    []int // by column: what the widest number seen takes
-
-	at, top int    // cursor and first drawn row
-	id      string // id of the row under the cursor
-	rows    int    // how many there were when they were told last
-	above   int    // rows that came above the cursor since the list stood at its top
-	column  int    // the column under the cursor, into columns; -1: none
+	tableCursor
+	th      *theme.Theme
+	nav     keymap.Nav
+	list    keymap.List
 	marks   marks
 	marking bool
-	apart   bool // a space stands between the row's sign and the first cell
+	notice  Notice
+	note    string // one line for the footer until the next key
+	keep    keep
+}
 
+// tableColumns is how wide the columns are and which have room, and the sizes of the parts.
+type tableColumns struct {
+	columns  []Column
+	w, h     int
+	shown    []shownColumn
+	wide     []int // by column: what the widest number seen takes
+	column   int   // the column under the cursor, into columns; -1: none
+	apart    bool  // a space is between the row's sign and the first cell
 	sortBy   int
 	sortDown bool
-	notice   Notice
-	note     string // one line for the footer until the next key
-	keep     keep
-	blurred  bool // the cursor is elsewhere: its row looks like the others
 	measured bool // keep.seen are the rows on screen
 	paged    int  // rows of a page; 0: as many as there is room for
+}
+
+// tableCursor is the rows and the one under the cursor.
+type tableCursor struct {
+	tableColumns
+	source  Source
+	at, top int    // cursor and first drawn row
+	id      string // id of the row under the cursor
+	rows    int    // how many there were at the last SetSource
+	above   int    // rows that came above the cursor since the list was at its top
+	blurred bool   // the cursor is elsewhere: its row looks like the others
 }
 
 type shownColumn struct{ index, width int }
@@ -94,8 +101,9 @@ type shownColumn struct{ index, width int }
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
-	return &Table{th: th, nav: keys.Nav, list: keys.List, columns: columns, source: none{}, marking: marking, sortBy: -1,
-		column: -1, wide: make([]int, len(columns))}
+	columnsOf := tableColumns{columns: columns, sortBy: -1, column: -1, wide: make([]int, len(columns))}
+	return &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
+		tableCursor: tableCursor{tableColumns: columnsOf, source: none{}}}
 }
 
 type none struct{}
@@ -133,10 +141,10 @@ func (t *Table) SetSource(s Source) {
 }
 
 // Above is how many rows came above the cursor since the list stood at its top.
-func (t *Table) Above() int { return min(t.above, t.at) }
+func (t *tableCursor) Above() int { return min(t.above, t.at) }
 
 // settle puts cursor and window inside the rows.
-func (t *Table) settle() {
+func (t *tableCursor) settle() {
 	t.measured = false
 	n := t.source.Len()
 	t.rows = n
@@ -173,9 +181,9 @@ func (t *Table) SetSize(w, h int) {
 func (t *Table) SetWidth(w int) { t.SetSize(w, t.h) }
 
 // Blur says that the keys go elsewhere: the row of the cursor is not drawn as one.
-func (t *Table) Blur(on bool) { t.blurred = on }
+func (t *tableCursor) Blur(on bool) { t.blurred = on }
 
-func (t *Table) isCursor(at int) bool { return at == t.at && !t.blurred }
+func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
@@ -186,10 +194,10 @@ func (t *Table) SetColumns(c ...Column) {
 
 // AddSignGap puts a space between the row's sign and the first cell, for tables whose
 // first cell could be read together with it ("!2026-01-31").
-func (t *Table) AddSignGap() { t.apart = true }
+func (t *tableColumns) AddSignGap() { t.apart = true }
 
 // Width is how many cells column i takes; 0 when the window has no room for it.
-func (t *Table) Width(i int) int {
+func (t *tableColumns) Width(i int) int {
 	for _, c := range t.shown {
 		if c.index == i {
 			return c.width
@@ -200,7 +208,7 @@ func (t *Table) Width(i int) int {
 
 // TooWide lists the columns in which the row under the cursor has a number that
 // is cut, because its column is narrower. A screen shows it elsewhere.
-func (t *Table) TooWide() []int {
+func (t *tableCursor) TooWide() []int {
 	r, ok := t.Selected()
 	if !ok {
 		return nil
@@ -215,14 +223,14 @@ func (t *Table) TooWide() []int {
 }
 
 // SetSort marks the column that rows are sorted by; -1 for none.
-func (t *Table) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
+func (t *tableColumns) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
 
 // SetNotice sets what stands in the place of rows while there are none.
 func (t *Table) SetNotice(n Notice) { t.notice = n }
 
 // Selected is a copy of the row under the cursor; false when there is none.
 // Keep the copy: an action holds on to its ID, never to the cursor.
-func (t *Table) Selected() (Row, bool) {
+func (t *tableCursor) Selected() (Row, bool) {
 	if t.source.Len() == 0 {
 		return Row{}, false
 	}
@@ -230,7 +238,7 @@ func (t *Table) Selected() (Row, bool) {
 }
 
 // SelectedID is the id of the row under the cursor, "" when there is none.
-func (t *Table) SelectedID() string { return t.id }
+func (t *tableCursor) SelectedID() string { return t.id }
 
 // Restart puts the cursor on the first row, whatever row it was on: the next rows
 // are another list.
@@ -240,10 +248,10 @@ func (t *Table) Restart() {
 }
 
 // Cursor is the index of the row under the cursor.
-func (t *Table) Cursor() int { return t.at }
+func (t *tableCursor) Cursor() int { return t.at }
 
 // Select puts the cursor on a row by id; false when it is not there.
-func (t *Table) Select(id string) bool {
+func (t *tableCursor) Select(id string) bool {
 	i := t.source.IndexOf(id)
 	if i < 0 {
 		return false
@@ -254,7 +262,7 @@ func (t *Table) Select(id string) bool {
 }
 
 // Visible is the range of rows on screen, [from, to): what to load first.
-func (t *Table) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
+func (t *tableCursor) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
 
 // Update moves the cursor or marks and reports whether msg was a key of the table.
 func (t *Table) Update(msg keymap.Press) bool {

@@ -12,7 +12,7 @@ const moreSign = 2
 // moveColumn moves the cursor over the heads: over the columns that the window has
 // room for, then over the others, which scroll in from the right. To the left of the
 // first one there is none.
-func (t *Table) moveColumn(by int) {
+func (t *tableColumns) moveColumn(by int) {
 	order, _ := t.sequence()
 	if len(order) == 0 {
 		return
@@ -26,7 +26,7 @@ func (t *Table) moveColumn(by int) {
 }
 
 // LeaveColumn takes the cursor off the heads; false when it was on none.
-func (t *Table) LeaveColumn() bool {
+func (t *tableColumns) LeaveColumn() bool {
 	was := t.column >= 0
 	t.column = -1
 	t.shown = t.layout()
@@ -35,7 +35,7 @@ func (t *Table) LeaveColumn() bool {
 }
 
 // Column is the title of the column under the cursor; empty: none is.
-func (t *Table) Column() string {
+func (t *tableColumns) Column() string {
 	if t.column < 0 {
 		return ""
 	}
@@ -44,7 +44,7 @@ func (t *Table) Column() string {
 
 // sequence is the columns in the order in which the cursor reaches them, the first n of
 // which the window has room for.
-func (t *Table) sequence() (order []int, n int) {
+func (t *tableColumns) sequence() (order []int, n int) {
 	in := t.fitting(t.w - t.gutter())
 	for _, fits := range []bool{true, false} {
 		for i := range t.columns {
@@ -60,7 +60,7 @@ func (t *Table) sequence() (order []int, n int) {
 }
 
 // hidden tells whether columns stand to the left and to the right of those drawn.
-func (t *Table) hidden() (left, right bool) {
+func (t *tableColumns) hidden() (left, right bool) {
 	if t.w < 40 || len(t.shown) == len(t.columns) || len(t.shown) == 0 {
 		return false, false
 	}
@@ -74,7 +74,7 @@ func (t *Table) hidden() (left, right bool) {
 
 // layout chooses the columns that fit and their widths: those that the window has
 // room for, or as far to the right as the column under the cursor.
-func (t *Table) layout() []shownColumn {
+func (t *tableColumns) layout() []shownColumn {
 	room := t.w - t.gutter()
 	order, n := t.sequence()
 	if at := slices.Index(order, t.column); at < n {
@@ -106,7 +106,7 @@ func (t *Table) layout() []shownColumn {
 }
 
 // fitting leaves out columns by their HidePriority until the others have room.
-func (t *Table) fitting(room int) []bool {
+func (t *tableColumns) fitting(room int) []bool {
 	in := make([]bool, len(t.columns))
 	need := -gap
 	for i := range t.columns {
@@ -132,7 +132,7 @@ func (t *Table) fitting(room int) []bool {
 // squeeze narrows columns of which not even those fit that are never dropped: texts of
 // any length first, then words such as a status, which say that they are cut, and last
 // numbers, which show as "###" then.
-func (t *Table) squeeze(cols []shownColumn, need, room int) int {
+func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
 	const texts, words, numbers = 0, 1, 2
 	for pass := texts; pass <= numbers; pass++ {
 		for i := len(cols) - 1; i >= 0 && need > room; i-- {
@@ -152,10 +152,10 @@ func (t *Table) squeeze(cols []shownColumn, need, room int) int {
 
 // least is the width below which column i is not drawn: its Min, or for numbers
 // what the widest one seen takes.
-func (t *Table) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
+func (t *tableColumns) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
 
 // grow shares spare cells out by Flex, up to Max.
-func (t *Table) grow(cols []shownColumn, spare int) {
+func (t *tableColumns) grow(cols []shownColumn, spare int) {
 	for spare > 0 {
 		shares := 0
 		for _, c := range cols {

@@ -13,7 +13,7 @@ const numberWidth = 24
 // widen makes room for the numbers of the rows on screen, up to a bounded share: a wider
 // number is cut, and narrows nothing. Columns that are never left out keep their
 // Min beside it.
-func (t *Table) widen(rows []Row) {
+func (t *tableColumns) widen(rows []Row) {
 	never := t.w - t.gutter() + gap // what is left beside columns that are never left out
 	for _, c := range t.columns {
 		if c.HidePriority == 0 {

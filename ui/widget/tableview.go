@@ -10,15 +10,15 @@ import (
 
 const gap = 2 // cells between columns
 
-func (t *Table) head() int { return btoi(t.h >= 3) }
-func (t *Table) foot() int { return btoi(t.h >= 6) }
-func (t *Table) page() int {
+func (t *tableColumns) head() int { return btoi(t.h >= 3) }
+func (t *tableColumns) foot() int { return btoi(t.h >= 6) }
+func (t *tableColumns) page() int {
 	if t.paged > 0 {
 		return t.paged
 	}
 	return max(t.h-t.head()-t.foot(), 1)
 }
-func (t *Table) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
+func (t *tableColumns) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
 
 func btoi(b bool) int {
 	if b {
@@ -65,7 +65,7 @@ func (t *Table) Lines() []string {
 }
 
 // CursorLine is the line of the table that the cursor stands on; -1: there is no row.
-func (t *Table) CursorLine() int {
+func (t *tableCursor) CursorLine() int {
 	if t.source.Len() == 0 || t.blurred {
 		return -1
 	}
@@ -145,14 +145,14 @@ func (t *Table) drawHead() string {
 
 // clip cuts a line to the width: only when not even the columns that are never
 // dropped fit.
-func (t *Table) clip(line string) string {
+func (t *tableColumns) clip(line string) string {
 	if t.need() <= t.w {
 		return line
 	}
 	return draw.Lay([]string{line}, t.w, 1)[0]
 }
 
-func (t *Table) need() int {
+func (t *tableColumns) need() int {
 	n := t.gutter() - gap
 	for _, c := range t.shown {
 		n += c.width + gap
