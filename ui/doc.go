@@ -4,6 +4,12 @@
 // an Action and know nothing of each other. Alone makes a Model of one screen, with
 // the same dialogs.
 //
+// Shell composes parts, each with a state of its own and resting only on those before it:
+// window (size, theme, keys), screenStack, dialogStack, sentWrites, topLine (session,
+// budgets, calls), statusLine (notices), hintBar, router (which screen gets what), viewMode,
+// idleGuard and exit. The router reaches the shell by Actions alone. Driver is what plain
+// mode does with a shell that nobody draws.
+//
 // # How to write a screen
 //
 // A screen is a struct with the methods of Screen; its constructor gets an Env. One
@@ -59,7 +65,7 @@
 //     to close (a filter, marks), nil to go back. tab, shift+tab and r are the
 //     screen's. While Editing is true all keys but ctrl+c are.
 //
-// Optional interfaces: Ticker, UnsavedText, SubjectOf, HelpTopic, Commander.
+// Optional interfaces: Ticker, Drawer, UnsavedText, SubjectOf, HelpTopic, Commander.
 // Package uitest drives a shell with a fake factory, checks every frame and lets
 // time pass only when told; uitest.Pure holds that View changes nothing.
 package ui
