@@ -53,7 +53,8 @@ func versionCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Prints version, commit and build."}
 	return alone(r, cmd, func(_ context.Context, _ []string, out one[buildJSON]) error {
 		b := r.env.Build
-		return out.data(buildJSON{runtime.GOARCH, b.Built, b.Commit, runtime.Version(), runtime.GOOS, r.env.Version}, b.about(r.env.Version))
+		return out.data(buildJSON{runtime.GOARCH, b.Built, b.Commit, runtime.Version(), runtime.GOOS, r.env.Version},
+			b.about(r.env.Version))
 	})
 }
 
@@ -67,8 +68,10 @@ func completionCommand(r *root) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			top, out := cmd.Root(), r.env.Out
 			return map[string]func() error{
-				"bash": func() error { return top.GenBashCompletionV2(out, true) }, "zsh": func() error { return top.GenZshCompletion(out) },
-				"fish": func() error { return top.GenFishCompletion(out, true) }, "powershell": func() error { return top.GenPowerShellCompletionWithDesc(out) },
+				"bash":       func() error { return top.GenBashCompletionV2(out, true) },
+				"zsh":        func() error { return top.GenZshCompletion(out) },
+				"fish":       func() error { return top.GenFishCompletion(out, true) },
+				"powershell": func() error { return top.GenPowerShellCompletionWithDesc(out) },
 			}[args[0]]()
 		}}
 }

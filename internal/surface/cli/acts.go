@@ -95,7 +95,8 @@ func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 	}
 	if len(row.Sends) > 0 {
 		cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "print method, path and body as JSON, and send nothing")
-		r.printed[cmd] = append(r.printed[cmd], printed{when: "--dry-run", json: reflect.TypeFor[dryJSON](), jsonl: reflect.TypeFor[dryJSON](), many: true})
+		r.printed[cmd] = append(r.printed[cmd], printed{when: "--dry-run", json: reflect.TypeFor[dryJSON](),
+			jsonl: reflect.TypeFor[dryJSON](), many: true})
 	}
 	if row.Ask != act.Nothing {
 		cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
@@ -177,7 +178,8 @@ type asked struct {
 
 // asks is the body of a command that asks before it acts: prepare reads what is
 // needed to ask, and sends nothing.
-func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, error)) func(*cobra.Command, []string) error {
+func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, error)) func(*cobra.Command,
+	[]string) error {
 	return r.do(func(ctx context.Context, a *app.App, args []string) error {
 		w, err := prepare(ctx, a, args)
 		if err != nil {
@@ -209,7 +211,8 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	typed := r.real && r.row.Ask == act.Typed && tail != ""
 	switch {
 	case typed:
-		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(q.Ask), oneLine(tail))
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(q.Ask),
+			oneLine(tail))
 	case r.real:
 		fmt.Fprintf(r.env.Err, "PRODUCTION. %s [y/N] ", safeText(q.Ask))
 	default:

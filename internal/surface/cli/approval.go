@@ -18,11 +18,13 @@ var approvalCommands = commands{
 	act.ApprovalApprove: approvalApproveCommand, act.ApprovalDeny: approvalDenyCommand,
 }
 
-var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void}
+var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed,
+	approval.Spent, approval.Void}
 
 func approvalListCommand(r *root) *cobra.Command {
 	var state []string
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[approval.Request]) error {
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out listOf[approval.Request]) error {
 		var states []approval.State
 		for _, s := range state {
 			if !slices.Contains(approvalStates, approval.State(s)) {
@@ -34,34 +36,40 @@ func approvalListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.print(list, list, rows("ID|STATE|ACT|OBJECT|ITEM|ASKED BY|UNTIL|DECIDED BY|WHAT", list, func(q approval.Request) []any {
-			by := ""
-			if q.Decider != nil {
-				by = q.Decider.Name
-			}
-			return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires), by, q.Act.Summary}
-		}).none("There is no such request. A write makes one where the context has approval = \"second_person\"."))
+		return out.print(list, list, rows("ID|STATE|ACT|OBJECT|ITEM|ASKED BY|UNTIL|DECIDED BY|WHAT", list,
+			func(q approval.Request) []any {
+				by := ""
+				if q.Decider != nil {
+					by = q.Decider.Name
+				}
+				return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires),
+					by, q.Act.Summary}
+			}).none("There is no such request. A write makes one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
 }
 
 func approvalShowCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out one[approval.Request]) error {
 		q, err := a.Approvals.Show(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := out.card(q, card(present.Request(present.Options{Now: a.Now()}, q))); err != nil || r.output != "table" || q.State != approval.Open {
+		if err := out.card(q, card(present.Request(present.Options{Now: a.Now()}, q))); err != nil || r.output != "table" ||
+			q.State != approval.Open {
 			return err
 		}
-		r.say("opdeck approval approve %s or deny %s decides, with --digest %s about just this request.", q.ID, q.ID, q.Digest)
+		r.say("opdeck approval approve %s or deny %s decides, with --digest %s about just this request.", q.ID, q.ID,
+			q.Digest)
 		return nil
 	})
 }
 
 func approvalApproveCommand(r *root) *cobra.Command {
-	return approvalDecideCommand(r, "Approved. The requester now repeats the act as it is.", false, (*approval.Service).Approve)
+	return approvalDecideCommand(r, "Approved. The requester now repeats the act as it is.", false,
+		(*approval.Service).Approve)
 }
 
 func approvalDenyCommand(r *root) *cobra.Command {
@@ -93,7 +101,8 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			return w, nil
 		}
 		q, err := a.Approvals.Show(ctx, args[0])
-		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}, {"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
+		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary},
+			{"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
 			{"asked by", q.Requester.String()}}
 		w.risk = act.Consequence(q.Act.Kind)
 		return w, err

@@ -12,8 +12,10 @@ func TestBuild(t *testing.T) {
 		word, about string
 	}{
 		{Build{Release: "dev"}, "dev", "opdeck dev, go"},
-		{Build{Release: "1.2.3", Commit: commit, Built: "2026-01-02T03:04:05Z"}, "1.2.3+0123456789ab", "opdeck 1.2.3+0123456789ab, commit " + commit + ", built 2026-01-02T03:04:05Z, go"},
-		{Build{Release: "1.2.3", Commit: commit + ".dirty"}, "1.2.3+0123456789ab.dirty", "opdeck 1.2.3+0123456789ab.dirty, commit " + commit + ".dirty, go"},
+		{Build{Release: "1.2.3", Commit: commit, Built: "2026-01-02T03:04:05Z"}, "1.2.3+0123456789ab",
+			"opdeck 1.2.3+0123456789ab, commit " + commit + ", built 2026-01-02T03:04:05Z, go"},
+		{Build{Release: "1.2.3", Commit: commit + ".dirty"}, "1.2.3+0123456789ab.dirty",
+			"opdeck 1.2.3+0123456789ab.dirty, commit " + commit + ".dirty, go"},
 		{Build{Release: "1.2.3", Commit: "abc"}, "1.2.3+abc", "opdeck 1.2.3+abc, commit abc, go"},
 	} {
 		if got := c.build.word(); got != c.word {

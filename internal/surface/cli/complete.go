@@ -23,7 +23,8 @@ func addCompletion(r *root, top *cobra.Command) error {
 	words := func(list []string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
-	by := func(find func(*root, *cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)) cobra.CompletionFunc {
+	by := func(find func(*root, *cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective)) cobra.CompletionFunc {
 		return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return find(r, cmd, args, typed)
 		}
@@ -33,10 +34,12 @@ func addCompletion(r *root, top *cobra.Command) error {
 		orders = append(orders, f, "-"+f)
 	}
 	flags := map[string]map[string]cobra.CompletionFunc{
-		"operation": {"filter": by(operationTerms), "sort": words(orders), "view": completes(func() ([]string, error) { return viewNames(r) })},
-		"event":     {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
+		"operation": {"filter": by(operationTerms), "sort": words(orders),
+			"view": completes(func() ([]string, error) { return viewNames(r) })},
+		"event": {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
 	}
-	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)), top.RegisterFlagCompletionFunc("output", words(outputs))}
+	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)),
+		top.RegisterFlagCompletionFunc("output", words(outputs))}
 	for _, group := range top.Commands() {
 		for _, cmd := range group.Commands() {
 			for name, fn := range flags[group.Name()] {
@@ -67,7 +70,8 @@ func completes(read func() ([]string, error)) cobra.CompletionFunc {
 }
 
 // completeFrom completes with what the index or the inbox of the context holds.
-func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string,
+	cobra.ShellCompDirective) {
 	return completes(func() (found []string, err error) {
 		err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
 			found, err = read(ctx, a)
@@ -151,5 +155,6 @@ func operationTerms(r *root, cmd *cobra.Command, _ []string, typed string) ([]st
 }
 
 func eventTerms(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return continued(typed, eventfilter.Table().Complete(typed, len(typed), nil)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return continued(typed, eventfilter.Table().Complete(typed, len(typed), nil)),
+		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

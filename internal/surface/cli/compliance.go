@@ -26,7 +26,8 @@ func onCustomer(cuid string, send func(context.Context) error) asked {
 
 func complianceShareCommand(r *root) *cobra.Command {
 	var file string
-	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the company's with\n" +
+	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the " +
+		"company's with\n" +
 		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
 		"standard input, --token-file or a hidden prompt; never from an argument."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
@@ -68,9 +69,11 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 	}
 	switch {
 	case res.Outstanding == nil:
-		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what is missing.", cuid)
+		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what "+
+			"is missing.", cuid)
 	case len(names) > 0:
-		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.", strings.Join(names, ", "), cuid)
+		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.",
+			strings.Join(names, ", "), cuid)
 	}
 	r.say("Next: opdeck compliance finalize %s", cuid)
 	return nil
@@ -78,7 +81,8 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 
 func complianceLinkCommand(r *root) *cobra.Command {
 	var code bool
-	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[linkJSON]) (asked, error) {
+	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[linkJSON]) (asked,
+		error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
 			l, err := a.Journeys.Link(ctx, args[0])
 			if err != nil {
@@ -119,13 +123,15 @@ func printQR(r *root, s string) error {
 }
 
 func complianceFinalizeCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string,
+		out one[sent[api.Result]]) (asked, error) {
 		return onCustomer(args[0], func(ctx context.Context) error {
 			res, err := a.Journeys.Finalize(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Finalized. %s The service now decides; opdeck compliance journey %s shows how it stands.", res.Message.Line(300), args[0])
+			return out.told(asSent(res.Raw, res), "Finalized. %s The service now decides; opdeck compliance journey %s shows "+
+				"how it stands.", res.Message.Line(300), args[0])
 		}), nil
 	})
 }
@@ -136,7 +142,8 @@ func commandOf(kind api.ActKind) string {
 }
 
 func complianceJourneyCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[journey.Journey, journey.Step]) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out many[journey.Journey, journey.Step]) error {
 		j, err := a.Journeys.Read(ctx, args[0])
 		if err != nil {
 			return err

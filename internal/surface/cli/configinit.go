@@ -31,7 +31,8 @@ type draft struct {
 
 func configInitCommand(r *root) *cobra.Command {
 	var d draft
-	cmd := &cobra.Command{Long: "Makes the config file with one context. On a terminal it asks for what the flags do not say;\n" +
+	cmd := &cobra.Command{Long: "Makes the config file with one context. On a terminal it asks for what the flags do " +
+		"not say;\n" +
 		"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
 		"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
 		"doctor does, unless --offline."}
@@ -56,7 +57,8 @@ func configInitCommand(r *root) *cobra.Command {
 func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) error {
 	path, _ := config.Path(r.config, r.env.Getenv)
 	if _, err := os.Lstat(path); err == nil && !d.force {
-		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it, --config names another file."}
+		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.",
+			Hint: "--force replaces it, --config names another file."}
 	}
 	if r.env.InTTY && !d.complete() {
 		r.say("This makes %s with one context. ctrl+c stops, and nothing is written then;\n"+
@@ -106,7 +108,8 @@ func fillDraft(r *root, ctx context.Context, d *draft) error {
 		if !r.env.InTTY {
 			if q.def == "" || q.offered {
 				return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so the flags must say everything.",
-					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or --sandbox."}
+					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or " +
+						"--sandbox."}
 			}
 			*q.to = q.def
 			continue
@@ -161,7 +164,8 @@ func (d *draft) questions() []question {
 		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
 		{to: &d.login, ask: "Login of the machine account", check: func(string) error { return nil }}}
 	if d.asked {
-		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere, offered: true,
+		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere,
+			offered: true,
 			before: "The password itself is not asked for: the file says where it is found.\n" +
 				"  NAME           in this environment variable\n" +
 				"  file:PATH      in this file (mode 0400 or 0600)\n" +
@@ -233,12 +237,15 @@ func (d *draft) toml() string {
 	fmt.Fprintf(&b, "# opdeck's configuration. opdeck config check looks for mistakes; the example file that\n"+
 		"# comes with opdeck shows every key with its default.\n\ndefault_context = %q\n\n"+
 		"# Where the shared session, budgets, audit trail and index live: \"sqlite\" is one file for this\n"+
-		"# host, \"postgres://user@host/db\" one database for many.\n[store]\nurl = \"sqlite\"\n\n[contexts.%s]\n", d.name, tomlKey(d.name))
+		"# host, \"postgres://user@host/db\" one database for many.\n[store]\nurl = \"sqlite\"\n\n[contexts.%s]\n", d.name,
+		tomlKey(d.name))
 	if d.builtIn {
 		b.WriteString("sandbox = true # the built-in service, with sample data\n")
 	} else {
-		fmt.Fprintf(&b, "base_url = %q\nlogin = %q\n# The password: one of password_env, password_file (mode 0400 or 0600) and password_command.\n", d.baseURL, d.login)
-		for _, p := range []struct{ key, v string }{{"password_env", d.passEnv}, {"password_file", d.passFile}, {"password_command", d.passCommand}} {
+		fmt.Fprintf(&b, "base_url = %q\nlogin = %q\n# The password: one of password_env, password_file (mode 0400 or 0600) "+
+			"and password_command.\n", d.baseURL, d.login)
+		for _, p := range []struct{ key, v string }{{"password_env", d.passEnv}, {"password_file", d.passFile},
+			{"password_command", d.passCommand}} {
 			if p.v != "" {
 				fmt.Fprintf(&b, "%s = %q\n", p.key, p.v)
 			}
@@ -252,8 +259,10 @@ func (d *draft) toml() string {
 		approval = "second_person"
 	}
 	fmt.Fprintf(&b, "kind = %q # \"test\" or \"production\"; production is marked and asks for typed confirmation\n"+
-		"read_only = %v\napproval = %q # \"none\" or \"second_person\": writes then need a colleague\n", d.kind, d.readOnly, approval)
-	b.WriteString("\n# Recommended calls a minute, held by all instances together.\n[limits]\npolicy = \"wait\"\nmax_wait = \"30s\"\n")
+		"read_only = %v\napproval = %q # \"none\" or \"second_person\": writes then need a colleague\n", d.kind, d.readOnly,
+		approval)
+	b.WriteString("\n# Recommended calls a minute, held by all instances together.\n[limits]\npolicy = " +
+		"\"wait\"\nmax_wait = \"30s\"\n")
 	return b.String()
 }
 
@@ -269,7 +278,8 @@ func tomlKey(s string) string {
 // without force.
 func writeConfig(path, src string, force bool) error {
 	bad := func(err error) error {
-		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".", Hint: "Check the folder and its permissions.", Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".",
+			Hint: "Check the folder and its permissions.", Err: err}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return bad(err)
@@ -280,7 +290,8 @@ func writeConfig(path, src string, force bool) error {
 	}
 	switch err := put(path, []byte(src)); {
 	case errors.Is(err, os.ErrExist):
-		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.", Hint: "--force replaces it."}
+		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.",
+			Hint: "--force replaces it."}
 	case err != nil:
 		return bad(err)
 	}

@@ -38,7 +38,8 @@ func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (open
 	err = r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
 		opened = true
 		if r.plain {
-			return console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: r.env.Out, Width: r.env.OutWidth, Getenv: r.env.Getenv, Secret: r.env.Secret, Notice: notice})
+			return console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: r.env.Out, Width: r.env.OutWidth,
+				Getenv: r.env.Getenv, Secret: r.env.Secret, Notice: notice})
 		}
 		r.drawn.Store(true)
 		defer r.drawn.Store(false)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
@@ -13,14 +14,14 @@ import (
 	"opdeck/internal/present"
 )
 
-var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand, act.CounterpartyGet: counterpartyGetCommand}
+var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand,
+	act.CounterpartyGet: counterpartyGetCommand}
 
 func counterpartyListCommand(r *root) *cobra.Command {
 	var q api.CounterpartyQuery
 	columns := []string{"id", "name", "status", "accounts", "customer", "updated"}
-	cmd := listsPage(r, field.Counterparties, columns, func(ctx context.Context, c *app.Client) (api.Page[api.Counterparty], error) {
-		return c.Counterparties(ctx, q)
-	})
+	cmd := listsPage(r, endpoint.ListCounterparties, field.Counterparties, columns,
+		func() (api.CounterpartyQuery, error) { return q, nil })
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
 	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
@@ -29,8 +30,9 @@ func counterpartyListCommand(r *root) *cobra.Command {
 }
 
 func counterpartyGetCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Counterparty]) error {
-		p, err := a.Client.Counterparty(ctx, args[0])
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out one[api.Counterparty]) error {
+		p, err := endpoint.Do(ctx, a.Client, endpoint.GetCounterparty, args[0])
 		if err != nil {
 			return err
 		}

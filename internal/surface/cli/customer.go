@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
@@ -49,8 +50,11 @@ const maxCustomerPages = 20
 func customerListCommand(r *root) *cobra.Command {
 	var q api.CustomerQuery
 	var expr string
-	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are read, a call each\n" +
-		"and at most " + strconv.Itoa(maxCustomerPages) + ", and those customers that pass are listed: status:VERIFY,MODERATION says who waits.\n\nThe language of --filter:\n\n" +
+	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are " +
+		"read, a call each\n" +
+		"and at most " + strconv.Itoa(maxCustomerPages) +
+		", and those customers that pass are listed: status:VERIFY,MODERATION says who waits.\n\nThe language of " +
+		"--filter:\n\n" +
 		customerfilter.Table(nil).Help()}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[customersJSON, api.Customer]) error {
 		list, err := a.Journeys.Store.UnfinishedJourneys(ctx)
@@ -78,16 +82,24 @@ func customerListCommand(r *root) *cobra.Command {
 		}
 		return out.print(found, found.Items, t)
 	})
-	cmd.Flags().StringVar(&expr, "filter", "", "only what passes this filter, for example 'status:VERIFY,MODERATION type:corporate'")
+	cmd.Flags().StringVar(&expr, "filter", "", "only what passes this filter, for example 'status:VERIFY,MODERATION "+
+		"type:corporate'")
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name, which the service looks for")
 	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
 	return cmd
 }
 
-// listsPage prints a page of records that the service lists, with these columns.
-func listsPage[T any](r *root, c *field.Catalogue[T], columns []string, read func(context.Context, *app.Client) (api.Page[T], error)) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[T], T]) error {
-		p, err := read(ctx, a.Client)
+// listsPage prints a page of records that a call of the service lists, with these columns; query is what the flags ask
+// for.
+func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *field.Catalogue[T], columns []string,
+	query func() (Q, error)) *cobra.Command {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out many[pageJSON[T], T]) error {
+		q, err := query()
+		if err != nil {
+			return err
+		}
+		p, err := endpoint.Do(ctx, a.Client, call, q)
 		if err != nil {
 			return err
 		}
@@ -103,12 +115,13 @@ func pageFlags(cmd *cobra.Command, page, size *int, many string) {
 }
 
 // findCustomers reads one page, or with a filter page after page to the end.
-func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery, f filter.Expr[api.Customer]) (customersJSON, error) {
+func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery,
+	f filter.Expr[api.Customer]) (customersJSON, error) {
 	out := customersJSON{Begun: []journey.Record{}}
 	out.Page = q.Page
 	known := map[untrusted.Text]bool{}
 	for range maxCustomerPages {
-		p, err := a.Client.Customers(ctx, q)
+		p, err := endpoint.Do(ctx, a.Client, endpoint.ListCustomers, q)
 		if err != nil {
 			return out, err
 		}
@@ -136,7 +149,7 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 
 func customerGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Customer]) error {
-		c, err := a.Client.Customer(ctx, args[0])
+		c, err := endpoint.Do(ctx, a.Client, endpoint.GetCustomer, args[0])
 		if err != nil {
 			return err
 		}
@@ -145,8 +158,9 @@ func customerGetCommand(r *root) *cobra.Command {
 }
 
 func customerApplicationCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[sent[api.Application]]) error {
-		app, err := a.Client.Application(ctx, args[0])
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out one[sent[api.Application]]) error {
+		app, err := endpoint.Do(ctx, a.Client, endpoint.GetApplication, args[0])
 		if err != nil {
 			return err
 		}
@@ -157,8 +171,9 @@ func customerApplicationCommand(r *root) *cobra.Command {
 func customerFilesCommand(r *root) *cobra.Command {
 	var page int
 	type file = sent[api.CustomerFile]
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[pageJSON[file], file]) error {
-		p, err := a.Client.CustomerFiles(ctx, args[0], page)
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out many[pageJSON[file], file]) error {
+		p, err := endpoint.Do(ctx, a.Client, endpoint.ListFiles, endpoint.FileQuery{CUID: args[0], Page: page})
 		if err != nil {
 			return err
 		}
@@ -167,13 +182,14 @@ func customerFilesCommand(r *root) *cobra.Command {
 		for i, f := range p.Items {
 			items[i] = asSent(f.Raw, f)
 		}
-		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, rows("ID|NAME|TYPE|SIZE|STATUS", p.Items, func(f api.CustomerFile) []any {
-			size := "?" // it cannot be read
-			if f.Size >= 0 {
-				size = strconv.FormatInt(f.Size, 10)
-			}
-			return []any{f.ID.Line(64), cmp.Or(f.FileName, f.Name).Line(60), f.Type.Line(30), size, f.Status.Line(20)}
-		}))
+		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, rows("ID|NAME|TYPE|SIZE|STATUS", p.Items,
+			func(f api.CustomerFile) []any {
+				size := "?" // it cannot be read
+				if f.Size >= 0 {
+					size = strconv.FormatInt(f.Size, 10)
+				}
+				return []any{f.ID.Line(64), cmp.Or(f.FileName, f.Name).Line(60), f.Type.Line(30), size, f.Status.Line(20)}
+			}))
 	})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd
@@ -184,7 +200,8 @@ func customerFilesCommand(r *root) *cobra.Command {
 func sayPage[T any](r *root, p api.Page[T]) {
 	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
-		r.say("%s came on page %d; the service tells a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page, untrusted.Text(p.Total).Line(20))
+		r.say("%s came on page %d; the service tells a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page,
+			untrusted.Text(p.Total).Line(20))
 	}
 }
 
@@ -199,17 +216,19 @@ func sayUnusable(r *root, n int) {
 const maxApplication = 1 << 20
 
 func customerSetApplicationCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string,
+		out one[sent[api.Result]]) (asked, error) {
 		body, err := r.read(args[1], maxApplication, "The application is larger than 1 MB; nothing was sent.")
 		if err != nil {
 			return asked{}, err
 		}
 		return onCustomer(args[0], func(ctx context.Context) error {
-			res, err := a.Client.SetApplication(ctx, args[0], body)
+			res, err := endpoint.Do(ctx, a.Client, endpoint.SetApplication, endpoint.NewApplication{CUID: args[0], Body: body})
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Set. %s The service announces this call as soon to be deprecated; compliance link takes its place.", res.Message.Line(200))
+			return out.told(asSent(res.Raw, res), "Set. %s The service announces this call as soon to be deprecated; "+
+				"compliance link takes its place.", res.Message.Line(200))
 		}), nil
 	})
 }
@@ -220,13 +239,15 @@ func customerDeleteFileCommand(r *root) *cobra.Command {
 		"The customer's files are read first; a file that is locked or not there is never sent.\n" +
 		"An operation that holds the file is the service's to protect: it may refuse."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
-		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1], send: func(ctx context.Context) error {
-			res, err := a.Client.DeleteFile(ctx, api.DeleteFile{CUID: args[0], ID: args[1], Reason: reason})
-			if err != nil {
-				return err
-			}
-			return out.told(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
-		}}, nil
+		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1],
+			send: func(ctx context.Context) error {
+				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1],
+					Reason: reason})
+				if err != nil {
+					return err
+				}
+				return out.told(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
+			}}, nil
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
 	return cmd

@@ -22,7 +22,8 @@ func guides(t *testing.T) map[string]string {
 		t.Fatal(len(names), err)
 	}
 	out := map[string]string{}
-	for _, name := range append(names, "../../../README.md", "../../../config.example.toml", "../../../packaging/opdeck.service", "../../../packaging/config.toml") {
+	for _, name := range append(names, "../../../README.md", "../../../config.example.toml",
+		"../../../packaging/opdeck.service", "../../../packaging/config.toml") {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -113,8 +114,10 @@ func exists(args []string) string {
 
 func TestGuideTestSeesMistakes(t *testing.T) {
 	for line, wrong := range map[string]bool{
-		"opdeck session status --check": false, "opdeck operation list --filter 'status:PENDING amount>=1000' --sort -amount -o json": false, "opdeck": false,
-		"opdeck session statis": true, "opdeck doctor --fast": true, "opdeck limits -q": true, "opdeck dokter": true, "opdeck -c sandbox limits": false,
+		"opdeck session status --check": false, "opdeck operation list --filter 'status:PENDING amount>=1000' --sort " +
+			"-amount -o json": false, "opdeck": false,
+		"opdeck session statis": true, "opdeck doctor --fast": true, "opdeck limits -q": true, "opdeck dokter": true,
+		"opdeck -c sandbox limits": false,
 	} {
 		if got := exists(shellWords(line)[1:]); (got != "") != wrong {
 			t.Errorf("%s: %q", line, got)

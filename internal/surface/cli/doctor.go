@@ -13,7 +13,8 @@ import (
 
 func doctorCommand(r *root) *cobra.Command {
 	var login, deep bool
-	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and webhook\n" +
+	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and " +
+		"webhook\n" +
 		"feed: one line each, without secrets. Exit 1 when something is wrong. Sent are one\n" +
 		"request without a login, which reads the service's clock, and where a session lives one general\n" +
 		"call, which tells whether the account has two-factor login on; --login also makes a session\n" +
@@ -68,7 +69,8 @@ func runDoctor(r *root, ctx context.Context, opt app.Options, depth app.Depth, o
 	return nil
 }
 
-var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Failed: "✗ failed ", app.Skipped: "– skipped"}
+var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Failed: "✗ failed ",
+	app.Skipped: "– skipped"}
 
 func printFinding(r *root, f app.Finding) {
 	line := f.Text

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
@@ -31,17 +32,20 @@ type documentsJSON struct {
 }
 
 func documentListCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[documentsJSON, api.Document]) error {
-		op, err := a.Client.Operation(ctx, args[0])
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out many[documentsJSON, api.Document]) error {
+		op, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0])
 		if err != nil {
 			return err
 		}
 		none := "The operation has no documents; opdeck document attach " + args[0] + " DOCID adds one."
 		if !op.DocumentsTold() {
-			none = "The answer tells no documents that can be read; whether the operation has any is not known. opdeck operation get " + args[0] + " -o json shows it."
+			none = "The answer tells no documents that can be read; whether the operation has any is not known. opdeck " +
+				"operation get " + args[0] + " -o json shows it."
 		}
 		if n := op.UnreadDocuments; n > 0 && op.DocumentsTold() {
-			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows what came.", draw.Plural(n, "document", "documents"), args[0])
+			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows what came.",
+				draw.Plural(n, "document", "documents"), args[0])
 		}
 		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
 	})
@@ -49,7 +53,8 @@ func documentListCommand(r *root) *cobra.Command {
 
 func documentTable(docs []api.Document) *table {
 	return rows("GUID|NAME|TYPE|MEDIA TYPE|SIZE|LOCK|CREATED|INFO", docs, func(d api.Document) []any {
-		return []any{d.GUID.Line(64), d.FileName.Line(60), d.DocType.Line(30), d.MIME.Line(40), d.Size, present.LockWord(d), d.CreateAt.Raw.Line(30), d.Info.Line(60)}
+		return []any{d.GUID.Line(64), d.FileName.Line(60), d.DocType.Line(30), d.MIME.Line(40), d.Size, present.LockWord(d),
+			d.CreateAt.Raw.Line(30), d.Info.Line(60)}
 	})
 }
 
@@ -61,7 +66,8 @@ func documentRemoveCommand(r *root) *cobra.Command {
 		"that have ended; the service may still refuse."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
-			op, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: args[0], GUID: args[1], Force: force, Reason: reason})
+			op, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: args[0], GUID: args[1],
+				Force: force, Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -113,9 +119,11 @@ func documentAttachCommand(r *root) *cobra.Command {
 
 // attachingCommand is attach and restore, which send the same; name is what it is called there.
 func attachingCommand(r *root, sentence string, name *string) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked,
+		error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
-			op, err := a.Client.AttachDocument(ctx, args[0], args[1], *name)
+			op, err := endpoint.Do(ctx, a.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: args[0], GUID: args[1],
+				Name: *name})
 			if err != nil {
 				return err
 			}
@@ -139,7 +147,8 @@ func documentUploadCommand(r *root) *cobra.Command {
 	var file uploading
 	cmd := file.flags(&cobra.Command{})
 	cmd.Flags().StringVar(&cuid, "customer", "", "cuid of the customer whose file it is")
-	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked, error) {
+	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked,
+		error) {
 		if cuid == "" {
 			return asked{}, usage("--customer is needed: whose file is it?")
 		}
@@ -148,21 +157,23 @@ func documentUploadCommand(r *root) *cobra.Command {
 			return asked{}, err
 		}
 		u.CUID = cuid
-		return asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid, facts: factsOf(u), send: func(ctx context.Context) error {
-			f, err := a.Client.UploadDocument(ctx, u)
-			if err != nil {
-				return err
-			}
-			if r.output == "table" {
-				r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
-			}
-			return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw a read showed that it is there
-		}}, nil
+		return asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid, facts: factsOf(u),
+			send: func(ctx context.Context) error {
+				f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
+				if err != nil {
+					return err
+				}
+				if r.output == "table" {
+					r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
+				}
+				return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw a read showed that it is there
+			}}, nil
 	})
 }
 
 func factsOf(u api.Upload) [][2]string {
-	return [][2]string{{"file", u.FileName}, {"size", draw.Size(int64(len(u.Content)))}, {"type", u.Type}, {"info", u.Info}}
+	return [][2]string{{"file", u.FileName}, {"size", draw.Size(int64(len(u.Content)))}, {"type", u.Type},
+		{"info", u.Info}}
 }
 
 const nameHelp = "what the file is called there; needed with -"
@@ -187,7 +198,8 @@ func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) 
 func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info says otherwise;\n" +
+	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info " +
+		"says otherwise;\n" +
 		"--info '' leaves it without one."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
@@ -197,7 +209,7 @@ func documentReplaceCommand(r *root) *cobra.Command {
 				return replaceDocument(r, ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
 			}), err
 		}
-		op, err := a.Client.Operation(ctx, args[0])
+		op, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0])
 		if err != nil {
 			return asked{}, err
 		}
@@ -208,19 +220,25 @@ func documentReplaceCommand(r *root) *cobra.Command {
 		if !cmd.Flags().Changed("info") {
 			u.Info = string(old.Info)
 		}
-		w := onDocument(args, args[1], func(ctx context.Context) error { return replaceDocument(r, ctx, a, op, args[1], u, force, out) })
-		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " + old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
+		w := onDocument(args, args[1], func(ctx context.Context) error {
+			return replaceDocument(r, ctx, a, op, args[1], u,
+				force, out)
+		})
+		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " +
+			old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
 		return w, nil
 	})
 }
 
-func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool, out one[replace.Job]) error {
+func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool,
+	out one[replace.Job]) error {
 	opid := string(op.OPID)
 	if r.dryRun {
 		u.CUID = "CUSTOMER-OF-THE-OPERATION"
-		_, _ = a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: opid, GUID: guid})
-		_, _ = a.Client.UploadDocument(ctx, u)
-		_, err := a.Client.AttachDocument(ctx, opid, "NEW-DOCUMENT", u.FileName)
+		_, _ = endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: guid})
+		_, _ = endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
+		_, err := endpoint.Do(ctx, a.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: opid, GUID: "NEW-DOCUMENT",
+			Name: u.FileName})
 		return err
 	}
 	u.CUID = string(op.Customer.CUID)
@@ -232,13 +250,15 @@ func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation,
 }
 
 // runJob takes steps and says where the job stands.
-func runJob(r *root, ctx context.Context, a *app.App, job replace.Job, run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
+func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
+	run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)
 	if err != nil {
 		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
 		switch decide := a.Jobs.Undecided(job); {
 		case decide && job.Step == replace.Uploading:
-			r.say("With --use FILEID it takes one of the customer's files, with --upload-again it uploads the file once more, with --abandon it puts the old document back.")
+			r.say("With --use FILEID it takes one of the customer's files, with --upload-again it uploads the file once more, " +
+				"with --abandon it puts the old document back.")
 		case decide:
 			r.say("With --again it sends the call once more, with --abandon it gives the job up.")
 		}
@@ -268,7 +288,8 @@ func documentResumeCommand(r *root) *cobra.Command {
 		}
 		job, err := a.Jobs.Store.Job(ctx, args[0])
 		if err != nil {
-			return asked{}, &api.Error{Kind: api.NotFound, Public: "There is no such job.", Hint: "opdeck document resume lists them.", Err: err}
+			return asked{}, &api.Error{Kind: api.NotFound, Public: "There is no such job.",
+				Hint: "opdeck document resume lists them.", Err: err}
 		}
 		run := a.Jobs.Run
 		switch uploading := job.Step == replace.Uploading; {
@@ -277,7 +298,8 @@ func documentResumeCommand(r *root) *cobra.Command {
 		case use != "":
 			run = func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) }
 		case again && uploading:
-			return asked{}, usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that is there")
+			return asked{}, usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that " +
+				"is there")
 		case upload && !uploading:
 			return asked{}, usage("the upload is not what is open; the job stands at %q", string(job.Step))
 		case again || upload:
@@ -316,7 +338,8 @@ func documentDownloadCommand(r *root) *cobra.Command {
 			return err
 		}
 		return r.toFile(args[2:], func(w io.Writer) error {
-			n, err := a.Client.DownloadDocument(ctx, args[0], args[1], w)
+			n, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument, endpoint.Download{CUID: args[0], GUID: args[1],
+				To: w})
 			if err == nil && toFile {
 				r.say("%s written to %s.", draw.Plural(int(n), "byte", "bytes"), args[2])
 			}

@@ -51,9 +51,12 @@ func eventListCommand(r *root) *cobra.Command {
 		if len(events) == limit && r.output == "table" {
 			defer r.say("There may be older ones: --before %d", events[limit-1].Seq)
 		}
-		return out.print(items, items, rows("SEQ|RECEIVED|CONTEXT|TYPE|OBJECT|STATUS|DELIVERIES|HOOK ID|PROBLEM", events, func(s receiver.Stored) []any {
-			return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key, problem(s)}
-		}).none("No such event is stored. opdeck event listen receives webhooks, and so does opdeck serve with [webhooks] listen."))
+		return out.print(items, items, rows("SEQ|RECEIVED|CONTEXT|TYPE|OBJECT|STATUS|DELIVERIES|HOOK ID|PROBLEM", events,
+			func(s receiver.Stored) []any {
+				return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key,
+					problem(s)}
+			}).none("No such event is stored. opdeck event listen receives webhooks, and so does opdeck serve with [webhooks] "+
+			"listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -137,10 +140,13 @@ type attemptJSON struct {
 }
 
 func jsonOf(s receiver.Stored, whose string, body bool) eventJSON {
-	e := eventJSON{Context: whose, Seq: s.Seq, Key: s.Key, HookID: s.HookID, Type: int64(s.Type), TypeName: s.Type.String(), Object: string(s.Object),
-		ObjectID: string(s.ObjectID), CUID: string(s.CUID), Status: string(s.Status), Received: s.ReceivedAt.UTC(), Last: s.LastAt.UTC(),
-		Deliveries: s.Deliveries, Source: string(s.Source), Verifier: s.Verdict.Verifier, Authenticated: s.Verdict.Authenticated,
-		Bound: s.Verdict.Bound, Reason: string(s.Reason), Detail: s.Detail}
+	e := eventJSON{Context: whose, Seq: s.Seq, Key: s.Key, HookID: s.HookID, Type: int64(s.Type),
+		TypeName: s.Type.String(), Object: string(s.Object),
+		ObjectID: string(s.ObjectID), CUID: string(s.CUID), Status: string(s.Status), Received: s.ReceivedAt.UTC(),
+		Last:       s.LastAt.UTC(),
+		Deliveries: s.Deliveries, Source: string(s.Source), Verifier: s.Verdict.Verifier,
+		Authenticated: s.Verdict.Authenticated,
+		Bound:         s.Verdict.Bound, Reason: string(s.Reason), Detail: s.Detail}
 	if s.Retry.Waiting() {
 		e.Waiting = &waitingJSON{s.Retry.Tries, s.Retry.Reason, s.Retry.First.UTC(), s.Retry.Next.UTC()}
 	}
@@ -159,19 +165,22 @@ func bodyOf(b []byte) (whole json.RawMessage, raw []byte) {
 }
 
 func attemptOf(a receiver.Attempt) attemptJSON {
-	return attemptJSON{At: a.At.UTC(), Act: a.Act, Target: a.Target, Status: a.Status, TookMS: float64(a.Latency.Microseconds()) / 1000, Problem: a.Error}
+	return attemptJSON{At: a.At.UTC(), Act: a.Act, Target: a.Target, Status: a.Status,
+		TookMS: float64(a.Latency.Microseconds()) / 1000, Problem: a.Error}
 }
 
 // inboxError words a missing event.
 func inboxError(err error) error {
 	if errors.Is(err, receiver.ErrNotFound) {
-		return &api.Error{Kind: api.NotFound, Public: "The inbox holds no such event.", Hint: "opdeck event list shows them.", Err: err}
+		return &api.Error{Kind: api.NotFound, Public: "The inbox holds no such event.", Hint: "opdeck event list shows them.",
+			Err: err}
 	}
 	return err
 }
 
 func eventShowCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one delivery that was\n" +
+	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one " +
+		"delivery that was\n" +
 		"not accepted."}
 	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) error {
@@ -206,7 +215,8 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	t.fact("type", s.Type)
 	t.fact("object", string(s.Object)+" "+s.ObjectID.Line(128))
 	t.fact("customer", s.CUID.Line(128))
-	t.fact("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), s.Source, draw.Plural(s.Deliveries, "delivery", "deliveries")))
+	t.fact("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), s.Source,
+		draw.Plural(s.Deliveries, "delivery", "deliveries")))
 	t.fact("status", string(s.Status))
 	bound := "the body is not bound to it: a hint, not a fact"
 	if s.Verdict.Bound {
@@ -217,7 +227,8 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	}
 	t.fact("set aside", setAside(s))
 	if w := s.Retry; w.Waiting() {
-		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", draw.Plural(w.Tries, "try", "tries"), moment(w.First), moment(w.Next), w.Reason))
+		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", draw.Plural(w.Tries, "try", "tries"),
+			moment(w.First), moment(w.Next), w.Reason))
 	}
 	for _, a := range tries {
 		t.fact(a.Act, attemptLine(a))
@@ -249,7 +260,8 @@ type sentJSON struct {
 }
 
 func eventSendCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Puts a webhook's body through the receiver as if it had been delivered. It is marked as manual\n" +
+	return prints(r, &cobra.Command{Long: "Puts a webhook's body through the receiver as if it had been delivered. It " +
+		"is marked as manual\n" +
 		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside."},
 		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
 			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver takes; nothing was stored.")
@@ -278,7 +290,8 @@ func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) er
 		}
 	}
 	if !used {
-		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".", Hint: "It is kept, set aside: opdeck event show " + s.Key + "."}
+		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".",
+			Hint: "It is kept, set aside: opdeck event show " + s.Key + "."}
 	}
 	return nil
 }
@@ -334,7 +347,8 @@ func otherWords(m hook.Meaning) string {
 }
 
 func eventCodesCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What is shown here was seen:\n" +
+	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What " +
+		"is shown here was seen:\n" +
 		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
 			known, err := a.Meanings(ctx)
@@ -343,7 +357,8 @@ func eventCodesCommand(r *root) *cobra.Command {
 			}
 			var codes []codeJSON
 			for _, m := range known {
-				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence, Contradictions: m.Contradictions}
+				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence,
+					Contradictions: m.Contradictions}
 				for _, e := range m.All {
 					code.All = append(code.All, seenJSON{string(e.Word), e.Count, e.Exact, string(e.Sample)})
 				}

@@ -24,14 +24,16 @@ const lookEvery = time.Second
 
 func eventListenCommand(r *root) *cobra.Command {
 	var addr, verify string
-	cmd := &cobra.Command{Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens the index\n" +
+	cmd := &cobra.Command{Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens " +
+		"the index\n" +
 		"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
 		"address. It ends when it is interrupted (exit 0)."}
 	streams(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
 		w := &a.Config.Webhooks
 		w.Listen, w.Verify = cmp.Or(addr, w.Listen), cmp.Or(verify, w.Verify)
 		if w.Listen == "" {
-			return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.", Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
+			return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.",
+				Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
 		}
 		return listenForEvents(r, ctx, a, out)
 	})
@@ -62,7 +64,8 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
 	stored := make(chan struct{}, 1)
 	defer rec.Notify(stored)()
-	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, stored), func(receiver.Stored) bool { return true }, out)
+	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, stored),
+		func(receiver.Stored) bool { return true }, out)
 	cancel()
 	<-applied
 	if served := <-done; err == nil && served != nil {
@@ -72,16 +75,19 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 }
 
 // follow prints what is chosen of all that comes, until ctx ends.
-func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool, out one[eventJSON]) error {
+func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool,
+	out one[eventJSON]) error {
 	return f.Each(ctx, choose, func(s receiver.Stored) error {
-		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status, s.ObjectID.Line(64), s.Key, setAside(s))
+		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status,
+			s.ObjectID.Line(64), s.Key, setAside(s))
 		return out.each(jsonOf(s, whose, true), strings.TrimRight(line, " "))
 	})
 }
 
 func eventTailCommand(r *root) *cobra.Command {
 	var f eventFilter
-	return streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
+	return streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string,
+		out one[eventJSON]) error {
 		follower, match, err := f.follower(ctx, a)
 		if err != nil {
 			return err
@@ -103,8 +109,10 @@ func eventSender(r *root, ctx context.Context, a *app.App, target, act string, s
 	if err != nil {
 		return nil, usage("--to: %s", err)
 	}
-	if err := a.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: "event." + act, Object: "events", Detail: "to another address"}); err != nil {
-		return nil, &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was sent.", Err: err}
+	if err := a.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: "event." + act, Object: "events",
+		Detail: "to another address"}); err != nil {
+		return nil, &api.Error{Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing was sent.", Err: err}
 	}
 	return f, nil
 }
@@ -117,21 +125,22 @@ func eventReplayCommand(r *root) *cobra.Command {
 			"through our own receiver and the index once more. --sign signs it as [webhooks] says."}
 	elsewhere := also[attemptJSON](r, cmd, "--to")
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
-		return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: [][2]string{{"to", cmp.Or(to, "our own receiver")}}, send: func(ctx context.Context) error {
-			if to == "" {
-				return replayHere(r, ctx, a, args[0], out)
-			}
-			f, err := eventSender(r, ctx, a, to, "replay", sign)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			try, err := f.Replay(ctx, args[0])
-			if err != nil {
-				return inboxError(err)
-			}
-			return printAttempt(r, try, elsewhere)
-		}}, nil
+		return asked{object: act.Object{ID: args[0], Kind: "event"},
+			facts: [][2]string{{"to", cmp.Or(to, "our own receiver")}}, send: func(ctx context.Context) error {
+				if to == "" {
+					return replayHere(r, ctx, a, args[0], out)
+				}
+				f, err := eventSender(r, ctx, a, to, "replay", sign)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				try, err := f.Replay(ctx, args[0])
+				if err != nil {
+					return inboxError(err)
+				}
+				return printAttempt(r, try, elsewhere)
+			}}, nil
 	})
 	cmd.Flags().StringVar(&to, "to", "", "address; empty: our own receiver")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")
@@ -139,7 +148,8 @@ func eventReplayCommand(r *root) *cobra.Command {
 }
 
 func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
-	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil { // with an empty --to the act asked for another permission
+	// with an empty --to the act asked for another permission
+	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return err
 	}
 	return withReceiver(r, ctx, a, func(rec *receiver.Receiver) error {
@@ -157,7 +167,8 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 // printAttempt tells how a target answered; one that did not take it is a failure.
 func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	if a.OK() || r.output != "table" {
-		if err := out.told(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil || a.OK() {
+		if err := out.told(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil ||
+			a.OK() {
 			return err
 		}
 	}
@@ -178,7 +189,8 @@ func eventForwardCommand(r *root) *cobra.Command {
 	var f eventFilter
 	var to string
 	var sign bool
-	cmd := streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string, out one[forwardedJSON]) error {
+	cmd := streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string,
+		out one[forwardedJSON]) error {
 		if to == "" {
 			return usage("--to is needed: where to?")
 		}
@@ -196,7 +208,8 @@ func eventForwardCommand(r *root) *cobra.Command {
 		defer cancel()
 		var failed error
 		err = fw.Run(ctx, follower, match, func(s receiver.Stored, try receiver.Attempt) {
-			if failed = out.each(forwardedJSON{jsonOf(s, a.Context.Name, false), attemptOf(try)}, s.Key+"  "+attemptLine(try)); failed != nil {
+			if failed = out.each(forwardedJSON{jsonOf(s, a.Context.Name, false), attemptOf(try)},
+				s.Key+"  "+attemptLine(try)); failed != nil {
 				cancel()
 			}
 		})
@@ -223,7 +236,8 @@ func (f *eventFilter) any() bool {
 }
 
 func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringSliceVar(&f.types, "type", nil, "OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
+	cmd.Flags().StringSliceVar(&f.types, "type", nil,
+		"OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
 	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
 	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation, or of those whose id begins so")
 	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
@@ -240,7 +254,8 @@ func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
 
 // follower gives what comes from now on, after the last events that are asked for, and
 // match what is chosen of it. Other contexts' events have numbers between them.
-func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Follower, match func(receiver.Stored) bool, err error) {
+func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Follower, match func(receiver.Stored) bool,
+	err error) {
 	choose, err := f.choose(ctx, a)
 	switch {
 	case err != nil:
@@ -255,7 +270,8 @@ func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Fol
 			seq = events[len(events)-1].Seq - 1
 		}
 	}
-	return receiver.Follow(a.Inbox(), seq, lookEvery, nil), func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, err
+	return receiver.Follow(a.Inbox(), seq, lookEvery, nil),
+		func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, err
 }
 
 func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {

@@ -31,7 +31,8 @@ type rejectedJSON struct {
 }
 
 func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
-	out := rejectedJSON{Key: x.Key(), Context: whose, At: x.At.UTC(), Answer: x.Status, Reason: x.Reason, Detail: x.Detail, Source: string(x.Source),
+	out := rejectedJSON{Key: x.Key(), Context: whose, At: x.At.UTC(), Answer: x.Status, Reason: x.Reason, Detail: x.Detail,
+		Source:    string(x.Source),
 		Algorithm: x.Algorithm, Claims: x.Claims, Request: x.Request, Size: x.Size}
 	if whole {
 		out.Header = x.Header
@@ -62,11 +63,13 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 			n += c.N
 			by = append(by, fmt.Sprintf("%s %d", c.Reason, c.N))
 		}
-		r.say("%s rejected so far: %s. The last %d are kept.", draw.Plural(int(n), "delivery", "deliveries"), strings.Join(by, ", "), receiver.MaxRejected)
+		r.say("%s rejected so far: %s. The last %d are kept.", draw.Plural(int(n), "delivery", "deliveries"),
+			strings.Join(by, ", "), receiver.MaxRejected)
 	}
-	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items, func(x rejectedJSON) []any {
-		return []any{x.Key, x.At, x.Context, x.Source, x.Answer, x.Reason, x.Size, x.Detail}
-	}).none("Every delivery so far was accepted."))
+	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items,
+		func(x rejectedJSON) []any {
+			return []any{x.Key, x.At, x.Context, x.Source, x.Answer, x.Reason, x.Size, x.Detail}
+		}).none("Every delivery so far was accepted."))
 }
 
 // rejectedCard prints one delivery that was not accepted.

@@ -78,7 +78,8 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if err == nil || errors.As(err, &worded) {
 		return err
 	}
-	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or is there already: " + args[0] + ".", Err: err}
+	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or is there already: " + args[0] + ".",
+		Err: err}
 }
 
 // safeLines passes whole lines on, cleaned, where they may meet a terminal.

@@ -33,8 +33,10 @@ type hooksJSON struct {
 }
 
 func toldHooks(h api.HookSettings) hooksJSON {
-	return hooksJSON{told(h, "enabled", h.Enabled), told(h, "hookUrl", h.HookURL), told(h, "hookCustomer", h.HookCustomer), told(h, "hookOperation", h.HookOperation),
-		told(h, "hookDepositAccount", h.HookDepositAccount), told(h, "hookCounterparty", h.HookCounterparty), told(h, "jwtSecret", h.JWTSecret)}
+	return hooksJSON{told(h, "enabled", h.Enabled), told(h, "hookUrl", h.HookURL), told(h, "hookCustomer", h.HookCustomer),
+		told(h, "hookOperation", h.HookOperation),
+		told(h, "hookDepositAccount", h.HookDepositAccount), told(h, "hookCounterparty", h.HookCounterparty),
+		told(h, "jwtSecret", h.JWTSecret)}
 }
 
 // told is the value of a member of the settings, nil when it was not told.
@@ -47,7 +49,7 @@ func told[T any](h api.HookSettings, member string, v T) *T {
 
 func hookGetCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) error {
-		h, err := a.Client.Hooks(ctx)
+		h, err := endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{})
 		if err != nil {
 			return err
 		}
@@ -81,11 +83,13 @@ var hookFlags = []struct {
 	flag, json, help string
 	of               func(*api.HookSettings) *bool
 }{
-	{"enabled", "enabled", "send webhooks at all (--enabled=false: none)", func(h *api.HookSettings) *bool { return &h.Enabled }},
+	{"enabled", "enabled", "send webhooks at all (--enabled=false: none)",
+		func(h *api.HookSettings) *bool { return &h.Enabled }},
 	{"customers", "hookCustomer", "about customers", func(h *api.HookSettings) *bool { return &h.HookCustomer }},
 	{"operations", "hookOperation", "about operations", func(h *api.HookSettings) *bool { return &h.HookOperation }},
 	{"accounts", "hookDepositAccount", "about accounts", func(h *api.HookSettings) *bool { return &h.HookDepositAccount }},
-	{"counterparties", "hookCounterparty", "about counterparties", func(h *api.HookSettings) *bool { return &h.HookCounterparty }},
+	{"counterparties", "hookCounterparty", "about counterparties",
+		func(h *api.HookSettings) *bool { return &h.HookCounterparty }},
 }
 
 // hookChange is what the flags of hook set say.
@@ -99,7 +103,8 @@ type hookChange struct {
 
 func hookSetCommand(r *root) *cobra.Command {
 	var c hookChange
-	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret comes from\n" +
+	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret " +
+		"comes from\n" +
 		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
 		"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
 		"config names. A dry run reads nothing: null stands for what stays as it is."}
@@ -137,7 +142,8 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 		}
 	}
 	c.apply(&h, key)
-	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name}, {"change", strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
+	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name},
+		{"change", strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
 		if _, err := endpoint.Do(ctx, a.Client, endpoint.SetHooks, h); err != nil {
 			return err
 		}
@@ -182,7 +188,8 @@ func (c *hookChange) changes() (out []string) {
 
 func (c *hookChange) check() error {
 	if len(c.changes()) == 0 {
-		return usage("nothing to set; name at least one of --url, --enabled, --customers, --operations, --accounts, --counterparties, --secret-file, --new-secret")
+		return usage("nothing to set; name at least one of --url, --enabled, --customers, --operations, --accounts, " +
+			"--counterparties, --secret-file, --new-secret")
 	}
 	return endpoint.CheckHookURL(c.url)
 }

@@ -70,7 +70,8 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	t.fact("pass", pass)
 	t.fact("last pass ended", aged(s.Pass.Finished))
 	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
-	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes, draw.Plural(s.Pass.Pages, "page", "pages")))
+	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes,
+		draw.Plural(s.Pass.Pages, "page", "pages")))
 	t.fact("owed reads", s.Owed)
 	t.fact("sync waits", s.Trouble)
 	t.fact("note", s.Note)
@@ -79,7 +80,8 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 
 func indexSyncCommand(r *root) *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing calls.\n" +
+	cmd := &cobra.Command{Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing " +
+		"calls.\n" +
 		"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
 		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
 		"one does the work."}
@@ -100,7 +102,8 @@ func syncProgress(r *root) func(index.Freshness) {
 		p := f.Progress.Pass
 		line := fmt.Sprintf("%s held, page %d", draw.Plural(int(f.Rows), "operation", "operations"), p.Page)
 		if f.Total >= 0 {
-			line = fmt.Sprintf("%s of %s held, page %d", draw.Count(int(f.Rows)), draw.Plural(int(f.Total), "operation", "operations"), p.Page)
+			line = fmt.Sprintf("%s of %s held, page %d", draw.Count(int(f.Rows)),
+				draw.Plural(int(f.Total), "operation", "operations"), p.Page)
 		}
 		if p.Listed {
 			line += fmt.Sprintf(", %s asked for alone", draw.Count(p.Asked))
@@ -122,7 +125,8 @@ type verifiedJSON struct {
 }
 
 func indexVerifyCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index, page by page before a\n" +
+	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index, page " +
+		"by page before a\n" +
 		"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
 		"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
 		"first. Exit 1 when anything differed."},
@@ -136,7 +140,8 @@ func indexVerifyCommand(r *root) *cobra.Command {
 			for _, d := range []struct {
 				what string
 				ids  *[]string
-			}{{"missing in the index", &c.Missing}, {"other content", &c.Different}, {"not at the service", &c.Phantom}, {"on no page of the list", &c.Unlisted}} {
+			}{{"missing in the index", &c.Missing}, {"other content", &c.Different}, {"not at the service", &c.Phantom},
+				{"on no page of the list", &c.Unlisted}} {
 				*d.ids = append([]string{}, *d.ids...)
 				for _, id := range *d.ids {
 					t.add(d.what, id)
@@ -168,7 +173,8 @@ func tellComparison(r *root, c index.Comparison) {
 }
 
 func indexRebuildCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Drops all operations of this account from the index. Nothing changes at the service; the sync\n" +
+	return &cobra.Command{Long: "Drops all operations of this account from the index. Nothing changes at the service; " +
+		"the sync\n" +
 		"reads everything again, which costs calls and time. The history of operations stays.",
 		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
 			return asked{send: func(ctx context.Context) error {

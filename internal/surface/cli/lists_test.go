@@ -27,7 +27,8 @@ func TestEmptyListsAreNoNull(t *testing.T) {
 		Raw    json.RawMessage `json:"raw"`
 		At     time.Time       `json:"at"`
 	}
-	given := all{Some: []inside{{}}, To: &inside{}, Any: []inside(nil), Of: map[int]inside{1: {}}, Raw: json.RawMessage(`{"x":null}`)}
+	given := all{Some: []inside{{}}, To: &inside{}, Any: []inside(nil), Of: map[int]inside{1: {}},
+		Raw: json.RawMessage(`{"x":null}`)}
 	r := &root{}
 	for v, want := range map[any]string{
 		&given:        `{"deep":[],"list":[],"some":[{"deep":[]}],"to":{"deep":[]},"no":null,"any":[],"of":{"1":{"deep":[]}},"untold":null,"raw":{"x":null},"at":"0001-01-01T00:00:00Z"}`,

@@ -15,8 +15,10 @@ import (
 )
 
 // madeUp is an act that exists in this test alone.
-var madeUp = act.Act{Name: "customer.made-up", Effect: act.Write, Sends: []api.ActKind{api.ActFinalize}, Ask: act.Typed, Need: api.MayCompliance,
-	Costs: map[limit.Class]int{limit.Customer: 3}, Args: []act.Arg{{Name: "CUID"}, {Name: "FILE", File: true}}, Short: "Do what nobody asked for",
+var madeUp = act.Act{Name: "customer.made-up", Effect: act.Write, Sends: []api.ActKind{api.ActFinalize}, Ask: act.Typed,
+	Need:  api.MayCompliance,
+	Costs: map[limit.Class]int{limit.Customer: 3}, Args: []act.Arg{{Name: "CUID"}, {Name: "FILE", File: true}},
+	Short:   "Do what nobody asked for",
 	Without: map[act.Surface]string{act.Screen: "it is made up"}}
 
 // place puts the made-up act into the table, where another one stood, and gives it a
@@ -43,7 +45,8 @@ func TestMadeUpAct(t *testing.T) {
 	admitted := place(t, madeUp)
 	run := func(args ...string) (code int, out string) {
 		var b bytes.Buffer
-		code = Run(t.Context(), Env{Args: args, In: strings.NewReader(""), Out: &b, Err: &b, Getenv: func(string) string { return "" }})
+		code = Run(t.Context(), Env{Args: args, In: strings.NewReader(""), Out: &b, Err: &b,
+			Getenv: func(string) string { return "" }})
 		return code, b.String()
 	}
 	dir := t.TempDir()
@@ -82,7 +85,8 @@ func TestMadeUpAct(t *testing.T) {
 	if i < 0 {
 		t.Fatal("the schema does not have it")
 	}
-	if c := s.Commands[i]; c.Asks != "typed in production" || !c.Barred || !c.Remote || c.Costs[string(limit.Customer)] != 3 || c.Needs != api.MayCompliance ||
+	if c := s.Commands[i]; c.Asks != "typed in production" || !c.Barred || !c.Remote ||
+		c.Costs[string(limit.Customer)] != 3 || c.Needs != api.MayCompliance ||
 		!slices.ContainsFunc(c.Flags, func(f schemaFlag) bool { return f.Name == "yes" }) {
 		t.Errorf("the schema says %+v", c)
 	}

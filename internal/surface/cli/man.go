@@ -61,7 +61,8 @@ func showPage(r *root, ctx context.Context, page []byte) error {
 
 // manText is a manual page as lines of text.
 func manText(page string) string {
-	escapes := strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\(aq`, "'", `\~`, " ", `\e`, `\`, `\\`, `\`)
+	escapes := strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\(aq`, "'", `\~`, " ",
+		`\e`, `\`, `\\`, `\`)
 	var b strings.Builder
 	blank := true // nothing but empty lines since the last text
 	for line := range strings.Lines(page) {

@@ -37,7 +37,8 @@ func runbook(t *testing.T) string { return guides(t)["oncall.md"] }
 // TestRunbookQuotesTheProgram: what stands in italics as a warning is one that
 // the program can show, and what it measures exists.
 func TestRunbookQuotesTheProgram(t *testing.T) {
-	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/surface/console", "views/documents", "views/compliance", "views/events", "internal/surface/serve", "internal/domain/followup")
+	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/surface/console",
+		"views/documents", "views/compliance", "views/events", "internal/surface/serve", "internal/domain/followup")
 	quoted := regexp.MustCompile(`(?m)^\| \*([^*]+)\*`).FindAllStringSubmatch(runbook(t), -1)
 	for _, m := range quoted {
 		if !strings.Contains(said, m[1]) {
@@ -80,12 +81,16 @@ func TestRunbookIsComplete(t *testing.T) {
 			want = append(want, first)
 		}
 	}
-	for _, m := range regexp.MustCompile(`d\.add\("([a-z ]+)", (?:Sick|Warned)`).FindAllStringSubmatch(sources(t, "internal/app"), -1) {
+	for _, m := range regexp.MustCompile(`d\.add\("([a-z ]+)", (?:Sick|Warned)`).FindAllStringSubmatch(sources(t,
+		"internal/app"), -1) {
 		want = append(want, "| `"+m[1]+"` |")
 	}
-	want = append(want, "stands still", "begun and not finalised", "no known outcome", "asks for a second person", // reminders and toasts
-		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed stalled", "feed quiet", "revealed")
-	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy", "budget_throttled", "hook_unauthorized_total"} {
+	// reminders and toasts
+	want = append(want, "stands still", "begun and not finalised", "no known outcome", "asks for a second person",
+		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed stalled", "feed quiet",
+		"revealed")
+	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy",
+		"budget_throttled", "hook_unauthorized_total"} {
 		want = append(want, "opdeck_"+part)
 	}
 	slices.Sort(want)

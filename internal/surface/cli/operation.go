@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
@@ -20,8 +21,10 @@ import (
 )
 
 var operationCommands = commands{
-	act.OperationList: operationListCommand, act.OperationGet: operationGetCommand, act.OperationTree: operationTreeCommand,
-	act.OperationHistory: operationHistoryCommand, act.OperationExport: operationExportCommand, act.OperationReport: operationReportCommand,
+	act.OperationList: operationListCommand, act.OperationGet: operationGetCommand,
+	act.OperationTree:    operationTreeCommand,
+	act.OperationHistory: operationHistoryCommand, act.OperationExport: operationExportCommand,
+	act.OperationReport: operationReportCommand,
 	act.OperationTotals: operationTotalsCommand,
 }
 
@@ -116,16 +119,19 @@ func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *tab
 type treeJSON = sent[map[string]any]
 
 func operationTreeCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out many[treeJSON, api.Operation]) error {
-		tree, err := a.Client.OperationTree(ctx, args[0])
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out many[treeJSON, api.Operation]) error {
+		tree, err := endpoint.Do(ctx, a.Client, endpoint.GetOperationTree, args[0])
 		if err != nil {
 			return err
 		}
 		if tree.Again > 0 && r.output != "json" {
-			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.", draw.Plural(tree.Again, "time", "times"))
+			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.",
+				draw.Plural(tree.Again, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {
-			r.say("%s in the service's answer could not be read; -o json shows it as it came.", draw.Plural(tree.Unread, "child", "children"))
+			r.say("%s in the service's answer could not be read; -o json shows it as it came.",
+				draw.Plural(tree.Unread, "child", "children"))
 		}
 		var all []api.Operation
 		var levels []string
@@ -146,5 +152,6 @@ func operationTreeCommand(r *root) *cobra.Command {
 }
 
 func operationTable(ops []api.Operation) *table {
-	return fieldTable(field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination", "updated")
+	return fieldTable(field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination",
+		"updated")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"opdeck/api/endpoint"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,8 @@ type changeJSON struct {
 }
 
 func operationHistoryCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, and the webhooks that came, oldest first;\n" +
+	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, and the " +
+		"webhooks that came, oldest first;\n" +
 		"\"gone\" is when the service was first known not to have it any more. An operation that the index\n" +
 		"does not hold yet is read once. Names come from the audit trail, for a role that may read it."},
 		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
@@ -43,7 +45,7 @@ func operationHistoryCommand(r *root) *cobra.Command {
 			var unread error
 			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
 				states, err = nil, nil
-				if _, unread = a.Client.Operation(ctx, args[0]); unread == nil {
+				if _, unread = endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0]); unread == nil {
 					states, err = a.Index.History(ctx, args[0])
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
@@ -32,7 +33,8 @@ type choice struct {
 
 func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
-	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+"; - before it turns the order round (default -created)")
+	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+
+		"; - before it turns the order round (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
 	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
 	return cmd
@@ -65,7 +67,8 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 
 func operationListCommand(r *root) *cobra.Command {
 	var c choice
-	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. Where news are older than max_age of [index], or the\n" +
+	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. Where news are older than max_age of " +
+		"[index], or the\n" +
 		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
 		"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
 		"only.\n\n" +
@@ -76,7 +79,8 @@ func operationListCommand(r *root) *cobra.Command {
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
 	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
 	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
-	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[operationsJSON, api.Operation]) error {
+	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
+		out many[operationsJSON, api.Operation]) error {
 		switch {
 		case c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000:
 			return usage("--limit must be from 1 to 10000, with --live to 1000")
@@ -121,7 +125,8 @@ type operationsJSON struct {
 
 // newList is an answer without rows.
 func newList(source string, f index.Freshness) operationsJSON {
-	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: moments(f.AsOf), Items: []api.Operation{}}
+	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: moments(f.AsOf),
+		Items: []api.Operation{}}
 	if f.Total >= 0 {
 		l.KnownTotal = &f.Total
 	}
@@ -138,7 +143,8 @@ func moments(t time.Time) *time.Time {
 }
 
 // listLive is one page of the service.
-func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
+func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON,
+	error) {
 	ans, err := servicefilter.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
@@ -146,7 +152,8 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	p := ans.Page
 	if ans.Asked != "" {
 		r.say("%s", ans.Summary())
-	} else if p, err = a.Client.Operations(ctx, api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
+	} else if p, err = endpoint.Do(ctx, a.Client, endpoint.ListOperations,
+		api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return operationsJSON{}, err
 	}
 	sayUnusable(r, p.Unusable)
@@ -202,7 +209,8 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 }
 
 // listIndex is a page of the index.
-func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON, error) {
+func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr,
+	s index.Sort) (operationsJSON, error) {
 	if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 		return operationsJSON{}, err
 	}
@@ -244,7 +252,8 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	case f.Total < 0:
 		r.say("The index holds %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
 	case f.Rows < f.Total:
-		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync --wait.", f.Rows, f.Total)
+		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync "+
+			"--wait.", f.Rows, f.Total)
 	default:
 		r.say("The index is not complete; opdeck index status says why.")
 	}
@@ -252,7 +261,8 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 
 func operationExportCommand(r *root) *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that the filter lets through to a new file (mode 0600), as CSV for\n" +
+	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that the filter lets through to a new file (mode " +
+		"0600), as CSV for\n" +
 		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
 		"FILE may be -, standard output. The export is recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {

@@ -24,7 +24,8 @@ type totalsJSON struct {
 func operationTotalsCommand(r *root) *cobra.Command {
 	var c choice
 	var by string
-	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for each group and\n" +
+	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for " +
+		"each group and\n" +
 		"currency, the group of most operations first, times the newest first. Sums are never rounded.\n" +
 		"An amount that is not a number is counted as unusable and in no sum.\n\n" +
 		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
@@ -32,7 +33,8 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		"creation, in UTC. The counterparty is the side that receives."})
 	cmd.Flags().Lookup("sort").Hidden = true
 	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
-	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[totalsJSON, index.TotalsLine]) error {
+	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
+		out many[totalsJSON, index.TotalsLine]) error {
 		groupings := []index.By{}
 		for b := range strings.SplitSeq(by, ",") {
 			if b = strings.TrimSpace(b); b != "" {
@@ -64,7 +66,8 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			return err
 		}
 		sayWhatIsMissing(r, a, fresh)
-		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings, Items: all.Lines(groupings)}
+		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings,
+			Items: all.Lines(groupings)}
 		if r.output == "table" {
 			defer r.say("%s, %s", draw.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
 		}

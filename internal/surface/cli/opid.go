@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 )
 
@@ -30,5 +31,5 @@ func operationOf(ctx context.Context, a *app.App, typed string) (api.Operation, 
 	if err != nil {
 		return api.Operation{}, err
 	}
-	return a.Client.Operation(ctx, id)
+	return endpoint.Do(ctx, a.Client, endpoint.GetOperation, id)
 }

@@ -114,7 +114,8 @@ func TestSchemaIsTheContract(t *testing.T) {
 
 // TestCommandsTable holds docs/commands.md against the table of acts.
 func TestCommandsTable(t *testing.T) {
-	const file, from, to = "../../../docs/commands.md", "<!-- commands: written by `go test ./internal/surface/cli -update` -->\n", "<!-- /commands -->"
+	const file, from, to = "../../../docs/commands.md",
+		"<!-- commands: written by `go test ./internal/surface/cli -update` -->\n", "<!-- /commands -->"
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,8 @@ func TestCommandsTable(t *testing.T) {
 		if row.Key.Press != "" {
 			key = "`" + row.Key.Press + "` in " + row.Place
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", usage, row.Short, row.Need, row.Ask, key, strings.TrimSpace(row.AuditEvent()))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", usage, row.Short, row.Need, row.Ask, key,
+			strings.TrimSpace(row.AuditEvent()))
 	}
 	want := head + from + table.String() + "\n" + to + tail
 	if *update {

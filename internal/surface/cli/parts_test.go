@@ -15,8 +15,9 @@ import (
 
 func TestWanted(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "table", "-o json": "json", "limits --output=csv": "csv", "-ojson": "json", "-o=jsonl": "jsonl", "--output jsonl": "jsonl",
-		"-o xml": "table", "-o": "table", "-- -o json": "table", "--other -o json": "json",
+		"": "table", "-o json": "json", "limits --output=csv": "csv", "-ojson": "json", "-o=jsonl": "jsonl",
+		"--output jsonl": "jsonl",
+		"-o xml":         "table", "-o": "table", "-- -o json": "table", "--other -o json": "json",
 		"list --filter x -o json": "json", "-c prod -o csv": "csv", "-cojson": "table", "--yes x --help -o json": "json",
 	} {
 		if got := wanted(strings.Fields(in)); got != want {
@@ -29,7 +30,8 @@ func TestWhen(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for in, want := range map[string]time.Time{
 		"": {}, "2h": now.Add(-2 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
-		"2026-01-31T10:00:00Z": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC), "2026-01-31T10:00": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC),
+		"2026-01-31T10:00:00Z": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC), "2026-01-31T10:00": time.Date(2026, 1, 31, 10,
+			0, 0, 0, time.UTC),
 	} {
 		if got, err := when(in, now); err != nil || !got.Equal(want) {
 			t.Errorf("%q gives %s %v", in, got, err)
@@ -71,13 +73,15 @@ func TestTableIsAligned(t *testing.T) {
 
 // TestHookSettingsNotTold: what the service did not tell is null in JSON, not false.
 func TestHookSettingsNotTold(t *testing.T) {
-	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`, Untold: "jwtSecret,hookCustomer,hookCounterparty,"}
+	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`,
+		Untold: "jwtSecret,hookCustomer,hookCounterparty,"}
 	raw, err := json.Marshal(toldHooks(h))
 	var got map[string]any
 	if err != nil || json.Unmarshal(raw, &got) != nil {
 		t.Fatalf("%s, %v", raw, err)
 	}
-	want := map[string]any{"enabled": true, "hookUrl": `https://x.example/,"hookCustomer":1}`, "jwtSecret": nil, "hookCustomer": nil, "hookOperation": false, "hookDepositAccount": false, "hookCounterparty": nil}
+	want := map[string]any{"enabled": true, "hookUrl": `https://x.example/,"hookCustomer":1}`, "jwtSecret": nil,
+		"hookCustomer": nil, "hookOperation": false, "hookDepositAccount": false, "hookCounterparty": nil}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
@@ -89,7 +93,8 @@ func TestClosedAfterSuccess(t *testing.T) {
 	var told bytes.Buffer
 	r := &root{env: Env{Err: &told}}
 	full, failed := &store.Error{Kind: store.Full, Where: "the store"}, errors.New("refused")
-	if err := r.closed(full, nil); err != nil || !strings.Contains(told.String(), "Done, but") || !strings.Contains(told.String(), "No room") {
+	if err := r.closed(full, nil); err != nil || !strings.Contains(told.String(), "Done, but") ||
+		!strings.Contains(told.String(), "No room") {
 		t.Errorf("%v, %q", err, told.String())
 	}
 	if err := r.closed(full, failed); !errors.Is(err, failed) || !errors.Is(err, full) {

@@ -43,12 +43,14 @@ func also[T any](r *root, cmd *cobra.Command, when string) one[T] {
 
 // alsoLists is also for lists.
 func alsoLists[W, T any](r *root, cmd *cobra.Command, when string) many[W, T] {
-	r.printed[lists(cmd)] = append(r.printed[cmd], printed{when: when, json: reflect.TypeFor[W](), jsonl: reflect.TypeFor[T]()})
+	r.printed[lists(cmd)] = append(r.printed[cmd], printed{when: when, json: reflect.TypeFor[W](),
+		jsonl: reflect.TypeFor[T]()})
 	return many[W, T]{r}
 }
 
 // prints makes body what cmd does: it prints values of T.
-func prints[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, one[T]) error) *cobra.Command {
+func prints[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
+	one[T]) error) *cobra.Command {
 	out := also[T](r, cmd, "")
 	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
 	return cmd
@@ -62,23 +64,29 @@ func alone[T any](r *root, cmd *cobra.Command, body func(context.Context, []stri
 }
 
 // printsList makes body what cmd does: it prints a list.
-func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, many[W, T]) error) *cobra.Command {
+func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
+	many[W, T]) error) *cobra.Command {
 	out := alsoLists[W, T](r, cmd, "")
 	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
 	return cmd
 }
 
 // streams is prints for a command that prints one value after the other.
-func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string, one[T]) error) *cobra.Command {
+func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
+	one[T]) error) *cobra.Command {
 	prints(r, forms(cmd, "jsonl"), body)
 	r.printed[cmd][0].many = true
 	return cmd
 }
 
 // writes is prints for a command that asks before it acts, see asks.
-func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string, one[T]) (asked, error)) *cobra.Command {
+func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string, one[T]) (asked,
+	error)) *cobra.Command {
 	out := also[T](r, cmd, "")
-	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked, error) { return prepare(ctx, a, args, out) })
+	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked,
+		error) {
+		return prepare(ctx, a, args, out)
+	})
 	return cmd
 }
 

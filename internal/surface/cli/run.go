@@ -101,7 +101,8 @@ func asError(err error) *api.Error {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &m):
-		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.", Err: err}
+		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.",
+			Err: err}
 	}
 	return api.AsError(err)
 }
@@ -275,7 +276,8 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still, Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
+		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still,
+		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
 // upgrading tells people why nothing happens for a while; programs are not told.
@@ -309,7 +311,8 @@ func (r *root) closed(closing, err error) error {
 		return errors.Join(err, closing)
 	}
 	e := asError(closing)
-	r.say("opdeck: Done, but not all of it could be noted afterwards: %s", strings.TrimSpace(e.Public+" "+remedy.Command(e)))
+	r.say("opdeck: Done, but not all of it could be noted afterwards: %s",
+		strings.TrimSpace(e.Public+" "+remedy.Command(e)))
 	return nil
 }
 

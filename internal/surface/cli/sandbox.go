@@ -12,7 +12,8 @@ import (
 func sandboxCommand(r *root) *cobra.Command {
 	opt := sandbox.Options{}
 	var addr, faults string
-	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
+	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, " +
+		"share\n" +
 		"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
 		"--fault makes it answer otherwise, for example drop=attach (the answer is lost),\n" +
 		"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +

@@ -73,7 +73,8 @@ func newSchemaCommand(r *root) *cobra.Command {
 
 func schemaOf(r *root, top *cobra.Command) schema {
 	types := schemaTypes{}
-	out := schema{Version: schemaVersion, Exits: exits(), Flags: flagsOf(top.PersistentFlags()), Types: types, Error: types.value(reflect.TypeFor[failure]())}
+	out := schema{Version: schemaVersion, Exits: exits(), Flags: flagsOf(top.PersistentFlags()), Types: types,
+		Error: types.value(reflect.TypeFor[failure]())}
 	for _, row := range act.All() {
 		if row.Without[act.Command] != "" {
 			continue
@@ -83,9 +84,11 @@ func schemaOf(r *root, top *cobra.Command) schema {
 			panic("cli: no command of the act " + row.Name)
 		}
 		more := strings.Fields(cmd.Annotations[formsKey])
-		c := schemaCommand{Name: row.Name, Usage: cmd.UseLine(), Help: row.Short, Effect: row.Effect.String(), Needs: row.Need, Asks: row.Ask.String(),
-			Barred: row.Barred(), Remote: row.Without[act.Remote] == "", Costs: map[string]int{}, Outputs: append([]string{"table", "json"}, more...),
-			Prints: []schemaPrint{}, Args: []schemaArg{}, Flags: flagsOf(cmd.LocalNonPersistentFlags())}
+		c := schemaCommand{Name: row.Name, Usage: cmd.UseLine(), Help: row.Short, Effect: row.Effect.String(),
+			Needs: row.Need, Asks: row.Ask.String(),
+			Barred: row.Barred(), Remote: row.Without[act.Remote] == "", Costs: map[string]int{},
+			Outputs: append([]string{"table", "json"}, more...),
+			Prints:  []schemaPrint{}, Args: []schemaArg{}, Flags: flagsOf(cmd.LocalNonPersistentFlags())}
 		for _, p := range r.printed[cmd] {
 			print := schemaPrint{When: p.when, Many: p.many}
 			if p.json != nil {
@@ -149,7 +152,8 @@ type schemaValue struct {
 	Type   string         `json:"type,omitempty"` // of an object, in types
 	Of     *schemaValue   `json:"of,omitempty"`   // of a list or map
 	Fields []schemaMember `json:"fields,omitempty"`
-	Sent   bool           `json:"as_sent,omitempty"` // as the service sent it: what is named here may be missing or otherwise, and there may be more
+	// as the service sent it: what is named here may be missing or otherwise, and there may be more
+	Sent bool `json:"as_sent,omitempty"`
 }
 
 // schemaMember is a member of an object.
@@ -259,7 +263,8 @@ func (types schemaTypes) members(t reflect.Type) []schemaMember {
 			out = append(out, types.members(f.Type)...)
 		case f.IsExported() && name != "-" && name != "":
 			absent := strings.Contains(options, "omit")
-			nilable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface || f.Tag.Get("null") != ""
+			nilable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface ||
+				f.Tag.Get("null") != ""
 			out = append(out, schemaMember{name, absent, nilable && !absent, types.value(f.Type)})
 		}
 	}

@@ -42,7 +42,8 @@ var tried = []roletest.Row{
 	{Name: "customer.application", Command: "customer application {cuid}"},
 	{Name: "customer.files", Command: "customer files {cuid}"},
 	{Name: "customer.set-application", Command: "customer set-application {cuid} - --dry-run", In: `{"individual":{}}`},
-	{Name: "compliance.finalize", Kind: api.ActShare, In: "{token}", Command: "compliance share {cuid} --yes; compliance finalize {cuid} --yes"},
+	{Name: "compliance.finalize", Kind: api.ActShare, In: "{token}",
+		Command: "compliance share {cuid} --yes; compliance finalize {cuid} --yes"},
 	{Name: "compliance.journey", Command: "compliance journey {cuid}"},
 	{Name: "operation.list", Command: "operation list --limit 20"},
 	{Name: "operation.totals", Command: "operation totals --by customer,month"},
@@ -98,7 +99,8 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &roletest.World{}
-	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: t.TempDir(), Context: "box", Getenv: func(string) string { return "" }, Now: w.Now})
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: t.TempDir(), Context: "box",
+		Getenv: func(string) string { return "" }, Now: w.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,8 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 			if i < len(roletest.Table) {
 				w.Check(m, row, form, api.Admin, "reader", err, false)
 			}
-			if err != "" && !strings.Contains(err, serviceRefused) && row.Name != "operation.get" && row.Name != "doctor" { // one id is wrong; the box has no feed
+			// one id is wrong; the box has no feed
+			if err != "" && !strings.Contains(err, serviceRefused) && row.Name != "operation.get" && row.Name != "doctor" {
 				t.Errorf("%s -o %s: %s", row.Command, form, err)
 			}
 			seen[row.Name] = seen[row.Name] || len(out) > 0
@@ -196,8 +199,9 @@ func runJSON(t *testing.T, a *app.App, file, command, in, form string) (out []by
 		args = append([]string{"-o", form, "--config", file}, args...)
 	}
 	var errs bytes.Buffer
-	code := Run(ctx, Env{Args: args, In: strings.NewReader(in), Out: w, Err: &errs, App: a, Getenv: func(string) string { return "" },
-		Actor: roletest.Known(api.Actor{Name: "reader", Role: api.Admin, Via: "command", From: "here"}), Version: "test"})
+	code := Run(ctx, Env{Args: args, In: strings.NewReader(in), Out: w, Err: &errs, App: a,
+		Getenv: func(string) string { return "" },
+		Actor:  roletest.Known(api.Actor{Name: "reader", Role: api.Admin, Via: "command", From: "here"}), Version: "test"})
 	if code != 0 {
 		said = fmt.Sprintf("exit %d: %s", code, errs.String())
 	}

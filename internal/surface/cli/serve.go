@@ -33,7 +33,8 @@ func serveCommand(r *root) *cobra.Command {
 			}
 			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
 				r.served.Store(true)
-				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv, Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
+				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv,
+					Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
 			})
 		}}
 }
@@ -41,7 +42,8 @@ func serveCommand(r *root) *cobra.Command {
 // remote runs commands for people at the other end of an SSH connection: with
 // the server's App, as the person in ctx, and only those that offered allows. Of the
 // server's environment they see the secrets that the config names.
-func remote(version string, build Build, getenv func(string) string) func(ctx context.Context, a *app.App, c sshd.Command) int {
+func remote(version string, build Build, getenv func(string) string) func(ctx context.Context, a *app.App,
+	c sshd.Command) int {
 	return func(ctx context.Context, a *app.App, c sshd.Command) int {
 		args := c.Args
 		if len(args) > 0 && args[0] == "opdeck" { // as it is typed on a host of one's own
@@ -74,9 +76,12 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 // server's files, its config, its other contexts, or addresses to send to.
 var remoteGlobals = []string{"output", "no-color", "help"}
 
-var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation", "filter", "sort", "view", "by",
-	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id", "event", "phase",
-	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret", "operations",
+var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
+	"filter", "sort", "view", "by",
+	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id",
+	"event", "phase",
+	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret",
+	"operations",
 	"customers", "accounts", "counterparties", "rejected", "waiting", "consistency"}
 
 // offered says why a command line is not run over SSH.
@@ -103,8 +108,9 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")
 	case row != nil && known && !row.Offered(role):
-		return path, &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Your role (" + string(role) + ") does not allow opdeck " + path + " over SSH.",
-			Hint: "Roles that do: " + act.RoleNames(row.Roles) + "."}
+		return path, &api.Error{Kind: api.Refused, Rule: api.RuleRole,
+			Public: "Your role (" + string(role) + ") does not allow opdeck " + path + " over SSH.",
+			Hint:   "Roles that do: " + act.RoleNames(row.Roles) + "."}
 	case parse != nil:
 		return path, usage("%s", parse)
 	}
@@ -115,7 +121,8 @@ func (r *root) offered(role api.Role) (path string, err error) {
 			allowed = slices.Concat(allowed, remoteFlags)
 		}
 		if !slices.Contains(allowed, f.Name) {
-			err = notOffered("--" + f.Name + " is not offered over SSH: it is about the server's own files, config or addresses.")
+			err = notOffered("--" + f.Name + " is not offered over SSH: it is about the server's own files, config or " +
+				"addresses.")
 		}
 	})
 	if err != nil {
@@ -142,5 +149,6 @@ func checkFiles(row *act.Act, args []string) error {
 }
 
 func notOffered(what string) error {
-	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: what, Hint: "opdeck on a host of your own has it all."}
+	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: what,
+		Hint: "opdeck on a host of your own has it all."}
 }

@@ -20,8 +20,9 @@ import (
 )
 
 var sessionCommands = commands{
-	act.SessionStatus: sessionStatusCommand, act.SessionKeep: sessionKeepCommand, act.SessionRefresh: sessionRefreshCommand,
-	act.SessionLogin: sessionLoginCommand, act.SessionReset: sessionResetCommand,
+	act.SessionStatus: sessionStatusCommand, act.SessionKeep: sessionKeepCommand,
+	act.SessionRefresh: sessionRefreshCommand,
+	act.SessionLogin:   sessionLoginCommand, act.SessionReset: sessionResetCommand,
 	act.SessionProxy: sessionProxyCommand, act.SessionExec: sessionExecCommand,
 }
 
@@ -79,7 +80,8 @@ func sessionCard(s session.Status) *table {
 	}
 	t.fact("holder", holder)
 	t.fact("instances", s.InstancesText())
-	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized, s.Counts.Premature))
+	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes,
+		s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
 		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
 	}
@@ -108,7 +110,8 @@ func left(l session.Lifetime) string {
 	case l.Dead:
 		return "dead since " + moment(l.ExpiresAt)
 	}
-	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second), moment(l.ExpiresAt))
+	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second),
+		moment(l.ExpiresAt))
 }
 
 func moment(t time.Time) string {
@@ -123,7 +126,8 @@ func watchSession(r *root, ctx context.Context, a *app.App, out one[session.Stat
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
 		s.Borrowers, _ = a.Borrowers(ctx) // a store that is away is told by the state
-		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State, s.Generation,
+		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
+			s.Generation,
 			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
 		if s.Warning != "" {
 			line += "; " + s.Warning
@@ -205,8 +209,10 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 		what += "; cause: " + s.Verdict.Sentence
 	}
 	what = strings.ReplaceAll(what, "|", "/") // what is behind the first | is for programs
-	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc unauthorized=%dc", what,
-		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining), seconds(s.Refresh.TTL),
+	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc "+
+		"unauthorized=%dc", what,
+		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining),
+		seconds(s.Refresh.TTL),
 		s.Instances, s.Counts.Logins, s.Counts.Refreshes, s.Counts.Unauthorized)
 }
 
@@ -223,8 +229,10 @@ func sessionResetCommand(r *root) *cobra.Command {
 }
 
 // sessionActCommand is one of the three acts on the session.
-func sessionActCommand(r *root, kind api.ActKind, sentence string, do func(*app.App, context.Context) error) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) (asked, error) {
+func sessionActCommand(r *root, kind api.ActKind, sentence string,
+	do func(*app.App, context.Context) error) *cobra.Command {
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, kind, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, kind, sentence
 		if kind == api.ActSessionRefresh {
@@ -262,7 +270,8 @@ func drySession(r *root, call *endpoint.Route, account string) error {
 }
 
 func sessionKeepCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit 0).\n" +
+	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit " +
+		"0).\n" +
 		"One keeper per account is enough; several agree among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
@@ -271,18 +280,20 @@ func sessionKeepCommand(r *root) *cobra.Command {
 }
 
 func limitsCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out listOf[limit.Usage]) error {
+	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out listOf[limit.Usage]) error {
 		use, err := a.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		err = out.print(use, use, rows("CLASS|PER MINUTE|USED|ROOM|NEXT SLOT|THROTTLED|WAITING", use, func(u limit.Usage) []any {
-			next := "now"
-			if u.NextSlot > 0 {
-				next = fmt.Sprintf("%.1f s", u.NextSlot)
-			}
-			return []any{string(u.Class), u.Recommended, u.Used, u.Room, aligned(next), u.Throttled, u.Waiting}
-		}))
+		err = out.print(use, use, rows("CLASS|PER MINUTE|USED|ROOM|NEXT SLOT|THROTTLED|WAITING", use,
+			func(u limit.Usage) []any {
+				next := "now"
+				if u.NextSlot > 0 {
+					next = fmt.Sprintf("%.1f s", u.NextSlot)
+				}
+				return []any{string(u.Class), u.Recommended, u.Used, u.Room, aligned(next), u.Throttled, u.Waiting}
+			}))
 		if err != nil || r.output != "table" {
 			return err
 		}

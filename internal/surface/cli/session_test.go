@@ -18,19 +18,25 @@ func TestCheckResult(t *testing.T) {
 		code int
 		say  string
 	}{
-		{session.Status{State: "live", Access: life(4 * time.Minute)}, nagiosOK, "live, access token has 240s of 300s left | access=240s;60:;15:;0;300"},
+		{session.Status{State: "live", Access: life(4 * time.Minute)}, nagiosOK,
+			"live, access token has 240s of 300s left | access=240s;60:;15:;0;300"},
 		{session.Status{State: "live", Access: life(time.Minute)}, nagiosOK, ""},
 		{session.Status{State: "live", Access: life(59 * time.Second)}, nagiosWarning, ""},
 		{session.Status{State: "live", Access: life(15 * time.Second)}, nagiosWarning, ""},
 		{session.Status{State: "live", Access: life(14 * time.Second)}, nagiosCritical, ""},
 		{session.Status{State: "live", Access: life(-time.Second)}, nagiosCritical, "access token has 0s"},
-		{session.Status{State: "live", Access: life(4 * time.Minute), Warning: "another client"}, nagiosWarning, "; another client"},
+		{session.Status{State: "live", Access: life(4 * time.Minute), Warning: "another client"}, nagiosWarning,
+			"; another client"},
 		{session.Status{State: "rotating", Access: life(0)}, nagiosWarning, "rotating"},
 		{session.Status{State: "none"}, nagiosCritical, "no session"},
 		{session.Status{State: "doubtful", Access: life(4 * time.Minute)}, nagiosCritical, "nobody knows"},
-		{session.Status{State: "doubtful", Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: noon, Dead: true}, Verdict: session.Verdict{Sentence: "another client | logged in"}}, nagiosCritical,
-			"the token pair is dead; the next call logs in; access token dead since 2026-03-01 12:00:00 UTC; cause: another client / logged in | access=0s;"},
-		{session.Status{State: "live", Access: life(4 * time.Minute), Verdict: session.Verdict{Sentence: "another client logged in", Healed: true}}, nagiosOK, "240s of 300s left | access"},
+		{session.Status{State: "doubtful", Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: noon, Dead: true},
+			Verdict: session.Verdict{Sentence: "another client | logged in"}}, nagiosCritical,
+			"the token pair is dead; the next call logs in; access token dead since 2026-03-01 12:00:00 UTC; cause: another " +
+				"client / logged in | access=0s;"},
+		{session.Status{State: "live", Access: life(4 * time.Minute),
+			Verdict: session.Verdict{Sentence: "another client logged in", Healed: true}}, nagiosOK,
+			"240s of 300s left | access"},
 		{session.Status{State: "blocked", Warning: "two-factor"}, nagiosCritical, "logins are blocked; two-factor"},
 	} {
 		code, what := checkResult(c.s, time.Minute, 15*time.Second)

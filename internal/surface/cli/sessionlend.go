@@ -19,7 +19,8 @@ import (
 
 func sessionProxyCommand(r *root) *cobra.Command {
 	var socket, addr string
-	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted (exit 0). A script sends its\n" +
+	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted " +
+		"(exit 0). A script sends its\n" +
 		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
 		"where the borrower's role, the guards and the second person allow it.\n\n" +
 		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
@@ -44,7 +45,8 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lender.O
 		return err
 	}
 	if opt.Listen != "" && opt.Keys.Len() == 0 {
-		return &api.Error{Kind: api.BadConfig, Public: "On a port a key says who calls, and the config has no [lend.borrowers.NAME].",
+		return &api.Error{Kind: api.BadConfig, Public: "On a port a key says who calls, and the config has no " +
+			"[lend.borrowers.NAME].",
 			Hint: "Add a borrower, or use --socket, where the user is the borrower."}
 	}
 	l, err := lender.Open(ctx, a, opt)
@@ -60,14 +62,16 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lender.O
 
 func sessionExecCommand(r *root) *cobra.Command {
 	var as string
-	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and ends with its exit code (127: there is no such\n" +
+	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and ends with its exit code " +
+		"(127: there is no such\n" +
 		"command, 126: it cannot be started, 128 and the signal's number: a signal ended it).\n\n" +
 		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered,\n" +
 		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
 		"ends with the command. Passwords and secrets that the config names are not in its environment.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
-	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in the background)")
+	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in "+
+		"the background)")
 	cmd.Flags().SetInterspersed(false) // flags behind the command are the command's
 	return cmd
 }
@@ -138,7 +142,8 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	case errors.As(err, &ended):
 		return exitError(codeOf(ended.ProcessState))
 	}
-	return &api.Error{Kind: api.Internal, Public: "The command ran, and its streams could not be passed on: " + err.Error() + ".", Err: err}
+	return &api.Error{Kind: api.Internal, Public: "The command ran, and its streams could not be passed on: " +
+		err.Error() + ".", Err: err}
 }
 
 // Exit codes of a command that did not start, as shells have them.
@@ -148,7 +153,8 @@ const (
 )
 
 func notStarted(r *root, name string, err error) error {
-	r.printError(&api.Error{Kind: api.Usage, Public: "The command " + name + " cannot be started: " + reasonOfStart(err) + ".", Err: err})
+	r.printError(&api.Error{Kind: api.Usage, Public: "The command " + name + " cannot be started: " + reasonOfStart(err) +
+		".", Err: err})
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return exitError(exitNoCommand)
 	}

@@ -10,7 +10,8 @@ import (
 // passedOn are the signals that a command gets which opdeck started. Those of the
 // terminal are caught all the same, so that they do not end opdeck before it.
 func passedOn() []os.Signal {
-	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+		syscall.SIGWINCH}
 }
 
 // fromTerminal reports whether the terminal sends the signal to the command by itself:

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
@@ -16,22 +17,25 @@ import (
 var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
 
 func tariffLimitsCommand(r *root) *cobra.Command {
-	return tariffsCommand(r, (*app.Client).PaymentLimits, "from", "to", "payment", "cuid", "id")
+	return tariffsCommand(r, endpoint.ListPaymentLimits, "from", "to", "payment", "cuid", "id")
 }
 
 func tariffCommissionsCommand(r *root) *cobra.Command {
-	return tariffsCommand(r, (*app.Client).Commissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
+	return tariffsCommand(r, endpoint.ListCommissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
 }
 
 // tariffsCommand lists rules with these columns.
-func tariffsCommand(r *root, read func(*app.Client, context.Context, api.TariffQuery) (api.Page[api.Tariff], error), columns ...string) *cobra.Command {
+func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[api.Tariff]],
+	columns ...string) *cobra.Command {
 	var q api.TariffQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out many[pageJSON[api.Tariff], api.Tariff]) error {
-		p, err := read(a.Client, ctx, q)
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out many[pageJSON[api.Tariff], api.Tariff]) error {
+		p, err := endpoint.Do(ctx, a.Client, call, q)
 		if err != nil {
 			return err
 		}
-		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items, tariffTable(p.Items, mask.Needed(ctx), columns...))
+		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items,
+			tariffTable(p.Items, mask.Needed(ctx), columns...))
 	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")

@@ -23,7 +23,8 @@ type person struct {
 
 func atTerminal(t *testing.T) *person {
 	dir := t.TempDir()
-	return &person{t: t, dir: dir, flags: []string{"--config", filepath.Join(dir, "c.toml"), "--state", filepath.Join(dir, "state")}}
+	return &person{t: t, dir: dir, flags: []string{"--config", filepath.Join(dir, "c.toml"), "--state",
+		filepath.Join(dir, "state")}}
 }
 
 // runs runs a command with what is typed and what is typed hidden.
@@ -43,7 +44,8 @@ func TestConfigInitAsks(t *testing.T) {
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	for _, want := range []string{"This makes ", "Name of the context [stage]: a context's name is letters", "…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
+	for _, want := range []string{"This makes ", "Name of the context [stage]: a context's name is letters",
+		"…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())
 		}
@@ -53,7 +55,8 @@ func TestConfigInitAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"[contexts.stage]", `base_url = "https://stage.example.com"`, `password_file = "/run/secret"`, `kind = "production"`} {
+	for _, want := range []string{"[contexts.stage]", `base_url = "https://stage.example.com"`,
+		`password_file = "/run/secret"`, `kind = "production"`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in\n%s", want, b)
 		}
@@ -72,7 +75,8 @@ func TestConfigInitStops(t *testing.T) {
 	if code := p.runs("stage\n", "", "config", "init", "--offline"); code != 130 {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
-	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 130 || strings.Contains(p.err.String(), "hunter") ||
+	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 130 ||
+		strings.Contains(p.err.String(), "hunter") ||
 		!strings.Contains(p.err.String(), "the password itself does not belong into the file") {
 		t.Errorf("a password as the name of a variable: exit %d: %s", code, p.err.String())
 	}
@@ -85,15 +89,18 @@ func TestConfigInitStops(t *testing.T) {
 // and the last line says what comes next.
 func TestConfigInitLooks(t *testing.T) {
 	t.Parallel()
-	for command, want := range map[string]string{"echo secret": "Now: opdeck opens the console", "false": "Mend what failed, then: opdeck doctor"} {
+	for command, want := range map[string]string{"echo secret": "Now: opdeck opens the console",
+		"false": "Mend what failed, then: opdeck doctor"} {
 		p := atTerminal(t)
 		// Nobody listens on port 1; the built-in service needs no address.
 		args := []string{"config", "init", "--name", "s", "--sandbox", "--kind", "test"}
 		if command == "false" {
-			args = []string{"config", "init", "--name", "s", "--base-url", "http://127.0.0.1:1", "--login", "m", "--password-command", command, "--kind", "test"}
+			args = []string{"config", "init", "--name", "s", "--base-url", "http://127.0.0.1:1", "--login", "m",
+				"--password-command", command, "--kind", "test"}
 		}
 		code := p.runs("", "", args...)
-		if (code == 0) != (command != "false") || !strings.Contains(p.err.String(), want) || strings.Contains(p.err.String(), "This makes") {
+		if (code == 0) != (command != "false") || !strings.Contains(p.err.String(), want) ||
+			strings.Contains(p.err.String(), "This makes") {
 			t.Errorf("%s: exit %d: %s%s", command, code, p.err.String(), p.out.String())
 		}
 	}
@@ -108,7 +115,8 @@ func TestFarewell(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[contexts.s]\nsandbox = true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, flags := range [][]string{{"--state", filepath.Join(dir, "a")}, {"--state", filepath.Join(dir, "b"), "--config", file}} {
+	for _, flags := range [][]string{{"--state", filepath.Join(dir, "a")}, {"--state", filepath.Join(dir, "b"), "--config",
+		file}} {
 		var out, errs bytes.Buffer
 		opened := false
 		env := cli.Env{Args: flags, In: strings.NewReader(""), Out: &out, Err: &errs, InTTY: true, OutTTY: true,
@@ -117,7 +125,8 @@ func TestFarewell(t *testing.T) {
 		if code := cli.Run(t.Context(), env); code != 0 || !opened {
 			t.Fatalf("exit %d: %s", code, errs.String())
 		}
-		said := strings.Contains(errs.String(), "opdeck config init") && strings.Contains(errs.String(), "opdeck --help") && strings.Contains(errs.String(), "opdeck doctor")
+		said := strings.Contains(errs.String(), "opdeck config init") && strings.Contains(errs.String(), "opdeck --help") &&
+			strings.Contains(errs.String(), "opdeck doctor")
 		if said != (len(flags) == 2) || out.Len() > 0 {
 			t.Errorf("%v: %q", flags, errs.String())
 		}
@@ -137,7 +146,8 @@ func TestCodeOnATerminal(t *testing.T) {
 		tty, noColor, want bool
 	}{{true, false, true}, {true, true, false}, {false, false, false}} {
 		var out, errs bytes.Buffer
-		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr", "--yes"), In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
+		env := cli.Env{Args: append(slices.Clone(p.flags), "compliance", "link", cuid, "--qr", "--yes"),
+			In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: c.tty,
 			Getenv: func(k string) string {
 				if k == "NO_COLOR" && c.noColor {
 					return "1"
@@ -162,14 +172,16 @@ func TestQuestionsOnATerminal(t *testing.T) {
 	}
 	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
 	for _, no := range []string{"\n", "n\n", "no\n", "yess\n"} {
-		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "nothing was sent") {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 ||
+			!strings.Contains(p.err.String(), "nothing was sent") {
 			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
 		}
 	}
 	if code := p.runs("", "", "compliance", "finalize", cuid); code != 130 {
 		t.Errorf("end of input: exit %d: %s", code, p.err.String())
 	}
-	if code := p.runs("y\n", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 || !strings.Contains(p.err.String(), "Share token (not shown)") {
+	if code := p.runs("y\n", "demo-corporate-ok-77", "compliance", "share", cuid); code != 0 ||
+		!strings.Contains(p.err.String(), "Share token (not shown)") {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
 	if strings.Contains(p.out.String()+p.err.String(), "demo-corporate") {
@@ -184,7 +196,8 @@ func TestQuestionsOnATerminal(t *testing.T) {
 func TestProductionAsksForTheID(t *testing.T) {
 	t.Parallel()
 	p := atTerminal(t)
-	if err := os.WriteFile(filepath.Join(p.dir, "c.toml"), []byte("[contexts.live]\nsandbox = true\nkind = \"production\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.dir, "c.toml"),
+		[]byte("[contexts.live]\nsandbox = true\nkind = \"production\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
@@ -195,7 +208,8 @@ func TestProductionAsksForTheID(t *testing.T) {
 		t.Fatal(p.err.String())
 	}
 	for _, no := range []string{"y\n", "yes\n", "\n"} {
-		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 || !strings.Contains(p.err.String(), "PRODUCTION") {
+		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 ||
+			!strings.Contains(p.err.String(), "PRODUCTION") {
 			t.Errorf("%q: exit %d: %s", no, code, p.err.String())
 		}
 	}
