@@ -47,8 +47,8 @@ func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rej
 	if body == nil {
 		body = []byte{}
 	}
-	return tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request,
- header, body, size) VALUES (`+store.Marks(12)+")",
+	return tx.Exec(ctx, `INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims,
+ request, header, body, size) VALUES (`+store.Marks(12)+")",
 		scope, micros(r.At), r.Status, r.Reason, clean(r.Detail), clean(string(r.Source)), clean(r.Algorithm),
 		clean(strings.Join(r.Claims, " ")), clean(r.Request), clean(string(header)), body, r.Size)
 }
