@@ -79,7 +79,8 @@ func wayError(ctx context.Context, op string, err error) error {
 		return &out
 	case errors.As(err, &full):
 		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
-			Public: "No room among the " + string(full.Class) + " calls for another " + full.RetryAfter.Round(time.Second).String() + ".",
+			Public: "No room among the " + string(full.Class) + " calls for another " +
+				full.RetryAfter.Round(time.Second).String() + ".",
 			Remedy: Remedy{Kind: SeeLimits}}
 	case ctx.Err() != nil:
 		return stopped(ctx, op, err)
@@ -118,7 +119,8 @@ var messages = []struct {
 // known matches a message from its beginning, in any case, also behind what RPC
 // libraries and loggers put before it ("rpc error: code = NotFound desc = …").
 func known(re string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` + re + `)`)
+	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
+		re + `)`)
 }
 
 // knownMessage reports whether these are words that the service's documents know.
@@ -160,7 +162,8 @@ var unknownType = known(`Unknown document type\b`)
 
 // Quote adds the service's words to the sentence, unless it has them already.
 func (e *Error) Quote(said string) {
-	if bare := strings.ToLower(strings.TrimRight(said, ".! ")); bare != "" && !strings.Contains(strings.ToLower(e.Public), bare) {
+	if bare := strings.ToLower(strings.TrimRight(said, ".! ")); bare != "" && !strings.Contains(strings.ToLower(e.Public),
+		bare) {
 		e.Public += " It says: " + said
 	}
 }

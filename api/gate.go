@@ -182,7 +182,8 @@ func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
 	if p.followed = err == nil; p.followed {
 		return nil
 	}
-	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit, Detail: "the write could not be noted in the store"})))
+	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit,
+		Detail: "the write could not be noted in the store"})))
 }
 
 func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func() error) error {
@@ -218,7 +219,8 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 		return nil
 	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("The same was sent by %s at %s, and nothing tells yet what became of it (%s). It can be sent again when that is known, or from %s on.",
+		Public: fmt.Sprintf("The same was sent by %s at %s, and nothing tells yet what became of it (%s). It can be sent "+
+			"again when that is known, or from %s on.",
 			cmp.Or(d.Who, "somebody"), d.Sent.UTC().Format(clock), d.Ref, d.Until.UTC().Format(clock))}
 }
 

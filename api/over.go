@@ -28,7 +28,8 @@ type refusals struct {
 // on saying so to new tokens is not believed for a while, or every call of it would
 // cost a login.
 func (c *Client) forSession(r Request, a Answer, try int) int {
-	if a.err != nil || a.Status == http.StatusUnauthorized || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body, r.OwnToken) {
+	if a.err != nil || a.Status == http.StatusUnauthorized || r.Raw && a.Status < 300 ||
+		!session.Dead(a.Status, a.Body, r.OwnToken) {
 		return a.Status
 	}
 	now := c.opt.Now()

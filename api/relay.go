@@ -177,7 +177,8 @@ func (c *Client) relayFault(ctx context.Context, r Request, a Answer, err error)
 	switch {
 	case e == nil || err != nil || a.err != nil:
 		return e
-	case a.Status == http.StatusUnauthorized, a.Status == http.StatusProxyAuthRequired, a.Status == http.StatusTooManyRequests,
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusProxyAuthRequired,
+		a.Status == http.StatusTooManyRequests,
 		a.Status < 200, a.Status >= 300 && a.Status < 400 && a.Status != http.StatusNotModified:
 		return e
 	}
@@ -254,5 +255,6 @@ func BrokeOff(ctx context.Context, op, request string, cut *CutError) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, op, cut)
 	}
-	return &Error{Op: op, Kind: Unavailable, RequestID: request, Err: cut, Public: "The document broke off before its end, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
+	return &Error{Op: op, Kind: Unavailable, RequestID: request, Err: cut,
+		Public: "The document broke off before its end, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
 }

@@ -41,7 +41,8 @@ const (
 )
 
 // Permissions lists them all, in the order of their declaration.
-var Permissions = []Permission{MayRead, MayReveal, MayExport, MayDocuments, MayCompliance, MayApprove, MaySession, MayHooks, MayAudit, MayAuditOut}
+var Permissions = []Permission{MayRead, MayReveal, MayExport, MayDocuments, MayCompliance, MayApprove, MaySession,
+	MayHooks, MayAudit, MayAuditOut}
 
 var grants = map[Permission][]Role{
 	MayRead:       {Viewer, Analyst, Operator, OnCall},
@@ -104,7 +105,8 @@ func WithTrail(ctx context.Context, trail Auditor) context.Context {
 func Need(ctx context.Context, op string, p Permission) error {
 	err := lacks(ctx, op, p)
 	if trail, _ := ctx.Value(trailKey{}).(Auditor); err != nil && trail != nil {
-		_ = trail.Note(context.WithoutCancel(ctx), ActorOf(ctx), Event{Name: "denied", Object: "permission", ID: string(p), Detail: op + ": " + string(RuleRole)})
+		_ = trail.Note(context.WithoutCancel(ctx), ActorOf(ctx), Event{Name: "denied", Object: "permission", ID: string(p),
+			Detail: op + ": " + string(RuleRole)})
 	}
 	return err
 }
@@ -139,5 +141,6 @@ func LacksPermission(op string, role Role, p Permission) *Error {
 
 // ReadOnly is the refusal of an act by a read-only context.
 func ReadOnly(op string) *Error {
-	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.", Remedy: Remedy{Kind: LeaveReadOnly}}
+	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.",
+		Remedy: Remedy{Kind: LeaveReadOnly}}
 }

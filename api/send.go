@@ -143,7 +143,8 @@ func (m *moving) tell(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.c.opt.Now()
-	if m.over || done == m.done || max(done, total) < largeBody || done != total && now.Sub(m.told) < 500*time.Millisecond {
+	if m.over || done == m.done || max(done, total) < largeBody || done != total &&
+		now.Sub(m.told) < 500*time.Millisecond {
 		return
 	}
 	m.told, m.done = now, done
@@ -244,7 +245,8 @@ func (c *Client) Again(ctx context.Context, err error) bool {
 
 func again(err error) bool {
 	e := AsError(err)
-	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 func orNothing(kind string) string {

@@ -36,10 +36,12 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 	calls := 0
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if w.Look == nil || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) || c.opt.Sleep(ctx, max(wait, 0)) != nil) {
+		if w.Look == nil || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) ||
+			c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+			max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
 		s, err := w.Look(bound)
 		cancel()
 		calls += max(s.Calls, 1)
@@ -64,9 +66,11 @@ func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error
 		Public: "Sent at " + sent.UTC().Format(clock) + ", and nothing shows yet whether it was done."}
 	switch {
 	case !looked.IsZero():
-		e.Public = "Sent at " + sent.UTC().Format(clock) + ", not visible at " + looked.UTC().Format(clock) + ": whether it was done is not known yet."
+		e.Public = "Sent at " + sent.UTC().Format(clock) + ", not visible at " + looked.UTC().Format(clock) +
+			": whether it was done is not known yet."
 	case w.Look != nil:
-		e.Public = "Sent at " + sent.UTC().Format(clock) + ", and it could not be looked at since: whether it was done is not known yet."
+		e.Public = "Sent at " + sent.UTC().Format(clock) +
+			", and it could not be looked at since: whether it was done is not known yet."
 	}
 	e.Public += " " + strings.TrimRight(lost.Public, ".") + "."
 	e.Remedy = w.Rule.Remedy()

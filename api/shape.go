@@ -37,7 +37,8 @@ var (
 		expected: []string{"cuid", "name", "type", "status"}}
 	FileRecord = RecordType{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
 		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}, expected: []string{"id", "size"}}
-	HooksRecord = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"}, sure: 2,
+	HooksRecord = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"},
+		sure:  2,
 		wraps: []string{"parameters", "hook", "settings"}, expected: HookMembers}
 	AccountRecord = RecordType{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
 		wraps: []string{"account"}, lists: []string{"accounts"}, expected: []string{"id", "customer", "isDefault", "name"}}
@@ -51,7 +52,8 @@ var (
 		lists: []string{"commissions"}, expected: []string{"currencyIsoFrom", "currencyIsoTo"}}
 	UserRecord = RecordType{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
 		wraps: []string{"user"}, lists: []string{"users"}, expected: []string{"uuid", "username", "is2fa"}}
-	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"}, sure: 2,
+	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"},
+		sure:  2,
 		wraps: []string{"application"}}
 )
 

@@ -7,9 +7,10 @@ type Write struct {
 	Act     Act
 	Request Request
 	Rule    WriteRule
-	Guard   func() error                                   // the console's own check of the object; nil for none
-	Probe   Probe                                          // what would prove that it was done
-	Look    func(ctx context.Context) (Observation, error) // reads the object once; nil: nothing can be read that would tell
+	Guard   func() error // the console's own check of the object; nil for none
+	Probe   Probe        // what would prove that it was done
+	// reads the object once; nil: nothing can be read that would tell
+	Look func(ctx context.Context) (Observation, error)
 }
 
 // Write is the one way of a write to the wire: dry run, gate, call, and where the

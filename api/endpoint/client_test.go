@@ -21,21 +21,24 @@ func TestRemoveAndPutBack(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	op := r.pick(open)
 	guid := string(op.Documents[0].GUID)
-	now, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: guid, Seen: &op})
+	now, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: guid,
+		Seen: &op})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, still := now.Document(guid); still || len(now.Documents) != len(op.Documents)-1 {
 		t.Error("the document is still there")
 	}
-	back, err := endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: guid})
+	back, err := endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID),
+		GUID: guid})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, is := back.Document(guid); !is {
 		t.Error("the document was not put back")
 	}
-	if len(r.trail.intents) != 2 || len(r.trail.outcomes) != 2 || r.trail.outcomes[0].Verdict != api.Done || r.trail.intents[0].Item != guid {
+	if len(r.trail.intents) != 2 || len(r.trail.outcomes) != 2 || r.trail.outcomes[0].Verdict != api.Done ||
+		r.trail.intents[0].Item != guid {
 		t.Errorf("the trail holds %+v %+v", r.trail.intents, r.trail.outcomes)
 	}
 }
@@ -45,13 +48,17 @@ func TestRefusals(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	op := r.pick(open)
 	other := r.pick(func(o api.Operation) bool { return open(o) && o.OPID != op.OPID })
-	ended := r.pick(func(o api.Operation) bool { return o.Phase().Ended() && len(o.Documents) > 0 && !o.Documents[0].IsLock })
+	ended := r.pick(func(o api.Operation) bool {
+		return o.Phase().Ended() && len(o.Documents) > 0 &&
+			!o.Documents[0].IsLock
+	})
 	locked := r.pick(func(o api.Operation) bool {
 		return o.Phase() == api.PhaseOpen && slices.ContainsFunc(o.Documents, func(d api.Document) bool { return d.IsLock })
 	})
 	lock := locked.Documents[slices.IndexFunc(locked.Documents, func(d api.Document) bool { return d.IsLock })]
 	remove := func(opid, guid string, force bool) error {
-		_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: guid, Force: force})
+		_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: guid,
+			Force: force})
 		return err
 	}
 	const none = "00000000-0000-4000-8000-000000000000"
@@ -60,17 +67,22 @@ func TestRefusals(t *testing.T) {
 		kind api.Kind
 		rule api.Rule
 	}{
-		"unknown operation":    {remove(none, none, false), api.NotFound, api.RuleOperationUnknown},
-		"not attached":         {remove(string(op.OPID), string(other.Documents[0].GUID), false), api.Refused, api.RuleNotAttached},
-		"locked":               {remove(string(locked.OPID), string(lock.GUID), false), api.Refused, api.RuleLocked},
-		"locked, forced":       {remove(string(locked.OPID), string(lock.GUID), true), api.Refused, api.RuleLocked},
-		"ended":                {remove(string(ended.OPID), string(ended.Documents[0].GUID), false), api.Refused, api.RuleEndState},
-		"ended, forced":        {remove(string(ended.OPID), string(ended.Documents[0].GUID), true), api.Refused, api.RuleEndState},
-		"id with a slash":      {remove("a/b", none, false), api.Usage, api.RuleIdentifier},
-		"id with dots":         {remove("..", none, false), api.Usage, api.RuleIdentifier},
-		"id with an escape":    {remove(none, "a\x1b[2J", false), api.Usage, api.RuleIdentifier},
-		"attach what is not":   {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: none})), api.NotFound, api.RuleDocumentUnknown},
-		"attach to an unknown": {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: none, GUID: string(op.Documents[0].GUID)})), api.NotFound, api.RuleOperationUnknown},
+		"unknown operation": {remove(none, none, false), api.NotFound, api.RuleOperationUnknown},
+		"not attached": {remove(string(op.OPID), string(other.Documents[0].GUID), false), api.Refused,
+			api.RuleNotAttached},
+		"locked":         {remove(string(locked.OPID), string(lock.GUID), false), api.Refused, api.RuleLocked},
+		"locked, forced": {remove(string(locked.OPID), string(lock.GUID), true), api.Refused, api.RuleLocked},
+		"ended": {remove(string(ended.OPID), string(ended.Documents[0].GUID), false), api.Refused,
+			api.RuleEndState},
+		"ended, forced": {remove(string(ended.OPID), string(ended.Documents[0].GUID), true), api.Refused,
+			api.RuleEndState},
+		"id with a slash":   {remove("a/b", none, false), api.Usage, api.RuleIdentifier},
+		"id with dots":      {remove("..", none, false), api.Usage, api.RuleIdentifier},
+		"id with an escape": {remove(none, "a\x1b[2J", false), api.Usage, api.RuleIdentifier},
+		"attach what is not": {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument,
+			endpoint.Attachment{OPID: string(op.OPID), GUID: none})), api.NotFound, api.RuleDocumentUnknown},
+		"attach to an unknown": {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument,
+			endpoint.Attachment{OPID: none, GUID: string(op.Documents[0].GUID)})), api.NotFound, api.RuleOperationUnknown},
 	} {
 		t.Run(name, func(t *testing.T) { wants(t, c.err, c.kind, c.rule) })
 	}
@@ -87,7 +99,8 @@ func TestChangedSinceSeen(t *testing.T) {
 	op := r.pick(open)
 	seen := op
 	seen.Status = "PROCESSING_X"
-	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID), Seen: &seen})
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID),
+		GUID: string(op.Documents[0].GUID), Seen: &seen})
 	wants(t, err, api.Refused, api.RuleChanged)
 	if r.wire.of("DELETE") != 0 {
 		t.Error("it was sent")
@@ -113,7 +126,8 @@ func TestLostAnswers(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})
 			op := r.pick(open)
 			r.fault(c.fault)
-			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID),
+				GUID: string(op.Documents[0].GUID)})
 			if api.KindOf(err) != c.kind {
 				t.Errorf("got %v", err)
 			}
@@ -133,7 +147,8 @@ func TestUnknownOutcome(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	op := r.pick(open)
 	r.fault("drop=remove,status=get:503:2") // the first get is the one before the write
-	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID),
+		GUID: string(op.Documents[0].GUID)})
 	if n := r.wire.of("DELETE"); n != 1 {
 		t.Errorf("%d DELETEs", n)
 	}
@@ -141,7 +156,8 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("the second look is not used: %v", err)
 	}
 	r.fault("drop=attach,drop=get")
-	_, err = endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID)})
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: string(op.OPID),
+		GUID: string(op.Documents[0].GUID)})
 	wants(t, err, api.UnknownOutcome, "")
 	if n := r.wire.of("POST"); n != 1 {
 		t.Errorf("%d POSTs", n)
@@ -184,15 +200,18 @@ func TestShare(t *testing.T) {
 	for _, kind := range []string{api.Individual, api.Corporate} {
 		c := r.customer(kind)
 		cuid, word := string(c.CUID), strings.ToLower(kind)
-		res, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-rejected-1")})
+		res, err := endpoint.Do(r.ctx, r.client, endpoint.Share,
+			endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-rejected-1")})
 		if err != nil || res.Applied || res.Message == "" {
 			t.Fatalf("a rejected token: %+v %v", res, err)
 		}
-		res, err = endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-outstanding-1")})
+		res, err = endpoint.Do(r.ctx, r.client, endpoint.Share,
+			endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-outstanding-1")})
 		if err != nil || !res.Applied || len(res.Outstanding) == 0 || res.Outstanding[0].Name == "" {
 			t.Fatalf("a good token: %+v %v", res, err)
 		}
-		_, err = endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-ok-2")})
+		_, err = endpoint.Do(r.ctx, r.client, endpoint.Share,
+			endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-" + word + "-ok-2")})
 		wants(t, err, api.Refused, api.RuleShared)
 		l, err := endpoint.Do(r.ctx, r.client, endpoint.MakeLink, cuid)
 		if err != nil || l.TTL <= 0 || !strings.HasPrefix(string(l.URL), "https://") {
@@ -211,7 +230,8 @@ func TestShare(t *testing.T) {
 
 func TestShareOnTheBaaSProgram(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{BaaS: true})
-	_, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: string(r.customer(api.Individual).CUID), Token: secret.New("demo-individual-ok-1")})
+	_, err := endpoint.Do(r.ctx, r.client, endpoint.Share,
+		endpoint.ShareToken{CUID: string(r.customer(api.Individual).CUID), Token: secret.New("demo-individual-ok-1")})
 	wants(t, err, api.Refused, api.RuleBaaS)
 }
 
@@ -224,7 +244,8 @@ func TestATokenIsPresentedOnce(t *testing.T) {
 			cuid := string(r.customer(api.Individual).CUID)
 			r.fault(fault)
 			before := r.wire.of("POST")
-			res, err := endpoint.Do(r.ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-individual-ok-9")})
+			res, err := endpoint.Do(r.ctx, r.client, endpoint.Share,
+				endpoint.ShareToken{CUID: cuid, Token: secret.New("demo-individual-ok-9")})
 			if res.Applied || api.KindOf(err) != api.UnknownOutcome {
 				t.Errorf("%+v %v", res, err)
 			}
@@ -241,15 +262,18 @@ func TestATokenIsPresentedOnce(t *testing.T) {
 func TestUpload(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
 	cuid := string(r.customer(api.Corporate).CUID)
-	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "Rechnung März.pdf", Content: []byte("%PDF-1.4 x"), Type: "INVOICE"})
+	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "Rechnung März.pdf",
+		Content: []byte("%PDF-1.4 x"), Type: "INVOICE"})
 	if err != nil || f.ID == "" {
 		t.Fatal(f, err)
 	}
 	var b bytes.Buffer
-	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: string(f.ID), To: &b}); err != nil || n != 10 || b.String() != "%PDF-1.4 x" {
+	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: string(f.ID),
+		To: &b}); err != nil || n != 10 || b.String() != "%PDF-1.4 x" {
 		t.Errorf("%d %q %v", n, b.String(), err)
 	}
-	_, err = endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.txt", Content: make([]byte, 2<<20)})
+	_, err = endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.txt",
+		Content: make([]byte, 2<<20)})
 	wants(t, err, api.Refused, api.RuleFile)
 	_, err = endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.txt"})
 	wants(t, err, api.Refused, api.RuleFile)
@@ -259,7 +283,8 @@ func TestALostUploadIsFoundByReading(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	cuid := string(r.customer(api.Corporate).CUID)
 	r.fault("drop=upload")
-	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "lost.pdf", Content: []byte("%PDF-lost")})
+	f, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "lost.pdf",
+		Content: []byte("%PDF-lost")})
 	if err != nil || f.ID == "" || r.wire.of("POST") != 1 {
 		t.Errorf("%+v %v, %d POSTs", f, err, r.wire.of("POST"))
 	}
@@ -277,11 +302,13 @@ func TestReads(t *testing.T) {
 		t.Errorf("tree: %d children, %v", len(tree.Children), err)
 	}
 	child := string(tree.Children[0].OPID)
-	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) > 0 {
+	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil ||
+		string(of.Parent.OPID) != child || len(of.Above) > 0 {
 		t.Errorf("of a child: %d above, %v", len(of.Above), err)
 	}
 	r.fault("variant=whole-tree")
-	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil || string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
+	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil ||
+		string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
 		t.Errorf("of a child, where the service answers the whole tree: %+v, %v", of.Above, err)
 	}
 	r.fault("")
@@ -294,7 +321,8 @@ func TestReads(t *testing.T) {
 	if _, err := endpoint.Do(r.ctx, r.client, endpoint.SetHooks, h); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := endpoint.Do(r.ctx, r.client, endpoint.GetHooks, struct{}{}); err != nil || now.HookURL != h.HookURL || !now.JWTSecret.Equal(h.JWTSecret) {
+	if now, err := endpoint.Do(r.ctx, r.client, endpoint.GetHooks, struct{}{}); err != nil || now.HookURL != h.HookURL ||
+		!now.JWTSecret.Equal(h.JWTSecret) {
 		t.Errorf("%+v %v", now, err)
 	}
 }
@@ -339,11 +367,13 @@ func TestDryRunSendsNothing(t *testing.T) {
 	for _, err := range []error{
 		errOf(endpoint.Do(ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: "op", GUID: "doc"})),
 		errOf(endpoint.Do(ctx, r.client, endpoint.AttachDocument, endpoint.Attachment{OPID: "op", GUID: "doc", Name: "n"})),
-		errOf(endpoint.Do(ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: "c", FileName: "a.pdf", Content: []byte("x")})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: "c", FileName: "a.pdf",
+			Content: []byte("x")})),
 		errOf(endpoint.Do(ctx, r.client, endpoint.Share, endpoint.ShareToken{CUID: "c", Token: secret.New("cnry-token")})),
 		errOf(endpoint.Do(ctx, r.client, endpoint.MakeLink, "c")),
 		errOf(endpoint.Do(ctx, r.client, endpoint.Finalize, "c")),
-		errOf(endpoint.Do(ctx, r.client, endpoint.SetApplication, endpoint.NewApplication{CUID: "c", Body: json.RawMessage(`{"individual":{}}`)})),
+		errOf(endpoint.Do(ctx, r.client, endpoint.SetApplication,
+			endpoint.NewApplication{CUID: "c", Body: json.RawMessage(`{"individual":{}}`)})),
 		errOf(endpoint.Do(ctx, r.client, endpoint.SetHooks, api.HookSettings{JWTSecret: secret.New(hookSecret)})),
 	} {
 		if !errors.Is(err, api.ErrDryRun) {
@@ -374,18 +404,21 @@ func TestListedOddItemIsKept(t *testing.T) {
 
 func TestRolesAndActs(t *testing.T) {
 	for _, r := range endpoint.Writes() {
-		if r.Need == "" || !api.Admin.May(r.Need) || api.Viewer.May(r.Need) || api.Role("x").May(r.Need) || api.Role("").May(r.Need) {
+		if r.Need == "" || !api.Admin.May(r.Need) || api.Viewer.May(r.Need) || api.Role("x").May(r.Need) ||
+			api.Role("").May(r.Need) {
 			t.Errorf("%s: who may is wrong", r.Kind)
 		}
 	}
-	if api.Operator.May(api.MaySession) || !api.OnCall.May(api.MaySession) || api.Analyst.May(api.MayDocuments) || !api.Analyst.May(api.MayExport) {
+	if api.Operator.May(api.MaySession) || !api.OnCall.May(api.MaySession) || api.Analyst.May(api.MayDocuments) ||
+		!api.Analyst.May(api.MayExport) {
 		t.Error("the table of roles is wrong")
 	}
 }
 
 // TestImports: api knows neither screens nor SQL.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "opdeck/api", "opdeck/api/endpoint", "opdeck/api/session", "opdeck/api/limit", "opdeck/api/hook").Output()
+	out, err := exec.Command("go", "list", "-deps", "opdeck/api", "opdeck/api/endpoint", "opdeck/api/session",
+		"opdeck/api/limit", "opdeck/api/hook").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

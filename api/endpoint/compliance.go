@@ -27,14 +27,17 @@ type ShareToken struct {
 // No read proves what became of it: no document says what a share changes, and the
 // application may change for other reasons. A token that was rejected comes back as a
 // result that is not Applied.
-var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost, Path: compliancePath + "/share", Class: limit.General, Need: api.MayCompliance,
+var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost, Path: compliancePath + "/share",
+	Class: limit.General, Need: api.MayCompliance,
 	OwnToken: true}, Write{Number: "201", Doing: "The share", Rule: api.WriteRule{Flag: "applied",
 	Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
-	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }}, writing[ShareToken, api.ShareResult]{
+	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
+	writing[ShareToken, api.ShareResult]{
 		ids: func(in ShareToken) []string { return one(in.CUID) },
 		plan: func(_ context.Context, w *Wire, in ShareToken) (plan, error) {
 			field := w.client.Service().ShareTokenField
-			return plan{Object: "customer", ID: in.CUID, Body: jsonBody(map[string]string{field: in.Token.Reveal()}), Shows: map[string]string{field: secret.Dots},
+			return plan{Object: "customer", ID: in.CUID, Body: jsonBody(map[string]string{field: in.Token.Reveal()}),
+				Shows:  map[string]string{field: secret.Dots},
 				Secret: api.HashHex([]byte("share:" + in.Token.Reveal())), Summary: "Share verified data with customer " + in.CUID,
 				Probe: api.Probe{CUID: in.CUID}}, nil
 		},
@@ -79,7 +82,8 @@ func shareRefused(e *api.Error, words string, body api.Object, a api.Answer) boo
 	case body.Says("applied", false) && a.Status != http.StatusConflict && a.Status != http.StatusForbidden:
 		e.Kind, e.Rule, e.Field, e.Remedy = api.Refused, api.RuleRejected, api.FieldToken, api.Remedy{Kind: api.CorrectToken}
 		e.Public = cmp.Or(words, "The service gave no reason.")
-	case a.Status == http.StatusForbidden && (body.Exists() || len(bytes.TrimSpace(a.Body)) == 0): // a page in HTML is not the service's
+	// a page in HTML is not the service's
+	case a.Status == http.StatusForbidden && (body.Exists() || len(bytes.TrimSpace(a.Body)) == 0):
 		e.Rule = api.RuleBaaS
 	case a.Status == http.StatusConflict:
 		e.Rule = api.RuleShared
@@ -114,12 +118,16 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 
 // MakeLink makes a short-lived, single-use address for the customer (a general call): a
 // GET that changes something.
-var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: http.MethodGet, Path: compliancePath + "/web_sdk_link", Class: limit.General,
-	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link", Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
-	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }}, writing[string, api.Link]{
+var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: http.MethodGet,
+	Path: compliancePath + "/web_sdk_link", Class: limit.General,
+	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
+	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
+	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
+	writing[string, api.Link]{
 		ids: one,
 		plan: func(_ context.Context, _ *Wire, cuid string) (plan, error) {
-			return plan{Object: "customer", ID: cuid, Summary: "Make a verification link for customer " + cuid, Probe: api.Probe{CUID: cuid}}, nil
+			return plan{Object: "customer", ID: cuid, Summary: "Make a verification link for customer " + cuid,
+				Probe: api.Probe{CUID: cuid}}, nil
 		},
 		result: func(_ context.Context, _ *Wire, _ string, _ api.Request, a api.Answer) (api.Link, error) {
 			body := api.ObjectOf(a.Body)

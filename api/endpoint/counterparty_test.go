@@ -14,7 +14,8 @@ import (
 // the budget that each takes.
 func TestAccountsAndCounterparties(t *testing.T) {
 	r := newRig(t, true, sandbox.Options{})
-	list, err := endpoint.Do(r.ctx, r.client, endpoint.ListAccounts, api.AccountQuery{Currency: "USD", Balance: "NEGATIVE", Size: 2})
+	list, err := endpoint.Do(r.ctx, r.client, endpoint.ListAccounts, api.AccountQuery{Currency: "USD", Balance: "NEGATIVE",
+		Size: 2})
 	if err != nil || len(list.Items) == 0 || list.Total == "" {
 		t.Fatalf("%d accounts, %v", len(list.Items), err)
 	}
@@ -24,15 +25,18 @@ func TestAccountsAndCounterparties(t *testing.T) {
 		}
 	}
 	one, err := endpoint.Do(r.ctx, r.client, endpoint.GetAccount, string(list.Items[0].ID))
-	if err != nil || one.ID != list.Items[0].ID || len(one.Requisites) == 0 || one.Customer.ID == "" || len(one.Unknown()) != 0 {
+	if err != nil || one.ID != list.Items[0].ID || len(one.Requisites) == 0 || one.Customer.ID == "" ||
+		len(one.Unknown()) != 0 {
 		t.Errorf("one account: %+v %v", one, err)
 	}
-	payees, err := endpoint.Do(r.ctx, r.client, endpoint.ListCounterparties, api.CounterpartyQuery{CUID: string(one.Customer.ID)})
+	payees, err := endpoint.Do(r.ctx, r.client, endpoint.ListCounterparties,
+		api.CounterpartyQuery{CUID: string(one.Customer.ID)})
 	if err != nil || len(payees.Items) == 0 {
 		t.Fatalf("%d counterparties, %v", len(payees.Items), err)
 	}
 	payee, err := endpoint.Do(r.ctx, r.client, endpoint.GetCounterparty, string(payees.Items[0].ID))
-	if err != nil || payee.Name() == "" || len(payee.Accounts) == 0 || payee.Accounts[0].Status == "" || payee.Customer.CUID != one.Customer.ID {
+	if err != nil || payee.Name() == "" || len(payee.Accounts) == 0 || payee.Accounts[0].Status == "" ||
+		payee.Customer.CUID != one.Customer.ID {
 		t.Errorf("one counterparty: %+v %v", payee, err)
 	}
 	_, err = endpoint.Do(r.ctx, r.client, endpoint.GetAccount, "Unobody")

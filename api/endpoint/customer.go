@@ -18,18 +18,21 @@ import (
 const customerPath = "/v2/customer/{cuid}"
 
 // ListCustomers reads one page of customers (one customer call).
-var ListCustomers = read(Route{Kind: "customer.list", Op: "list customers", Path: "/v2/customer", Class: limit.Customer, Need: api.MayRead,
-	Query: paged(asked("customerId", "customerName")...), Lent: Lending{Reads: true}}, reading[api.CustomerQuery, api.Page[api.Customer]]{
-	query: func(s api.Service, q api.CustomerQuery) queryValues {
-		return page(s, q.Page, q.Size, "customerId", q.CUID, "customerName", q.Name)
-	},
-	read: list[api.CustomerQuery, api.Customer](api.CustomerRecord)})
+var ListCustomers = read(Route{Kind: "customer.list", Op: "list customers", Path: "/v2/customer", Class: limit.Customer,
+	Need:  api.MayRead,
+	Query: paged(asked("customerId", "customerName")...), Lent: Lending{Reads: true}},
+	reading[api.CustomerQuery, api.Page[api.Customer]]{
+		query: func(s api.Service, q api.CustomerQuery) queryValues {
+			return page(s, q.Page, q.Size, "customerId", q.CUID, "customerName", q.Name)
+		},
+		read: list[api.CustomerQuery, api.Customer](api.CustomerRecord)})
 
 // GetCustomer reads one customer: by GET, by POST where the service does not take GET,
 // else from the list narrowed to the customer. One customer call once it is known which
 // form the service takes, up to three before. The record may stand by itself or in an
 // object of its own.
-var GetCustomer = Endpoint[string, api.Customer]{&Route{Kind: "customer.get", Op: "read customer", Method: http.MethodGet, Path: customerPath,
+var GetCustomer = Endpoint[string, api.Customer]{&Route{Kind: "customer.get", Op: "read customer",
+	Method: http.MethodGet, Path: customerPath,
 	Class: limit.Customer, Need: api.MayRead, Lent: Lending{Reads: true}}, readCustomer}
 
 // customerForm is the form of the call that reads one customer. The service's
@@ -79,7 +82,8 @@ func readCustomer(ctx context.Context, w *Wire, cuid string) (api.Customer, erro
 }
 
 func (w *Wire) customerBy(ctx context.Context, form customerForm, cuid string) (api.Customer, error) {
-	r, err := (&Route{Op: "read customer", Method: http.MethodGet, Path: customerPath, Class: limit.Customer}).request(cuid)
+	r, err := (&Route{Op: "read customer", Method: http.MethodGet, Path: customerPath,
+		Class: limit.Customer}).request(cuid)
 	if err != nil {
 		return api.Customer{}, err
 	}
@@ -105,7 +109,8 @@ func (w *Wire) customerFromList(ctx context.Context, cuid string) (api.Customer,
 			return it, nil
 		}
 	}
-	return api.Customer{}, &api.Error{Op: "read customer", Kind: api.NotFound, Public: "The service's list of customers does not show this one.",
+	return api.Customer{}, &api.Error{Op: "read customer", Kind: api.NotFound,
+		Public: "The service's list of customers does not show this one.",
 		Remedy: api.Remedy{Kind: api.RecheckID}}
 }
 
@@ -120,14 +125,16 @@ func notTaken(err error) bool {
 // no such customer, in its own words, is an answer.
 func noSuchCall(err error) bool {
 	e := api.AsError(err)
-	return notTaken(err) || e != nil && e.Rule == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusGone || e.Kind == api.Internal && e.Status != 0)
+	return notTaken(err) || e != nil && e.Rule == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusGone ||
+		e.Kind == api.Internal && e.Status != 0)
 }
 
 const applicationPath = customerPath + "/application"
 
 // GetApplication reads a customer's application (one customer call). That there is none
 // yet is api.NotFound, whatever the status.
-var GetApplication = read(Route{Kind: "customer.application", Op: "read application", Path: applicationPath, Class: limit.Customer, Need: api.MayRead,
+var GetApplication = read(Route{Kind: "customer.application", Op: "read application", Path: applicationPath,
+	Class: limit.Customer, Need: api.MayRead,
 	Lent: Lending{Reads: true}}, reading[string, api.Application]{
 	ids: one,
 	read: func(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ string) (api.Application, error) {
@@ -173,9 +180,11 @@ type NewApplication struct {
 // SetApplication replaces a customer's application (one customer call). The service
 // announces this call as soon to be deprecated (spec, Versioning rule 3); the compliance
 // link takes its place.
-var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost, Path: applicationPath, Class: limit.Customer,
+var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
+	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
-	Proof{Shown: isSet, Look: lookAtApplication(isSet), Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }}, writing[NewApplication, api.Result]{
+	Proof{Shown: isSet, Look: lookAtApplication(isSet), Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
+	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
 		plan:   planApplication,
 		result: result[NewApplication],
@@ -192,8 +201,9 @@ func planApplication(_ context.Context, _ *Wire, in NewApplication) (plan, error
 			Public: "The application must be a JSON object with either individual or corporate."}
 	}
 	salt := uuid.NewString()
-	return plan{Object: "customer", ID: in.CUID, Body: in.Body, Shows: in.Body, Summary: "Set the application of customer " + in.CUID,
-		Probe: api.Probe{CUID: in.CUID, Salt: salt, Leaves: leavesOf(api.ParseJSON(in.Body), "", salt)}}, nil
+	return plan{Object: "customer", ID: in.CUID, Body: in.Body, Shows: in.Body,
+		Summary: "Set the application of customer " + in.CUID,
+		Probe:   api.Probe{CUID: in.CUID, Salt: salt, Leaves: leavesOf(api.ParseJSON(in.Body), "", salt)}}, nil
 }
 
 func isSet(p api.Probe, body api.Object, answer bool) bool {
@@ -207,7 +217,8 @@ func lookAtApplication(shown api.Shown) func(context.Context, *Wire, api.Probe) 
 // Finalize submits the application for review (no body; spec, Share rule 7; one customer
 // call). What the application holds is read before, so that the trail and an approval
 // bind to it; a read that fails does not stop it.
-var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch, Path: applicationPath, Class: limit.Customer,
+var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
+	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
 	Proof{Shown: isSubmitted, Look: lookAtApplication(isSubmitted)}, writing[string, api.Result]{
 		ids: one,
@@ -216,8 +227,9 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 			if !api.IsDryRun(ctx) {
 				before, _ = Do(ctx, w, GetApplication, cuid)
 			}
-			return plan{Object: "customer", ID: cuid, Seen: api.HashHex(before.Raw), Summary: "Finalize the application of customer " + cuid,
-				Probe: api.Probe{CUID: cuid}}, nil
+			return plan{Object: "customer", ID: cuid, Seen: api.HashHex(before.Raw),
+				Summary: "Finalize the application of customer " + cuid,
+				Probe:   api.Probe{CUID: cuid}}, nil
 		},
 		result: result[string],
 		lend:   func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },

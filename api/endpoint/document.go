@@ -16,7 +16,8 @@ import (
 // it decides on what is there now: two billing calls. The operation comes back without
 // the document; it comes back empty when the removal is proven and the operation cannot
 // be shown.
-var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove document", Method: http.MethodDelete, Path: operationPath + "/document/{guid}",
+var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove document", Method: http.MethodDelete,
+	Path:  operationPath + "/document/{guid}",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing"},
 	Proof{Shown: isLinked(false), Look: lookAtOperation(isLinked(false))}, writing[api.RemoveDocument, api.Operation]{
 		ids:  func(r api.RemoveDocument) []string { return []string{r.OPID, r.GUID} },
@@ -39,7 +40,8 @@ func planRemoval(ctx context.Context, w *Wire, r api.RemoveDocument) (plan, erro
 		}
 	}
 	doc, _ := now.Document(r.GUID)
-	p := plan{Object: "operation", ID: r.OPID, Item: r.GUID, Name: doc.FileName.Line(80), Reason: r.Reason, Seen: api.SeenDigest(now, r.GUID),
+	p := plan{Object: "operation", ID: r.OPID, Item: r.GUID, Name: doc.FileName.Line(80), Reason: r.Reason,
+		Seen:  api.SeenDigest(now, r.GUID),
 		Probe: api.Probe{OPID: r.OPID, GUID: r.GUID}, Guard: func() error { return w.mayRemove(now, r) }}
 	p.Summary = strings.TrimSpace(fmt.Sprintf("Remove document %s from operation %s: %s", r.GUID, r.OPID, p.Name))
 	return p, nil
@@ -48,7 +50,8 @@ func planRemoval(ctx context.Context, w *Wire, r api.RemoveDocument) (plan, erro
 // mayRemove is the console's own guard (spec, Remove a document, rules 4 and 5).
 func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	no := func(rule api.Rule, do api.RemedyKind, public string) error {
-		return &api.Error{Op: "remove document", Kind: api.Refused, Rule: rule, Unsent: true, Public: public, Remedy: api.Remedy{Kind: do}}
+		return &api.Error{Op: "remove document", Kind: api.Refused, Rule: rule, Unsent: true, Public: public,
+			Remedy: api.Remedy{Kind: do}}
 	}
 	doc, ok := now.Document(r.GUID)
 	switch {
@@ -61,7 +64,8 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	case r.Seen != nil && api.SeenDigest(*r.Seen, r.GUID) != api.SeenDigest(now, r.GUID):
 		return no(api.RuleChanged, api.LookAgain, "The document or the operation's status changed since it was shown.")
 	case w.Phase(now).Ended() && !r.Force:
-		return no(api.RuleEndState, api.Force, fmt.Sprintf("The operation is %s; its documents are normally not changed any more.", w.Phase(now).Word()))
+		return no(api.RuleEndState, api.Force, fmt.Sprintf(
+			"The operation is %s; its documents are normally not changed any more.", w.Phase(now).Word()))
 	}
 	return nil
 }
@@ -73,7 +77,8 @@ type Attachment struct {
 }
 
 // AttachDocument links an uploaded document to an operation (one billing call).
-var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost, Path: operationPath + "/document",
+var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost,
+	Path:  operationPath + "/document",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching"},
 	Proof{Shown: isLinked(true), Look: lookAtOperation(isLinked(true))}, writing[Attachment, api.Operation]{
 		ids: func(a Attachment) []string { return one(a.OPID) },
@@ -82,7 +87,8 @@ var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach docume
 			if a.Name != "" {
 				body["name"] = a.Name
 			}
-			return plan{Object: "operation", ID: a.OPID, Item: a.GUID, Name: safe(a.Name), Shows: body, Probe: api.Probe{OPID: a.OPID, GUID: a.GUID},
+			return plan{Object: "operation", ID: a.OPID, Item: a.GUID, Name: safe(a.Name), Shows: body,
+				Probe:   api.Probe{OPID: a.OPID, GUID: a.GUID},
 				Summary: fmt.Sprintf("Attach document %s to operation %s", a.GUID, a.OPID)}, api.CheckID(params["guid"], a.GUID)
 		},
 		result: func(ctx context.Context, w *Wire, in Attachment, q api.Request, a api.Answer) (api.Operation, error) {

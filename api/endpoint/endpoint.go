@@ -99,7 +99,10 @@ type Request struct {
 
 // Do makes a call by c.
 func Do[In, Out any](ctx context.Context, c Caller, e Endpoint[In, Out], in In) (Out, error) {
-	got, err := c.Call(ctx, Request{Route: e.Route, In: in, run: func(ctx context.Context, w *Wire) (any, error) { return e.do(ctx, w, in) }})
+	got, err := c.Call(ctx, Request{Route: e.Route, In: in, run: func(ctx context.Context, w *Wire) (any,
+		error) {
+		return e.do(ctx, w, in)
+	}})
 	out, ok := got.(Out)
 	if !ok && err == nil {
 		panic(fmt.Sprintf("endpoint: %s returned a %T, not a %T", e.Kind, got, out))
@@ -154,5 +157,6 @@ func (r *Route) request(ids ...string) (api.Request, error) {
 		}
 		path = strings.Replace(path, "{"+name+"}", url.PathEscape(ids[i]), 1)
 	}
-	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken}, nil
+	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken},
+		nil
 }

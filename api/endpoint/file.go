@@ -22,7 +22,8 @@ type FileQuery struct {
 }
 
 // ListFiles reads one page of a customer's documents (one customer call).
-var ListFiles = read(Route{Kind: "customer.files", Op: "list documents", Path: customerPath + "/file", Class: limit.Customer, Need: api.MayRead,
+var ListFiles = read(Route{Kind: "customer.files", Op: "list documents", Path: customerPath + "/file",
+	Class: limit.Customer, Need: api.MayRead,
 	Query: paged(), Lent: Lending{Reads: true}}, reading[FileQuery, api.Page[api.CustomerFile]]{
 	ids:   func(q FileQuery) []string { return one(q.CUID) },
 	query: func(s api.Service, q FileQuery) queryValues { return page(s, q.Page, 0) },
@@ -43,8 +44,9 @@ const (
 // DownloadDocument writes a customer's file as it comes, whatever its size (one customer
 // call), and returns how many bytes it wrote. What was written is not the whole file when
 // it ends in an error.
-var DownloadDocument = Endpoint[Download, int64]{&Route{Kind: "document.download", Op: downloadOp, Method: http.MethodGet,
-	Path: filePath, Class: limit.Customer, Need: api.MayExport, Lent: Lending{Reads: true},
+var DownloadDocument = Endpoint[Download, int64]{&Route{Kind: "document.download", Op: downloadOp,
+	Method: http.MethodGet,
+	Path:   filePath, Class: limit.Customer, Need: api.MayExport, Lent: Lending{Reads: true},
 	Masked: Masking{Only: []api.Permission{api.MayExport}, Note: func(in any) api.Event {
 		d := in.(Download)
 		return api.Event{Name: "document.download", Object: "document", ID: d.GUID, Detail: "of customer " + d.CUID}
@@ -114,7 +116,8 @@ func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, erro
 	defer in.Body.Close()
 	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
 		return nil, &api.Error{Op: op, Kind: api.Internal, RequestID: in.RequestID,
-			Public: fmt.Sprintf("The service answered %d %s where the whole file was asked for; nothing was kept of it.", in.Status, http.StatusText(in.Status))}
+			Public: fmt.Sprintf("The service answered %d %s where the whole file was asked for; nothing was kept of it.",
+				in.Status, http.StatusText(in.Status))}
 	}
 	said, _ := io.ReadAll(io.LimitReader(in.Body, firstRead))
 	e := api.Classify(op, in.Status, said)
@@ -130,7 +133,8 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 		return nil
 	}
 	kind, _, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
-	e := &api.Error{Op: op, Kind: api.Internal, Status: in.Status, RequestID: in.RequestID, Remedy: api.Remedy{Kind: api.Doctor}}
+	e := &api.Error{Op: op, Kind: api.Internal, Status: in.Status, RequestID: in.RequestID,
+		Remedy: api.Remedy{Kind: api.Doctor}}
 	switch {
 	case api.ObjectOf(in.All).Fails(), api.ObjectOf(in.All).Says("success", false):
 		e.Kind, e.Public, e.Said = api.Refused, "The service sent no file.", text(api.Said(in.All))
@@ -146,23 +150,28 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 // DeleteFile deletes a file with its content. It reads the customer's files first, so
 // that it decides on what is there now: one customer call a page. Nothing brings the file
 // back. What happens to an operation that holds it is the service's to say.
-var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete, Path: customerPath + "/file/{file}", Class: limit.Customer,
-	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"}, Proof{Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
-	ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
-	plan:   planDeletion,
-	result: result[api.DeleteFile],
-	lend: func(ids []string, body Content) (api.DeleteFile, error) {
-		return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
-	},
-	answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
-})
+var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
+	Path: customerPath + "/file/{file}", Class: limit.Customer,
+	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"},
+	Proof{Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
+		ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
+		plan:   planDeletion,
+		result: result[api.DeleteFile],
+		lend: func(ids []string, body Content) (api.DeleteFile, error) {
+			return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
+		},
+		answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
+	})
 
 func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) {
 	var now []api.CustomerFile
 	whole := false
 	if !api.IsDryRun(ctx) {
 		var err error
-		now, whole, _, err = w.filesOf(ctx, r.CUID, 1, func(f api.CustomerFile) bool { return strings.EqualFold(string(f.ID), r.ID) })
+		now, whole, _, err = w.filesOf(ctx, r.CUID, 1, func(f api.CustomerFile) bool {
+			return strings.EqualFold(string(f.ID),
+				r.ID)
+		})
 		if err != nil {
 			return plan{}, err
 		}
@@ -180,11 +189,13 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 // be read is left to the service.
 func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	no := func(rule api.Rule, do api.RemedyKind, public string) error {
-		return &api.Error{Op: "delete file", Kind: api.Refused, Rule: rule, Unsent: true, Public: public, Remedy: api.Remedy{Kind: do}}
+		return &api.Error{Op: "delete file", Kind: api.Refused, Rule: rule, Unsent: true, Public: public,
+			Remedy: api.Remedy{Kind: do}}
 	}
 	switch {
 	case len(now) == 0 && whole:
-		return no(api.RuleDocumentUnknown, api.ReloadFiles, "The customer's files were just read, and this file is not among them.")
+		return no(api.RuleDocumentUnknown, api.ReloadFiles,
+			"The customer's files were just read, and this file is not among them.")
 	case len(now) == 0:
 		return nil
 	}
@@ -217,7 +228,8 @@ const maxFilePages = 6
 // filesOf reads a customer's files page by page, one customer call each, and lists those
 // that keep lets through; with most of them it reads no further (0: it needs all). whole
 // is false when there may be more files than were read.
-func (w *Wire) filesOf(ctx context.Context, cuid string, most int, keep func(api.CustomerFile) bool) (files []api.CustomerFile, whole bool, calls int, err error) {
+func (w *Wire) filesOf(ctx context.Context, cuid string, most int,
+	keep func(api.CustomerFile) bool) (files []api.CustomerFile, whole bool, calls int, err error) {
 	seen := map[string]bool{}
 	for calls < maxFilePages {
 		page, err := Do(ctx, w, ListFiles, FileQuery{cuid, calls})

@@ -34,7 +34,8 @@ func (l *large) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.Contains(r.URL.Path, "/file/") {
 		return l.next.RoundTrip(r)
 	}
-	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/pdf"}}, Body: l, ContentLength: -1, Request: r}
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/pdf"}}, Body: l,
+		ContentLength: -1, Request: r}
 	if l.told {
 		resp.ContentLength = l.size
 		resp.Header.Set("Content-Length", strconv.FormatInt(l.size, 10))
@@ -81,7 +82,8 @@ func TestLargeDocuments(t *testing.T) {
 			var out discarded
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out})
+			n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
+				To: &out})
 			runtime.ReadMemStats(&after)
 			if err != nil || n != c.size || out.n != n || !saved.shut {
 				t.Errorf("%d of %d bytes, closed: %v, %v", n, c.size, saved.shut, err)
@@ -99,14 +101,17 @@ func TestDocumentThatBreaksOff(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
 	var b bytes.Buffer
-	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &b}); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
+	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
+		To: &b}); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true}
-	if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: failing{}}); !strings.Contains(api.AsError(err).Public, "could not be written") {
+	if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
+		To: failing{}}); !strings.Contains(api.AsError(err).Public, "could not be written") {
 		t.Error(err)
 	}
-	if _, err := endpoint.Do(r.ctx, newRig(t, true, sandbox.Options{}).client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: io.Discard}); api.KindOf(err) != api.NotFound {
+	if _, err := endpoint.Do(r.ctx, newRig(t, true, sandbox.Options{}).client, endpoint.DownloadDocument,
+		endpoint.Download{CUID: "C1", GUID: "f-1", To: io.Discard}); api.KindOf(err) != api.NotFound {
 		t.Error(err)
 	}
 }
@@ -155,7 +160,8 @@ func TestUploadTellsItsBytes(t *testing.T) {
 			})
 			cuid := string(r.customer(api.Corporate).CUID)
 			body := append([]byte("%PDF-1.4\n"), make([]byte, size)...)
-			if _, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.pdf", Content: body, Type: "INVOICE"}); err != nil {
+			if _, err := endpoint.Do(r.ctx, r.client, endpoint.UploadDocument, api.Upload{CUID: cuid, FileName: "a.pdf",
+				Content: body, Type: "INVOICE"}); err != nil {
 				t.Fatal(err)
 			}
 			if size < 256<<10 {
@@ -205,7 +211,8 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 				o.Now = func() time.Time { return now }
 				o.OnCall = func(call api.Call) { told = append(told, call) }
 			})
-			if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: io.Discard}); api.KindOf(err) != c.kind {
+			if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
+				To: io.Discard}); api.KindOf(err) != c.kind {
 				t.Fatal(err)
 			}
 			last := told[len(told)-1]
@@ -231,7 +238,8 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 				t.Fatalf("told %d times in %s", n, last.Took)
 			}
 			for i, call := range moved {
-				if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most || i > 0 && call.Moved <= moved[i-1].Moved {
+				if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most ||
+					i > 0 && call.Moved <= moved[i-1].Moved {
 					t.Errorf("%+v", call)
 				}
 			}
@@ -277,7 +285,8 @@ func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 			defer srv.Close()
 			client := clientAt(t, srv.URL)
 			var out bytes.Buffer
-			if _, err := endpoint.Do(t.Context(), client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out}); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
+			if _, err := endpoint.Do(t.Context(), client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
+				To: &out}); err == nil || out.Len() != 0 || !strings.Contains(api.AsError(err).Public, c.says) {
 				t.Errorf("%d bytes were kept: %v", out.Len(), err)
 			}
 		})
@@ -300,7 +309,8 @@ func TestANamedAnswerIsAFile(t *testing.T) {
 		}))
 		defer srv.Close()
 		var out bytes.Buffer
-		if _, err := endpoint.Do(t.Context(), clientAt(t, srv.URL), endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1", To: &out}); err != nil || out.String() != c.body {
+		if _, err := endpoint.Do(t.Context(), clientAt(t, srv.URL), endpoint.DownloadDocument,
+			endpoint.Download{CUID: "C1", GUID: "f-1", To: &out}); err != nil || out.String() != c.body {
 			t.Errorf("%+v: %q, %v", c, out.String(), err)
 		}
 	}
@@ -309,7 +319,8 @@ func TestANamedAnswerIsAFile(t *testing.T) {
 // clientAt reads from a server without a session of its own.
 func clientAt(t *testing.T, url string) *endpoint.Wire {
 	t.Helper()
-	client, err := endpoint.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
+	client, err := endpoint.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{},
+		Gate:    &api.Gate{Audit: &trail{}, Now: time.Now},
 		Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)

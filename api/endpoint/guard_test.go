@@ -22,20 +22,23 @@ func TestEveryDoorPassesTheGuardOfHooks(t *testing.T) {
 		h     api.HookSettings
 		field string // "": it passes
 	}{
-		"good":             {good, ""},
-		"loopback":         {with(func(h *api.HookSettings) { h.HookURL = "http://127.0.0.1:3000/h" }), ""},
-		"nowhere":          {with(func(h *api.HookSettings) { h.HookURL = "" }), ""},
-		"plain http":       {with(func(h *api.HookSettings) { h.HookURL = "http://foreign.example/h" }), api.FieldURL},
-		"with a password":  {with(func(h *api.HookSettings) { h.HookURL = "https://u:p@h.example" }), api.FieldURL},
-		"another scheme":   {with(func(h *api.HookSettings) { h.HookURL = "ftp://h.example" }), api.FieldURL},
-		"one letter":       {with(func(h *api.HookSettings) { h.JWTSecret = secret.New("x") }), api.FieldSecret},
-		"a placeholder":    {with(func(h *api.HookSettings) { h.JWTSecret = secret.New("changemechangemechangemechangeme") }), api.FieldSecret},
-		"all as it was":    {api.HookSettings{Enabled: true, HookURL: old.HookURL, JWTSecret: old.JWTSecret, Was: &old}, ""},
-		"secret as it was": {api.HookSettings{HookURL: "http://other.example", JWTSecret: old.JWTSecret, Was: &old}, api.FieldURL},
+		"good":            {good, ""},
+		"loopback":        {with(func(h *api.HookSettings) { h.HookURL = "http://127.0.0.1:3000/h" }), ""},
+		"nowhere":         {with(func(h *api.HookSettings) { h.HookURL = "" }), ""},
+		"plain http":      {with(func(h *api.HookSettings) { h.HookURL = "http://foreign.example/h" }), api.FieldURL},
+		"with a password": {with(func(h *api.HookSettings) { h.HookURL = "https://u:p@h.example" }), api.FieldURL},
+		"another scheme":  {with(func(h *api.HookSettings) { h.HookURL = "ftp://h.example" }), api.FieldURL},
+		"one letter":      {with(func(h *api.HookSettings) { h.JWTSecret = secret.New("x") }), api.FieldSecret},
+		"a placeholder": {with(func(h *api.HookSettings) { h.JWTSecret = secret.New("changemechangemechangemechangeme") }),
+			api.FieldSecret},
+		"all as it was": {api.HookSettings{Enabled: true, HookURL: old.HookURL, JWTSecret: old.JWTSecret, Was: &old}, ""},
+		"secret as it was": {api.HookSettings{HookURL: "http://other.example", JWTSecret: old.JWTSecret, Was: &old},
+			api.FieldURL},
 	} {
 		w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: api.ActSetHooks}
 		client, _, _ := clientOf(t, w, "https://service.invalid")
-		_, err := endpoint.Do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), client, endpoint.SetHooks, c.h)
+		_, err := endpoint.Do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), client, endpoint.SetHooks,
+			c.h)
 		switch e := api.AsError(err); {
 		case c.field == "" && err != nil, c.field != "" && (e == nil || e.Field != c.field || !e.Unsent || w.sent != 0):
 			t.Errorf("%s: sent %d times, %v", name, w.sent, err)

@@ -26,8 +26,10 @@ type hookWire struct {
 }
 
 // GetHooks reads the webhook settings (a general call).
-var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General, Need: api.MayRead, OwnToken: true,
-	Lent: Lending{Instead: "The answer holds the secret that webhooks are signed with. opdeck hook get shows the settings without it."}},
+var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General,
+	Need: api.MayRead, OwnToken: true,
+	Lent: Lending{Instead: "The answer holds the secret that webhooks are signed with. opdeck hook get shows the " +
+		"settings without it."}},
 	reading[struct{}, api.HookSettings]{read: readHooks})
 
 func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct{}) (api.HookSettings, error) {
@@ -37,7 +39,8 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 	}
 	var wire hookWire
 	if err := api.ReadRecord(raw, &wire); err != nil {
-		return api.HookSettings{}, &api.Error{Op: r.Op, Kind: api.Internal, RequestID: a.RequestID, Public: "The service's answer could not be understood."}
+		return api.HookSettings{}, &api.Error{Op: r.Op, Kind: api.Internal, RequestID: a.RequestID,
+			Public: "The service's answer could not be understood."}
 	}
 	wire.JWTSecret = secret.New(wire.Secret)
 	came := api.ObjectOf(raw)
@@ -53,9 +56,12 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 
 // SetHooks writes the webhook settings (a general call). It writes all of them, so that
 // it refuses when one was not told and nobody said what it shall be.
-var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost, Path: "/v2/hook/set", Class: limit.General,
-	Need: api.MayHooks, OwnToken: true}, Write{Number: "301", Doing: "Setting the webhooks", Rule: api.WriteRule{Again: true}},
-	Proof{Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings", isHooked, func(api.Probe) []string { return nil })},
+var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
+	Path: "/v2/hook/set", Class: limit.General,
+	Need: api.MayHooks, OwnToken: true}, Write{Number: "301", Doing: "Setting the webhooks",
+	Rule: api.WriteRule{Again: true}},
+	Proof{Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings", isHooked,
+		func(api.Probe) []string { return nil })},
 	writing[api.HookSettings, api.Result]{
 		ids:    func(api.HookSettings) []string { return nil },
 		plan:   planHooks,
@@ -74,7 +80,8 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 		Parameters any `json:"parameters"`
 	}
 	salt := uuid.NewString()
-	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}), Shows: body{shownHooks(h)},
+	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}),
+		Shows:  body{shownHooks(h)},
 		Secret: api.HashHex([]byte("hook:" + h.JWTSecret.Reveal())), Summary: "Set the service's webhook settings",
 		Guard: func() error { return maySetHooks(h) },
 		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
@@ -194,7 +201,8 @@ const secretLeaf = "secret:"
 
 func hookLeaves(salt, jwtSecret string, h api.Object) []string {
 	var out []string
-	for _, k := range []string{"enabled", "hookurl", "hookcustomer", "hookoperation", "hookdepositaccount", "hookcounterparty"} {
+	for _, k := range []string{"enabled", "hookurl", "hookcustomer", "hookoperation", "hookdepositaccount",
+		"hookcounterparty"} {
 		out = append(out, leaf(salt, k, h.First(k)))
 	}
 	return append(out, secretLeaf+leaf(salt, "secret", jwtSecret))

@@ -82,7 +82,8 @@ func (w *Wire) InspectCustomer(ctx context.Context, cuid string) api.Inspection 
 	began := w.client.Now()
 	cu, err := Do(ctx, w, GetCustomer, cuid)
 	one, all := GetCustomer.Template(), ListCustomers.Path
-	p := api.Inspection{Call: []string{"GET " + one, "POST " + one, "GET " + all + ", narrowed to the customer"}[w.customers.get()],
+	p := api.Inspection{Call: []string{"GET " + one, "POST " + one,
+		"GET " + all + ", narrowed to the customer"}[w.customers.get()],
 		Took: w.client.Now().Sub(began), Err: err}
 	if e := api.AsError(err); e != nil {
 		p.Status = e.Status
@@ -93,7 +94,8 @@ func (w *Wire) InspectCustomer(ctx context.Context, cuid string) api.Inspection 
 	return p
 }
 
-func (w *Wire) inspectOne(ctx context.Context, route *Route, t api.RecordType, record any, ids ...string) api.Inspection {
+func (w *Wire) inspectOne(ctx context.Context, route *Route, t api.RecordType, record any,
+	ids ...string) api.Inspection {
 	r, err := route.request(ids...)
 	if err != nil {
 		return api.Inspection{Err: err}
@@ -101,7 +103,8 @@ func (w *Wire) inspectOne(ctx context.Context, route *Route, t api.RecordType, r
 	return w.client.InspectOne(ctx, r, t, record)
 }
 
-func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api.RecordType, ids ...string) (api.Page[T], api.Inspection) {
+func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api.RecordType,
+	ids ...string) (api.Page[T], api.Inspection) {
 	r, err := route.request(ids...)
 	if err != nil {
 		return api.Page[T]{}, api.Inspection{Err: err}

@@ -43,7 +43,8 @@ func (c Content) nothing() error {
 // json reads one JSON value. A name that v has no field for is refused: it would be
 // lost without a word.
 func (c Content) json(v any) error {
-	if kind, _, err := mime.ParseMediaType(c.Type); c.Type != "" && (err != nil || kind != "application/json" && kind != "application/x-www-form-urlencoded") {
+	if kind, _, err := mime.ParseMediaType(c.Type); c.Type != "" && (err != nil || kind != "application/json" &&
+		kind != "application/x-www-form-urlencoded") {
 		return wrong("The body must be JSON (Content-Type: application/json).", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(c.Bytes))

@@ -11,18 +11,22 @@ const operationPath = "/v2/billing/operation/{opid}"
 
 // ListOperations reads one page of the list (one billing call). An item that cannot be
 // read as an operation is kept with its Raw alone.
-var ListOperations = shows(read(Route{Kind: "operation.list", Op: "list operations", Path: "/v2/billing/operation", Class: limit.Billing, Need: api.MayRead,
-	Query: paged(Query{"account", api.MayReveal}, Query{Name: "clientCuid"}, Query{Name: "clientName"}), Lent: Lending{Reads: true}},
+var ListOperations = shows(read(Route{Kind: "operation.list", Op: "list operations", Path: "/v2/billing/operation",
+	Class: limit.Billing, Need: api.MayRead,
+	Query: paged(Query{"account", api.MayReveal}, Query{Name: "clientCuid"}, Query{Name: "clientName"}),
+	Lent:  Lending{Reads: true}},
 	reading[api.OperationQuery, api.Page[api.Operation]]{
 		query: func(s api.Service, q api.OperationQuery) queryValues {
 			return page(s, q.Page, q.Size, "account", q.Account, "clientCuid", q.ClientCUID, "clientName", q.ClientName)
 		},
-		read: func(ctx context.Context, w *Wire, r api.Request, a api.Answer, _ api.OperationQuery) (api.Page[api.Operation], error) {
+		read: func(ctx context.Context, w *Wire, r api.Request, a api.Answer, _ api.OperationQuery) (api.Page[api.Operation],
+			error) {
 			return w.operations(ctx, r, a)
 		}}), func(ctx context.Context, w *Wire, r api.Request, a api.Answer) { _, _ = w.operations(ctx, r, a) })
 
 // GetOperation reads one operation (one billing call).
-var GetOperation = shows(read(Route{Kind: "operation.get", Op: "read operation", Path: operationPath, Class: limit.Billing, Need: api.MayRead,
+var GetOperation = shows(read(Route{Kind: "operation.get", Op: "read operation", Path: operationPath,
+	Class: limit.Billing, Need: api.MayRead,
 	Lent: Lending{Reads: true}}, reading[string, api.Operation]{
 	ids: one,
 	read: func(ctx context.Context, w *Wire, r api.Request, a api.Answer, _ string) (api.Operation, error) {
@@ -30,7 +34,8 @@ var GetOperation = shows(read(Route{Kind: "operation.get", Op: "read operation",
 	}}), func(ctx context.Context, w *Wire, r api.Request, a api.Answer) { _, _ = w.operation(ctx, r, a) })
 
 // GetOperationTree reads an operation and its children (one billing call).
-var GetOperationTree = read(Route{Kind: "operation.tree", Op: "read operation tree", Path: operationPath + "/tree", Class: limit.Billing, Need: api.MayRead,
+var GetOperationTree = read(Route{Kind: "operation.tree", Op: "read operation tree", Path: operationPath + "/tree",
+	Class: limit.Billing, Need: api.MayRead,
 	Lent: Lending{Reads: true}}, reading[string, api.OperationTree]{
 	ids: one,
 	read: func(_ context.Context, _ *Wire, r api.Request, a api.Answer, opid string) (api.OperationTree, error) {
@@ -38,7 +43,8 @@ var GetOperationTree = read(Route{Kind: "operation.tree", Op: "read operation tr
 	}})
 
 // shows lets the observers of operations see answers that pass on as they came, too.
-func shows[In, Out any](e Endpoint[In, Out], see func(context.Context, *Wire, api.Request, api.Answer)) Endpoint[In, Out] {
+func shows[In, Out any](e Endpoint[In, Out], see func(context.Context, *Wire, api.Request, api.Answer)) Endpoint[In,
+	Out] {
 	e.shown = see
 	return e
 }

@@ -117,7 +117,8 @@ func reply(r *http.Request, status int, kind, body string, h http.Header, cut bo
 	for k, v := range h {
 		out[k] = v
 	}
-	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: out, Body: io.NopCloser(in), Request: r, ProtoMajor: 1, ProtoMinor: 1}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: out, Body: io.NopCloser(in), Request: r,
+		ProtoMajor: 1, ProtoMinor: 1}
 }
 
 func operation(docs ...string) string {
@@ -164,7 +165,8 @@ func (w *contrary) read(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(p, "/hook/get"):
 		body = `{"enabled":false,"hookUrl":"","jwtSecret":""}`
 		if w.applied.Load() {
-			body = `{"enabled":true,"hookUrl":"https://h.example","jwtSecret":"` + hookSecret + `","hookCustomer":true,"hookOperation":false,"hookDepositAccount":false,"hookCounterparty":false}`
+			body = `{"enabled":true,"hookUrl":"https://h.example","jwtSecret":"` + hookSecret +
+				`","hookCustomer":true,"hookOperation":false,"hookDepositAccount":false,"hookCounterparty":false}`
 		}
 	default:
 		there := w.kind == api.ActRemoveDocument
@@ -212,7 +214,8 @@ func (f *followed) Doubt(context.Context, api.Act) (*api.Doubt, error) { return 
 func clientOf(t *testing.T, rt http.RoundTripper, base string) (*endpoint.Wire, *trail, *followed) {
 	t.Helper()
 	tr, fo := &trail{}, &followed{}
-	c, err := endpoint.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}, Timeout: callTime, SettleWait: settleWait, Now: time.Now, UserAgent: "test",
+	c, err := endpoint.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}, Timeout: callTime,
+		SettleWait: settleWait, Now: time.Now, UserAgent: "test",
 		Gate: &api.Gate{Audit: tr, Follow: fo, Now: time.Now}})
 	if err != nil {
 		t.Fatal(err)
@@ -231,14 +234,16 @@ var writes = map[api.ActKind]func(context.Context, *endpoint.Wire) error{
 		return err
 	},
 	api.ActUploadDocument: func(ctx context.Context, c *endpoint.Wire) error {
-		f, err := endpoint.Do(ctx, c, endpoint.UploadDocument, api.Upload{CUID: theCustomer, FileName: "a.pdf", Content: []byte("%PDF-1")})
+		f, err := endpoint.Do(ctx, c, endpoint.UploadDocument, api.Upload{CUID: theCustomer, FileName: "a.pdf",
+			Content: []byte("%PDF-1")})
 		if err == nil && f.ID != "file-9" {
 			return fmt.Errorf("uploaded as %q", f.ID)
 		}
 		return err
 	},
 	api.ActShare: func(ctx context.Context, c *endpoint.Wire) error {
-		res, err := endpoint.Do(ctx, c, endpoint.Share, endpoint.ShareToken{CUID: theCustomer, Token: secret.New("share-token-1")})
+		res, err := endpoint.Do(ctx, c, endpoint.Share, endpoint.ShareToken{CUID: theCustomer,
+			Token: secret.New("share-token-1")})
 		if err == nil && !res.Applied {
 			return &api.Error{Kind: api.Refused, Rule: api.RuleRejected, Public: res.Message.Line(100)}
 		}
@@ -253,7 +258,8 @@ var writes = map[api.ActKind]func(context.Context, *endpoint.Wire) error{
 		return err
 	},
 	api.ActSetApplication: func(ctx context.Context, c *endpoint.Wire) error {
-		_, err := endpoint.Do(ctx, c, endpoint.SetApplication, endpoint.NewApplication{CUID: theCustomer, Body: json.RawMessage(`{"individual":{"application":{"firstName":"Ana"}}}`)})
+		_, err := endpoint.Do(ctx, c, endpoint.SetApplication, endpoint.NewApplication{CUID: theCustomer,
+			Body: json.RawMessage(`{"individual":{"application":{"firstName":"Ana"}}}`)})
 		return err
 	},
 	api.ActDeleteFile: func(ctx context.Context, c *endpoint.Wire) error {
@@ -261,7 +267,8 @@ var writes = map[api.ActKind]func(context.Context, *endpoint.Wire) error{
 		return err
 	},
 	api.ActSetHooks: func(ctx context.Context, c *endpoint.Wire) error {
-		_, err := endpoint.Do(ctx, c, endpoint.SetHooks, api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New(hookSecret), HookCustomer: true})
+		_, err := endpoint.Do(ctx, c, endpoint.SetHooks, api.HookSettings{Enabled: true, HookURL: "https://h.example",
+			JWTSecret: secret.New(hookSecret), HookCustomer: true})
 		return err
 	},
 }
@@ -295,13 +302,15 @@ var reactions = []reaction{
 	{name: "200 null", status: 200, body: `null`, tells: always(api.Unclear)},
 	{name: "200 list", status: 200, body: `[]`, tells: always(api.Unclear)},
 	{name: "200 empty", status: 200, tells: always(api.Unclear)},
-	{name: "200 error", status: 200, body: `{"error":"Document is locked and cannot be removed"}`, tells: always(api.Denied)},
+	{name: "200 error", status: 200, body: `{"error":"Document is locked and cannot be removed"}`,
+		tells: always(api.Denied)},
 	{name: "200 error in other words", status: 200, body: `{"error":"No way"}`, tells: always(api.Denied)},
 	{name: "200 error object", status: 200, body: `{"error":{"code":7,"message":"No way"}}`, tells: always(api.Denied)},
 	{name: "200 error of the way", status: 200, body: `{"error":"upstream request timeout"}`, tells: always(api.Unclear)},
 	{name: "200 success false", status: 200, body: `{"success":false,"message":"Not now"}`, tells: always(api.Denied)},
 	{name: "200 success false without words", status: 200, body: `{"success":"false"}`, tells: always(api.Denied)},
-	{name: "200 success false, internal error", status: 200, body: `{"success":false,"message":"Internal error"}`, tells: always(api.Unclear)},
+	{name: "200 success false, internal error", status: 200, body: `{"success":false,"message":"Internal error"}`,
+		tells: always(api.Unclear)},
 	{name: "200 applied false", status: 200, body: `{"applied":false,"message":""}`, tells: always(api.Denied)},
 	{name: "200 message only", status: 200, body: `{"message":"accepted for processing"}`, tells: always(api.Unclear)},
 	{name: "200 text", status: 200, kind: "text/plain", body: "OK", tells: always(api.Unclear)},
@@ -310,10 +319,14 @@ var reactions = []reaction{
 	{name: "201 {}", status: 201, body: `{}`, tells: always(api.Unclear)},
 	{name: "202 {}", status: 202, body: `{"status":"queued"}`, tells: always(api.Unclear)},
 	{name: "204", status: 204, tells: always(api.Unclear)},
-	{name: "item without documents", status: 200, body: `{"item":{"opid":"op-1","status":"PENDING"}}`, tells: always(api.Unclear)},
-	{name: "item with null documents", status: 200, body: `{"item":{"opid":"op-1","documents":null}}`, tells: always(api.Unclear)},
-	{name: "documents without ids", status: 200, body: `{"item":{"opid":"op-1","documents":[{"fileName":"x"}]}}`, tells: always(api.Unclear)},
-	{name: "item of another operation", status: 200, body: `{"item":{"opid":"op-2","documents":[]}}`, tells: always(api.Unclear)},
+	{name: "item without documents", status: 200, body: `{"item":{"opid":"op-1","status":"PENDING"}}`,
+		tells: always(api.Unclear)},
+	{name: "item with null documents", status: 200, body: `{"item":{"opid":"op-1","documents":null}}`,
+		tells: always(api.Unclear)},
+	{name: "documents without ids", status: 200, body: `{"item":{"opid":"op-1","documents":[{"fileName":"x"}]}}`,
+		tells: always(api.Unclear)},
+	{name: "item of another operation", status: 200, body: `{"item":{"opid":"op-2","documents":[]}}`,
+		tells: always(api.Unclear)},
 	{name: "the old state", status: 200, body: `{"item":{"opid":"op-1","documents":[{"guid":"doc-1"}]}}`,
 		tells: except(api.Unclear, api.Done, api.ActAttachDocument)},
 	{name: "400 words", status: 400, body: `{"error":"Wrong state"}`, tells: always(api.Denied)},
@@ -331,25 +344,31 @@ var reactions = []reaction{
 	{name: "404 empty", status: 404, tells: always(api.Unclear)},
 	{name: "408", status: 408, body: `{"error":"Document is locked and cannot be removed"}`, tells: always(api.Unclear)},
 	{name: "425", status: 425, body: `{"error":"no"}`, tells: always(api.Unclear)},
-	{name: "429 words", status: 429, body: `{"success":false,"message":"no"}`, header: http.Header{"Retry-After": {"7"}}, tells: always(api.Unclear)},
+	{name: "429 words", status: 429, body: `{"success":false,"message":"no"}`, header: http.Header{"Retry-After": {"7"}},
+		tells: always(api.Unclear)},
 	{name: "499", status: 499, body: `{"error":"Document not found: x"}`, tells: always(api.Unclear)},
 	{name: "500 HTML", status: 500, kind: "text/html", body: html, tells: always(api.Unclear)},
-	{name: "500 known words", status: 500, body: `{"error":"Cannot modify documents for completed operations"}`, tells: always(api.Denied)},
+	{name: "500 known words", status: 500, body: `{"error":"Cannot modify documents for completed operations"}`,
+		tells: always(api.Denied)},
 	{name: "500 known words of an RPC", status: 500, body: `{"code":2,"message":"rpc error: code = Unknown desc = customer not found: cust-1"}`, tells: always(api.Denied)},
 	{name: "500 empty", status: 500, tells: always(api.Unclear)},
 	{name: "500 internal", status: 500, body: `{"error":"internal"}`, tells: always(api.Unclear)},
-	{name: "500 success false", status: 500, body: `{"success":false,"applied":false,"message":"panic"}`, tells: always(api.Unclear)},
+	{name: "500 success false", status: 500, body: `{"success":false,"applied":false,"message":"panic"}`,
+		tells: always(api.Unclear)},
 	{name: "502", status: 502, body: `{"error":"Document is locked and cannot be removed"}`, tells: always(api.Unclear)},
 	{name: "503", status: 503, body: `{"error":"no"}`, tells: always(api.Unclear)},
 	{name: "504", status: 504, kind: "text/html", body: html, tells: always(api.Unclear)},
-	{name: "redirect", status: 302, header: http.Header{"Location": {"https://elsewhere.example/"}}, tells: always(api.Unclear)},
+	{name: "redirect", status: 302, header: http.Header{"Location": {"https://elsewhere.example/"}},
+		tells: always(api.Unclear)},
 	{name: "cut answer", status: 200, proper: true, cut: true, tells: always(api.Unclear)},
 	{name: "reset after sending", fail: reset, tells: always(api.Unclear)},
 	{name: "time-out", fail: timeout, tells: always(api.Unclear)},
 	{name: "late delivery", fail: timeout, late: callTime + 4*time.Second, tells: always(api.Unclear)},
 	{name: "502, late delivery", status: 502, late: 4 * time.Second, tells: always(api.Unclear)},
-	{name: "connection refused", fail: func(*http.Request) error { return syscall.ECONNREFUSED }, unsent: true, tells: always(api.Failed)},
-	{name: "TLS handshake failure", fail: func(*http.Request) error { return errors.New("tls: handshake failure") }, unsent: true, tells: always(api.Failed)},
+	{name: "connection refused", fail: func(*http.Request) error { return syscall.ECONNREFUSED }, unsent: true,
+		tells: always(api.Failed)},
+	{name: "TLS handshake failure", fail: func(*http.Request) error { return errors.New("tls: handshake failure") },
+		unsent: true, tells: always(api.Failed)},
 }
 
 // TestEveryWriteEveryAnswer: whatever a write is answered, it is sent once at
@@ -366,7 +385,8 @@ func TestEveryWriteEveryAnswer(t *testing.T) {
 	}
 }
 
-func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoint.Wire) error, re reaction, reads string) {
+func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoint.Wire) error, re reaction,
+	reads string) {
 	w := &contrary{answer: re, reads: reads, kind: kind}
 	c, tr, fo := clientOf(t, w, "https://service.invalid")
 	began := time.Now()
@@ -386,7 +406,8 @@ func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoin
 	if w.sent != sends {
 		t.Errorf("sent %d times, want %d", w.sent, sends)
 	}
-	if len(tr.outcomes) != 1 || tr.outcomes[0].Verdict != want || len(fo.pending) != 1 || len(fo.ended) != 1 || fo.ended[0].Verdict != want {
+	if len(tr.outcomes) != 1 || tr.outcomes[0].Verdict != want || len(fo.pending) != 1 || len(fo.ended) != 1 ||
+		fo.ended[0].Verdict != want {
 		t.Fatalf("want %s, audited %+v, followed %+v (%v)", want, tr.outcomes, fo.ended, err)
 	}
 	e := api.AsError(err)
@@ -399,11 +420,13 @@ func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoin
 		if api.KindOf(err) != api.UnknownOutcome || !strings.Contains(e.Public, "Sent at ") {
 			t.Errorf("unknown, and told as %v", err)
 		}
-		if told := e.Public; strings.Contains(told, "othing was changed") || strings.Contains(told, "try again") && kind != api.ActShare {
+		if told := e.Public; strings.Contains(told, "othing was changed") || strings.Contains(told, "try again") &&
+			kind != api.ActShare {
 			t.Errorf("told as not done: %s", told)
 		}
 	case api.Denied, api.Failed:
-		if k := api.KindOf(err); k == "" || k == api.UnknownOutcome || k == api.Internal || want == api.Denied && k == api.Unavailable {
+		if k := api.KindOf(err); k == "" || k == api.UnknownOutcome || k == api.Internal || want == api.Denied &&
+			k == api.Unavailable {
 			t.Errorf("%s, and told as %v (%s)", want, err, k)
 		}
 	}
@@ -428,7 +451,8 @@ func TestNothingLeft(t *testing.T) {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
 			c, tr, _ := clientOf(t, transport, base)
-			_, err := endpoint.Do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c, endpoint.MakeLink, theCustomer)
+			_, err := endpoint.Do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c, endpoint.MakeLink,
+				theCustomer)
 			if api.KindOf(err) != api.Unavailable || len(tr.outcomes) != 1 || tr.outcomes[0].Verdict != api.Failed {
 				t.Errorf("%v, audited %+v", err, tr.outcomes)
 			}

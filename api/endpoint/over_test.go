@@ -39,12 +39,14 @@ func (s *sequence) RoundTrip(r *http.Request) (*http.Response, error) {
 	line := s.answers[min(s.sent, len(s.answers)-1)]
 	s.sent++
 	code := map[string]int{"200": 200, "401": 401, "403": 403, "500": 500}[line[:3]]
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
 }
 
 func overClient(t *testing.T, s api.Session, wire *sequence) *endpoint.Wire {
 	t.Helper()
-	c, err := endpoint.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s, Gate: &api.Gate{}, Timeout: time.Second, Now: time.Now})
+	c, err := endpoint.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s,
+		Gate: &api.Gate{}, Timeout: time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,8 @@ func overClient(t *testing.T, s api.Session, wire *sequence) *endpoint.Wire {
 // second login.
 func TestTokenIsOverInWords(t *testing.T) {
 	const good = `200 {"item":{"opid":"op-1","documents":[]}}`
-	for _, dead := range []string{`403 {"error":"Unauthorized"}`, `500 {"error":"Token revoked. Please log in again"}`, `200 {"error":"jwt expired"}`} {
+	for _, dead := range []string{`403 {"error":"Unauthorized"}`, `500 {"error":"Token revoked. Please log in again"}`,
+		`200 {"error":"jwt expired"}`} {
 		wire := &sequence{answers: []string{dead, good}}
 		op, err := endpoint.Do(context.Background(), overClient(t, threeTries{}, wire), endpoint.GetOperation, "op-1")
 		if err != nil || op.OPID != "op-1" || wire.sent != 2 {
@@ -75,7 +78,8 @@ func TestTokenIsOverInWords(t *testing.T) {
 
 // TestSessionTellsWhy: what the session knows is told rather than the refused call.
 func TestSessionTellsWhy(t *testing.T) {
-	why := &api.Error{Kind: api.AuthFailed, Public: "The service refuses this login and password.", Err: &session.Error{Kind: session.CredentialsRefused}}
+	why := &api.Error{Kind: api.AuthFailed, Public: "The service refuses this login and password.",
+		Err: &session.Error{Kind: session.CredentialsRefused}}
 	wire := &sequence{answers: []string{`401 {"error":"Unauthorized"}`}}
 	_, err := endpoint.Do(context.Background(), overClient(t, threeTries{err: why}, wire), endpoint.GetOperation, "op-1")
 	if e := api.AsError(err); e == nil || e.Public != why.Public {

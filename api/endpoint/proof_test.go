@@ -23,10 +23,12 @@ func TestEveryWriteIsProven(t *testing.T) {
 			t.Errorf("%s has no proof", r.Kind)
 			continue
 		}
-		for _, body := range []string{``, `{}`, `{"message":"OK"}`, `{"status":"queued"}`, `{"success":false,"applied":false}`, `{"item":{}}`, `{"items":[]}`,
+		for _, body := range []string{``, `{}`, `{"message":"OK"}`, `{"status":"queued"}`,
+			`{"success":false,"applied":false}`, `{"item":{}}`, `{"items":[]}`,
 			`{"item":{"opid":"other","documents":[]}}`, `{"data":{"ok":true}}`, `{"error":"no"}`} {
 			for _, answer := range []bool{true, false} {
-				p := api.Probe{Kind: r.Kind, OPID: theOp, CUID: theCustomer, GUID: theDoc, FileName: "a.pdf", Size: 6, Salt: "s", Leaves: []string{"x"}}
+				p := api.Probe{Kind: r.Kind, OPID: theOp, CUID: theCustomer, GUID: theDoc, FileName: "a.pdf", Size: 6, Salt: "s",
+					Leaves: []string{"x"}}
 				if r.Write.Proof.Shown(p, api.ObjectOf([]byte(body)), answer) {
 					t.Errorf("%s is proven by %q (its own answer: %t)", r.Kind, body, answer)
 				}
@@ -52,8 +54,10 @@ func tellsNothing(status int) bool {
 // FuzzAnswer: no answer makes a write panic, and none is done or refused against the rule
 // of statuses.
 func FuzzAnswer(f *testing.F) {
-	for _, b := range []string{``, `{}`, `null`, `[]`, `{"item":{"opid":"op-1","documents":[]}}`, `{"success":"true","error":{"message":["x"]}}`,
-		`{"applied":true,"outstanding":"x"}`, `{"errors":[{"errors":[{"errors":[]}]}]}`, `{"url":"https://x"}`, "\xef\xbb\xbf{\"id\":7}"} {
+	for _, b := range []string{``, `{}`, `null`, `[]`, `{"item":{"opid":"op-1","documents":[]}}`,
+		`{"success":"true","error":{"message":["x"]}}`,
+		`{"applied":true,"outstanding":"x"}`, `{"errors":[{"errors":[{"errors":[]}]}]}`, `{"url":"https://x"}`,
+		"\xef\xbb\xbf{\"id\":7}"} {
 		f.Add(200, []byte(b))
 		f.Add(500, []byte(b))
 	}
@@ -61,7 +65,8 @@ func FuzzAnswer(f *testing.F) {
 		for kind, do := range writes {
 			w := &contrary{answer: reaction{status: status, body: string(body)}, reads: "fail", kind: kind}
 			tr := &trail{}
-			c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: w, Session: plainSession{}, Timeout: callTime, Now: time.Now,
+			c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: w, Session: plainSession{},
+				Timeout: callTime, Now: time.Now,
 				Gate: &api.Gate{Audit: tr, Now: time.Now}, Sleep: func(context.Context, time.Duration) error { return nil }})
 			if err != nil {
 				t.Fatal(err)

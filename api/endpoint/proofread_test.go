@@ -35,8 +35,10 @@ func TestProofIsReadAsRecordsAre(t *testing.T) {
 // TestDocumentsThatAreNotListed: documents that the answer does not list are not "not attached".
 func TestDocumentsThatAreNotListed(t *testing.T) {
 	w := &Wire{client: new(api.Client)}
-	for in, want := range map[string]api.Rule{`{"opid":"o","documents":null}`: "", `{"opid":"o"}`: "", `{"opid":"o","documents":["x"]}`: "",
-		`{"opid":"o","documents":[]}`: api.RuleNotAttached, `{"opid":"o","documents":[{"guid":"h"}]}`: api.RuleNotAttached} {
+	for in, want := range map[string]api.Rule{`{"opid":"o","documents":null}`: "", `{"opid":"o"}`: "",
+		`{"opid":"o","documents":["x"]}`:          "",
+		`{"opid":"o","documents":[]}`:             api.RuleNotAttached,
+		`{"opid":"o","documents":[{"guid":"h"}]}`: api.RuleNotAttached} {
 		o, err := api.ReadOperation([]byte(in))
 		if err != nil {
 			t.Fatal(err)

@@ -20,8 +20,10 @@ type ReportTo struct {
 // GetReport writes the service's own report of operations, a workbook (.xlsx), as it
 // came: nobody here looks into it (one billing call; an answer of up to 16 MB). Nothing
 // is written before the whole answer is there.
-var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/v2/report/operations", Class: limit.Billing, Need: api.MayExport,
-	Query: asked("page", "pageSize"), Masked: Masking{Only: []api.Permission{api.MayExport, api.MayReveal}}, Lent: Lending{Reads: true}},
+var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/v2/report/operations",
+	Class: limit.Billing, Need: api.MayExport,
+	Query: asked("page", "pageSize"), Masked: Masking{Only: []api.Permission{api.MayExport, api.MayReveal}},
+	Lent: Lending{Reads: true}},
 	reading[ReportTo, api.Report]{
 		check: func(q ReportTo) error {
 			if q.Page < 0 || q.Size < 0 {
@@ -47,7 +49,8 @@ func writeReport(_ context.Context, _ *Wire, r api.Request, a api.Answer, q Repo
 			return api.Report{}, err
 		}
 		return api.Report{}, &api.Error{Op: r.Op, Kind: api.Internal, Status: a.Status, RequestID: a.RequestID,
-			Public: "The service's answer holds no report. It holds " + api.KeysOf(body) + ".", Remedy: api.Remedy{Kind: api.CompareAnswers}}
+			Public: "The service's answer holds no report. It holds " + api.KeysOf(body) + ".",
+			Remedy: api.Remedy{Kind: api.CompareAnswers}}
 	}
 	file, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {

@@ -55,7 +55,10 @@ func (t *trail) Note(_ context.Context, _ api.Actor, e api.Event) error {
 type lending struct{ m *session.Manager }
 
 func (l lending) Do(ctx context.Context, class limit.Class, send api.Send) error {
-	return l.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) { return send(ctx, a.Token) })
+	return l.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header,
+		error) {
+		return send(ctx, a.Token)
+	})
 }
 
 // rig is a client on a built-in service of its own.
@@ -114,7 +117,8 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := session.New(session.Config{BaseURL: base, Account: "machine@sandbox", Store: rows, Limits: budgets, Auth: svc.Transport(),
+	m, err := session.New(session.Config{BaseURL: base, Account: "machine@sandbox", Store: rows, Limits: budgets,
+		Auth:     svc.Transport(),
 		Password: func(context.Context) (secret.Value, error) { return secret.New("sandbox"), nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +127,8 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}, budgets: budgets}
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
-	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second, SettleWait: time.Second, Now: time.Now,
+	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second,
+		SettleWait: time.Second, Now: time.Now,
 		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }}
 	r.remake(func(*api.Options) {})
 	return r

@@ -11,13 +11,18 @@ import (
 // The calls of package session, and the acts on the session. They have no typed value:
 // only the session makes them.
 var (
-	login = &Route{Kind: api.ActSessionLogin, Op: "log in", Method: http.MethodPost, Path: session.LoginPath, Class: limit.Login,
-		Need: api.MaySession, Write: ofSession(api.ActSessionLogin, "402"), Lent: Lending{Instead: "Leave the login out: opdeck holds the one session of " +
+	login = &Route{Kind: api.ActSessionLogin, Op: "log in", Method: http.MethodPost, Path: session.LoginPath,
+		Class: limit.Login,
+		Need:  api.MaySession, Write: ofSession(api.ActSessionLogin, "402"),
+		Lent: Lending{Instead: "Leave the login out: opdeck holds the one session of " +
 			"this account and adds the token to every call. A login here would end the session of everybody."}}
-	refresh = &Route{Kind: api.ActSessionRefresh, Op: "refresh", Method: http.MethodGet, Path: session.RefreshPath + "{token}", Class: limit.Refresh,
-		Need: api.MaySession, Write: ofSession(api.ActSessionRefresh, "401"), Lent: Lending{Instead: "Leave the refresh out: opdeck renews the token by itself " +
+	refresh = &Route{Kind: api.ActSessionRefresh, Op: "refresh", Method: http.MethodGet,
+		Path: session.RefreshPath + "{token}", Class: limit.Refresh,
+		Need: api.MaySession, Write: ofSession(api.ActSessionRefresh, "401"),
+		Lent: Lending{Instead: "Leave the refresh out: opdeck renews the token by itself " +
 			"before it ends. A refresh here would end the session of everybody."}}
-	reset = &Route{Kind: api.ActSessionReset, Op: "reset the session", Need: api.MaySession, Write: ofSession(api.ActSessionReset, "403")}
+	reset = &Route{Kind: api.ActSessionReset, Op: "reset the session", Need: api.MaySession,
+		Write: ofSession(api.ActSessionReset, "403")}
 )
 
 func ofSession(kind api.ActKind, number string) *Write {

@@ -56,7 +56,8 @@ func TestWhatALookCosts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &filesByPage{pages: c.pages}
 				client, _, _ := clientOf(t, w, "https://service.invalid")
-				_, err := endpoint.Do(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), client, endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: c.file})
+				_, err := endpoint.Do(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), client,
+					endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: c.file})
 				if api.KindOf(err) != api.UnknownOutcome || w.looks != c.looks {
 					t.Errorf("%d calls, %v", w.looks, err)
 				}
@@ -69,8 +70,10 @@ func TestWhatALookCosts(t *testing.T) {
 func TestFileThatIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _, _ := clientOf(t, &filesByPage{pages: 1}, "https://service.invalid")
-		_, err := endpoint.Do(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), client, endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: "file-9"})
-		if e := api.AsError(err); e == nil || !e.Unsent || e.Rule != api.RuleDocumentUnknown || e.Remedy.Kind != api.ReloadFiles {
+		_, err := endpoint.Do(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), client,
+			endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: "file-9"})
+		if e := api.AsError(err); e == nil || !e.Unsent || e.Rule != api.RuleDocumentUnknown ||
+			e.Remedy.Kind != api.ReloadFiles {
 			t.Errorf("%+v", err)
 		}
 	})

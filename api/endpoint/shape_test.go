@@ -67,8 +67,10 @@ func (lends) Do(ctx context.Context, _ limit.Class, send api.Send) error {
 func against(t *testing.T, says map[string]said, service api.Service) (*endpoint.Wire, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, says: says}
-	c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{}, Gate: &api.Gate{Audit: &trail{}, Now: time.Now},
-		Timeout: time.Second, Now: time.Now, Service: service, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{},
+		Gate:    &api.Gate{Audit: &trail{}, Now: time.Now},
+		Timeout: time.Second, Now: time.Now, Service: service,
+		Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,59 +97,95 @@ func TestListShapes(t *testing.T) {
 		words   []string // in the error
 		odd     int
 	}{
-		"as the pages show it":                   {say: said{body: `{"meta":{"page":0,"pageSize":100,"total":"2"},"items":[` + opA + `,` + opB + `]}`}, ids: "a b", total: "2"},
-		"numbers for texts":                      {say: said{body: `{"meta":{"page":"0","pageSize":"100","total":2},"items":[` + opA + `,` + opText + `]}`}, ids: "a 17", total: "2"},
-		"another name":                           {say: said{body: `{"operations":[` + opA + `],"meta":{"total":"200"}}`}, ids: "a", total: "200"},
-		"a name nobody knows":                    {say: said{body: `{"zahlungen":[` + opA + `,` + opB + `],"anzahl":2}`}, ids: "a b"},
-		"a name of the config":                   {say: said{body: `{"first":[` + opA + `],"second":[` + opB + `]}`}, service: api.Service{ListField: "second"}, ids: "b"},
-		"a name of the config, deeper":           {say: said{body: `{"d":{"rows":[` + opB + `],"total":9},"items":[]}`}, service: api.Service{ListField: "d.rows"}, ids: "b", total: "9"},
-		"a name of the config that is not there": {say: said{body: `{"items":[` + opA + `],"total":1}`}, service: api.Service{ListField: "rows"}, ids: "a", total: "1"},
-		"wrapped items":                          {say: said{body: `{"items":[{"item":` + opA + `},{"item":` + opB + `}],"meta":{"total":"2"}}`}, ids: "a b", total: "2"},
-		"items wrapped by their kind":            {say: said{body: `{"data":[{"operation":` + opA + `}],"total":1}`}, ids: "a", total: "1"},
-		"items wrapped in general":               {say: said{body: `{"list":[{"general":` + opA + `,"children":[]}],"totalCount":"1"}`}, ids: "a", total: "1"},
-		"one wrapped among plain ones":           {say: said{body: `{"items":[` + opA + `,{"item":` + opB + `}],"meta":{"total":"2"}}`}, ids: "a b", total: "2"},
-		"nested":                                 {say: said{body: `{"data":{"items":[` + opA + `],"meta":{"total":"3","page":"0"}}}`}, ids: "a", total: "3"},
-		"nested, total outside":                  {say: said{body: `{"success":true,"result":{"list":[` + opA + `]},"pagination":{"totalItems":4}}`}, ids: "a", total: "4"},
-		"a bare array":                           {say: said{body: `[` + opA + `,` + opB + `]`}, ids: "a b"},
-		"a bare array of one":                    {say: said{body: `[` + opA + `]`}, ids: "a"},
-		"a bare array, counted in the header":    {say: said{body: `[` + opA + `]`, header: http.Header{"X-Total-Count": {"40"}}}, ids: "a", total: "40"},
-		"one record for a list":                  {say: said{body: `{"items":{"opid":"a","documents":[],"parts":[{"opid":"z"}]}}`}, ids: "a"},
-		"one wrapped record for a list":          {say: said{body: `{"data":{"operation":{"opid":"a","documents":[]}},"total":1}`}, ids: "a", total: "1"},
-		"an object for a list":                   {say: said{body: `{"items":{"state":"x","documents":[]}}`}, ids: "!", words: []string{"“items” (object)"}},
-		"an object by ids":                       {say: said{body: `{"items":{"a":` + opA + `,"b":` + opB + `},"total":2}`}, ids: "a b", total: "2"},
-		"JSON that is called text":               {say: said{kind: "text/plain; charset=utf-8", body: `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
-		"JSON that is called nothing":            {say: said{kind: "none", body: "\ufeff " + `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
-		"a count of the page is no total":        {say: said{body: `{"items":[` + opA + `],"count":1}`}, ids: "a"},
+		"as the pages show it": {say: said{body: `{"meta":{"page":0,"pageSize":100,"total":"2"},"items":[` +
+			opA + `,` + opB + `]}`}, ids: "a b", total: "2"},
+		"numbers for texts": {say: said{body: `{"meta":{"page":"0","pageSize":"100","total":2},"items":[` + opA + `,` +
+			opText + `]}`}, ids: "a 17", total: "2"},
+		"another name": {say: said{body: `{"operations":[` + opA + `],"meta":{"total":"200"}}`},
+			ids: "a", total: "200"},
+		"a name nobody knows": {say: said{body: `{"zahlungen":[` + opA + `,` + opB + `],"anzahl":2}`},
+			ids: "a b"},
+		"a name of the config": {say: said{body: `{"first":[` + opA + `],"second":[` + opB + `]}`},
+			service: api.Service{ListField: "second"}, ids: "b"},
+		"a name of the config, deeper": {say: said{body: `{"d":{"rows":[` + opB + `],"total":9},"items":[]}`},
+			service: api.Service{ListField: "d.rows"}, ids: "b", total: "9"},
+		"a name of the config that is not there": {say: said{body: `{"items":[` + opA + `],"total":1}`},
+			service: api.Service{ListField: "rows"}, ids: "a", total: "1"},
+		"wrapped items": {say: said{body: `{"items":[{"item":` + opA + `},{"item":` + opB +
+			`}],"meta":{"total":"2"}}`}, ids: "a b", total: "2"},
+		"items wrapped by their kind": {say: said{body: `{"data":[{"operation":` + opA + `}],"total":1}`},
+			ids: "a", total: "1"},
+		"items wrapped in general": {say: said{body: `{"list":[{"general":` + opA +
+			`,"children":[]}],"totalCount":"1"}`}, ids: "a", total: "1"},
+		"one wrapped among plain ones": {say: said{body: `{"items":[` + opA + `,{"item":` + opB +
+			`}],"meta":{"total":"2"}}`}, ids: "a b", total: "2"},
+		"nested": {say: said{body: `{"data":{"items":[` + opA +
+			`],"meta":{"total":"3","page":"0"}}}`}, ids: "a", total: "3"},
+		"nested, total outside": {say: said{body: `{"success":true,"result":{"list":[` + opA +
+			`]},"pagination":{"totalItems":4}}`}, ids: "a", total: "4"},
+		"a bare array":        {say: said{body: `[` + opA + `,` + opB + `]`}, ids: "a b"},
+		"a bare array of one": {say: said{body: `[` + opA + `]`}, ids: "a"},
+		"a bare array, counted in the header": {say: said{body: `[` + opA + `]`,
+			header: http.Header{"X-Total-Count": {"40"}}}, ids: "a", total: "40"},
+		"one record for a list": {say: said{body: `{"items":{"opid":"a","documents":[],"parts":[{"opid":"z"}]}}`},
+			ids: "a"},
+		"one wrapped record for a list": {say: said{body: `{"data":{"operation":{"opid":"a","documents":[]}},"total":1}`},
+			ids: "a", total: "1"},
+		"an object for a list": {say: said{body: `{"items":{"state":"x","documents":[]}}`}, ids: "!",
+			words: []string{"“items” (object)"}},
+		"an object by ids": {say: said{body: `{"items":{"a":` + opA + `,"b":` + opB + `},"total":2}`},
+			ids: "a b", total: "2"},
+		"JSON that is called text": {say: said{kind: "text/plain; charset=utf-8",
+			body: `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
+		"JSON that is called nothing": {say: said{kind: "none",
+			body: "\ufeff " + `{"items":[` + opA + `],"meta":{"total":1}}`}, ids: "a", total: "1"},
+		"a count of the page is no total": {say: said{body: `{"items":[` + opA + `],"count":1}`}, ids: "a"},
 
-		"empty":                                  {say: said{body: `{"items":[],"meta":{"total":"0"}}`}, total: "0"},
-		"empty, null":                            {say: said{body: `{"items":null,"meta":{"total":0}}`}, total: "0"},
-		"empty, no meta":                         {say: said{body: `{"items":[]}`}},
-		"empty, left out":                        {say: said{body: `{"meta":{"page":0,"pageSize":100}}`}},
-		"empty, left out with a total":           {say: said{body: `{"meta":{"total":"0"}}`}, total: "0"},
-		"empty, another name":                    {say: said{body: `{"rows":[],"total":0}`}, total: "0"},
-		"empty, bare":                            {say: said{body: `[]`}},
-		"beyond the end":                         {say: said{body: `{"items":[],"meta":{"total":"200"}}`}, page: 2, total: "200"},
-		"beyond the end, left out":               {say: said{body: `{"meta":{"total":"200"}}`}, page: 2, total: "200"},
-		"one without an id among others":         {say: said{body: `{"items":[` + opA + `,{"status":"PENDING"}],"meta":{"total":2}}`}, ids: "a -", total: "2", odd: 1},
-		"one that is not an object among others": {say: said{body: `{"items":[` + opA + `,7,null],"meta":{"total":2}}`}, ids: "a - -", total: "2", odd: 2},
-		"a null error beside the items":          {say: said{body: `{"error":null,"items":[` + opA + `]}`}, ids: "a"},
-		"an empty list that was a success":       {say: said{body: `{"success":true,"items":[],"total":"0"}`}, total: "0"},
-		"a total and no items":                   {say: said{body: `{"items":[],"meta":{"total":"200"}}`}, ids: "!", words: []string{"total of 200", "items", "list_field"}},
-		"a total and items left out":             {say: said{body: `{"meta":{"total":"200"}}`}, ids: "!", words: []string{"total of 200", "meta"}},
-		"items that are no records":              {say: said{body: `{"rows":{"x":1},"meta":{"total":"3"}}`}, ids: "!", words: []string{"total of 3", "“rows” (object)"}},
-		"items without ids":                      {say: said{body: `{"items":[{"uid":"a","state":"x"}],"meta":{"total":"1"}}`}, ids: "!", words: []string{"opid", "“uid” (text)"}},
-		"neither meta nor items":                 {say: said{body: `{"hello":"you","n":5}`}, ids: "!", words: []string{"“hello” (text)", "“n” (number)"}},
-		"an empty object":                        {say: said{body: `{}`}, ids: "!", words: []string{"empty object"}},
-		"an error with a good status":            {say: said{body: `{"error":"Database is on fire"}`}, ids: "!", words: []string{"Database is on fire"}},
-		"no success with a good status":          {say: said{body: `{"success":"false","message":"No rights"}`}, ids: "!", words: []string{"No rights"}},
-		"a web page":                             {say: said{kind: "text/html", body: `<html>{"items":[]}</html>`}, ids: "!", words: []string{"text/html"}},
-		"a web page that is called JSON":         {say: said{body: `<html></html>`}, ids: "!", words: []string{"could not be understood"}},
-		"nothing":                                {say: said{status: 204, kind: "none"}, ids: "!", words: []string{"nothing (204)"}},
-		"broken JSON":                            {say: said{body: `{"items":[` + opA}, ids: "!", words: []string{"could not be understood"}},
-		"a text":                                 {say: said{body: `"items"`}, ids: "!", words: []string{"It holds text"}},
-		"names that could draw":                  {say: said{body: "{\"a\\u001b[2Jb\":1,\"" + strings.Repeat("k", 90) + "\":2}"}, ids: "!", words: []string{"·[2Jb", "…"}},
-		"an array of something else":             {say: said{body: `{"tags":["x","y"],"total":2}`}, ids: "!", words: []string{"total of 2", "“tags” (array)"}},
-		"records of another kind, deep inside":   {say: said{body: `{"batch":{"id":"1","documents":[{"guid":"g"}]},"meta":{"total":"2"}}`}, ids: "!", words: []string{"total of 2", "“batch” (object)"}},
+		"empty":                        {say: said{body: `{"items":[],"meta":{"total":"0"}}`}, total: "0"},
+		"empty, null":                  {say: said{body: `{"items":null,"meta":{"total":0}}`}, total: "0"},
+		"empty, no meta":               {say: said{body: `{"items":[]}`}},
+		"empty, left out":              {say: said{body: `{"meta":{"page":0,"pageSize":100}}`}},
+		"empty, left out with a total": {say: said{body: `{"meta":{"total":"0"}}`}, total: "0"},
+		"empty, another name":          {say: said{body: `{"rows":[],"total":0}`}, total: "0"},
+		"empty, bare":                  {say: said{body: `[]`}},
+		"beyond the end": {say: said{body: `{"items":[],"meta":{"total":"200"}}`}, page: 2,
+			total: "200"},
+		"beyond the end, left out": {say: said{body: `{"meta":{"total":"200"}}`}, page: 2, total: "200"},
+		"one without an id among others": {say: said{body: `{"items":[` + opA +
+			`,{"status":"PENDING"}],"meta":{"total":2}}`}, ids: "a -", total: "2", odd: 1},
+		"one that is not an object among others": {say: said{body: `{"items":[` + opA + `,7,null],"meta":{"total":2}}`},
+			ids: "a - -", total: "2", odd: 2},
+		"a null error beside the items":    {say: said{body: `{"error":null,"items":[` + opA + `]}`}, ids: "a"},
+		"an empty list that was a success": {say: said{body: `{"success":true,"items":[],"total":"0"}`}, total: "0"},
+		"a total and no items": {say: said{body: `{"items":[],"meta":{"total":"200"}}`}, ids: "!",
+			words: []string{"total of 200", "items", "list_field"}},
+		"a total and items left out": {say: said{body: `{"meta":{"total":"200"}}`}, ids: "!",
+			words: []string{"total of 200", "meta"}},
+		"items that are no records": {say: said{body: `{"rows":{"x":1},"meta":{"total":"3"}}`}, ids: "!",
+			words: []string{"total of 3", "“rows” (object)"}},
+		"items without ids": {say: said{body: `{"items":[{"uid":"a","state":"x"}],"meta":{"total":"1"}}`}, ids: "!",
+			words: []string{"opid", "“uid” (text)"}},
+		"neither meta nor items": {say: said{body: `{"hello":"you","n":5}`}, ids: "!",
+			words: []string{"“hello” (text)", "“n” (number)"}},
+		"an empty object": {say: said{body: `{}`}, ids: "!", words: []string{"empty object"}},
+		"an error with a good status": {say: said{body: `{"error":"Database is on fire"}`}, ids: "!",
+			words: []string{"Database is on fire"}},
+		"no success with a good status": {say: said{body: `{"success":"false","message":"No rights"}`}, ids: "!",
+			words: []string{"No rights"}},
+		"a web page": {say: said{kind: "text/html", body: `<html>{"items":[]}</html>`}, ids: "!",
+			words: []string{"text/html"}},
+		"a web page that is called JSON": {say: said{body: `<html></html>`}, ids: "!",
+			words: []string{"could not be understood"}},
+		"nothing": {say: said{status: 204, kind: "none"}, ids: "!",
+			words: []string{"nothing (204)"}},
+		"broken JSON": {say: said{body: `{"items":[` + opA}, ids: "!",
+			words: []string{"could not be understood"}},
+		"a text": {say: said{body: `"items"`}, ids: "!", words: []string{"It holds text"}},
+		"names that could draw": {say: said{body: "{\"a\\u001b[2Jb\":1,\"" + strings.Repeat("k", 90) +
+			"\":2}"}, ids: "!", words: []string{"·[2Jb", "…"}},
+		"an array of something else": {say: said{body: `{"tags":["x","y"],"total":2}`}, ids: "!",
+			words: []string{"total of 2", "“tags” (array)"}},
+		"records of another kind, deep inside": {say: said{body: `{"batch":{"id":"1","documents":[{"guid":"g"}]},"meta":{"total":"2"}}`}, ids: "!", words: []string{"total of 2", "“batch” (object)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{operations: c.say}, c.service)
@@ -197,14 +235,16 @@ func TestScalarsOfAnotherType(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := o.Documents[0]
-	if o.OPID != "17" || !o.IsVisible || !o.IsParent || o.CreatedAt.Year() != 2026 || o.SourceAmount.Sum.String() != "EUR 5" ||
+	if o.OPID != "17" || !o.IsVisible || !o.IsParent || o.CreatedAt.Year() != 2026 ||
+		o.SourceAmount.Sum.String() != "EUR 5" ||
 		d.GUID != "99" || d.Size != 1006 || d.IsLock || d.FileName != "true" || len(o.Unknown()) != 0 {
 		t.Errorf("%+v %v", o, o.Unknown())
 	}
 	if o, err = endpoint.Do(t.Context(), c, endpoint.GetOperation, "odd"); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock || o.Documents[0].GUID != "g" {
+	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock ||
+		o.Documents[0].GUID != "g" {
 		t.Errorf("%+v", o.Documents)
 	}
 	var odd []string
@@ -221,7 +261,8 @@ func TestScalarsOfAnotherType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%s %d %s %d %d", files.Items[0].ID, files.Items[0].Size, files.Items[1].ID, files.Items[1].Size, files.Items[2].Size); got != "8 42 d -1 7" {
+	if got := fmt.Sprintf("%s %d %s %d %d", files.Items[0].ID, files.Items[0].Size, files.Items[1].ID, files.Items[1].Size,
+		files.Items[2].Size); got != "8 42 d -1 7" {
 		t.Error(got)
 	}
 }
@@ -243,8 +284,9 @@ func TestRecordShapes(t *testing.T) {
 		"an error":        {body: `{"error":"Operation not found: a"}`, fail: "knows no such operation", kind: api.NotFound},
 		"no success":      {body: `{"success":false,"message":"Not today"}`, fail: "Not today", kind: api.Refused},
 		"null":            {body: `{"item":null}`, fail: "“item” (null)", kind: api.Internal},
-		"a part of it":    {body: `{"status":"PENDING","related":{"opid":"z"},"type":"X","n":1}`, fail: "holds no operation", kind: api.Internal},
-		"a list":          {body: `{"items":[` + opA + `,` + opB + `]}`, fail: "“items” (array)", kind: api.Internal},
+		"a part of it": {body: `{"status":"PENDING","related":{"opid":"z"},"type":"X","n":1}`, fail: "holds no operation",
+			kind: api.Internal},
+		"a list": {body: `{"items":[` + opA + `,` + opB + `]}`, fail: "“items” (array)", kind: api.Internal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{"GET /v2/billing/operation/a": {body: c.body}}, api.Service{})
@@ -270,24 +312,37 @@ func TestTreeShapes(t *testing.T) {
 		unread     int
 		again      int
 	}{
-		"none":                         {body: `{"item":` + op("p", "") + `}`, want: "p"},
-		"children beside":              {body: `{"item":` + op("p", "") + `,"children":[` + op("c", "") + `,` + op("d", "") + `]}`, want: "p c1 d1"},
-		"children inside":              {body: `{"item":` + op("p", `,"children":[`+op("c", `,"children":[`+op("g", "")+`]`)+`,`+op("d", "")+`]`) + `}`, want: "p c1 g2 d1"},
-		"by itself":                    {body: op("p", `,"operations":[`+op("c", "")+`]`), want: "p c1"},
-		"general, wrapped children":    {body: `{"general":` + op("p", "") + `,"children":[{"general":` + op("c", "") + `,"children":[{"general":` + op("g", "") + `}]}]}`, want: "p c1 g2"},
-		"nested, other names":          {body: `{"data":{"parent":` + op("p", "") + `,"spawned":{"items":[{"operation":` + op("c", "") + `}]}}}`, want: "p c1"},
-		"a flat list":                  {body: `{"items":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
-		"a bare list, parent last":     {body: `[` + op("c", "") + `,` + op("p", "") + `]`, want: "p c1"},
-		"the parent twice":             {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1", again: 1},
-		"below itself":                 {body: op("p", `,"children":[`+op("p", `,"children":[`+op("p", "")+`]`)+`]`), want: "p", again: 2},
-		"a circle of three":            {body: op("p", `,"children":[`+op("c", `,"children":[`+op("d", `,"children":[`+op("p", `,"children":[`+op("c", "")+`]`)+`]`)+`]`)+`]`), want: "p c1 d2", again: 2},
-		"of a larger tree":             {body: op("r", `,"children":[`+op("x", "")+`,`+op("p", `,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1 <r"},
-		"far down in a larger tree":    {body: op("r", `,"children":[`+op("x", `,"children":[`+op("y", "")+`]`)+`,`+op("z", `,"children":[`+op("p", "")+`]`)+`]`), want: "p <z <r"},
-		"beside other children":        {body: `{"item":` + op("r", "") + `,"children":[` + op("x", "") + `,` + op("p", "") + `]}`, want: "p <r"},
-		"its parent named beside it":   {body: `{"item":` + op("p", "") + `,"parent":` + op("r", "") + `,"children":[` + op("c", "") + `]}`, want: "p c1 <r"},
-		"its parent named inside it":   {body: op("p", `,"parent":`+op("r", `,"parent":`+op("q", ""))), want: "p <r <q"},
-		"itself named as its parent":   {body: op("p", `,"parent":`+op("p", "")), want: "p"},
-		"children that cannot be read": {body: `{"item":` + op("p", "") + `,"children":["one",{"status":"S"},` + op("c", "") + `]}`, want: "p c1", unread: 2},
+		"none": {body: `{"item":` + op("p", "") + `}`, want: "p"},
+		"children beside": {body: `{"item":` + op("p", "") + `,"children":[` + op("c", "") + `,` + op("d", "") +
+			`]}`, want: "p c1 d1"},
+		"children inside": {body: `{"item":` + op("p", `,"children":[`+op("c", `,"children":[`+op("g", "")+`]`)+
+			`,`+op("d", "")+`]`) + `}`, want: "p c1 g2 d1"},
+		"by itself": {body: op("p", `,"operations":[`+op("c", "")+`]`), want: "p c1"},
+		"general, wrapped children": {body: `{"general":` + op("p", "") + `,"children":[{"general":` + op("c", "") +
+			`,"children":[{"general":` + op("g", "") + `}]}]}`, want: "p c1 g2"},
+		"nested, other names": {body: `{"data":{"parent":` + op("p", "") + `,"spawned":{"items":[{"operation":` +
+			op("c", "") + `}]}}}`, want: "p c1"},
+		"a flat list":              {body: `{"items":[` + op("p", "") + `,` + op("c", "") + `]}`, want: "p c1"},
+		"a bare list, parent last": {body: `[` + op("c", "") + `,` + op("p", "") + `]`, want: "p c1"},
+		"the parent twice": {body: `{"item":` + op("p", "") + `,"operations":[` + op("p", "") + `,` + op("c",
+			"") + `]}`, want: "p c1", again: 1},
+		"below itself": {body: op("p", `,"children":[`+op("p", `,"children":[`+op("p", "")+`]`)+`]`),
+			want: "p", again: 2},
+		"a circle of three": {body: op("p", `,"children":[`+op("c",
+			`,"children":[`+op("d", `,"children":[`+op("p", `,"children":[`+op("c", "")+`]`)+`]`)+`]`)+`]`), want: "p c1 d2",
+			again: 2},
+		"of a larger tree": {body: op("r", `,"children":[`+op("x", "")+`,`+op("p",
+			`,"children":[`+op("c", "")+`]`)+`,`+op("y", "")+`]`), want: "p c1 <r"},
+		"far down in a larger tree": {body: op("r", `,"children":[`+op("x", `,"children":[`+op("y", "")+`]`)+`,`+op("z",
+			`,"children":[`+op("p", "")+`]`)+`]`), want: "p <z <r"},
+		"beside other children": {body: `{"item":` + op("r", "") + `,"children":[` + op("x", "") + `,` + op("p", "") +
+			`]}`, want: "p <r"},
+		"its parent named beside it": {body: `{"item":` + op("p", "") + `,"parent":` + op("r", "") + `,"children":[` +
+			op("c", "") + `]}`, want: "p c1 <r"},
+		"its parent named inside it": {body: op("p", `,"parent":`+op("r", `,"parent":`+op("q", ""))), want: "p <r <q"},
+		"itself named as its parent": {body: op("p", `,"parent":`+op("p", "")), want: "p"},
+		"children that cannot be read": {body: `{"item":` + op("p", "") + `,"children":["one",{"status":"S"},` + op("c", "") +
+			`]}`, want: "p c1", unread: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := against(t, map[string]said{"GET /v2/billing/operation/p/tree": {body: c.body}}, api.Service{})
@@ -324,18 +379,29 @@ func TestOneCustomer(t *testing.T) {
 		first  int      // calls
 		second int
 	}{
-		"GET":                      {says: map[string]said{"GET " + one: {body: `{"item":` + rec + `}`}}, first: 1, second: 1},
-		"GET, under customer":      {says: map[string]said{"GET " + one: {body: `{"customer":` + rec + `}`}}, first: 1, second: 1},
-		"POST only":                {says: map[string]said{"GET " + one: {status: 405, body: `{}`}, "POST " + one: {body: rec}}, first: 2, second: 1},
-		"neither, listed":          {says: map[string]said{list: listed}, first: 2, second: 1},
-		"405 on both, listed":      {says: map[string]said{"GET " + one: {status: 405}, "POST " + one: {status: 405}, list: listed}, first: 3, second: 1},
-		"501, listed":              {says: map[string]said{"GET " + one: {status: 501}, list: listed}, first: 4, second: 1}, // a failed read is tried once more
-		"an answer that is none":   {says: map[string]said{"GET " + one: {body: `{"ok":true}`}, list: listed}, first: 2, second: 1},
-		"unknown, in words":        {says: map[string]said{"GET " + one: {status: 404, body: `{"error":"Customer not found: c"}`}, list: listed}, kind: api.NotFound, first: 1, second: 1},
-		"unknown, in words at 200": {says: map[string]said{"GET " + one: {body: `{"success":false,"message":"Customer not found: c"}`}, list: listed}, kind: api.NotFound, first: 1, second: 1},
-		"not in the list":          {says: map[string]said{list: {body: `{"items":[],"meta":{"total":"0"}}`}}, kind: api.NotFound, first: 2, second: 2},
-		"no list either":           {says: map[string]said{}, kind: api.NotFound, first: 2, second: 2},
-		"forbidden":                {says: map[string]said{"GET " + one: {status: 403}, list: listed}, kind: api.Refused, first: 1, second: 1},
+		"GET": {says: map[string]said{"GET " + one: {body: `{"item":` + rec + `}`}}, first: 1,
+			second: 1},
+		"GET, under customer": {says: map[string]said{"GET " + one: {body: `{"customer":` + rec + `}`}}, first: 1,
+			second: 1},
+		"POST only": {says: map[string]said{"GET " + one: {status: 405, body: `{}`},
+			"POST " + one: {body: rec}}, first: 2, second: 1},
+		"neither, listed": {says: map[string]said{list: listed}, first: 2, second: 1},
+		"405 on both, listed": {says: map[string]said{"GET " + one: {status: 405}, "POST " + one: {status: 405},
+			list: listed}, first: 3, second: 1},
+		// a failed read is tried once more
+		"501, listed": {says: map[string]said{"GET " + one: {status: 501}, list: listed}, first: 4, second: 1},
+		"an answer that is none": {says: map[string]said{"GET " + one: {body: `{"ok":true}`}, list: listed}, first: 2,
+			second: 1},
+		"unknown, in words": {says: map[string]said{"GET " + one: {status: 404,
+			body: `{"error":"Customer not found: c"}`}, list: listed}, kind: api.NotFound, first: 1, second: 1},
+		"unknown, in words at 200": {says: map[string]said{"GET " +
+			one: {body: `{"success":false,"message":"Customer not found: c"}`}, list: listed}, kind: api.NotFound, first: 1,
+			second: 1},
+		"not in the list": {says: map[string]said{list: {body: `{"items":[],"meta":{"total":"0"}}`}},
+			kind: api.NotFound, first: 2, second: 2},
+		"no list either": {says: map[string]said{}, kind: api.NotFound, first: 2, second: 2},
+		"forbidden": {says: map[string]said{"GET " + one: {status: 403}, list: listed}, kind: api.Refused,
+			first: 1, second: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, wire := against(t, c.says, api.Service{})
@@ -362,14 +428,18 @@ func TestApplicationShapes(t *testing.T) {
 		status string
 		fails  api.Kind
 	}{
-		"by itself":     {say: said{body: `{"status":"DRAFT","individual":{"firstName":"A"}}`}, holds: api.Individual, status: "DRAFT"},
-		"under item":    {say: said{body: `{"item":{"corporate":{"individual":{"x":1}}}}`}, holds: api.Corporate},
-		"by its kind":   {say: said{body: `{"success":true,"application":{"status":3,"corporate":{}}}`}, holds: api.Corporate, status: "3"},
-		"under data":    {say: said{body: `{"data":{"application":{"individual":{},"corporate":null}}}`}, holds: api.Individual},
+		"by itself": {say: said{body: `{"status":"DRAFT","individual":{"firstName":"A"}}`}, holds: api.Individual,
+			status: "DRAFT"},
+		"under item": {say: said{body: `{"item":{"corporate":{"individual":{"x":1}}}}`}, holds: api.Corporate},
+		"by its kind": {say: said{body: `{"success":true,"application":{"status":3,"corporate":{}}}`}, holds: api.Corporate,
+			status: "3"},
+		"under data": {say: said{body: `{"data":{"application":{"individual":{},"corporate":null}}}`},
+			holds: api.Individual},
 		"an empty one":  {say: said{body: `{}`}},
 		"only a status": {say: said{body: `{"item":{"status":"NEW"}}`}, status: "NEW"},
 		"404":           {say: said{status: 404, body: `{"error":"no"}`}, fails: api.NotFound},
-		"none, at 200":  {say: said{body: `{"success":false,"message":"Application is not configured"}`}, fails: api.NotFound},
+		"none, at 200": {say: said{body: `{"success":false,"message":"Application is not configured"}`},
+			fails: api.NotFound},
 		"an error, 200": {say: said{body: `{"error":"Try later"}`}, fails: api.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -391,11 +461,13 @@ func TestAnnouncements(t *testing.T) {
 		"POST /v2/customer/c/application": {body: `{"success":true}`, header: http.Header{"Deprecation": {"@1\x1b[2J"}}},
 	}, api.Service{})
 	var told []string
-	ctx := api.WithAnnouncements(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator}), func(op, said string) { told = append(told, op+": "+said) })
+	ctx := api.WithAnnouncements(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator}),
+		func(op, said string) { told = append(told, op+": "+said) })
 	for range 2 {
 		_, _ = endpoint.Do(ctx, client, endpoint.GetOperation, "a")
 		_, _ = endpoint.Do(ctx, client, endpoint.ListCustomers, api.CustomerQuery{})
-		_, _ = endpoint.Do(ctx, client, endpoint.SetApplication, endpoint.NewApplication{CUID: "c", Body: []byte(`{"individual":{}}`)})
+		_, _ = endpoint.Do(ctx, client, endpoint.SetApplication,
+			endpoint.NewApplication{CUID: "c", Body: []byte(`{"individual":{}}`)})
 	}
 	want := "read operation: Deprecation: true, Sunset: Sat, 01 Jan 2028 00:00:00 GMT|set application: Deprecation: @1·[2J"
 	if got := strings.Join(told, "|"); got != want {
@@ -407,12 +479,15 @@ func TestAnnouncements(t *testing.T) {
 // can be asked for, an empty list that the service told, or an error fit to be
 // shown.
 func FuzzListShape(f *testing.F) {
-	for _, s := range []string{`{"items":[` + opA + `],"meta":{"total":"1"}}`, `[` + opB + `]`, `{"data":{"rows":[{"item":` + opA + `}]},"total":3}`, `{}`, `{"items":null}`,
-		`{"items":{"a":` + opA + `}}`, `{"meta":{"total":"9"},"items":[]}`, `{"error":{"message":"x"}}`, `{"a":{"b":{"c":{"d":[` + opA + `]}}}}`, `[[[]]]`, `{"items":[7]}`} {
+	for _, s := range []string{`{"items":[` + opA + `],"meta":{"total":"1"}}`, `[` + opB + `]`,
+		`{"data":{"rows":[{"item":` + opA + `}]},"total":3}`, `{}`, `{"items":null}`,
+		`{"items":{"a":` + opA + `}}`, `{"meta":{"total":"9"},"items":[]}`, `{"error":{"message":"x"}}`,
+		`{"a":{"b":{"c":{"d":[` + opA + `]}}}}`, `[[[]]]`, `{"items":[7]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		client, _ := against(t, map[string]said{"GET /v2/billing/operation": {body: string(body)}, "GET /v2/billing/operation/a/tree": {body: string(body)}}, api.Service{})
+		client, _ := against(t, map[string]said{"GET /v2/billing/operation": {body: string(body)},
+			"GET /v2/billing/operation/a/tree": {body: string(body)}}, api.Service{})
 		p, err := endpoint.Do(t.Context(), client, endpoint.ListOperations, api.OperationQuery{})
 		if e := api.AsError(err); e != nil {
 			if e.Public == "" || len(e.Public) > 2000 || strings.ContainsFunc(e.Public, func(r rune) bool { return r < 0x20 }) {

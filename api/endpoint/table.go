@@ -15,10 +15,12 @@ var table = []*Route{
 	login, refresh, reset,
 	ListOperations.Route, GetOperation.Route, GetOperationTree.Route, AttachDocument.Route, RemoveDocument.Route,
 	ListCommissions.Route, accountCommissions, ListPaymentLimits.Route, GetReport.Route,
-	ListCustomers.Route, UploadDocument.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route, Finalize.Route,
+	ListCustomers.Route, UploadDocument.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route,
+	Finalize.Route,
 	ListFiles.Route, DownloadDocument.Route, DeleteFile.Route,
 	Share.Route, MakeLink.Route,
-	ListAccounts.Route, GetAccount.Route, ListCounterparties.Route, counterpartyAccounts, counterpartyAccount, GetCounterparty.Route,
+	ListAccounts.Route, GetAccount.Route, ListCounterparties.Route, counterpartyAccounts, counterpartyAccount,
+	GetCounterparty.Route,
 	ListUsers.Route, GetHooks.Route, SetHooks.Route,
 }
 

@@ -152,7 +152,8 @@ func TestOnlyDeclaredCallsAreSent(t *testing.T) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if s, is := n.(*ast.SelectorExpr); is && slices.Contains([]string{"Request", "Write", "WriteRule", "New"}, s.Sel.Name) {
+			if s, is := n.(*ast.SelectorExpr); is && slices.Contains([]string{"Request", "Write", "WriteRule", "New"},
+				s.Sel.Name) {
 				if x, is := s.X.(*ast.Ident); is && x.Name == "api" {
 					t.Errorf("%s names api.%s: only package endpoint sends", path, s.Sel.Name)
 				}

@@ -19,14 +19,17 @@ import (
 
 // UploadDocument puts a file into a customer's store (one customer call, and before it
 // one a page of the customer's files, see ProbeUpload).
-var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost, Path: "/v2/customer/file", Class: limit.Customer,
+var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost,
+	Path: "/v2/customer/file", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
-	Proof{Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(body, p.IDField) != "" }, Look: lookForFile},
+	Proof{Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(body, p.IDField) != "" },
+		Look: lookForFile},
 	writing[api.Upload, api.CustomerFile]{
 		ids:  func(api.Upload) []string { return nil },
 		plan: planUpload,
 		result: func(_ context.Context, w *Wire, u api.Upload, _ api.Request, a api.Answer) (api.CustomerFile, error) {
-			f := api.CustomerFile{ID: text(a.File), CustomerID: text(u.CUID), FileName: text(u.FileName), Size: int64(len(u.Content))}
+			f := api.CustomerFile{ID: text(a.File), CustomerID: text(u.CUID), FileName: text(u.FileName),
+				Size: int64(len(u.Content))}
 			if !a.Settled {
 				f.ID = text(uploadID(api.ObjectOf(a.Body), w.client.Service().UploadIDField))
 				f.Raw = a.Body
@@ -48,8 +51,10 @@ func planUpload(ctx context.Context, w *Wire, u api.Upload) (plan, error) {
 	if err != nil {
 		return plan{}, &api.Error{Op: "upload document", Kind: api.Internal, Public: "The upload cannot be built.", Err: err}
 	}
-	p := plan{Object: "customer", ID: u.CUID, Name: safe(u.FileName), Body: body, Content: content, Secret: api.HashHex(u.Content),
-		Shows: map[string]any{"customerId": u.CUID, "attach": u.FileName, "size": len(u.Content), "type": u.Type, "info": u.Info},
+	p := plan{Object: "customer", ID: u.CUID, Name: safe(u.FileName), Body: body, Content: content,
+		Secret: api.HashHex(u.Content),
+		Shows: map[string]any{"customerId": u.CUID, "attach": u.FileName, "size": len(u.Content), "type": u.Type,
+			"info": u.Info},
 		Guard: func() error { return api.CheckUpload(u) }}
 	p.Summary = fmt.Sprintf("Upload %s for customer %s", p.Name, u.CUID)
 	switch {
@@ -74,7 +79,8 @@ func multipartOf(u api.Upload) ([]byte, string, error) {
 		}
 	}
 	h := textproto.MIMEHeader{}
-	h.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "attach", "filename": u.FileName}))
+	h.Set("Content-Disposition", mime.FormatMediaType("form-data",
+		map[string]string{"name": "attach", "filename": u.FileName}))
 	h.Set("Content-Type", api.MediaType(u.FileName, u.Content))
 	part, err := w.CreatePart(h)
 	if err != nil {
@@ -119,7 +125,8 @@ func pathIn(body api.Object, path []string) string {
 // and new since the upload.
 func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 	var s api.Observation
-	files, whole, calls, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
+	files, whole, calls, err := w.filesOf(ctx, p.CUID, 0,
+		func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
 	if s.Calls = calls; err != nil {
 		return s, err
 	}
@@ -143,18 +150,20 @@ func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 // ProbeUpload notes what is there before a file is uploaded, so that it can be
 // told apart afterwards (one customer call a page of files). A list that cannot
 // be read does not matter: then the file's own time must tell.
-var ProbeUpload = composed(Route{Kind: "document.upload-probe", Op: "upload document"}, func(ctx context.Context, w *Wire, u api.Upload) (api.Probe, error) {
-	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Since: w.client.Now().UTC(),
-		IDField: w.client.Service().UploadIDField}
-	if api.IsDryRun(ctx) {
-		return p, nil
-	}
-	files, whole, _, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
-	if err == nil {
-		for _, f := range files {
-			p.Before = append(p.Before, string(f.ID))
+var ProbeUpload = composed(Route{Kind: "document.upload-probe", Op: "upload document"},
+	func(ctx context.Context, w *Wire, u api.Upload) (api.Probe, error) {
+		p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)),
+			Since:   w.client.Now().UTC(),
+			IDField: w.client.Service().UploadIDField}
+		if api.IsDryRun(ctx) {
+			return p, nil
 		}
-		p.Whole = whole
-	}
-	return p, nil
-})
+		files, whole, _, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
+		if err == nil {
+			for _, f := range files {
+				p.Before = append(p.Before, string(f.ID))
+			}
+			p.Whole = whole
+		}
+		return p, nil
+	})

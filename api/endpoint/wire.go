@@ -86,7 +86,8 @@ func composed[In, Out any](r Route, do func(ctx context.Context, w *Wire, in In)
 func one(id string) []string { return []string{id} }
 
 // record reads the record that an answer holds.
-func record[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer, In) (T, error) {
+func record[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer, In) (T,
+	error) {
 	return func(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ In) (T, error) {
 		return recordOf[T](r, a, t)
 	}
@@ -105,7 +106,8 @@ func recordOf[T api.Record](r api.Request, a api.Answer, t api.RecordType) (T, e
 }
 
 // list reads a page of records from an answer.
-func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer, In) (api.Page[T], error) {
+func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer,
+	In) (api.Page[T], error) {
 	return func(_ context.Context, w *Wire, r api.Request, a api.Answer, _ In) (api.Page[T], error) {
 		return pageOf[T](w, r, a, t)
 	}

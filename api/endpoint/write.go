@@ -61,7 +61,10 @@ func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) 
 	what.Proof = proof
 	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
 	route.Write = &what
-	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out, error) { return how.send(ctx, w, route, in) }}
+	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out,
+		error) {
+		return how.send(ctx, w, route, in)
+	}}
 	if how.lend != nil {
 		route.Lent.MaxBody = how.most
 		if route.Lent.MaxBody == 0 {
@@ -104,7 +107,8 @@ func (how writing[In, Out]) send(ctx context.Context, w *Wire, route *Route, in 
 
 // write is the plan as the gate and the wire take it.
 func (p plan) write(w *Wire, route *Route, req api.Request) api.Write {
-	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item, Name: p.Name,
+	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item,
+		Name:    p.Name,
 		Summary: p.Summary, Reason: p.Reason, Seen: p.Seen, SecretDigest: p.Secret}
 	if p.Shows != nil {
 		act.Body = jsonBody(p.Shows)
@@ -147,7 +151,8 @@ func saysDone(_ api.Probe, body api.Object, answer bool) bool {
 }
 
 // lookAt is the look of a write whose object one GET of another call reads.
-func lookAt(route *Route, op string, shown api.Shown, ids func(api.Probe) []string) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
+func lookAt(route *Route, op string, shown api.Shown, ids func(api.Probe) []string) func(context.Context, *Wire,
+	api.Probe) (api.Observation, error) {
 	return func(ctx context.Context, w *Wire, p api.Probe) (s api.Observation, err error) {
 		req, err := route.request(ids(p)...)
 		if err != nil {
@@ -165,9 +170,11 @@ func lookAt(route *Route, op string, shown api.Shown, ids func(api.Probe) []stri
 // upload one a page of the customer's files). A sight that is not Shown proves nothing: a
 // write that was held up may be done later. The error is UnknownOutcome when nothing can
 // be read about this kind of write.
-var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
+var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w *Wire, p api.Probe) (api.Observation,
+	error) {
 	if !Readable(p) {
-		return api.Observation{}, &api.Error{Op: "look", Kind: api.UnknownOutcome, Public: "Nothing can be read that would tell what became of it."}
+		return api.Observation{}, &api.Error{Op: "look", Kind: api.UnknownOutcome,
+			Public: "Nothing can be read that would tell what became of it."}
 	}
 	return Of(p.Kind).Write.Proof.Look(ctx, w, p)
 })

@@ -51,7 +51,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 			r.after = err // the doubt is noted all the same
 		}
 	}
-	release, locked := m.hold()
+	release, locked := hold(m.cfg.Liveness, m.key)
 	defer release()
 	rolled := row.rolledBack(before)
 	claim := Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: m.owner, HasLock: locked,
@@ -75,10 +75,10 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	return r.underLease(ctx)
 }
 
-// hold takes the liveness lock if there is one.
-func (m *Manager) hold() (release func(), ok bool) {
-	if m.cfg.Liveness != nil {
-		if release, ok = m.cfg.Liveness.Hold(m.key); ok {
+// hold takes the liveness lock of a key, if there is one.
+func hold(l Liveness, key Key) (release func(), ok bool) {
+	if l != nil {
+		if release, ok = l.Hold(key); ok {
 			return release, true
 		}
 	}

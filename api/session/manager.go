@@ -168,9 +168,6 @@ func (m *Manager) Key() Key { return m.key }
 // Owner is this process's entry in the shared store.
 func (m *Manager) Owner() Owner { return m.owner }
 
-// Limits returns the budgets that the Manager uses.
-func (m *Manager) Limits() *limit.Budgets { return m.limits }
-
 // Close waits for a rotation that has been announced (at most the auth deadline
 // and the time to store its result, or until ctx ends), refuses further calls
 // and takes this process off the list of instances (rule C9).

@@ -176,7 +176,7 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	var rel Release
 	switch a.outcome {
 	case NotSent:
-		rel = r.waiting(m.backoff(r.row.Fails))
+		rel = r.waiting(backoff(r.row.Fails, m.cfg.Random))
 		rel.Fail = true
 	case Throttled:
 		wait := a.retryAfter
@@ -192,7 +192,7 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	default:
 		rel = Release{State: Doubtful}
 		if r.kind == ByLogin {
-			rel.LoginWait, rel.Fail = m.backoff(r.row.Fails), true
+			rel.LoginWait, rel.Fail = backoff(r.row.Fails, m.cfg.Random), true
 		}
 	}
 	r.release(ctx, rel)
@@ -238,9 +238,9 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 }
 
 // backoff is 1, 2, 4 … 60 s with ±50 % jitter, after fails failures in a row.
-func (m *Manager) backoff(fails int) time.Duration {
+func backoff(fails int, random func() float64) time.Duration {
 	d := min(time.Second<<min(max(fails, 0), 6), time.Minute)
-	return time.Duration(float64(d) * (0.5 + m.cfg.Random()))
+	return time.Duration(float64(d) * (0.5 + random()))
 }
 
 // installFor bounds how long a holder tries to store a new pair while the store

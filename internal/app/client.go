@@ -56,7 +56,8 @@ func (c *Client) mayTake(ctx context.Context, r endpoint.Request) error {
 		return nil
 	}
 	if err := c.note(ctx, api.ActorOf(ctx), r.Masked.Note(r.In)); err != nil {
-		return &api.Error{Op: name, Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so the document is not read.", Err: err}
+		return &api.Error{Op: name, Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so the document is not read.", Err: err}
 	}
 	return nil
 }

@@ -21,13 +21,16 @@ func maskBody(op string, role api.Role, out *api.Relayed) error {
 	_ = out.Body.Close() // after its end: the index learns what was read, unmasked
 	switch {
 	case err != nil:
-		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The service's answer broke off.", RequestID: out.RequestID, Err: err}
+		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The service's answer broke off.", RequestID: out.RequestID,
+			Err: err}
 	case len(raw) > maxMasked:
-		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The answer is larger than 16 MB and cannot be masked.", RequestID: out.RequestID,
-			Remedy: api.Remedy{Kind: api.AskForLess}}
+		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The answer is larger than 16 MB and cannot be masked.",
+			RequestID: out.RequestID,
+			Remedy:    api.Remedy{Kind: api.AskForLess}}
 	case len(bytes.TrimSpace(raw)) > 0 && !maskable(raw):
 		e := api.LacksPermission(op, role, api.MayReveal)
-		e.Public, e.RequestID = "The service's answer is not plain JSON, so that it cannot be masked for your role.", out.RequestID
+		e.Public, e.RequestID = "The service's answer is not plain JSON, so that it cannot be masked for your role.",
+			out.RequestID
 		return e
 	}
 	raw = mask.JSON(raw)

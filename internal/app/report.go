@@ -23,9 +23,11 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api
 	if size == 0 {
 		size = a.Config.Service.ListPageSize
 	}
-	e := api.Event{Name: "export", Object: "report", Detail: fmt.Sprintf("the service's report of operations, page %d of %d each", q.Page, size)}
+	e := api.Event{Name: "export", Object: "report", Detail: fmt.Sprintf(
+		"the service's report of operations, page %d of %d each", q.Page, size)}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}
 	return endpoint.Do(ctx, a.Client, endpoint.GetReport, endpoint.ReportTo{ReportQuery: q, To: w})
 }
@@ -48,7 +50,8 @@ func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string) (a
 	case errors.Is(err, os.ErrExist):
 		return r, taken(err)
 	case err != nil:
-		return r, &api.Error{Op: "read report", Kind: api.Usage, Public: "The file cannot be created or written.", Hint: "Choose a folder that you may write to.", Err: err}
+		return r, &api.Error{Op: "read report", Kind: api.Usage, Public: "The file cannot be created or written.",
+			Hint: "Choose a folder that you may write to.", Err: err}
 	}
 	return r, nil
 }
