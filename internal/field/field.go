@@ -52,8 +52,8 @@ type Field[T any] struct {
 	Flag  func(T) bool
 	Party func(T) api.Party
 
-	// Locked is how many of what it counts are locked; of a Code, a positive number says that
-	// the record is. nil: nothing of it can be locked.
+	// Locked is how many of what it counts are locked; of a Code or Flag, a positive number says
+	// that the record is. nil: nothing of it can be locked.
 	Locked func(T) int
 
 	// Told reports whether the answer told a Count or Flag, which have no value that says

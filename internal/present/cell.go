@@ -82,13 +82,23 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 		}
 		out.Text = count(o, f, r)
 	case field.Flag:
-		out.Text, out.Tone = f.YesNo(r), Dim
+		if out.Text, out.Tone = f.YesNo(r), Dim; f.Locked != nil {
+			return o.lock(f.Locked(r) > 0)
+		}
 	case field.ID:
 		out.Text, out.Tone = f.Text(r).Line(64), Dim
 	default:
 		return text(o, f, r, out.Tone)
 	}
 	return out
+}
+
+// lock is whether a record is locked.
+func (o Options) lock(locked bool) Cell {
+	if !locked {
+		return Cell{}
+	}
+	return Cell{Text: o.sign(SignLocked) + "locked", Tone: Warn}
 }
 
 // count is a number in a list, with a sign when some of what it counts is locked.

@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -95,7 +96,7 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true, Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
-		Columns: func(int) []widget.Column { return columns }, Language: language, Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"), list.Locked("locked: only the compliance team can lift it")}, Example: "invoice type:CONTRACT has:locked created<2d"})
+		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language, Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"), list.Locked("locked: only the compliance team can lift it")}, Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
@@ -231,24 +232,19 @@ func (s *Screen) Empty() widget.Notice {
 	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
 }
 
-var columns = []widget.Column{
-	{Title: "name", Min: 14, Flex: 3, CutMiddle: true}, {Title: "type", Min: 18, Max: 24, Flex: 1, HidePriority: 2},
-	{Title: "media type", Min: 15, Max: 30, Flex: 1, HidePriority: 4}, {Title: "size", Min: 8, Align: widget.Right},
-	{Title: "created", Min: 16, HidePriority: 3}, {Title: "lock", Min: 8}, {Title: "description", Min: 11, Flex: 2, HidePriority: 5},
-}
+// columns are those of the list, in this order.
+var columns = present.Columns(field.Documents, "name", "type", "media", "size", "created", "locked", "description")
 
 // row draws one document.
 func (s *Screen) row(d api.Document) widget.Row {
-	env := s.env
-	lock, tone := "", theme.Plain
-	if d.IsLock {
-		lock, tone = env.Theme.Signs.Locked+" locked", theme.Warn
+	o, out := s.env.Present(), widget.Row{ID: string(d.GUID)}
+	o.Masked = false // a file is called by its name as it is
+	for _, c := range columns {
+		cell := c.Cell(o, d)
+		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
 	}
-	out := widget.Row{ID: string(d.GUID), Cells: []string{d.FileName.Line(512), d.DocType.Line(64), d.MIME.Line(128), draw.Size(d.Size),
-		draw.Minute(d.CreateAt.Time, env.Zone()), lock, d.Info.Line(512)},
-		Tones: []theme.Tone{theme.Plain, theme.Dim, theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim}}
 	if d.FileName.Flags().Suspicious() || d.Info.Flags().Suspicious() {
-		out.Sign, out.Tone = env.Theme.Signs.Warn, theme.Warn
+		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
 	}
 	return out
 }
@@ -316,25 +312,7 @@ func (s *Screen) detail() []widget.Pair {
 
 // card is all that is known of a document.
 func (s *Screen) card(d api.Document) []widget.Pair {
-	pairs := []widget.Pair{{Label: "name", Value: d.FileName.Line(400)}, {Label: "id", Value: d.GUID.Line(64)},
-		{Label: "type", Value: d.DocType.Line(64)},
-		{Label: "content", Value: d.MIME.Line(128) + ", " + draw.Size(d.Size) + " (" + draw.Count(int(d.Size)) + " bytes)"},
-		{Label: "created", Value: draw.TimeAgo(d.CreateAt.Time, s.env.Now(), s.env.Zone())}}
-	if d.IsLock {
-		pairs = append(pairs, widget.Pair{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: theme.Warn})
-	}
-	if d.Info != "" {
-		pairs = append(pairs, widget.Pair{Label: "description", Value: d.Info.Line(400)})
-	}
-	for _, x := range []struct {
-		label string
-		text  untrusted.Text
-	}{{"! odd name", d.FileName}, {"! odd description", d.Info}} {
-		if odd := draw.SuspiciousText(x.text); odd != "" {
-			pairs = append(pairs, widget.Pair{Label: x.label, Value: odd, Tone: theme.Warn})
-		}
-	}
-	return pairs
+	return s.env.Pairs(present.Document(s.env.Present(), d), nil)
 }
 
 // Item implements list.Screen: the document under the cursor.

@@ -1,0 +1,28 @@
+package present
+
+import (
+	"opdeck/api"
+	"opdeck/internal/format"
+)
+
+// Document is all that is known of a document of an operation.
+func Document(o Options, d api.Document) []Fact {
+	out := []Fact{{Label: "name", Value: d.FileName.Line(400), Copy: string(d.FileName)},
+		{Label: "id", Value: d.GUID.Line(64), Copy: string(d.GUID)},
+		{Label: "type", Value: d.DocType.Line(64), Copy: string(d.DocType)},
+		{Label: "content", Value: d.MIME.Line(128) + ", " + format.Size(d.Size) + " (" + format.Count(int(d.Size)) + " bytes)"},
+		{Label: "created", Value: o.moment(d.CreateAt.Time)}}
+	if d.IsLock {
+		out = append(out, Fact{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: Warn})
+	}
+	if d.Info != "" {
+		out = append(out, Fact{Label: "description", Value: d.Info.Line(400), Copy: string(d.Info)})
+	}
+	if odd := format.Suspicious(d.FileName); odd != "" {
+		out = append(out, Fact{Label: "! odd name", Value: odd, Tone: Warn, Note: true})
+	}
+	if odd := format.Suspicious(d.Info); odd != "" {
+		out = append(out, Fact{Label: "! odd description", Value: odd, Tone: Warn, Note: true})
+	}
+	return out
+}
