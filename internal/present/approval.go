@@ -22,9 +22,11 @@ func Request(o Options, r approval.Request, about ...Section) []Section {
 
 // RequestFacts are the act, who asked, and who decided.
 func RequestFacts(o Options, r approval.Request) []Section {
-	acted := append(actFacts(r.Act), Fact{Label: "digest", Value: safe(r.Digest, 128), Tone: Dim, Long: true, Copy: r.Digest})
+	acted := append(actFacts(r.Act), Fact{Label: "digest", Value: safe(r.Digest, 128), Tone: Dim, Long: true,
+		Copy: r.Digest})
 	asked := append(person(r.Requester), Text("reason", untrusted.Text(r.Act.Reason), "none given")...)
-	asked = append(asked, Fact{Label: "asked", Value: o.moment(r.Created)}, Fact{Label: "lapses", Value: format.Time(r.Expires, o.Zone)})
+	asked = append(asked, Fact{Label: "asked", Value: o.moment(r.Created)}, Fact{Label: "lapses",
+		Value: format.Time(r.Expires, o.Zone)})
 	out := []Section{{Title: "Act", Facts: acted}, {Title: "Asked by", Facts: under("asked by", asked)}}
 	if r.Decider == nil {
 		return out
@@ -32,7 +34,8 @@ func RequestFacts(o Options, r approval.Request) []Section {
 	decided := append(person(*r.Decider), Fact{Label: "decided", Value: format.Time(r.Decided, o.Zone)})
 	decided = append(decided, Text("comment", untrusted.Text(r.Comment), "none")...)
 	if !r.Spent.IsZero() {
-		decided = append(decided, Fact{Label: "used", Value: format.Time(r.Spent, o.Zone)}, Fact{Label: "outcome", Value: verdict(r.Verdict)})
+		decided = append(decided, Fact{Label: "used", Value: format.Time(r.Spent, o.Zone)}, Fact{Label: "outcome",
+			Value: verdict(r.Verdict)})
 	}
 	return append(out, Section{Title: "Decided by", Facts: under("decided by", decided)})
 }
@@ -59,7 +62,8 @@ func verdict(v api.Verdict) string {
 // actFacts are what an act is about and what its requester saw.
 func actFacts(a api.Act) []Fact {
 	var out []Fact
-	for _, f := range []struct{ label, text, none string }{{"act", string(a.Kind), "–"}, {"summary", a.Summary, "–"}, {"object", a.Object, "–"},
+	for _, f := range []struct{ label, text, none string }{{"act", string(a.Kind), "–"}, {"summary", a.Summary, "–"},
+		{"object", a.Object, "–"},
 		{"id", a.ID, "–"}, {"item", a.Item, ""}, {"name", a.Name, ""}, {"content seen", a.Seen, "not noted"}} {
 		out = append(out, Text(f.label, untrusted.Text(f.text), f.none)...)
 	}
@@ -77,15 +81,17 @@ func person(who approval.Person) []Fact {
 	if login == who.Name {
 		login = ""
 	}
-	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "known as", who.Claim(), "via", who.Via, "from", who.From)...)
+	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "known as", who.Claim(), "via",
+		who.Via, "from", who.From)...)
 }
 
 // binds names the people who can be the second person for a request, and those whom the rule cannot stop.
 func binds(q approval.Request) string {
 	if q.Requester.Local() {
-		return "another user id of this one host; root and people with the password of the account or of the store are not held by this"
+		return "another user id of this host; root and people with the password of the account or of the store are not bound"
 	}
-	return "another key, login name and certificate over SSH; people with the password of the account or of the store are not held by this"
+	return "another key, login name and certificate over SSH; people with the password of the account or of the store" +
+		" are not bound"
 }
 
 // safe is a text from outside as one line of at most max characters.

@@ -10,7 +10,8 @@ func Document(o Options, d api.Document) []Fact {
 	out := []Fact{{Label: "name", Value: d.FileName.Line(400), Copy: string(d.FileName)},
 		{Label: "id", Value: d.GUID.Line(64), Copy: string(d.GUID)},
 		{Label: "type", Value: d.DocType.Line(64), Copy: string(d.DocType)},
-		{Label: "content", Value: d.MIME.Line(128) + ", " + format.Size(d.Size) + " (" + format.Count(int(d.Size)) + " bytes)"},
+		{Label: "content", Value: d.MIME.Line(128) + ", " + format.Size(d.Size) + " (" + format.Count(int(d.Size)) +
+			" bytes)"},
 		{Label: "created", Value: o.moment(d.CreateAt.Time)}}
 	if d.IsLock {
 		out = append(out, Fact{Label: "locked", Value: "yes, it cannot be removed or replaced", Tone: Warn})

@@ -24,7 +24,8 @@ var (
 func Operation(o Options, op api.Operation, phase api.Phase) []Section {
 	state := Section{Title: "Status", Facts: Fields(o, field.Operations, op, operationState[1:]...)}
 	look := StatusOf(op.Status)
-	state.Facts = append([]Fact{{Label: "status", Value: o.sign(look.Sign) + op.Status.Line(40) + " (" + phase.Word() + ")", Tone: look.Tone}}, state.Facts...)
+	state.Facts = append([]Fact{{Label: "status", Value: o.sign(look.Sign) + op.Status.Line(40) + " (" +
+		phase.Word() + ")", Tone: look.Tone}}, state.Facts...)
 	out := slices.Insert(OperationFacts(o, op), 1, state)
 	documents := Section{Title: "Documents"}
 	for _, d := range op.Documents {
@@ -83,7 +84,8 @@ func side(o Options, name string, p api.Party) Section {
 	out := Section{Title: strings.ToUpper(name[:1]) + name[1:]}
 	if a := p.Account; a != nil {
 		account, customer := Ref{RefAccount, string(a.ID)}, Ref{RefCustomer, string(a.Customer.CUID)}
-		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, map[string]Ref{"": account, "customer": customer})...)
+		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, map[string]Ref{"": account,
+			"customer": customer})...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
 		counterparty := Ref{RefCounterparty, string(a.Counterparty.SUID)}
@@ -158,7 +160,8 @@ type Span struct {
 func Headline(o Options, op api.Operation, phase api.Phase) []Span {
 	look := StatusOf(op.Status)
 	out := []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}, {"  ", Plain},
-		{op.Type.Line(30), Strong}, {" " + op.PaymentType.Line(30) + "  ", Plain}, {format.Money(op.SourceAmount.Sum), Strong}}
+		{op.Type.Line(30), Strong}, {" " + op.PaymentType.Line(30) + "  ", Plain}, {format.Money(op.SourceAmount.Sum),
+			Strong}}
 	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
 		out = append(out, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
 	}

@@ -44,7 +44,8 @@ func under(of string, facts []Fact) []Fact {
 func others(o Options, unknown []api.Field) []Section {
 	facts, left := o.More(unknown, maxMore)
 	if left > 0 {
-		facts = append(facts, Fact{Label: "…", Value: format.Count(left) + " more, in the record as JSON", Tone: Warn, Long: true, Note: true})
+		facts = append(facts, Fact{Label: "…", Value: format.Count(left) + " more, in the record as JSON", Tone: Warn,
+			Long: true, Note: true})
 	}
 	if len(facts) == 0 {
 		return nil
@@ -54,8 +55,10 @@ func others(o Options, unknown []api.Field) []Section {
 
 // Account is all of an account: itself, its money, its requisites, and its customer.
 func Account(o Options, a api.Account) []Section {
-	own := held(o, field.Accounts, a, slices.Concat(accountOwn, rest(field.Accounts, accountOwn, accountMoney, accountWho))...)
-	out := []Section{{Title: "Account", Facts: own}, {Title: "Money", Facts: Fields(o, field.Accounts, a, accountMoney...)}}
+	own := held(o, field.Accounts, a, slices.Concat(accountOwn, rest(field.Accounts, accountOwn, accountMoney,
+		accountWho))...)
+	out := []Section{{Title: "Account", Facts: own}, {Title: "Money", Facts: Fields(o, field.Accounts, a,
+		accountMoney...)}}
 	for _, usd := range []struct {
 		label string
 		of    *api.Money
@@ -67,12 +70,14 @@ func Account(o Options, a api.Account) []Section {
 	for _, set := range a.Requisites {
 		s := Section{Title: "Requisites " + set.Title.Line(60)}
 		for _, it := range set.Items {
-			s.Facts = append(s.Facts, Fact{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true, Copy: string(it.Number)})
+			s.Facts = append(s.Facts, Fact{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true,
+				Copy: string(it.Number)})
 		}
 		s.Facts = under(strings.TrimSpace("requisites "+set.Title.Line(40)), s.Facts)
 		out = append(out, s)
 	}
-	who := append([]Fact{o.Status("status", a.Customer.Status)}, Texts("name", string(a.Customer.Name), "cuid", string(a.Customer.ID))...)
+	who := append([]Fact{o.Status("status", a.Customer.Status)}, Texts("name", string(a.Customer.Name), "cuid",
+		string(a.Customer.ID))...)
 	who = under("customer", append(who, o.Details(a.Customer.Details())...))
 	return append(append(out, Section{Title: "Customer", Facts: who}), others(o, a.Unknown())...)
 }
@@ -89,13 +94,15 @@ func Counterparty(o Options, p api.Counterparty) []Section {
 		}
 		out = append(out, Section{Title: "Account " + a.ID.Line(40), Facts: under("account "+a.ID.Line(40), facts)})
 	}
-	own := held(o, field.Counterparties, p, slices.Concat(counterpartyOwn, rest(field.Counterparties, counterpartyOwn, counterpartyOf))...)
+	own := held(o, field.Counterparties, p, slices.Concat(counterpartyOwn, rest(field.Counterparties, counterpartyOwn,
+		counterpartyOf))...)
 	if p.Accounts == nil {
 		own = append(own, Fields(o, field.Counterparties, p, "accounts")...)
 	}
 	own = append(own, o.Details(p.Profile.Details())...)
 	who := under("customer", Texts("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID)))
-	return append(append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who}), others(o, p.Unknown())...)
+	return append(append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who}),
+		others(o, p.Unknown())...)
 }
 
 // Tariff is all of a limit of payments or a commission.
@@ -106,8 +113,10 @@ func Tariff(o Options, t api.Tariff) []Section {
 
 // Customer is all of a customer's record.
 func Customer(o Options, c api.Customer) []Section {
-	return []Section{{Facts: append([]Fact{{Label: "name", Value: c.FullName().Line(200), Long: true, Copy: string(c.FullName())},
-		{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status)}, o.Details(c.Details())...)}}
+	return []Section{{Facts: append([]Fact{{Label: "name", Value: c.FullName().Line(200), Long: true,
+		Copy: string(c.FullName())},
+		{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status)},
+		o.Details(c.Details())...)}}
 }
 
 // File is all that a list tells of a customer's file; its id is first.
@@ -116,5 +125,6 @@ func File(o Options, cuid string, f api.CustomerFile) []Fact {
 		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},
 		{Label: "size", Value: format.Size(f.Size)}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
-	return append(out, Fact{Label: "created", Value: format.Time(f.Made(), o.Zone)}, Fact{Label: "customer", Value: cuid, Copy: cuid})
+	return append(out, Fact{Label: "created", Value: format.Time(f.Made(), o.Zone)}, Fact{Label: "customer",
+		Value: cuid, Copy: cuid})
 }

@@ -30,8 +30,9 @@ func Members(o Options, all []api.Tariff) []Member {
 	out := make([]Member, len(labels))
 	for i, label := range labels {
 		moment := i >= len(labels)-moments
-		c := Column[api.Tariff]{Name: label, Align: Right, Column: field.Column{Title: untrusted.Text(label).Line(memberWidth),
-			HidePriority: min(i, 3), Min: utf8.RuneCountInString(label)}}
+		c := Column[api.Tariff]{Name: label, Align: Right,
+			Column: field.Column{Title: untrusted.Text(label).Line(memberWidth),
+				HidePriority: min(i, 3), Min: utf8.RuneCountInString(label)}}
 		c.Cell = func(o Options, t api.Tariff) Cell { return member(o, t, label, moment) }
 		for _, t := range all {
 			text := c.Cell(o, t).Text

@@ -7,7 +7,8 @@ import (
 
 // ColumnOf is a column of records in the table.
 func ColumnOf[T any](c present.Column[T]) widget.Column {
-	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority, CutMiddle: c.CutMiddle}
+	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority,
+		CutMiddle: c.CutMiddle}
 	switch c.Align {
 	case present.Right:
 		out.Align = widget.Right

@@ -56,7 +56,8 @@ type Screen struct {
 func New(env *ui.Env, backend Backend, id string) *Screen {
 	s := &Screen{env: env, backend: backend, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
 	s.rows = list.NewRows(func(r approval.Request) string { return r.ID }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Signs: legend(), Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
+	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Signs: legend(),
+		Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []widget.Column { return columns },
 		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
@@ -142,7 +143,8 @@ func (s *Screen) Item() ui.Item {
 		return ui.Item{}
 	}
 	b, err := json.Marshal(r)
-	out := ui.Item{ID: r.ID, IDWhat: "the request's id", JSON: b, JSONWhat: "the request as JSON", Title: "Request " + line(r.ID, 20)}
+	out := ui.Item{ID: r.ID, IDWhat: "the request's id", JSON: b, JSONWhat: "the request as JSON", Title: "Request " +
+		line(r.ID, 20)}
 	if err != nil {
 		out.NoJSON = "The request cannot be written as JSON."
 	}
@@ -236,13 +238,15 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	case s.rows.Len() == 0:
 		return append([]keymap.Key{k.List.Filter, k.Global.Reload}, keymap.All(k.Nav)...)
 	}
-	return append(append([]keymap.Key{k.List.Open}, append(decide, k.List.Filter, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
+	return append(append([]keymap.Key{k.List.Open}, append(decide, k.List.Filter, k.Global.Reload)...),
+		keymap.Join(k.Item, k.Nav)...)
 }
 
 // Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
 	r, on := s.current()
-	if on && (kind == ui.KindOperation && r.Act.Object == "operation" || kind == ui.KindCompliance && r.Act.Object == "customer") {
+	if on && (kind == ui.KindOperation && r.Act.Object == "operation" || kind == ui.KindCompliance &&
+		r.Act.Object == "customer") {
 		return r.Act.ID
 	}
 	return ""

@@ -27,8 +27,9 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 // askReason asks why, then once more whether.
 func (s *Screen) askReason(r approval.Request) ui.Action {
 	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "go on",
-		Intro:  []string{line(r.Requester.Name, 40) + " is shown the reason."},
-		Fields: []widget.Field{widget.Note("Reason", "why it must not be done", "a reason is needed: the requester sees nothing else")},
+		Intro: []string{line(r.Requester.Name, 40) + " is shown the reason."},
+		Fields: []widget.Field{widget.Note("Reason", "why it must not be done",
+			"a reason is needed: the requester sees nothing else")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
@@ -50,7 +51,8 @@ const (
 
 // facts are the content of the question.
 func facts(r approval.Request, reason string) []widget.Pair {
-	p := []widget.Pair{{Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)}, {Label: "sends", Value: r.Act.Method + " " + r.Act.Path, Long: true}}
+	p := []widget.Pair{{Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)}, {Label: "sends",
+		Value: r.Act.Method + " " + r.Act.Path, Long: true}}
 	if r.Act.Reason != "" {
 		p = append(p, widget.Pair{Label: "their reason", Value: r.Act.Reason, Long: true})
 	}
@@ -58,7 +60,8 @@ func facts(r approval.Request, reason string) []widget.Pair {
 		p = append(p, widget.Pair{Label: "your reason", Value: reason, Long: true})
 	}
 	p = append(p, bodyFacts(r.Act.Body)...)
-	for _, x := range []struct{ label, value string }{{line(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item}, {"name", r.Act.Name}, {"content seen", r.Act.Seen},
+	for _, x := range []struct{ label, value string }{{line(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item},
+		{"name", r.Act.Name}, {"content seen", r.Act.Seen},
 		{"secret or file", r.Act.SecretDigest}, {"digest of all", r.Digest}} {
 		if x.value != "" {
 			p = append(p, widget.Pair{Label: x.label, Value: x.value, Long: true})
@@ -94,7 +97,8 @@ func bodyFacts(body []byte) []widget.Pair {
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
 	return func(ui.Seen) tea.Cmd {
 		s.asking, s.Doing = "", "deciding"
-		act, failed, done := s.backend.Approve, "The approval", "Approved. "+line(r.Requester.Name, 40)+" repeats the act now, once."
+		act, failed, done := s.backend.Approve, "The approval", "Approved. "+line(r.Requester.Name,
+			40)+" repeats the act now, once."
 		if to == approval.Denied {
 			act, failed, done = s.backend.Deny, "The denial", "Denied. "+line(r.Requester.Name, 40)+" sees the reason."
 		}

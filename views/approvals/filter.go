@@ -22,12 +22,14 @@ func language(now func() time.Time) *filter.Table[approval.Request] {
 			Strings: one(func(r request) string { return string(r.Act.Kind) })},
 		filter.Field[request]{Name: "object", Kind: filter.Code, Help: "the kind of object", Example: "object:customer",
 			Strings: one(func(r request) string { return r.Act.Object })},
-		filter.Field[request]{Name: "id", Kind: filter.Ident, Help: "the object's identifier, or its beginning", Example: "id:5b55db86",
+		filter.Field[request]{Name: "id", Kind: filter.Ident, Help: "the object's identifier, or its beginning",
+			Example: "id:5b55db86",
 			Strings: one(func(r request) string { return r.Act.ID })},
 		filter.Field[request]{Name: "asked", Kind: filter.Time, Help: "when it was asked", Example: "asked<2h",
 			Time: func(r request) time.Time { return r.Created }},
 		filter.Field[request]{Kind: filter.Free, Help: "contained in any of these, or in a reason", Example: `"free text"`,
 			Strings: func(r request) []string {
-				return []string{r.ID, string(state(r, now())), r.Requester.Name, string(r.Act.Kind), r.Act.Object, r.Act.ID, r.Act.Item, r.Act.Name, r.Act.Reason, r.Comment}
+				return []string{r.ID, string(state(r, now())), r.Requester.Name, string(r.Act.Kind), r.Act.Object, r.Act.ID,
+					r.Act.Item, r.Act.Name, r.Act.Reason, r.Comment}
 			}})
 }

@@ -14,7 +14,8 @@ func (s *Screen) show(id string) {
 	s.Open(id, func(w int) []string {
 		r, ok := s.rows.Find(id)
 		if !ok {
-			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
+			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+
+				s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
 		}
 		return s.lines(r, w)
 	})

@@ -13,8 +13,10 @@ import (
 )
 
 var columns = []widget.Column{
-	{Title: "state", Min: 10}, {Title: "asked by", Min: 6, Max: 24, Flex: 2}, {Title: "act", Min: 15, Max: 24, Flex: 1, HidePriority: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
-	{Title: "asked", Min: 8, HidePriority: 4, Align: widget.Right}, {Title: "time left", Min: 9, HidePriority: 2, Align: widget.Right},
+	{Title: "state", Min: 10}, {Title: "asked by", Min: 6, Max: 24, Flex: 2}, {Title: "act", Min: 15, Max: 24, Flex: 1,
+		HidePriority: 1}, {Title: "object", Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
+	{Title: "asked", Min: 8, HidePriority: 4, Align: widget.Right}, {Title: "time left", Min: 9, HidePriority: 2,
+		Align: widget.Right},
 }
 
 // ordered puts those that wait first, each part newest first.
@@ -46,7 +48,8 @@ func (s *Screen) row(q approval.Request) widget.Row {
 		who += " (you)"
 	}
 	out := widget.Row{ID: q.ID,
-		Cells: []string{sign + " " + string(state(q, now)), who, line(string(q.Act.Kind), 40), line(q.Act.ID, 100), asked, left},
+		Cells: []string{sign + " " + string(state(q, now)), who, line(string(q.Act.Kind), 40), line(q.Act.ID, 100), asked,
+			left},
 		Tones: []theme.Tone{tone, theme.Plain, theme.Plain, theme.Dim, theme.Dim, theme.Warn}}
 	for _, text := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
 		if untrusted.Text(text).Flags().Suspicious() {
@@ -87,8 +90,10 @@ func stateStyle(th *theme.Theme, st approval.State) (sign string, tone theme.Ton
 // legend is what the help says of the signs in a row.
 func legend() []list.Sign {
 	out := []list.Sign{list.Warning("a text of it holds characters that are not what they look like")}
-	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Spent, approval.Lapsed, approval.Void} {
-		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { sign, _ := stateStyle(th, st); return sign }, Says: string(st) + ": " + meaning(st)})
+	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Spent,
+		approval.Lapsed, approval.Void} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { sign, _ := stateStyle(th, st); return sign },
+			Says: string(st) + ": " + meaning(st)})
 	}
 	return out
 }

@@ -22,18 +22,21 @@ const Kind = "accounts"
 
 // language is the filter language over accounts.
 var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
-	filter.Field[api.Account]{Kind: filter.Free, Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
+	filter.Field[api.Account]{Kind: filter.Free,
+		Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
 		Strings: func(a api.Account) []string {
 			return []string{string(a.Name), string(a.Customer.Name), string(a.ID), string(a.Customer.ID)}
 		}})...)
 
 // New makes the screen of one account, or without an id the list; start is its filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return directory.New(env, directory.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account", Many: "accounts", Class: "account",
+	return directory.New(env, directory.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account",
+		Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",
-		ID: func(a api.Account) string { return string(a.ID) }, CUID: func(a api.Account) string { return string(a.Customer.ID) },
-		Raw: func(a api.Account) json.RawMessage { return a.Raw },
+		ID:   func(a api.Account) string { return string(a.ID) },
+		CUID: func(a api.Account) string { return string(a.Customer.ID) },
+		Raw:  func(a api.Account) json.RawMessage { return a.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
 			return endpoint.Do(ctx, caller, endpoint.ListAccounts, api.AccountQuery{Page: page})
 		},

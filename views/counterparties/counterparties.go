@@ -24,7 +24,8 @@ const Kind = "counterparties"
 
 // language is the filter language over counterparties.
 var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
-	filter.Field[api.Counterparty]{Name: "status", Kind: filter.Code, Help: "the status word of one of its accounts", Example: "status:MODERATION",
+	filter.Field[api.Counterparty]{Name: "status", Kind: filter.Code, Help: "the status word of one of its accounts",
+		Example: "status:MODERATION",
 		Strings: func(p api.Counterparty) []string {
 			var out []string
 			for _, s := range p.Statuses() {
@@ -32,18 +33,21 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 			}
 			return out
 		}},
-	filter.Field[api.Counterparty]{Kind: filter.Free, Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
+	filter.Field[api.Counterparty]{Kind: filter.Free,
+		Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
 		Strings: func(p api.Counterparty) []string {
 			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
 		}})...)
 
 // New makes the screen of one counterparty, or without an id the list; start is its filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return directory.New(env, directory.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties", One: "counterparty", Many: "counterparties", Class: "general",
+	return directory.New(env, directory.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
+		One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
-		ID: func(p api.Counterparty) string { return string(p.ID) }, CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
-		Raw: func(p api.Counterparty) json.RawMessage { return p.Raw },
+		ID:   func(p api.Counterparty) string { return string(p.ID) },
+		CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
+		Raw:  func(p api.Counterparty) json.RawMessage { return p.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
 			return endpoint.Do(ctx, caller, endpoint.ListCounterparties, api.CounterpartyQuery{Page: page})
 		},

@@ -52,8 +52,10 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 // New makes the screen of a customer's files; start is a filter to begin with.
 func New(env *ui.Env, client Client, cuid, start string) *Screen {
 	s := &Screen{env: env, client: client, cuid: cuid, noOpener: content.NoOpener(client)}
-	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " + draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
-		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"}, Language: language, Example: "passport type:PASSPORT created<30d",
+	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
+		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
+		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
+		Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
@@ -110,13 +112,16 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	}
 	id := string(f.ID)
 	if locked, _ := f.Locked(); locked {
-		return ui.Explain{Title: "Locked", Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; ask it, and name the ids below."},
+		return ui.Explain{Title: "Locked",
+			Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; " +
+				"ask it, and name the ids below."},
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
-	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"}, ui.Confirm{ID: id, Facts: s.card(f)[1:],
-		Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
-		Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
+	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"},
+		ui.Confirm{ID: id, Facts: s.card(f)[1:],
+			Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
+			Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }
 
 // remove deletes the file and reads the files again.

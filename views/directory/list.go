@@ -107,9 +107,12 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec Spec[T], start strin
 	if spec.Facts != nil || spec.Card != nil {
 		beside = s.beside
 	}
-	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind, ID: spec.Of}, Origin: "service", Class: spec.Class,
-		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " + spec.One + " matches among those read so far.",
-		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue, Beside: beside})
+	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind,
+		ID: spec.Of}, Origin: "service", Class: spec.Class,
+		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " +
+			spec.One + " matches among those read so far.",
+		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue,
+		Beside: beside})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
@@ -292,7 +295,8 @@ func (s *List[T]) Item() ui.Item {
 
 // item is what the keys for the id and the JSON of a record are about.
 func item(one, id string, raw json.RawMessage) ui.Item {
-	return ui.Item{ID: id, IDWhat: "the " + one + " id", JSON: raw, JSONWhat: "the " + one + " as JSON", Title: one + " " + draw.ID(id, 40)}
+	return ui.Item{ID: id, IDWhat: "the " + one + " id", JSON: raw, JSONWhat: "the " + one + " as JSON", Title: one +
+		" " + draw.ID(id, 40)}
 }
 
 // shown is a record as it may be shown now.
@@ -360,7 +364,8 @@ func (s *List[T]) Above() []string {
 		head += ", the service was asked for “" + untrusted.Text(s.asked).Line(40) + "”"
 	}
 	if s.read.Odd > 0 {
-		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") + " no id and cannot be shown"
+		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") +
+			" no id and cannot be shown"
 	}
 	w, _ := s.Size()
 	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}
@@ -379,7 +384,8 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 	if s.Page != nil {
 		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
 	}
-	return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
+	return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload,
+		k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
 }
 
 // Place implements ui.Screen.

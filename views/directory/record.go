@@ -67,7 +67,8 @@ func (s *record[T]) Content() ui.Content {
 	}
 	r := shown(s.env, *s.read)
 	sections := s.env.Sections(s.spec.Card(s.env.Present(), r), nil)
-	return ui.Content{Problem: len(s.NotReread()), Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))), Sections: sections}
+	return ui.Content{Problem: len(s.NotReread()), Lines: append(s.NotReread(), th.Strong.Render(s.spec.Head(r))),
+		Sections: sections}
 }
 
 // NextTick implements ui.Ticker: ages are told to the minute.

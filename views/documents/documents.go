@@ -59,7 +59,10 @@ type Model = ui.Model
 
 // New makes the model of one operation's documents; it writes through client.
 func New(o ui.Options, client Client, opid string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })
+	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen {
+		return NewScreen(env,
+			client, opid)
+	})
 }
 
 // Screen is the same in the console; it implements ui.Screen.
@@ -83,7 +86,8 @@ type Screen struct {
 
 // language is the filter language over documents.
 var language = filter.NewTable(append(filter.Catalogued(field.Documents),
-	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag, Help: "a property that holds or not", Example: "has:locked",
+	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag,
+		Help: "a property that holds or not", Example: "has:locked",
 		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.IsLock }},
 	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these", Example: `"free text"`,
 		Strings: func(d api.Document) []string {
@@ -92,11 +96,16 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noOpener: content.NoOpener(client), Latest: ui.NewLatest(env, client, opid)}
+	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noOpener: content.NoOpener(client),
+		Latest: ui.NewLatest(env, client, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true, Place: ui.Place{Kind: ui.KindDocuments, ID: opid},
+	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true,
+		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
-		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language, Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"), list.Locked("locked: only the compliance team can lift it")}, Example: "invoice type:CONTRACT has:locked created<2d"})
+		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language,
+		Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"),
+			list.Locked("locked: only the compliance team can lift it")},
+		Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
@@ -105,7 +114,8 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 // Init implements ui.Screen: what is known of the operation is shown at once, and the
 // types that answers showed are looked up.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.client.DocumentTypes, func(seen []untrusted.Text, _ time.Time, _ error) {
+	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.client.DocumentTypes, func(seen []untrusted.Text,
+		_ time.Time, _ error) {
 		s.seenTypes = seen // none without the index: the known ones are offered
 	}))
 }
@@ -227,9 +237,11 @@ func (s *Screen) Empty() widget.Notice {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	}
 	if s.Op != nil && !s.Op.DocumentsTold() {
-		return widget.Notice{Text: "The answer tells no documents that can be read.", Hint: "Whether there are any is not known; r reads again, J shows what came"}
+		return widget.Notice{Text: "The answer tells no documents that can be read.",
+			Hint: "Whether there are any is not known; r reads again, J shows what came"}
 	}
-	return s.NoRows(widget.Notice{Text: "No document is attached.", Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
+	return s.NoRows(widget.Notice{Text: "No document is attached.",
+		Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
 }
 
 // columns are those of the list, in this order.
@@ -261,7 +273,8 @@ func (s *Screen) Above() []string {
 		return nil
 	}
 	st := th.Status(string(s.Op.Status))
-	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " + th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum))
+	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " +
+		th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum))
 	id := "  " + draw.ID(s.ID, 13)
 	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
 		id = "  " + draw.Line(s.Op.Customer.Name, room) + id
@@ -271,7 +284,8 @@ func (s *Screen) Above() []string {
 	}
 	out := []string{head + th.Dim.Render(id)}
 	if phase := s.client.Phase(*s.Op); phase.Ended() {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
+		out = append(out,
+			th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}
 	out = append(out, s.Stale()...)
 	for _, r := range s.open {
@@ -280,7 +294,9 @@ func (s *Screen) Above() []string {
 		}
 	}
 	for _, j := range s.jobs {
-		out = append(out, th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
+		out = append(out,
+			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+
+				s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
 		status := jobStatus(j) + "."
 		if j.Problem != "" {
 			status = jobStatus(j) + ": " + j.Problem
@@ -345,7 +361,8 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.Page != nil {
 		return append([]keymap.Key{s.keys.Open, s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
-	return append(append(append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...), k.List.Filter, k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
+	return append(append(append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...), k.List.Filter,
+		k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 
 // Source implements ui.Screen.

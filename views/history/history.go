@@ -64,9 +64,11 @@ type Screen struct {
 func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
 	s := &Screen{env: env, index: ix, client: client, id: opid, person: api.ActorOf(env.Ctx).Name}
 	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
+	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind,
+		ID: opid}, Origin: "index",
 		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
-		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside, Signs: append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
+		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside,
+		Signs:    append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
 }
@@ -158,7 +160,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.Page != nil:
 		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
-		return ui.Notify{Level: ui.Denied, Text: "Two states are compared at a time: mark them with " + k.List.Mark.Help().Key + "."}, nil, true
+		return ui.Notify{Level: ui.Denied, Text: "Two states are compared at a time: mark them with " +
+			k.List.Mark.Help().Key + "."}, nil, true
 	case on && k.List.Open.Match(msg) && m.Kind == present.WebhookMoment:
 		return ui.Open{Place: ui.Place{Kind: ui.KindEvents}, Row: m.Webhook.Key}, nil, true
 	case on && k.List.Open.Match(msg):
@@ -190,7 +193,8 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 	for _, id := range s.Table.Marked() {
 		one, ok := s.rows.Find(id)
 		if ok && one.Kind == present.WebhookMoment {
-			return ui.Notify{Level: ui.Denied, Text: "A webhook is marked and two states are compared: unmark it with " + s.env.Keys.List.Mark.Help().Key + "."}
+			return ui.Notify{Level: ui.Denied, Text: "A webhook is marked and two states are compared: unmark it with " +
+				s.env.Keys.List.Mark.Help().Key + "."}
 		}
 		if ok {
 			marked = append(marked, one)
@@ -211,7 +215,8 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 		return nil
 	}
 	k := s.env.Keys
-	return ui.Notify{Level: ui.Denied, Text: draw.Count(len(marked)) + " states are marked and two are compared at a time: unmark some with " +
+	return ui.Notify{Level: ui.Denied, Text: draw.Count(len(marked)) +
+		" states are marked and two are compared at a time: unmark some with " +
 		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
 
@@ -226,7 +231,8 @@ func (s *Screen) between(a, b present.Moment) {
 func (s *Screen) Empty() widget.Notice {
 	switch {
 	case s.id == "":
-		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them, h there comes back here"}
+		return widget.Notice{Text: "No operation is open.",
+			Hint: "o opens one by its id, 1 lists them, h there comes back here"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
 		return widget.Notice{Tone: theme.Bad, Text: Unread,
 			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
@@ -248,7 +254,8 @@ func (s *Screen) Above() []string {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]
-	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+draw.Time(oldest.At, s.env.Zone())))}
+	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+draw.Time(oldest.At,
+		s.env.Zone())))}
 	since := "since you last looked (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case s.lastSeen.IsZero() && s.asked && s.person != "":
@@ -259,7 +266,9 @@ func (s *Screen) Above() []string {
 		out = append(out, th.Dim.Render(draw.Cut(th.Signs.Good+" Nothing changed "+since, w)))
 	}
 	if s.failure != nil {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+s.env.Keys.Global.Reload.Help().Key+" tries again.", w)))
+		out = append(out,
+			th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+
+				s.env.Keys.Global.Reload.Help().Key+" tries again.", w)))
 	}
 	return out
 }
@@ -298,12 +307,14 @@ func (s *Screen) isFresh(m present.Moment) bool {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item,
+			k.Nav)...)
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
 	diff.Long = "what changed at this moment, or between two marked ones"
-	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview}, keymap.Join(k.Item, k.Nav)...)
+	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview},
+		keymap.Join(k.Item, k.Nav)...)
 }
 
 // Title implements ui.Screen.

@@ -69,7 +69,9 @@ func (p *difference) lines(s *Screen, w int) []string {
 	}
 	out = append(out, "")
 	if len(p.changes) == 0 {
-		return append(out, th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
+		return append(out,
+			th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+
+				s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
 	}
 	if p.first() {
 		out = append(out, th.Strong.Render(draw.Cut("Nothing is known before it", w)), "")
@@ -115,7 +117,8 @@ func (p *difference) change(th *theme.Theme, o present.Options, c index.Change, 
 			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
 		}
 	}
-	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(present.Held(o, c, c.Before))}, {"is", draw.SuspiciousText(present.Held(o, c, c.After))}} {
+	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(present.Held(o, c, c.Before))}, {"is",
+		draw.SuspiciousText(present.Held(o, c, c.After))}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))

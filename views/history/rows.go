@@ -14,21 +14,27 @@ import (
 )
 
 var columns = []widget.Column{
-	{Title: "when", Min: 16, HidePriority: 1}, {Title: "ago", Min: 7, Align: widget.Right, HidePriority: 4}, {Title: "from", Min: 7, HidePriority: 3},
+	{Title: "when", Min: 16, HidePriority: 1}, {Title: "ago", Min: 7, Align: widget.Right, HidePriority: 4},
+	{Title: "from", Min: 7, HidePriority: 3},
 	{Title: "status", Min: 10, Max: 16, HidePriority: 2}, {Title: "what changed", Min: 14, Flex: 1},
 }
 
 // language is the filter language over the states of one operation.
 var language = filter.NewTable(
-	filter.Field[present.Moment]{Name: "status", Kind: filter.Code, Help: "the service's status word", Example: "status:PENDING",
+	filter.Field[present.Moment]{Name: "status", Kind: filter.Code, Help: "the service's status word",
+		Example: "status:PENDING",
 		Strings: func(m present.Moment) []string { return []string{string(m.Status)} }},
-	filter.Field[present.Moment]{Name: "from", Kind: filter.Flag, Help: "where the state came from", Example: "from:webhook",
-		Values: []string{index.List.String(), index.Read.String(), index.Hook.String()},
-		Flag:   func(m present.Moment, v string) bool { return m.From == v }},
-	filter.Field[present.Moment]{Name: "when", Aliases: []string{"at"}, Kind: filter.Time, Help: "when it was first seen here", Example: "when<2d",
+	filter.Field[present.Moment]{Name: "from", Kind: filter.Flag, Help: "where the state came from",
+		Example: "from:webhook",
+		Values:  []string{index.List.String(), index.Read.String(), index.Hook.String()},
+		Flag:    func(m present.Moment, v string) bool { return m.From == v }},
+	filter.Field[present.Moment]{Name: "when", Aliases: []string{"at"}, Kind: filter.Time,
+		Help: "when it was first seen here", Example: "when<2d",
 		Time: func(m present.Moment) time.Time { return m.At }},
-	filter.Field[present.Moment]{Name: "changed", Kind: filter.Text, Help: "a field that changed, by its name", Example: "changed:amount", Strings: changed},
-	filter.Field[present.Moment]{Kind: filter.Free, Help: "contained in the status or in the name of a field that changed", Example: "document",
+	filter.Field[present.Moment]{Name: "changed", Kind: filter.Text, Help: "a field that changed, by its name",
+		Example: "changed:amount", Strings: changed},
+	filter.Field[present.Moment]{Kind: filter.Free,
+		Help: "contained in the status or in the name of a field that changed", Example: "document",
 		Strings: func(m present.Moment) []string { return append(changed(m), string(m.Status), m.From) }})
 
 func changed(m present.Moment) []string {

@@ -18,7 +18,8 @@ func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {
 	case s.ID == "":
-		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."), th.Dim.Render("o opens one by its id, 1 lists them.")}}
+		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."),
+			th.Dim.Render("o opens one by its id, 1 lists them.")}}
 	case s.Op == nil && s.Page.Err != nil:
 		return s.Failed(s.Page.Err)
 	case s.Op == nil:
@@ -50,7 +51,8 @@ func (s *Screen) attached() string {
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"), Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"),
+		Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
 	if !s.Op.DocumentsTold() {
 		out.Drawn = present.Attached(*s.Op)
 	}
@@ -66,7 +68,8 @@ func (s *Screen) documents() ui.Section {
 		if d.IsLock {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
 		}
-		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " + th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+draw.Size(d.Size), ", "))
+		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " +
+			th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+draw.Size(d.Size), ", "))
 		if d.IsLock {
 			line += th.Locked.Render("  locked")
 		}
@@ -74,7 +77,8 @@ func (s *Screen) documents() ui.Section {
 			line += th.Warn.Render("  ! " + odd.Words())
 		}
 		out.Lines = append(out.Lines, line)
-		out.Links = append(out.Links, link{opens: ui.KindDocuments, id: s.ID, row: string(d.GUID)}.to("document", "the document id", string(d.GUID), true))
+		out.Links = append(out.Links, link{opens: ui.KindDocuments, id: s.ID, row: string(d.GUID)}.to("document",
+			"the document id", string(d.GUID), true))
 	}
 	return out
 }
@@ -119,8 +123,10 @@ const relativeRest = 48
 // relative is the line of a parent or child.
 func (s *Screen) relative(indent string, op api.Operation) string {
 	st := s.env.Theme.Status(string(op.Status))
-	return indent + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(op.Status.Line(14), 10)) + "  " + draw.Fit(op.Type.Line(14), 10) +
-		draw.PadLeft(draw.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64), max(s.beside()-relativeRest-len(indent), 13))
+	return indent + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(op.Status.Line(14), 10)) + "  " +
+		draw.Fit(op.Type.Line(14), 10) +
+		draw.PadLeft(draw.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64),
+		max(s.beside()-relativeRest-len(indent), 13))
 }
 
 // above are the operation that spawned this one and those above it, the nearest first.
@@ -140,7 +146,8 @@ func (s *Screen) above() ui.Section {
 }
 
 func parentLink(op api.Operation) widget.Link {
-	return link{opens: ui.KindOperation, id: string(op.OPID)}.to("parent operation", "the parent's operation id", string(op.OPID), true)
+	return link{opens: ui.KindOperation, id: string(op.OPID)}.to("parent operation", "the parent's operation id",
+		string(op.OPID), true)
 }
 
 func (s *Screen) children() ui.Section {
@@ -163,11 +170,14 @@ func (s *Screen) children() ui.Section {
 		out.Lines, out.Links = []string{out.Drawn}, []widget.Link{{}}
 	}
 	if n := s.tree.Unread; n > 0 {
-		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child", "children")+" in the service's answer could not be read."))
+		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child",
+			"children")+" in the service's answer could not be read."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	if n := s.tree.Again; n > 0 {
-		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" The answer repeats an operation further down "+draw.Plural(n, "time", "times")+"; it is listed once."))
+		out.Lines = append(out.Lines,
+			th.Warn.Render(th.Signs.Warn+" The answer repeats an operation further down "+draw.Plural(n, "time",
+				"times")+"; it is listed once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {
@@ -191,17 +201,20 @@ func (s *Screen) unknown() ui.Section {
 		return ui.Section{}
 	}
 	th := s.env.Theme
-	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"}
+	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key +
+		" shows everything as it came"}
 	for _, f := range s.other {
 		odd := ""
 		if f.Odd {
 			odd = th.Warn.Render("  " + th.Signs.Warn + " cannot be read")
-			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key + " shows everything as it came"
+			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key +
+				" shows everything as it came"
 		}
 		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+odd)
 	}
 	if more := s.others - len(s.other); more > 0 {
-		out.Lines = append(out.Lines, th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
+		out.Lines = append(out.Lines,
+			th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
 	}
 	return out
 }

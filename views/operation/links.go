@@ -32,7 +32,8 @@ const sep = "\x00"
 // to is the link of a line; name tells it from the others of the page. tab goes to it
 // when stop is set and there is something to open.
 func (l link) to(name, what, text string, stop bool) widget.Link {
-	return widget.Link{ID: strings.Join([]string{name, l.opens, l.id, l.row}, sep), Copy: text, What: what, Opens: stop && l.opens != "" && l.id != ""}
+	return widget.Link{ID: strings.Join([]string{name, l.opens, l.id, l.row}, sep), Copy: text, What: what,
+		Opens: stop && l.opens != "" && l.id != ""}
 }
 
 // open opens what the cursor stands on.
@@ -40,7 +41,8 @@ func (s *Screen) open() (ui.Action, tea.Cmd) {
 	parts := strings.Split(s.Link().ID, sep)
 	if len(parts) != 4 || parts[1] == "" || parts[2] == "" {
 		next := s.env.Keys.Global.Pane.Help().Key
-		return ui.Notify{Level: ui.Info, Text: "Nothing opens here; " + next + " goes to the next line that opens something."}, nil
+		return ui.Notify{Level: ui.Info, Text: "Nothing opens here; " + next +
+			" goes to the next line that opens something."}, nil
 	}
 	to := link{parts[1], parts[2], parts[3]}
 	if to.opens == tree {

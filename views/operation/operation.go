@@ -30,7 +30,10 @@ type Model = ui.Model
 
 // New makes the model of one operation; client's reads are all that it sends.
 func New(o ui.Options, client Client, opid string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, opid) })
+	return ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen {
+		return NewScreen(env,
+			client, opid)
+	})
 }
 
 // Screen is the same in the console; it implements ui.Screen.
@@ -53,7 +56,8 @@ type Screen struct {
 
 // NewScreen makes the screen of one operation.
 func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
+	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(),
+		keys: env.Keys.Operation, related: env.Keys.Related}
 	s.OnShow = s.onShow
 	s.Beside = func(ctx context.Context, _ bool) ui.Then {
 		states, err := client.History(ctx, opid)

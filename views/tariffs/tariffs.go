@@ -25,23 +25,28 @@ const (
 var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of it", Example: "SWIFT",
 		Strings: func(t api.Tariff) []string {
-			return []string{string(t.From), string(t.To), string(t.OperationType), string(t.PaymentType), string(t.CUID), string(t.Others())}
+			return []string{string(t.From), string(t.To), string(t.OperationType), string(t.PaymentType), string(t.CUID),
+				string(t.Others())}
 		}})...)
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, directory.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit", Many: "payment limits",
+	return newList(env, directory.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit",
+		Many:    "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, directory.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission", Many: "commissions",
-		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller, endpoint.ListCommissions)}, start)
+	return newList(env, directory.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission",
+		Many:    "commissions",
+		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
+			endpoint.ListCommissions)}, start)
 }
 
 // reading reads a page of either.
-func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery, api.Page[api.Tariff]]) func(context.Context, int, string) (api.Page[api.Tariff], error) {
+func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery,
+	api.Page[api.Tariff]]) func(context.Context, int, string) (api.Page[api.Tariff], error) {
 	return func(ctx context.Context, page int, _ string) (api.Page[api.Tariff], error) {
 		return endpoint.Do(ctx, caller, what, api.TariffQuery{Page: page})
 	}
