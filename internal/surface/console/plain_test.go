@@ -24,7 +24,7 @@ func TestTranscript(t *testing.T) {
 	op := newest(t, a, 0)
 	p, _ := startPlain(t, a, ana, nil)
 	for _, l := range []string{"?", "1", "?", "next", "first", "filter status:PENDING currency:EUR", "totals", "totals", "back", "views pending", "sort created", "filter off", "1",
-		"all", "history", "back", "documents", "3", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
+		"all", "history", "back", "documents", "3", "back", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
 		p.say(l)
 	}
 	if err := p.leave(); err != nil {
