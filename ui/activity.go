@@ -114,7 +114,8 @@ func activityLines(s *Shell) []string {
 		if n.times > 1 {
 			text += s.th.Dim.Render("  " + times(n.times) + " since " + draw.Clock(n.first, s.shown.zone))
 		}
-		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+text)
+		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+
+			s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+text)
 	}
 	latest := min(len(notes), latestNotes)
 	section := func(title string, lines []string) {
@@ -151,7 +152,8 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallUnknown:
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
-	line := "  " + th.Dim.Render(draw.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word, 16)) + " " + safe(c.What)
+	line := "  " + th.Dim.Render(draw.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
+		16)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))
 	}

@@ -253,7 +253,8 @@ func (s *topLine) Standing() []string {
 		out = append(out, line)
 	}
 	if b, ok := s.budgets["billing"]; ok {
-		out = append(out, "There is room for "+draw.Plural(b.Room, "billing call", "billing calls")+" of "+draw.Count(b.Limit)+" a minute.")
+		out = append(out, "There is room for "+draw.Plural(b.Room, "billing call", "billing calls")+" of "+
+			draw.Count(b.Limit)+" a minute.")
 	}
 	if f := s.feed; f.State != "" {
 		out = append(out, "The feed of webhooks is "+safe(f.State)+".")

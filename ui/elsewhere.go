@@ -75,7 +75,8 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 	}
 	*s.th = *next // screens and widgets hold the same pointer
 	s.hinted = [2]hinted{}
-	return tea.Batch(s.notify(Info, "Drawn in the theme "+next.Name+" until this console ends; [ui] theme in the config keeps one."), s.broadcast(DisplayChanged{}))
+	return tea.Batch(s.notify(Info, "Drawn in the theme "+next.Name+
+		" until this console ends; [ui] theme in the config keeps one."), s.broadcast(DisplayChanged{}))
 }
 
 // switchContext leaves the console to open it on another context: what was sent is

@@ -26,7 +26,8 @@ type explain struct {
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav, copy: s.keys.Item.CopyID}
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
+		copy: s.keys.Item.CopyID}
 	if e.failed {
 		x.armed = s.now().Add(armAfter)
 	}

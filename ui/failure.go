@@ -36,13 +36,15 @@ func Failure(what string, err error) Explain {
 		lines = append(lines, k.Global.Limits.Help().Key+" shows when there is room; do it again then.")
 	}
 	if e.Rule == api.RuleApproval {
-		lines = append(lines, "In the console they find it with "+k.Global.Audit.Help().Key+", then "+k.Audit.Approvals.Help().Key+".")
+		lines = append(lines, "In the console they find it with "+k.Global.Audit.Help().Key+", then "+
+			k.Audit.Approvals.Help().Key+".")
 	}
 	var facts []widget.Pair
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
-	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e), field: e.Field}
+	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e),
+		field: e.Field}
 }
 
 // mends reports whether nothing was done and it can be, so that the form may be sent again.

@@ -32,7 +32,8 @@ func newHelp(s *Shell, top *openScreen) *pager {
 			for _, l := range lines {
 				widest = max(widest, draw.Width(l)+2)
 			}
-			out = append(out, s.helpColumns(w, min(widest, helpLine), 0, func(w int) [][]string { return topicBlocks(lines, w) })...)
+			out = append(out, s.helpColumns(w, min(widest, helpLine), 0,
+				func(w int) [][]string { return topicBlocks(lines, w) })...)
 		}
 		return out
 	}
@@ -56,14 +57,16 @@ func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 	for _, group := range []struct {
 		title string
 		keys  []keymap.Key
-	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Places", global[:places]}, {"Moving", keymap.All(s.keys.Nav)}} {
+	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Places", global[:places]},
+		{"Moving", keymap.All(s.keys.Nav)}} {
 		if len(group.keys) > 0 {
 			out = append(out, append([]string{s.th.Title.Render(group.title)}, s.helpLines(group.keys, w)...))
 		}
 	}
 	marks := []string{s.th.Title.Render("Marks")}
-	return append(out, append(marks, s.helpEntry("·", namesIn(w, 1), s.th.Key, "stands for a character that must not be drawn; the raw view is exact. "+
-		"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
+	return append(out, append(marks, s.helpEntry("·", namesIn(w, 1), s.th.Key,
+		"stands for a character that must not be drawn; the raw view is exact. "+
+			"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
 }
 
 // helpLines are keys with their sentences. A reason that switches several of them off

@@ -31,7 +31,8 @@ type input struct {
 }
 
 func newInput(s *Shell, owner screenID, a Ask) *input {
-	return &input{dialog: dialog{owner}, ask: a, form: widget.NewForm(a.Fields...), picks: picks{at: -1}, k: s.keys.Form, list: s.keys.Menu}
+	return &input{dialog: dialog{owner}, ask: a, form: widget.NewForm(a.Fields...), picks: picks{at: -1}, k: s.keys.Form,
+		list: s.keys.Menu}
 }
 
 func (d *input) keys() []keymap.Key {
@@ -207,8 +208,8 @@ const listed = 7
 // In a window of a few lines that many lines are kept of what is listed, and of what a
 // refusal said.
 const (
-	leastListed = 3
-	leastTold   = 2
+	leastListed  = 3
+	leastProblem = 2
 )
 
 // fewest is how many it has where there is little.
@@ -238,7 +239,7 @@ func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 	if len(p.body) > 0 {
 		p.body = append(p.body, "")
 	}
-	rows, told := 0, min(len(p.body), leastTold)
+	rows, told := 0, min(len(p.body), leastProblem)
 	if len(d.ask.problem) == 0 {
 		told = 0
 	}

@@ -177,7 +177,8 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 }
 
 // placeKinds are what the first global keys go to, in their order.
-var placeKinds = []string{KindOperations, KindOperation, KindDocuments, KindCompliance, KindLimits, KindSession, KindEvents, KindAudit}
+var placeKinds = []string{KindOperations, KindOperation, KindDocuments, KindCompliance, KindLimits, KindSession,
+	KindEvents, KindAudit}
 
 // places is how many of the global keys, from the first, go to a place.
 var places = len(placeKinds)

@@ -53,5 +53,6 @@ func late(a Action, read bool) Action {
 	default:
 		return a
 	}
-	return Notify{Level: Warning, Text: "“" + untrusted.Text(title).Line(80) + "” was not opened, because you went on meanwhile. Nothing was sent; begin again where you were."}
+	return Notify{Level: Warning, Text: "“" + untrusted.Text(title).Line(80) +
+		"” was not opened, because you went on meanwhile. Nothing was sent; begin again where you were."}
 }

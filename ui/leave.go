@@ -10,8 +10,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// wroteMsg is the end of a command that sends something; its answer came before.
-type wroteMsg struct{ n uint64 }
+// writeEndedMsg is the end of a command that sends something; its answer came before.
+type writeEndedMsg struct{ n uint64 }
 
 // sentWrites is what was sent and is not answered yet, and whether the person leaves.
 type sentWrites struct {
@@ -30,7 +30,7 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	s.written++
 	n := s.written
 	s.writes[n] = safe(what)
-	return tea.Sequence(cmd, func() tea.Msg { return wroteMsg{n} })
+	return tea.Sequence(cmd, func() tea.Msg { return writeEndedMsg{n} })
 }
 
 // exit is how the console is left.
@@ -39,8 +39,8 @@ type exit struct {
 	context string // to be opened after this one; empty: none
 }
 
-// wrote notes the end of a write.
-func (s *exit) wrote(m wroteMsg) tea.Cmd {
+// writeEnded notes the end of a write.
+func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
 	delete(s.writes, m.n)
 	if s.leaving && len(s.writes) == 0 {
 		return s.quit()
@@ -53,7 +53,8 @@ func (s *sentWrites) Waiting() []string { return slices.Sorted(maps.Values(s.wri
 
 // askLeave is q at the root.
 func (s *exit) askLeave() tea.Cmd {
-	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave, yields: true}
+	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
+		yields: true}
 	if len(s.writes) > 0 {
 		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
 	}

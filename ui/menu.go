@@ -95,7 +95,8 @@ func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 	m.seek.busy = false
 	m.found = f.finding.all()
 	if f.finding.Whole && f.finding.Only == "" && !f.recent && len(m.hits) == 0 {
-		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36), About: askService})
+		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36),
+			About: askService})
 	}
 	if !m.enter || len(m.found) == 0 {
 		return nil
@@ -167,7 +168,8 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
 	}
 	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
-	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1), tone: theme.Accent}
+	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1),
+		tone: theme.Accent}
 }
 
 // choicesWidth is how many cells a list of choices takes when nothing of it is cut: the

@@ -24,8 +24,8 @@ type clicked struct {
 // wheelLines is how far one notch of the wheel goes.
 const wheelLines = 3
 
-// mouse moves by the wheel, and selects and opens rows by clicks. Nothing that asks
-// something hears it: no question, form or explanation is answered by the mouse.
+// mouse moves by the wheel, and selects and opens rows by clicks. No dialog that
+// asks gets it: no question, form or explanation is answered by the mouse.
 func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 	if !s.visible() || s.leaving {
 		return nil

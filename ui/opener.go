@@ -71,7 +71,8 @@ func (s *Shell) ask(o overlay, q *search, typed string, customers bool) tea.Cmd 
 	n, ctx := q.begin(s.root)
 	finder := s.opt.Finder
 	if finder == nil {
-		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "", finding: Finding{Whole: CheckID(typed) == nil}})
+		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "",
+			finding: Finding{Whole: CheckID(typed) == nil}})
 	}
 	return func() tea.Msg {
 		m := foundMsg{of: o, n: n, typed: typed, recent: typed == ""}
@@ -195,12 +196,13 @@ func (d *opener) title() string {
 
 // asked is the dialog as a form, for the plain mode.
 func (d *opener) asked() Ask {
-	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation id", Hint: typedHint, Check: func(v string) error {
-		if v == "" {
-			return errors.New("an id is needed")
-		}
-		return nil
-	}}}}
+	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation id", Hint: typedHint,
+		Check: func(v string) error {
+			if v == "" {
+				return errors.New("an id is needed")
+			}
+			return nil
+		}}}}
 }
 
 const typedHint = "an id or its beginning, a reference, a customer"

@@ -165,7 +165,8 @@ func (p *Page) Failed(err *api.Error) Content {
 	if th.Linear {
 		return Content{Lines: []string{err.Public, remedy.Plain(err)}}
 	}
-	return Content{Problem: 1, Lines: []string{th.Bad.Render(th.Signs.Bad + " " + err.Public), th.Dim.Render(remedy.Screen(err)), "",
+	return Content{Problem: 1, Lines: []string{th.Bad.Render(th.Signs.Bad + " " + err.Public),
+		th.Dim.Render(remedy.Screen(err)), "",
 		th.Dim.Render(g.Reload.Help().Key + " tries again, " + g.Back.Help().Key + " goes back.")}}
 }
 

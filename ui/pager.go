@@ -28,7 +28,8 @@ type pager struct {
 }
 
 func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
-	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth, view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
+	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth,
+		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
 }
 
 // newRaw shows JSON, masked while masking is on.
@@ -45,7 +46,8 @@ func (p *pager) readRaw(s *Shell) {
 	is := mask.JSONIf(p.raw, p.hides)
 	lines, whole := draw.JSON(is, maxRawLines)
 	if !whole {
-		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+" in all; the command that reads it shows everything with -o json")
+		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+
+			" in all; the command that reads it shows everything with -o json")
 	}
 	p.lines, p.copy = func(*Shell) []string { return lines }, Copy{Text: string(is), What: "the JSON"}
 }

@@ -23,7 +23,8 @@ type palette struct {
 // openPalette opens the palette over a screen.
 func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	p := s.gather(top)
-	m := newMenu(s, top.id, Choose{Title: "Commands", Items: p.items, Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
+	m := newMenu(s, top.id, Choose{Title: "Commands", Items: p.items,
+		Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
 	m.finds, m.refuses = true, true
 	s.push(m)
 	return m.look(s)
@@ -73,7 +74,8 @@ func (p *palette) key(k keymap.Key) {
 	}
 	p.seen[k.Name] = true
 	h := k.Binding.Help()
-	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k)}, func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
+	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k)},
+		func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 	p.refuses(k)
 }
 
@@ -144,34 +146,44 @@ func (p *palette) own() {
 	s := p.s
 	for i, k := range s.keys.Global.Places() {
 		p.seen[k.Name] = true
-		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key, Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...)},
+		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key,
+			Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...)},
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 		p.refuses(*k)
 	}
-	p.add(Choice{Text: "customers", About: "all customers and their verification", Note: s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key, Words: append(slices.Clone(act.CustomerList.Aliases), "all customers", "customer list", "verifications")},
+	p.add(Choice{Text: "customers", About: "all customers and their verification",
+		Note:  s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key,
+		Words: append(slices.Clone(act.CustomerList.Aliases), "all customers", "customer list", "verifications")},
 		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
 	zone := s.keys.Global.Zone.Help().Key
-	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}}, func(s *Shell) tea.Cmd { return s.showUTC(true) })
-	p.add(Choice{Text: "local time", About: "show times in the local time zone", Note: zone, Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
+	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}},
+		func(s *Shell) tea.Cmd { return s.showUTC(true) })
+	p.add(Choice{Text: "local time", About: "show times in the local time zone", Note: zone,
+		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
 	if s.opt.Themes != nil {
 		for _, name := range theme.Names() {
-			p.add(Choice{Text: "theme " + name, About: "draw in other colours until this console ends", Words: []string{"colours " + name, "colors " + name}},
+			p.add(Choice{Text: "theme " + name, About: "draw in other colours until this console ends",
+				Words: []string{"colours " + name, "colors " + name}},
 				func(s *Shell) tea.Cmd { return s.setTheme(name) })
 		}
 	}
 	p.contexts()
-	p.add(Choice{Text: "back", About: "back to the screen below", Note: "esc"}, func(s *Shell) tea.Cmd { return s.press(s.keys.Global.Back.Msg()) })
-	p.add(Choice{Text: "quit", About: "leave the console", Note: s.keys.Global.Leave.Help().Key, Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)
+	p.add(Choice{Text: "back", About: "back to the screen below", Note: "esc"},
+		func(s *Shell) tea.Cmd { return s.press(s.keys.Global.Back.Msg()) })
+	p.add(Choice{Text: "quit", About: "leave the console", Note: s.keys.Global.Leave.Help().Key,
+		Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)
 }
 
 // contexts adds the other contexts of the config.
 func (p *palette) contexts() {
 	for _, name := range p.s.opt.Contexts {
-		p.add(Choice{Text: "ctx " + name, About: "leave " + p.s.opt.About.Context + " and open this context", Words: []string{"context " + name, name}},
+		p.add(Choice{Text: "ctx " + name, About: "leave " + p.s.opt.About.Context + " and open this context",
+			Words: []string{"context " + name, name}},
 			func(s *Shell) tea.Cmd { return s.switchContext(name) })
 	}
 	if len(p.s.opt.Contexts) == 0 {
-		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"}, Why: "There is no other one to open from here."}, nil)
+		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"},
+			Why: "There is no other one to open from here."}, nil)
 	}
 }
 
@@ -189,7 +201,8 @@ func (p *palette) elsewhere(direct bool) {
 	for _, of := range []struct {
 		kind  string
 		group any
-	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindOperation, k.Related}, {KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
+	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindOperation, k.Related},
+		{KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
 		{KindLimits, k.Tariffs}, {KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
 		for _, key := range keymap.All(of.group) {
 			if p.seen[key.Name] || pressable(of.kind, key) != direct {
@@ -198,7 +211,8 @@ func (p *palette) elsewhere(direct bool) {
 			p.seen[key.Name] = true
 			h := key.Binding.Help()
 			i := slices.Index(placeKinds, of.kind)
-			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " + h.Key, Words: append(names(key), h.Desc)},
+			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " +
+				h.Key, Words: append(names(key), h.Desc)},
 				func(s *Shell) tea.Cmd { return s.pressAt(of.kind, key, direct) })
 			p.refuses(key)
 		}

@@ -48,7 +48,8 @@ func (d *input) offered() []widget.Option {
 	if d.picks.field != i || !strings.HasPrefix(v, d.picks.typed) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(d.picks.folder), func(o widget.Option) bool { return !strings.HasPrefix(o.Value, v) || o.Value == v })
+	return slices.DeleteFunc(slices.Clone(d.picks.folder),
+		func(o widget.Option) bool { return !strings.HasPrefix(o.Value, v) || o.Value == v })
 }
 
 // offers reports whether some field of the form has a list: its room is kept then.
@@ -145,7 +146,8 @@ func (s *Shell) onComplete(m completeMsg) tea.Cmd {
 		}
 		return d.move(s, 1)
 	}
-	done := m.found.Common == m.typed && (len(m.found.Options) == 0 || len(m.found.Options) == 1 && m.found.Options[0].Value == m.typed)
+	done := m.found.Common == m.typed && (len(m.found.Options) == 0 || len(m.found.Options) == 1 &&
+		m.found.Options[0].Value == m.typed)
 	if done && !p.opened {
 		return d.move(s, 1)
 	}

@@ -185,7 +185,8 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 // owns reports whether a key is one of the question's own. q is: who holds it down
 // does not close the question that it opened.
 func (q *question) owns(p keymap.Press) bool {
-	for _, k := range []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next, q.k.Prev, q.k.Close, q.nav.PageDown, q.nav.PageUp} {
+	for _, k := range []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next, q.k.Prev, q.k.Close, q.nav.PageDown,
+		q.nav.PageUp} {
 		if k.Pressed(p) {
 			return true
 		}
@@ -274,7 +275,8 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 		return q.small(s.th, w, h, now)
 	}
 	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll, tone: theme.Warn}
+	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll,
+		tone: theme.Warn}
 	if p.fitted(h).hidden(h) > 0 { // the risk is read before what has to be scrolled
 		p.body = q.content(s.th, in, true)
 	}
@@ -351,7 +353,8 @@ func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 	w = min(w, dialogWidth)
 	body := q.content(th, w, true)
 	if q.c.ID != "" {
-		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")}, body...)
+		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")},
+			body...)
 	}
 	tail := q.tail(th, w, now)[1:]
 	if len(tail) >= h { // the note gives way, then the typed characters; the answers stay

@@ -49,7 +49,10 @@ func (c Choice) fit(typed string) int {
 
 // words are the words of a text in small letters.
 func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	})
 }
 
 // begin reports whether each word typed begins one of the words.

@@ -31,7 +31,8 @@ func (e *Env) Read(loads *Requests, read func(ctx context.Context) Then) tea.Cmd
 }
 
 // Reading is Read of one value, which got takes with the moment when it had been read.
-func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, error), got func(v T, at time.Time, err error)) tea.Cmd {
+func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, error),
+	got func(v T, at time.Time, err error)) tea.Cmd {
 	now := e.Now
 	return e.Read(loads, func(ctx context.Context) Then {
 		v, err := read(ctx)

@@ -83,7 +83,8 @@ func (s *router) unknownPlace(p Place) tea.Cmd {
 func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.root)
-	env := &Env{Ctx: ctx, Root: s.root, Now: s.now, Theme: s.th, Keys: s.keys, About: s.opt.About, filters: s.opt.Filters, id: s.lastID, shared: s.shown}
+	env := &Env{Ctx: ctx, Root: s.root, Now: s.now, Theme: s.th, Keys: s.keys, About: s.opt.About, filters: s.opt.Filters,
+		id: s.lastID, shared: s.shown}
 	screen := s.opt.Make(env, p)
 	if screen == nil {
 		cancel()

@@ -138,7 +138,8 @@ func New(o Options) *Shell {
 
 // assemble puts the parts of a shell together, each over those that it rests on.
 func assemble(w *window) *Shell {
-	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{}, &sentWrites{writes: map[uint64]string{}}
+	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{},
+		&sentWrites{writes: map[uint64]string{}}
 	head := &topLine{window: w, screenStack: stack, budgets: map[string]BudgetFacts{}}
 	status := &statusLine{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head}
 	hints, route := &hintBar{statusLine: status}, &router{statusLine: status}
@@ -236,8 +237,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 			cmds = append(cmds, s.take(m))
 		}
 		return tea.Batch(cmds...)
-	case wroteMsg:
-		return s.wrote(msg)
+	case writeEndedMsg:
+		return s.writeEnded(msg)
 	case copiedMsg:
 		return s.copied(msg)
 	case BroadcastMsg:

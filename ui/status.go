@@ -76,7 +76,8 @@ func (s *statusLine) noticeLines(w, most int) []string {
 // the session says it itself.
 func (s *statusLine) noSession() string {
 	top := s.top()
-	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil || top.screen.Place().Kind == KindSession {
+	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil ||
+		top.screen.Place().Kind == KindSession {
 		return ""
 	}
 	said := safe(s.session.Note)
@@ -91,7 +92,8 @@ func (s *statusLine) noSession() string {
 // cursor is never covered; when it is down there, the notice stands at the top. A notice
 // that the body tells too (told) is left out.
 func (s *statusLine) placeNotice(frame []string, told bool) string {
-	if told && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem), ".") {
+	if told && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
+		".") {
 		return s.status("")
 	}
 	most := noticeMost

@@ -153,7 +153,8 @@ func drop(s string, w int) (string, bool) {
 }
 
 // spaces is long enough for the widest windows; longer ones are made.
-const spaces = "                                                                                                                                                                                                        "
+const spaces = "                                                                                                     " +
+	"                                                                                                   "
 
 // Space returns n spaces; none when n is negative.
 func Space(n int) string {

@@ -22,8 +22,10 @@ func (g *Global) Places() [8]*Key {
 // nothing, as it is asked with every key.
 func (m *Map) Shared() [33]*Key {
 	n, g, p := &m.Nav, &m.Global, m.Global.Places()
-	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],
-		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity, &g.Reveal,
+	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2],
+		p[3], p[4], p[5], p[6], p[7],
+		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity,
+		&g.Reveal,
 		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall}
 }
 
@@ -119,40 +121,60 @@ func New() *Map {
 	return &Map{
 		Global: globalKeys(),
 		Nav: Nav{
-			Up: Bind("nav.up", "up", "one line up", "up", "k").extra().unoffered(byNumber), Down: Bind("nav.down", "down", "one line down", "down", "j").extra().unoffered(byNumber),
-			PageUp: Bind("nav.pageup", "page up", "one page up", "pgup", "ctrl+b").extra().unoffered("previous"), PageDown: Bind("nav.pagedown", "page down", "one page down", "pgdown", "ctrl+f").extra().unoffered("next"),
-			HalfUp: Bind("nav.halfup", "half a page up", "half a page up", "ctrl+u").extra().unoffered("previous"), HalfDown: Bind("nav.halfdown", "half a page down", "half a page down", "ctrl+d").extra().unoffered("next"),
-			Top: Bind("nav.top", "top", "to the first line", "home", "g").extra().unoffered("first"), Bottom: Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra().unoffered("last"),
+			Up:       Bind("nav.up", "up", "one line up", "up", "k").extra().unoffered(byNumber),
+			Down:     Bind("nav.down", "down", "one line down", "down", "j").extra().unoffered(byNumber),
+			PageUp:   Bind("nav.pageup", "page up", "one page up", "pgup", "ctrl+b").extra().unoffered("previous"),
+			PageDown: Bind("nav.pagedown", "page down", "one page down", "pgdown", "ctrl+f").extra().unoffered("next"),
+			HalfUp:   Bind("nav.halfup", "half a page up", "half a page up", "ctrl+u").extra().unoffered("previous"),
+			HalfDown: Bind("nav.halfdown", "half a page down", "half a page down", "ctrl+d").extra().unoffered("next"),
+			Top:      Bind("nav.top", "top", "to the first line", "home", "g").extra().unoffered("first"),
+			Bottom:   Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra().unoffered("last"),
 		},
 		List: List{
-			Open: Bind("list.open", "open", "open what is under the cursor", "enter").typed("opens the row of that number."), Filter: Bind("list.filter", "filter", "filter; esc clears", "/").ofList().typed("shows only what matches; filter off shows everything, filter help explains the language."),
-			Sort: Bind("list.sort", "sort", "sort by the column that ← → chose, or choose one", "s").ofList().typed("asks by what; the present order is reversed."), Views: Bind("list.views", "views", "saved views", "v").ofList(),
-			Mark: Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all", "mark all that the filter shows; again unmarks", "*").extra().ofList(),
-			Range: Bind("list.range", "mark range", "mark the rows from the last mark to the cursor", "m").extra(), Remark: Bind("list.remark", "marks back", "bring back the marks that were cleared last", "U").extra().ofList(),
-			Left: Bind("list.left", "column left", "to the column before, for s", "left").extra().unoffered(drawnList), Right: Bind("list.right", "column right", "to the next column; those without room scroll in", "right").extra().unoffered(drawnList),
-			Preview: Bind("list.preview", "preview", "preview beside the list, from 140 columns on", "|").extra().unoffered("nothing is beside another; a number opens the row"),
+			Open: Bind("list.open", "open", "open what is under the cursor", "enter").typed("opens the row of that number."),
+			Filter: Bind("list.filter", "filter", "filter; esc clears",
+				"/").ofList().typed("shows only what matches; filter off shows everything, filter help explains the language."),
+			Sort: Bind("list.sort", "sort", "sort by the column that ← → chose, or choose one",
+				"s").ofList().typed("asks by what; the present order is reversed."),
+			Views: Bind("list.views", "views", "saved views", "v").ofList(),
+			Mark:  Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all",
+				"mark all that the filter shows; again unmarks", "*").extra().ofList(),
+			Range:  Bind("list.range", "mark range", "mark the rows from the last mark to the cursor", "m").extra(),
+			Remark: Bind("list.remark", "marks back", "bring back the marks that were cleared last", "U").extra().ofList(),
+			Left:   Bind("list.left", "column left", "to the column before, for s", "left").extra().unoffered(drawnList),
+			Right: Bind("list.right", "column right", "to the next column; those without room scroll in",
+				"right").extra().unoffered(drawnList),
+			Preview: Bind("list.preview", "preview", "preview beside the list, from 140 columns on",
+				"|").extra().unoffered("nothing is beside another; a number opens the row"),
 		},
 		Item: Item{
-			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y").typed("says the id.").quiet(), CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)", "Y").extra().typed("says it as JSON, on one line.").quiet(),
+			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y").typed("says the id.").quiet(),
+			CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)",
+				"Y").extra().typed("says it as JSON, on one line.").quiet(),
 			Raw: Bind("item.raw", "raw", "raw JSON as the service sent it", "J").extra().quiet(),
 		},
 		Operations: Operations{
-			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"), Live: Bind("operations.live", "live", "read this page from the service", "L").extra().ofList(),
-			Totals: of(act.OperationTotals).ofList(), Export: of(act.OperationExport).ofList(),
-			Columns:   Bind("operations.columns", "columns", "choose columns: which, in what order, how wide", "c").unoffered(drawnList),
-			Customers: of(act.CustomerList).ofList(), Accounts: of(act.AccountList).ofList(), Counterparties: of(act.CounterpartyList).ofList(),
+			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"),
+			Live:      Bind("operations.live", "live", "read this page from the service", "L").extra().ofList(),
+			Totals:    of(act.OperationTotals).ofList(), Export: of(act.OperationExport).ofList(),
+			Columns: Bind("operations.columns", "columns", "choose columns: which, in what order, how wide",
+				"c").unoffered(drawnList),
+			Customers: of(act.CustomerList).ofList(), Accounts: of(act.AccountList).ofList(),
+			Counterparties: of(act.CounterpartyList).ofList(),
 		},
 		Totals: Totals{
 			Within: Bind("totals.within", "within", "divide each group of the totals further", "w").ofList(),
-			Left:   Bind("totals.left", "currency before", "in the totals: the currency before", "left").extra().unoffered(inFull),
-			Right:  Bind("totals.right", "next currency", "in the totals: the next currency", "right").extra().unoffered(inFull),
+			Left: Bind("totals.left", "currency before", "in the totals: the currency before",
+				"left").extra().unoffered(inFull),
+			Right: Bind("totals.right", "next currency", "in the totals: the next currency", "right").extra().unoffered(inFull),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of(act.OperationTree),
 			Account: of(act.AccountGet), Counterparty: of(act.CounterpartyGet),
 		},
-		Related:   Related{History: of(act.OperationHistory), Customer: Bind("operation.customer", "customer", "the customer's verification", "C")},
+		Related: Related{History: of(act.OperationHistory), Customer: Bind("operation.customer", "customer",
+			"the customer's verification", "C")},
 		Documents: documentKeys(), Files: Files{Delete: of(act.CustomerDeleteFile)},
 		Compliance: Compliance{
 			Share:    of(act.ComplianceShare),
@@ -170,7 +192,8 @@ func New() *Map {
 		},
 		Events: Events{
 			Follow: of(act.EventTail).ofList(), Replay: of(act.EventReplay),
-			Codes: of(act.EventCodes).ofList(), Rejected: Bind("events.rejected", "rejected", "deliveries that were not accepted, and why", "b").ofList(),
+			Codes: of(act.EventCodes).ofList(), Rejected: Bind("events.rejected", "rejected",
+				"deliveries that were not accepted, and why", "b").ofList(),
 			Settings:  of(act.HookGet).ofList(),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
@@ -194,21 +217,34 @@ func globalKeys() Global {
 		Documents: of(act.DocumentList), Compliance: of(act.CustomerGet),
 		Limits: of(act.Limits), Session: of(act.SessionStatus),
 		Events: of(act.EventList), Audit: of(act.AuditList),
-		Help: Bind("help", "help", "help for this screen", "?").unoffered("? lists the commands"), Palette: Bind("palette", "commands", "commands, views, customers and operations by name", ":").unoffered("? lists the commands"),
-		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer", "o").extra().ofList(),
-		Back:   Bind("back", "back", "back; at the root only marks, then the filter; asks before text is lost", "esc").extra().unoffered("back"),
-		Quit:   Bind("quit", "back", "back; at the root asks to leave", "q").extra().unoffered("back"), Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)", "ctrl+c").extra().unoffered("quit, and ctrl+c"),
-		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)", "r").typed("reads it again from where it came."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
-		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra().unoffered("pane goes there and back"), Zone: Bind("zone", "UTC", "local time / UTC", "t").extra().quiet(),
-		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra().quiet(), Reveal: of(act.Reveal),
-		Before: Bind("before", "before", "where you were before", "[").extra(), After: Bind("after", "forward", "forward again, after [", "]").extra(),
-		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(), Next: Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
-		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page", "B").extra(),
+		Help: Bind("help", "help", "help for this screen", "?").unoffered("? lists the commands"),
+		Palette: Bind("palette", "commands", "commands, views, customers and operations by name",
+			":").unoffered("? lists the commands"),
+		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer",
+			"o").extra().ofList(),
+		Back: Bind("back", "back", "back; at the root only marks, then the filter; asks before text is lost",
+			"esc").extra().unoffered("back"),
+		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra().unoffered("back"),
+		Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)",
+			"ctrl+c").extra().unoffered("quit, and ctrl+c"),
+		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)",
+			"r").typed("reads it again from where it came."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
+		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra().unoffered("pane goes there and back"),
+		Zone:     Bind("zone", "UTC", "local time / UTC", "t").extra().quiet(),
+		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra().quiet(),
+		Reveal:   of(act.Reveal),
+		Before:   Bind("before", "before", "where you were before", "[").extra(),
+		After:    Bind("after", "forward", "forward again, after [", "]").extra(),
+		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(),
+		Next:     Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
+		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page",
+			"B").extra(),
 	}
 }
 
 func documentKeys() Documents {
-	return Documents{Open: of(act.DocumentOpen), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove), Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
+	return Documents{Open: of(act.DocumentOpen), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove),
+		Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
 		Upload: of(act.DocumentUpload), Replace: of(act.DocumentReplace)}
 }
 
@@ -277,39 +313,51 @@ func (m *Map) Allow(may func(k Key) (why string)) {
 
 func columnKeys() Columns {
 	return Columns{
-		Show:     Bind("columns.show", "show or hide", "show or hide the column; one without room is kept before others", " "),
-		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"), Wider: Bind("columns.wider", "wider", "wider", "right", "+"),
-		Earlier: Bind("columns.earlier", "earlier", "move it to the left", "K", "<"), Later: Bind("columns.later", "later", "move it to the right", "J", ">"),
-		Reset: Bind("columns.reset", "reset", "the usual columns again", "r"),
-		Keep:  Bind("columns.keep", "keep", "keep the choice", "enter", "c"), Cancel: Bind("columns.cancel", "as before", "as before", "esc", "q"),
+		Show: Bind("columns.show", "show or hide", "show or hide the column; one without room is kept before others",
+			" "),
+		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"),
+		Wider:    Bind("columns.wider", "wider", "wider", "right", "+"),
+		Earlier:  Bind("columns.earlier", "earlier", "move it to the left", "K", "<"),
+		Later:    Bind("columns.later", "later", "move it to the right", "J", ">"),
+		Reset:    Bind("columns.reset", "reset", "the usual columns again", "r"),
+		Keep:     Bind("columns.keep", "keep", "keep the choice", "enter", "c"), Cancel: Bind("columns.cancel", "as before",
+			"as before", "esc", "q"),
 	}
 }
 
 func dialogKeys() Dialog {
 	return Dialog{
-		Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"), Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
-		Next: Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"), Prev: Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
-		Close: Bind("dialog.close", "close", "close", " ", "q").extra(),
+		Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"),
+		Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
+		Next:   Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"),
+		Prev:   Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
+		Close:  Bind("dialog.close", "close", "close", " ", "q").extra(),
 	}
 }
 
 func formKeys() Form {
 	return Form{
-		Next: Bind("form.next", "next", "next field", "tab", "down"), Prev: Bind("form.prev", "previous", "previous field", "shift+tab", "up").extra(),
-		Submit: Bind("form.submit", "send", "next field; on the last one: send", "enter"), Cancel: Bind("form.cancel", "cancel", "cancel; asks when something was typed", "esc"),
+		Next: Bind("form.next", "next", "next field", "tab", "down"), Prev: Bind("form.prev", "previous", "previous field",
+			"shift+tab", "up").extra(),
+		Submit: Bind("form.submit", "send", "next field; on the last one: send", "enter"),
+		Cancel: Bind("form.cancel", "cancel", "cancel; asks when something was typed", "esc"),
 	}
 }
 
 func viewerKeys() Viewer {
 	return Viewer{
-		Search: Bind("viewer.search", "search", "search", "/").unoffered(inFull), Next: Bind("viewer.next", "next", "next hit", "n").extra().unoffered(inFull), Prev: Bind("viewer.prev", "previous", "hit before", "N").extra().unoffered(inFull),
-		Copy: Bind("viewer.copy", "copy", "copy all (OSC 52)", "y").unoffered(inFull), Close: Bind("viewer.close", "close", "close", "esc", "q").unoffered(inFull),
+		Search: Bind("viewer.search", "search", "search", "/").unoffered(inFull),
+		Next:   Bind("viewer.next", "next", "next hit", "n").extra().unoffered(inFull),
+		Prev:   Bind("viewer.prev", "previous", "hit before", "N").extra().unoffered(inFull),
+		Copy:   Bind("viewer.copy", "copy", "copy all (OSC 52)", "y").unoffered(inFull),
+		Close:  Bind("viewer.close", "close", "close", "esc", "q").unoffered(inFull),
 	}
 }
 
 func menuKeys() Menu {
 	return Menu{
-		Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down", "down", "ctrl+n").extra(),
+		Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down",
+			"down", "ctrl+n").extra(),
 		Choose: Bind("menu.choose", "choose", "do it", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
 	}
 }

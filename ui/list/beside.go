@@ -30,7 +30,8 @@ type joined struct {
 
 // besideWidth is how many cells the preview takes now; 0: it is not shown.
 func (l *List[T]) besideWidth() int {
-	if l.spec.Beside == nil && l.spec.Detail == nil || l.w < besideFrom || l.Env.Theme.Linear || l.rows.Len() == 0 || !l.Env.Preview() {
+	if l.spec.Beside == nil && l.spec.Detail == nil || l.w < besideFrom || l.Env.Theme.Linear || l.rows.Len() == 0 ||
+		!l.Env.Preview() {
 		return 0
 	}
 	return min(max(l.w*2/5, besideLess), besideMost)
@@ -63,7 +64,8 @@ func (l *List[T]) layBeside(h int) {
 	if lines = lines[b.top:]; len(lines) > h && h > 1 {
 		th := l.Env.Theme
 		more := len(lines) - h + 1
-		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+draw.Plural(more, "line", "lines")+" more, "+l.Env.Keys.List.Open.Help().Key+" opens it"))
+		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+draw.Plural(more, "line", "lines")+" more, "+
+			l.Env.Keys.List.Open.Help().Key+" opens it"))
 	}
 	b.lines = draw.Lay(lines, b.w, h)
 }
@@ -91,7 +93,8 @@ func (l *List[T]) switchBeside() ui.Action {
 	on := !l.Env.Preview()
 	act := l.Env.SwitchPreview()
 	if on && l.w < besideFrom {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on, and is shown from " + draw.Count(besideFrom) + " columns on; this window has " + draw.Count(l.w) + "."}}
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on, and is shown from " + draw.Count(besideFrom) +
+			" columns on; this window has " + draw.Count(l.w) + "."}}
 	}
 	return act
 }

@@ -34,7 +34,8 @@ func (l *List[T]) Below() []string {
 		return nil
 	}
 	th := l.Env.Theme
-	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.w, 0)))}, widget.Pairs(th, pairs, min(l.w, 99))...)
+	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.w, 0)))},
+		widget.Pairs(th, pairs, min(l.w, 99))...)
 }
 
 // Select implements ui.Selecter. In a list that is not read yet the cursor goes there

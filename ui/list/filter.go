@@ -47,9 +47,11 @@ func Locked(says string) Sign {
 func StatusSigns() []Sign {
 	var out []Sign
 	for _, words := range present.StatusWords() {
-		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign }, Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
+		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign },
+			Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
 	}
-	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign }, Says: "a status word that is not known here"})
+	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign },
+		Says: "a status word that is not known here"})
 }
 
 // HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.

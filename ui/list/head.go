@@ -19,7 +19,8 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
 	switch {
 	case l.Err != nil:
-		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public, Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
+		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public,
+			Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
 	case !l.Loaded || l.Loads.Busy() && l.bar == nil:
 		return widget.Notice{Text: l.spec.Reading}
 	case l.Filter.Empty():
@@ -38,7 +39,7 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 // under way.
 func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
-	shown += l.Came() + l.SortedBy(Order{l.SortBy, l.SortDown}, l.mixed())
+	shown += l.ArrivedAbove() + l.SortedBy(Order{l.SortBy, l.SortDown}, l.mixed())
 	if l.Text != "" {
 		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
 	}
@@ -48,9 +49,9 @@ func (l *List[T]) Head(shown string) string {
 	return shown
 }
 
-// Came says how many rows came above the cursor.
-func (l *List[T]) Came() string {
-	n, th := l.Table.Above(), l.Env.Theme
+// ArrivedAbove says how many rows came above the cursor.
+func (l *List[T]) ArrivedAbove() string {
+	n, th := l.Table.ArrivedAbove(), l.Env.Theme
 	if n == 0 {
 		return ""
 	}
@@ -77,7 +78,8 @@ func (l *List[T]) Stale() []string {
 		return nil
 	}
 	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200), l.w))}
+	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200),
+		l.w))}
 }
 
 // OneThing refuses to begin something while something else is under way.
@@ -86,4 +88,16 @@ func (l *List[T]) OneThing() (ui.Action, bool) {
 		return nil, false
 	}
 	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + l.Doing + "."}, true
+}
+
+// Drawn implements ui.Drawer.
+func (l *List[T]) Drawn() ui.Drawn {
+	if l.Page != nil {
+		return ui.Drawn{}
+	}
+	d := ui.Drawn{Problem: l.Err != nil && (l.rows.Len() == 0 || l.saidStale)}
+	if line := l.Table.CursorLine(); line >= 0 {
+		d.Cursors = []int{len(l.above) + line}
+	}
+	return d
 }

@@ -65,14 +65,15 @@ type Spec[T any] struct {
 	None    string // "No event matches the filter."
 	Further string // "No event matches among those read so far."; empty: all is read
 
-	Columns  func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
-	Detail   func() []widget.Pair        // about the row under the cursor; nil: nothing
-	Beside   func(w int) []string        // the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
-	Signs    []Sign                      // of the rows, for the help
-	Sort     *field.Catalogue[T]         // rows that a Rows holds are sorted by its fields; nil: by none
-	Marks    bool                        // rows can be marked
-	NoGap    bool                        // no space between the row's sign and its first cell
-	OwnStale bool                        // Above has List.Stale among its lines
+	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
+	Detail  func() []widget.Pair        // about the row under the cursor; nil: nothing
+	// the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
+	Beside   func(w int) []string
+	Signs    []Sign              // of the rows, for the help
+	Sort     *field.Catalogue[T] // rows that a Rows holds are sorted by its fields; nil: by none
+	Marks    bool                // rows can be marked
+	NoGap    bool                // no space between the row's sign and its first cell
+	OwnStale bool                // Above has List.Stale among its lines
 
 	Language *filter.Table[T]
 	Example  string      // a filter, as a hint
@@ -118,7 +119,8 @@ type List[T any] struct {
 
 // New makes a list of rows; screen is what embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
-	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(), seek: env.Requests(),
+	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(),
+		seek:  env.Requests(),
 		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks), beside: beside{keep: &joined{}}}
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && l.spec.Records == nil {
 		l.spec.Records = l.held.Each
@@ -207,7 +209,8 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 		return ui.Handled{}, nil
 	}
 	if n := l.Table.Unmark(); n > 0 {
-		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " + l.Env.Keys.List.Remark.Help().Key + " brings them back."}, nil
+		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " +
+			l.Env.Keys.List.Remark.Help().Key + " brings them back."}, nil
 	}
 	switch {
 	case !l.Filter.Empty():
@@ -320,18 +323,6 @@ func (l *List[T]) Lines() []string {
 		lines = draw.Lay(lines, l.w, l.h)
 	}
 	return lines
-}
-
-// Drawn implements ui.Drawer.
-func (l *List[T]) Drawn() ui.Drawn {
-	if l.Page != nil {
-		return ui.Drawn{}
-	}
-	d := ui.Drawn{Problem: l.Err != nil && (l.rows.Len() == 0 || l.saidStale)}
-	if line := l.Table.CursorLine(); line >= 0 {
-		d.Cursors = []int{len(l.above) + line}
-	}
-	return d
 }
 
 // SetSize implements ui.Screen.

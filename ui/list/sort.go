@@ -40,7 +40,8 @@ func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
 	}
 	if column := l.Table.Column(); column != "" {
 		if !slices.Contains(all.Fields, column) {
-			return ui.Notify{Level: ui.Denied, Text: "The list cannot be sorted by " + column + "; by " + strings.Join(named(all.Fields), ", ") + "."}, nil
+			return ui.Notify{Level: ui.Denied, Text: "The list cannot be sorted by " + column + "; by " +
+				strings.Join(named(all.Fields), ", ") + "."}, nil
 		}
 		return nil, all.Take(next(column))
 	}
@@ -51,9 +52,10 @@ func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
 			items[i].Text += ", reversed"
 		}
 	}
-	return ui.Choose{Title: "Sort by", Items: items, At: max(slices.Index(all.Fields, now.By), 0), Pick: func(i int) (ui.Action, tea.Cmd) {
-		return nil, all.Take(next(all.Fields[i]))
-	}}, nil
+	return ui.Choose{Title: "Sort by", Items: items, At: max(slices.Index(all.Fields, now.By), 0),
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			return nil, all.Take(next(all.Fields[i]))
+		}}, nil
 }
 
 // named are the fields that have a name.
@@ -83,15 +85,16 @@ func Direction(k field.Kind, o Order) string {
 
 // askSort sorts the records that the list holds by a field of Spec.Sort.
 func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
-	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...), Note: l.direction, Take: func(o Order) tea.Cmd {
-		l.SortBy, l.SortDown = o.By, o.Down
-		l.held.Sort(l.order())
-		l.ShowSort()
-		l.Table.Restart()
-		l.Changed()
-		l.refresh() // a menu's answer is not a message to the list
-		return nil
-	}})
+	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...),
+		Note: l.direction, Take: func(o Order) tea.Cmd {
+			l.SortBy, l.SortDown = o.By, o.Down
+			l.held.Sort(l.order())
+			l.ShowSort()
+			l.Table.Restart()
+			l.Changed()
+			l.refresh() // a menu's answer is not a message to the list
+			return nil
+		}})
 }
 
 func (l *List[T]) direction(o Order) string {

@@ -57,9 +57,10 @@ func (h *Host) commands() []command {
 	}
 	if s, ok := h.sh.Top().(ui.Commander); ok && !h.home {
 		for _, c := range s.Commands() {
-			add(command{name: strings.ToLower(c.Title), help: cmp.Or(c.About, c.Title) + ".", why: c.Why, do: func(ctx context.Context, _ string) error {
-				return h.after(ctx, h.run(ctx, h.sh.RunCommand(c)), keymap.Key{})
-			}})
+			add(command{name: strings.ToLower(c.Title), help: cmp.Or(c.About, c.Title) + ".", why: c.Why,
+				do: func(ctx context.Context, _ string) error {
+					return h.after(ctx, h.run(ctx, h.sh.RunCommand(c)), keymap.Key{})
+				}})
 		}
 	}
 	for _, p := range h.opt.Places {
@@ -88,7 +89,8 @@ func (h *reader) everywhere(k keymap.Key) bool {
 }
 
 func (h *Host) keyCommand(k keymap.Key) command {
-	c := command{name: k.Word, alias: k.Name[strings.LastIndexByte(k.Name, '.')+1:], key: k.Binding.Help().Key, help: k.Long + ".", why: k.Why(), press: &k,
+	c := command{name: k.Word, alias: k.Name[strings.LastIndexByte(k.Name, '.')+1:], key: k.Binding.Help().Key,
+		help: k.Long + ".", why: k.Why(), press: &k,
 		do: func(ctx context.Context, arg string) error { return h.key(ctx, k, arg) }}
 	place := h.opensPlace(k)
 	if place {
@@ -109,7 +111,8 @@ func (h *Host) moves() []command {
 	var out []command
 	if c.Table != nil && c.Table.Len() > pageRows {
 		turn := func(name, alias, help string, k keymap.Key, none string) {
-			out = append(out, command{name: name, alias: alias, help: help, do: func(ctx context.Context, _ string) error { return h.page(ctx, k, none) }})
+			out = append(out, command{name: name, alias: alias, help: help,
+				do: func(ctx context.Context, _ string) error { return h.page(ctx, k, none) }})
 		}
 		turn("next", "n", "says the next page.", nav.PageDown, "There is no further page.")
 		turn("previous", "p", "says the page before.", nav.PageUp, "This is the first page.")
@@ -117,7 +120,8 @@ func (h *Host) moves() []command {
 		turn("last", "", "says the last page.", nav.Bottom, "This is the last page.")
 	}
 	if len(c.Sections) > 0 {
-		out = append(out, command{name: "all", help: "says everything. One part by its name: " + List(titles(c.Sections)) + ".", do: func(context.Context, string) error {
+		out = append(out, command{name: "all", help: "says everything. One part by its name: " + List(titles(c.Sections)) +
+			".", do: func(context.Context, string) error {
 			c := h.content()
 			h.talk.Say(append(append(sentences(c.Lines), h.sections(c.Sections)...), "That is all.")...)
 			return nil
@@ -129,11 +133,12 @@ func (h *Host) moves() []command {
 // always are the commands of every place.
 func (h *Host) always() []command {
 	return []command{
-		{name: "where", help: "says which context this is, and how session and budgets stand.", do: func(context.Context, string) error {
-			h.talk.Say(h.opt.Ground)
-			h.talk.Say(h.sh.Standing()...)
-			return nil
-		}},
+		{name: "where", help: "says which context this is, and how session and budgets stand.",
+			do: func(context.Context, string) error {
+				h.talk.Say(h.opt.Ground)
+				h.talk.Say(h.sh.Standing()...)
+				return nil
+			}},
 		{name: "again", help: "says this place once more.", do: func(context.Context, string) error {
 			if h.home {
 				h.sayHome()
@@ -142,10 +147,13 @@ func (h *Host) always() []command {
 			}
 			return nil
 		}},
-		{name: "back", alias: "esc", key: "esc", help: "goes back; a filter or marks are taken away first.", do: func(ctx context.Context, _ string) error { return h.back(ctx) }},
+		{name: "back", alias: "esc", key: "esc", help: "goes back; a filter or marks are taken away first.",
+			do: func(ctx context.Context, _ string) error { return h.back(ctx) }},
 		{name: "menu", help: "goes to the main menu.", do: func(context.Context, string) error { return ErrHome }},
-		{name: "quit", alias: "exit", help: "leaves the console.", do: func(context.Context, string) error { return ErrQuit }},
-		{name: "help", alias: "?", key: "?", help: "lists what can be typed.", do: func(context.Context, string) error { h.help(); return nil }},
+		{name: "quit", alias: "exit", help: "leaves the console.",
+			do: func(context.Context, string) error { return ErrQuit }},
+		{name: "help", alias: "?", key: "?", help: "lists what can be typed.",
+			do: func(context.Context, string) error { h.help(); return nil }},
 	}
 }
 
@@ -204,7 +212,8 @@ func (h *Host) back(ctx context.Context) error {
 // typed behind it, if any.
 func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	word, rest, _ := strings.Cut(arg, " ")
-	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !k.Typed.OfList && h.content().Table != nil {
+	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !k.Typed.OfList &&
+		h.content().Table != nil {
 		if !h.selectRow(n) {
 			return nil
 		}
@@ -226,7 +235,8 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 		return h.openID(ctx, h.sh.Top().Place().Kind, arg)
 	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
-	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) && arg != "":
+	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) &&
+		arg != "":
 		return h.openID(ctx, ui.KindDocuments, arg)
 	case k.Name == g.Operation.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)

@@ -74,21 +74,21 @@ const maxLines = 2000
 // question asks what the screen asks. What happened meanwhile comes first: an answer
 // is about what is so now.
 func (h *Host) question(ctx context.Context, d ui.Question) (tea.Cmd, error) {
-	if err := h.hear(ctx); err != nil || !h.stands(d) {
+	if err := h.readNews(ctx); err != nil || !h.stillOpen(d) {
 		return nil, err
 	}
 	yes, err := h.talk.Confirm(ctx, h.opt.Ground, d)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.hear(ctx); err != nil || !h.stands(d) {
+	if err := h.readNews(ctx); err != nil || !h.stillOpen(d) {
 		return nil, err
 	}
 	return h.sh.Answer(yes), nil
 }
 
-// stands reports whether the same question is still open.
-func (h *Host) stands(d ui.Question) bool {
+// stillOpen reports whether the same question is still open.
+func (h *Host) stillOpen(d ui.Question) bool {
 	now, ok := h.sh.Dialog().(ui.Question)
 	return ok && now.ID == d.ID && now.Ask == d.Ask && now.Risk == d.Risk && slices.Equal(now.Facts, d.Facts)
 }
@@ -146,7 +146,8 @@ func (h *Host) text(ctx context.Context, label string, f widget.Field) (string, 
 		}
 		h.talk.Say(err.Error())
 	}
-	said, err := h.talk.Ask(ctx, Field{Label: label, Help: help(f), Value: f.Value, Optional: f.Value == "" && f.Problem("") == "", Check: check})
+	said, err := h.talk.Ask(ctx, Field{Label: label, Help: help(f), Value: f.Value, Optional: f.Value == "" &&
+		f.Problem("") == "", Check: check})
 	return taken(said), err
 }
 
@@ -197,8 +198,10 @@ func (h *Host) fromFile(ctx context.Context, label string) (string, error) {
 		h.talk.Say(cannot, "Give it to the command over SSH, which reads it from standard input.")
 		return "", ErrBack
 	}
-	h.talk.Say(cannot, "Put it into a file of this host and name the file, or give it to the command, which reads it from standard input or a file.")
-	path, err := h.talk.Ask(ctx, Field{Label: "File with the " + strings.ToLower(label), Help: "The file is read once and should be removed then."})
+	h.talk.Say(cannot, "Put it into a file of this host and name the file, or give it to the command, which reads it "+
+		"from standard input or a file.")
+	path, err := h.talk.Ask(ctx, Field{Label: "File with the " + strings.ToLower(label),
+		Help: "The file is read once and should be removed then."})
 	if err != nil {
 		return "", err
 	}
@@ -286,13 +289,15 @@ func (h *Host) filter(ctx context.Context) error {
 	if strings.EqualFold(text, "off") {
 		text = ""
 	}
-	for _, msg := range []keymap.Press{{Name: keymap.End}, {Name: keymap.CutStart}, {Runes: []rune(text), Pasted: true}, k.Form.Submit.Msg()} {
+	for _, msg := range []keymap.Press{{Name: keymap.End}, {Name: keymap.CutStart}, {Runes: []rune(text), Pasted: true},
+		k.Form.Submit.Msg()} {
 		if err := h.run(ctx, h.update(msg)); err != nil {
 			return err
 		}
 	}
 	if bar := h.content().Filter; bar != nil {
-		h.talk.Say("The filter was not understood. "+sentence(bar.Said()), "The list stays as it was. filter help explains the language.")
+		h.talk.Say("The filter was not understood. "+sentence(bar.Said()),
+			"The list stays as it was. filter help explains the language.")
 		return h.press(ctx, k.Form.Cancel)
 	}
 	return nil

@@ -25,6 +25,6 @@ var (
 	ErrQuit        = errors.New("plain: quit")
 	ErrEnd         = errors.New("plain: end of input")
 	ErrInterrupted = errors.New("plain: interrupted")
-	ErrGone        = errors.New("plain: nobody hears what is said") // a write failed
+	ErrGone        = errors.New("plain: the other end is gone") // a write failed
 	ErrNoSecret    = errors.New("plain: nothing can be typed unseen here")
 )

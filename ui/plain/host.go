@@ -100,7 +100,10 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
 	h.sh = ui.Driver{Shell: sh}
 	h.loop.take(h.update)
-	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg { return tea.WindowSizeMsg{Width: ui.PlainWidth, Height: pageRows + 8} }), false)
+	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg {
+		return tea.WindowSizeMsg{Width: ui.PlainWidth,
+			Height: pageRows + 8}
+	}), false)
 	err := h.settle(ctx)
 	if err == nil {
 		err = h.converse(ctx)
@@ -117,7 +120,7 @@ func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
 func (h *Host) converse(ctx context.Context) error {
 	h.sayHome()
 	for {
-		if err := h.hear(ctx); err != nil {
+		if err := h.readNews(ctx); err != nil {
 			return err
 		}
 		line, err := h.talk.prompt(ctx, h.prompt())
@@ -148,8 +151,8 @@ func (h *reader) prompt() string {
 	return h.sh.Top().Title() + ". A command, or ? for help:"
 }
 
-// hear tells what happened since the last prompt.
-func (h *Host) hear(ctx context.Context) error {
+// readNews reads out what happened since the last prompt.
+func (h *Host) readNews(ctx context.Context) error {
 	before := h.seen()
 	looking, cancel := context.WithTimeout(ctx, leaveIn)
 	list := h.opt.News(looking, true)
@@ -255,7 +258,8 @@ func (h *Host) take(ctx context.Context, typed string) error {
 		}
 		return h.after(ctx, h.run(ctx, do()), keymap.Key{})
 	}
-	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) + " ? lists what can be typed.")
+	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) +
+		" ? lists what can be typed.")
 	return nil
 }
 

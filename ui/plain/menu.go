@@ -14,7 +14,8 @@ func (t *Talk) Choose(ctx context.Context, label string, choices []string, why f
 }
 
 // chooseBy is Choose with find as what finds the choice that was typed, -1 for none.
-func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, find func(typed string) int, why func(i int) string) (int, error) {
+func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, find func(typed string) int,
+	why func(i int) string) (int, error) {
 	for i, c := range choices {
 		t.Say(strconv.Itoa(i+1) + ". " + c)
 	}

@@ -26,7 +26,8 @@ func isYes(q ui.Question, answer string) bool {
 }
 
 // Confirm asks what a screen asks, after the sentence lead. Nothing but the answer in
-// full, typed after the question was said to its end, is a yes. Whatever was typed before the question was said to its end is
+// full, typed after the question was said to its end, is a yes. Whatever was typed before the question was said to its
+// end is
 // dropped, and an answer that more lines follow at once is pasted text: both are
 // No, as are an empty line, a letter and the end of input. The error is set when
 // the person wants elsewhere as well.

@@ -16,7 +16,8 @@ func span(d time.Duration) string {
 	parts := []struct {
 		n    int64
 		unit string
-	}{{int64(d / (24 * time.Hour)), "day"}, {int64(d / time.Hour % 24), "hour"}, {int64(d / time.Minute % 60), "minute"}, {int64(d / time.Second % 60), "second"}}
+	}{{int64(d / (24 * time.Hour)), "day"}, {int64(d / time.Hour % 24), "hour"}, {int64(d / time.Minute % 60), "minute"},
+		{int64(d / time.Second % 60), "second"}}
 	for i, p := range parts {
 		if p.n == 0 {
 			continue

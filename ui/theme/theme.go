@@ -97,7 +97,8 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 		}
 		return take(fg(c.Text).Background(c.Ground.terminal()).Bold(true))
 	}
-	th.Production, th.Test, th.Sandbox, th.ReadOnly = badge(p.Production), badge(p.Test), badge(p.Sandbox), badge(p.ReadOnly)
+	th.Production, th.Test, th.Sandbox, th.ReadOnly = badge(p.Production), badge(p.Test), badge(p.Sandbox),
+		badge(p.ReadOnly)
 	for t := range th.selected {
 		th.selected[t] = selectedStyle(r, p, Tone(t))
 	}

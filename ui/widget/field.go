@@ -130,7 +130,8 @@ type Form struct {
 
 // NewForm makes a form with the first field focused.
 func NewForm(fields ...Field) Form {
-	f := Form{fields: fields, edits: make([]Edit, len(fields)), touched: make([]bool, len(fields)), looks: make([]look, len(fields))}
+	f := Form{fields: fields, edits: make([]Edit, len(fields)), touched: make([]bool, len(fields)),
+		looks: make([]look, len(fields))}
 	for i, d := range fields {
 		f.edits[i] = Edit{Max: d.max(), Secret: d.Secret}
 		f.edits[i].Set(d.Value)

@@ -59,7 +59,8 @@ func (b *FilterBar) Type(msg keymap.Press) (changed bool) {
 // Wrong points at the first wrong character (from 1, in characters) and says what
 // is wrong. still names what the list shows meanwhile; empty: it is not said.
 func (b *FilterBar) Wrong(column int, what, still string) {
-	b.column, b.what, b.still = max(column, 1), safeLine(what, maxSaid), safeLine(still, maxSaid) // both may hold what was pasted
+	// both may hold what was pasted
+	b.column, b.what, b.still = max(column, 1), safeLine(what, maxSaid), safeLine(still, maxSaid)
 }
 
 // Right takes back what Wrong said.

@@ -30,7 +30,8 @@ func edge(th *theme.Theme, left string, style theme.Style, label, right string, 
 		return frame.Render(left + strings.Repeat(th.Signs.Light, w-2) + right)
 	}
 	rest := w - 5 - draw.Width(label)
-	return frame.Render(left+th.Signs.Light) + " " + style.Render(label) + " " + frame.Render(strings.Repeat(th.Signs.Light, rest)+right)
+	return frame.Render(left+th.Signs.Light) + " " + style.Render(label) + " " +
+		frame.Render(strings.Repeat(th.Signs.Light, rest)+right)
 }
 
 // Tabs draws names on one line of at most w cells with the active one marked by

@@ -89,7 +89,8 @@ func (c cursor) column(list []Pair, w int) (out []string, line int) {
 			value = max(value, draw.Width(p.Value))
 		}
 	}
-	label = min(label, max(w/3, min(16, 2*w/5), w-draw.Width(c.sign(false))-2-value, 4)) // all of it where the values leave room
+	// all of it where the values leave room
+	label = min(label, max(w/3, min(16, 2*w/5), w-draw.Width(c.sign(false))-2-value, 4))
 	line = -1
 	for i, p := range list {
 		switch {

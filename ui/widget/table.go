@@ -140,8 +140,8 @@ func (t *Table) SetSource(s Source) {
 	t.settle()
 }
 
-// Above is how many rows came above the cursor since the list stood at its top.
-func (t *tableCursor) Above() int { return min(t.above, t.at) }
+// ArrivedAbove is how many rows came above the cursor since the list stood at its top.
+func (t *tableCursor) ArrivedAbove() int { return min(t.above, t.at) }
 
 // settle puts cursor and window inside the rows.
 func (t *tableCursor) settle() {

@@ -98,7 +98,8 @@ func (t *tableColumns) layout() []shownColumn {
 		need += t.least(i) + gap
 	}
 	need = t.squeeze(out, need, room)
-	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+moreSign > out[last].width {
+	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+
+		moreSign > out[last].width {
 		room -= moreSign // the sign that more columns follow
 	}
 	t.grow(out, room-need)

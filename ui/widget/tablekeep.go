@@ -119,8 +119,10 @@ func (t *Table) line(k int, r Row, at int) string {
 
 // same compares everything but the line.
 func (a keptRow) same(b keptRow) bool {
-	return a.selected == b.selected && a.marked == b.marked && a.w == b.w && a.row.ID == b.row.ID && a.row.Sign == b.row.Sign && a.row.Tone == b.row.Tone &&
-		slices.Equal(a.row.Cells, b.row.Cells) && slices.Equal(a.row.Tones, b.row.Tones) && slices.Equal(a.shown, b.shown) && slices.Equal(a.nums, b.nums)
+	return a.selected == b.selected && a.marked == b.marked && a.w == b.w && a.row.ID == b.row.ID &&
+		a.row.Sign == b.row.Sign && a.row.Tone == b.row.Tone &&
+		slices.Equal(a.row.Cells, b.row.Cells) && slices.Equal(a.row.Tones, b.row.Tones) && slices.Equal(a.shown, b.shown) &&
+		slices.Equal(a.nums, b.nums)
 }
 
 // swap ends a frame of n rows that began at from.

@@ -44,7 +44,7 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) Above() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := th.Strong.Render(s.heading().summary()) + s.Came()
+	line := th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()
 	if wide := s.heading().tooWide(w); wide != "" {
 		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
