@@ -39,7 +39,10 @@ var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost
 			return plan{Object: "customer", ID: in.CUID, Body: jsonBody(map[string]string{field: in.Token.Reveal()}),
 				Shows:  map[string]string{field: secret.Dots},
 				Secret: api.HashHex([]byte("share:" + in.Token.Reveal())), Summary: "Share verified data with customer " + in.CUID,
-				Probe: api.Probe{CUID: in.CUID}}, nil
+				Probe: api.Probe{CUID: in.CUID}, Guard: func() error {
+					_, err := api.CheckShareToken(in.Token.Reveal())
+					return err
+				}}, nil
 		},
 		result: func(_ context.Context, _ *Wire, _ ShareToken, _ api.Request, a api.Answer) (api.ShareResult, error) {
 			return shareResult(a.Body), nil

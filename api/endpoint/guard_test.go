@@ -45,3 +45,16 @@ func TestEveryDoorPassesTheGuardOfHooks(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryDoorPassesTheGuardOfShares: what cannot be a token is not presented.
+func TestEveryDoorPassesTheGuardOfShares(t *testing.T) {
+	for _, token := range []string{"", "short", "with white space", "tok\x1ben-12345"} {
+		w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: api.ActShare}
+		client, _, _ := clientOf(t, w, "https://service.invalid")
+		ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin})
+		_, err := endpoint.Do(ctx, client, endpoint.Share, endpoint.ShareToken{CUID: theCustomer, Token: secret.New(token)})
+		if e := api.AsError(err); e == nil || e.Field != api.FieldToken || !e.Unsent || w.sent != 0 {
+			t.Errorf("%q: sent %d times, %v", token, w.sent, err)
+		}
+	}
+}
