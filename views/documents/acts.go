@@ -41,15 +41,15 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	}
 	switch {
 	case s.keys.Remove.Match(msg) && has:
-		return s.askRemove(doc), nil, true
+		return s.changes().askRemove(doc), nil, true
 	case s.keys.Restore.Match(msg):
-		return s.askRestore(), nil, true
+		return s.changes().askRestore(), nil, true
 	case s.keys.Attach.Match(msg):
-		return nil, s.pickFile(), true
+		return nil, s.customerFile().pickFile(), true
 	case s.keys.Upload.Match(msg):
-		return s.askUpload(), nil, true
+		return s.changes().askUpload(), nil, true
 	case s.keys.Replace.Match(msg) && has:
-		return s.askReplace(doc), nil, true
+		return s.changes().askReplace(doc), nil, true
 	case s.env.Keys.Item.Raw.Match(msg) && s.Op != nil:
 		return ui.Raw{Title: "Operation " + s.ID, JSON: s.Op.Raw}, nil, true
 	}
@@ -76,7 +76,7 @@ func (s *Screen) facts(d api.Document) []widget.Pair {
 	}, s.target()...)
 }
 
-func (s *Screen) askRemove(d api.Document) ui.Action {
+func (s changes) askRemove(d api.Document) ui.Action {
 	if d.IsLock {
 		return s.locked(d, "removed")
 	}
@@ -97,7 +97,7 @@ func (s *Screen) object(item string) act.Object {
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
-func (s *Screen) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
+func (s changes) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
 	s.Doing, s.before = doing, s.Op
 	m.Ticket = s.env.Ticket()
 	ctx, client := s.env.Root, s.client
@@ -108,7 +108,7 @@ func (s *Screen) write(doing string, m wroteMsg, run func(context.Context, Clien
 	}
 }
 
-func (s *Screen) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
+func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.", took: &removed{r.GUID, d.FileName.Line(80)}},
@@ -121,7 +121,7 @@ func (s *Screen) target() []widget.Pair {
 		{Label: "amount", Value: draw.Money(s.Op.SourceAmount.Sum)}}
 }
 
-func (s *Screen) askRestore() ui.Action {
+func (s changes) askRestore() ui.Action {
 	last, id := s.undone[len(s.undone)-1], s.ID
 	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
@@ -132,7 +132,7 @@ func (s *Screen) askRestore() ui.Action {
 		}})
 }
 
-func (s *Screen) askAttach() ui.Action {
+func (s changes) askAttach() ui.Action {
 	return ui.Ask{Title: "Attach a document", Verb: "Go on",
 		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.ID, 13) + " by its id."},
 		Fields: []widget.Field{
@@ -140,13 +140,13 @@ func (s *Screen) askAttach() ui.Action {
 			{Label: "Name there", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			return s.confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
+			return s.customerFile().confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
 		}}
 }
 
 func checkID(v string) error { return api.CheckID("document id", v) }
 
-func (s *Screen) askUpload() ui.Action {
+func (s changes) askUpload() ui.Action {
 	if s.env.About.Remote != "" {
 		return s.uploadOverSSH()
 	}
@@ -185,7 +185,7 @@ func uploadAndAttach(ctx context.Context, c Client, op api.Operation, from file)
 	return now, nil
 }
 
-func (s *Screen) askReplace(d api.Document) ui.Action {
+func (s changes) askReplace(d api.Document) ui.Action {
 	if len(s.jobs) > 0 {
 		i := slices.IndexFunc(s.jobs, func(j replace.Job) bool { return j.OldGUID == string(d.GUID) })
 		return s.askResume(s.jobs[max(i, 0)])
@@ -221,7 +221,7 @@ func (s *Screen) askReplace(d api.Document) ui.Action {
 }
 
 // replacing are the facts of a replacement: of the document what was and what will be.
-func (s *Screen) replacing(d api.Document, f file) []widget.Pair {
+func (s changes) replacing(d api.Document, f file) []widget.Pair {
 	become := func(label, was, is string) widget.Pair {
 		switch {
 		case was == "":
@@ -261,7 +261,7 @@ func jobStatus(j replace.Job) string {
 
 // askResume offers to go on with a job that stands still, or to give it up; where
 // an outcome is not known, what a person may decide.
-func (s *Screen) askResume(j replace.Job) ui.Action {
+func (s changes) askResume(j replace.Job) ui.Action {
 	type choice struct {
 		ui.Choice
 		run func(context.Context, Client) (replace.Job, error)
@@ -301,7 +301,7 @@ type jobMsg struct {
 	jobs []replace.Job
 }
 
-func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
+func (s changes) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
 	s.Doing, s.before = what, s.Op
 	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.ID
 	return func() tea.Msg {
@@ -323,7 +323,7 @@ func (s *Screen) runJob(what string, run func(context.Context, Client) (replace.
 }
 
 // wrote takes the outcome of a write; nothing was shown as done before it.
-func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
+func (s changes) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	s.Stop()
 	var acts ui.Many
@@ -353,7 +353,7 @@ func (s *Screen) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 }
 
 // reread looks again when what we show cannot be right any more.
-func (s *Screen) reread(err error) tea.Cmd {
+func (s changes) reread(err error) tea.Cmd {
 	if api.KindOf(err) == api.UnknownOutcome {
 		return s.Peek() // what is open is shown; it costs no call
 	}

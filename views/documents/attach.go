@@ -18,7 +18,7 @@ import (
 
 // pickFile reads the first of the customer's files, one customer call, and offers them for
 // attaching. An id can be typed or pasted instead.
-func (s *Screen) pickFile() tea.Cmd {
+func (s customerFile) pickFile() tea.Cmd {
 	s.Doing = "reading the customer's files"
 	files := content.NewFileList(s.client, string(s.Op.Customer.CUID))
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
@@ -26,7 +26,7 @@ func (s *Screen) pickFile() tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			if no := files.NotRead(); no != "" {
-				return ui.Many{ui.Notify{Level: ui.Warning, Text: no}, s.askAttach()}, nil
+				return ui.Many{ui.Notify{Level: ui.Warning, Text: no}, s.changes().askAttach()}, nil
 			}
 			return files.Choose(s.chooseFile), nil
 		}
@@ -35,7 +35,7 @@ func (s *Screen) pickFile() tea.Cmd {
 
 // choosable are the files in the order in which they are offered: those removed here, the
 // last one first, then the newest, and last those that are attached already.
-func (s *Screen) choosable(files content.FileList) []content.Document {
+func (s customerFile) choosable(files content.FileList) []content.Document {
 	newest := files.Newest()
 	var out []content.Document
 	for _, r := range slices.Backward(s.undone) {
@@ -55,7 +55,7 @@ func (s *Screen) choosable(files content.FileList) []content.Document {
 }
 
 // attached is 1 for a document of this operation, else 0.
-func (s *Screen) attached(d content.Document) int {
+func (s customerFile) attached(d content.Document) int {
 	if _, there := s.Op.Document(d.ID); there {
 		return 1
 	}
@@ -63,7 +63,7 @@ func (s *Screen) attached(d content.Document) int {
 }
 
 // chooseFile offers the files that were read.
-func (s *Screen) chooseFile(files content.FileList) ui.Choose {
+func (s customerFile) chooseFile(files content.FileList) ui.Choose {
 	offered := s.choosable(files)
 	items := make([]ui.Choice, len(offered), len(offered)+1)
 	for i, d := range offered {
@@ -81,7 +81,7 @@ func (s *Screen) chooseFile(files content.FileList) ui.Choose {
 		},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			if i == len(offered) {
-				return s.askAttach(), nil
+				return s.changes().askAttach(), nil
 			}
 			return s.confirmAttach(offered[i], ""), nil
 		}}
@@ -89,7 +89,7 @@ func (s *Screen) chooseFile(files content.FileList) ui.Choose {
 
 // confirmAttach asks whether to attach a file; name is what it is called there, empty to
 // leave that to the service.
-func (s *Screen) confirmAttach(d content.Document, name string) ui.Action {
+func (s customerFile) confirmAttach(d content.Document, name string) ui.Action {
 	id, facts := s.ID, s.target()
 	if d.Name != "" {
 		facts = append(d.Facts(), facts...)
@@ -99,7 +99,7 @@ func (s *Screen) confirmAttach(d content.Document, name string) ui.Action {
 	}
 	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
-			return s.write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
+			return s.changes().write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
 				func(ctx context.Context, c Client) (api.Operation, error) {
 					return c.AttachDocument(ctx, id, d.ID, name)
 				})

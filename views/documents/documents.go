@@ -145,10 +145,10 @@ func (s *Screen) Reload() tea.Cmd { return s.Load() }
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case wroteMsg:
-		return s.wrote(msg)
+		return s.changes().wrote(msg)
 	case jobMsg:
 		s.jobs = msg.jobs
-		return s.wrote(msg.wroteMsg)
+		return s.changes().wrote(msg.wroteMsg)
 	case ui.Changed:
 		return s.OnNews(msg)
 	}
@@ -373,7 +373,7 @@ func (s *Screen) Source() ui.Source { return s.Latest.Source() }
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
 	for _, j := range s.jobs {
-		out = append(out, ui.Command{Title: "resume", Do: s.askResume(j)})
+		out = append(out, ui.Command{Title: "resume", Do: s.changes().askResume(j)})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 func (s *Screen) Above() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.troubles(w)) == 0 {
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.rejections().troubles(w)) == 0 {
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)
@@ -102,7 +102,7 @@ func (s *Screen) warnings(w int) []string {
 	if s.broken != nil {
 		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r starts it again.")
 	}
-	for _, l := range s.troubles(w) {
+	for _, l := range s.rejections().troubles(w) {
 		warn(theme.Warn, l)
 	}
 	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {

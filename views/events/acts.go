@@ -16,7 +16,7 @@ import (
 )
 
 // askReplay asks where to: through the receiver again, or to a URL.
-func (s *Screen) askReplay(it item) ui.Action {
+func (s replaying) askReplay(it item) ui.Action {
 	return ui.Choose{Title: "Replay event " + draw.ID(it.Key, 20), Items: []ui.Choice{
 		{Text: "Through the receiver", Note: "read anew; the list and the index hear of it"},
 		{Text: "To a URL", Note: "the stored body, byte for byte"},
@@ -49,7 +49,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *Screen) confirmReplay(it item, target string) ui.Action {
+func (s replaying) confirmReplay(it item, target string) ui.Action {
 	ask, to := "Put this event through the receiver again?", "the receiver here"
 	risk := "Everybody who listens here hears of it once more; no second row is made."
 	if target != "" {
@@ -83,7 +83,7 @@ func replayed(a receiver.Attempt, err error) ui.Notify {
 	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + answer(a) + "."}
 }
 
-func (s *Screen) onReplayed(key string, told ui.Notify, err error) (ui.Action, tea.Cmd) {
+func (s replaying) onReplayed(key string, told ui.Notify, err error) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	var cmd tea.Cmd
 	if s.page.is(eventPage) && s.page.item.Key == key {

@@ -90,7 +90,7 @@ func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Scr
 		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
 		Records: s.newestFirst, Beside: func(w int) []string {
 			if it, on := s.rows.Find(s.Table.SelectedID()); on {
-				return s.eventLines(&page{item: it}, w)
+				return s.delivered().eventLines(&page{item: it}, w)
 			}
 			return nil
 		}})
@@ -108,7 +108,7 @@ func (s *Screen) newestFirst(yield func(receiver.Stored) bool) {
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	if _, ok := msg.(ui.FeedFacts); ok {
-		return nil, s.loadTrouble()
+		return nil, s.rejections().loadTrouble()
 	}
 	return nil, nil
 }
@@ -137,20 +137,20 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.page.is(settingsPage) && k.Global.Reload.Match(msg):
-		return nil, s.loadHooks(), true
+		return nil, s.hookSettings().loadHooks(), true
 	case s.page.is(rejectedPage) && k.Global.Reload.Match(msg):
-		return nil, tea.Batch(s.Reload(), s.loadRejected()), true
+		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Rejected.Match(msg):
-		s.open(&page{kind: rejectedPage}, s.rejectedLines)
-		return nil, tea.Batch(s.Reload(), s.loadRejected()), true
+		s.open(&page{kind: rejectedPage}, s.rejections().rejectedLines)
+		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Codes.Match(msg):
 		s.open(&page{kind: codesPage}, s.codeLines)
 		return nil, s.Reload(), true
 	case s.keys.Settings.Match(msg):
-		s.open(&page{kind: settingsPage}, s.settingLines)
-		return nil, s.loadHooks(), true
-	case s.page.is(settingsPage) && s.change().Match(msg):
-		return s.askSettings(), nil, true
+		s.open(&page{kind: settingsPage}, s.hookSettings().settingLines)
+		return nil, s.hookSettings().loadHooks(), true
+	case s.page.is(settingsPage) && s.hookSettings().change().Match(msg):
+		return s.hookSettings().askSettings(), nil, true
 	case s.Page == nil && s.keys.Follow.Match(msg):
 		s.follow = !s.follow
 		s.changed()
@@ -167,7 +167,7 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.keys.Replay.Match(msg):
-		return s.askReplay(it), nil, true
+		return s.replaying().askReplay(it), nil, true
 	case s.keys.Operation.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: string(it.ObjectID)}}, nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
@@ -242,7 +242,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	var out []keymap.Key
 	switch {
 	case s.page.is(settingsPage):
-		out = append([]keymap.Key{s.change(), k.Global.Reload}, search...)
+		out = append([]keymap.Key{s.hookSettings().change(), k.Global.Reload}, search...)
 	case s.page.is(eventPage):
 		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected, s.keys.Settings)
 		out = append(out, keymap.All(k.Item)...)

@@ -55,11 +55,11 @@ func (s *Screen) open(p *page, fill func(w int) []string) {
 // show opens an event and reads where it was sent to.
 func (s *Screen) show(it item) tea.Cmd {
 	p := &page{item: it}
-	s.open(p, func(w int) []string { return s.eventLines(p, w) })
-	return s.loadReplays(p)
+	s.open(p, func(w int) []string { return s.delivered().eventLines(p, w) })
+	return s.replaying().loadReplays(p)
 }
 
-func (s *Screen) loadReplays(p *page) tea.Cmd {
+func (s replaying) loadReplays(p *page) tea.Cmd {
 	inbox, key := s.inbox, p.item.Key
 	read := func(ctx context.Context) ([]receiver.Attempt, error) { return inbox.Attempts(ctx, key) }
 	return ui.Reading(s.env, s.replays, read, func(attempts []receiver.Attempt, _ time.Time, err error) {
@@ -78,7 +78,7 @@ func typeName(t hook.Type) string {
 const maxBody = 2000 // lines of a body on its page
 
 // eventLines draws all of an event: how it came, what it says, and its body.
-func (s *Screen) eventLines(p *page, w int) []string {
+func (s delivered) eventLines(p *page, w int) []string {
 	th, it := s.env.Theme, p.item
 	b := trust(th, it.Stored)
 	text := widget.NewText(th, w)
@@ -100,7 +100,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200),
 			max(w-2, 1))))
 	}
-	text.Add(s.replayLines(p, w)...)
+	text.Add(s.replaying().replayLines(p, w)...)
 	text.Title("Body as it came")
 	if it.sensitive() && s.env.Masked() {
 		text.Cut(theme.Dim, "It may hold account numbers: M reveals it for 30 s.")
@@ -110,7 +110,7 @@ func (s *Screen) eventLines(p *page, w int) []string {
 	return text.Lines
 }
 
-func (s *Screen) delivery(it item) []widget.Pair {
+func (s delivered) delivery(it item) []widget.Pair {
 	zone := s.env.Zone()
 	p := []widget.Pair{{Value: "Delivery"}}
 	p = append(p, said("hook_id", it.HookID)...)
@@ -147,7 +147,7 @@ func (s *Screen) delivery(it item) []widget.Pair {
 
 // objectPairs is what the event says of its object, with codes as far as they
 // are known.
-func (s *Screen) objectPairs(it item) []widget.Pair {
+func (s delivered) objectPairs(it item) []widget.Pair {
 	p := []widget.Pair{{Value: line(string(it.Object), 40)}}
 	e := it.event
 	switch {
@@ -171,7 +171,7 @@ func (s *Screen) objectPairs(it item) []widget.Pair {
 	return p
 }
 
-func (s *Screen) operationPairs(it item) []widget.Pair {
+func (s delivered) operationPairs(it item) []widget.Pair {
 	o := it.event.Operation
 	e := it.event.Event
 	p := said("opid", string(e.ObjectID), "cuid", string(e.CUID))
@@ -210,7 +210,7 @@ func (s *Screen) operationPairs(it item) []widget.Pair {
 	return p
 }
 
-func (s *Screen) accountPairs(it item) []widget.Pair {
+func (s delivered) accountPairs(it item) []widget.Pair {
 	e, a := it.event.Event, it.event.Account
 	masked := s.env.Masked()
 	p := said("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
@@ -229,7 +229,7 @@ func (s *Screen) accountPairs(it item) []widget.Pair {
 }
 
 // learnt is a code of an operation with the evidence for its meaning.
-func (s *Screen) learnt(f hook.Field, c hook.Code) string {
+func (s delivered) learnt(f hook.Field, c hook.Code) string {
 	m, ok := s.codes.byCode[code{f, c.Value}]
 	if !c.Given || !ok {
 		return c.String()
@@ -237,7 +237,7 @@ func (s *Screen) learnt(f hook.Field, c hook.Code) string {
 	return line(m.String(), 200)
 }
 
-func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
+func (s delivered) stamp(label string, t hook.Stamp) widget.Pair {
 	at, ok := t.Time()
 	switch {
 	case ok:
@@ -248,7 +248,7 @@ func (s *Screen) stamp(label string, t hook.Stamp) widget.Pair {
 	return widget.Pair{Label: label, Value: "not given", Tone: theme.Dim}
 }
 
-func (s *Screen) replayLines(p *page, w int) []string {
+func (s replaying) replayLines(p *page, w int) []string {
 	th := s.env.Theme
 	var out []string
 	switch {

@@ -19,7 +19,7 @@ import (
 
 // troubles are lines about deliveries that were rejected and events that are not
 // in the index yet, as long as the window allows.
-func (s *Screen) troubles(w int) []string {
+func (s rejections) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
 		ago, _ := draw.Ago(last.Last, s.env.Now())
@@ -40,7 +40,7 @@ func (s *Screen) troubles(w int) []string {
 
 // loadTrouble reads what was rejected and what waits, when the header hears that
 // it changed.
-func (s *Screen) loadTrouble() tea.Cmd {
+func (s rejections) loadTrouble() tea.Cmd {
 	return ui.Reading(s.env, s.watch, s.client.EventTrouble, func(bad receiver.Trouble, _ time.Time, err error) {
 		if err == nil { // the store says elsewhere that it is in trouble
 			s.bad = bad
@@ -49,7 +49,7 @@ func (s *Screen) loadTrouble() tea.Cmd {
 }
 
 // loadRejected reads the deliveries that were not accepted.
-func (s *Screen) loadRejected() tea.Cmd {
+func (s rejections) loadRejected() tea.Cmd {
 	p := s.page
 	return ui.Reading(s.env, s.rejects, s.client.RejectedEvents, func(rejected []receiver.Rejection, at time.Time, err error) {
 		if p.err = api.AsError(err); err == nil {
@@ -62,7 +62,7 @@ const maxRejectedBody = 12 // lines of a body on the page
 
 // rejectedLines is the page of what was not accepted: how many by reason with
 // what to do, then the last ones.
-func (s *Screen) rejectedLines(w int) []string {
+func (s rejections) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := widget.NewText(th, w)
 	out.Title("Deliveries that were not accepted")
@@ -99,13 +99,13 @@ func (s *Screen) rejectedLines(w int) []string {
 }
 
 // unread says why the page could not be read.
-func (s *Screen) unread(out *widget.Text) {
+func (s rejections) unread(out *widget.Text) {
 	err := s.page.err
 	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
 }
 
 // rejectedOne draws one delivery with what was kept of it.
-func (s *Screen) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
+func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 	out.Add(s.env.Theme.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
 	out.Under(theme.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
 	told := line(x.Request, 200)

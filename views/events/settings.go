@@ -20,7 +20,7 @@ import (
 )
 
 // loadHooks reads the service's settings: one general call.
-func (s *Screen) loadHooks() tea.Cmd {
+func (s hookForm) loadHooks() tea.Cmd {
 	p := s.page
 	return ui.Reading(s.env, s.hooks, s.client.Hooks, func(h api.HookSettings, at time.Time, err error) {
 		if p.err = api.AsError(err); err == nil {
@@ -30,7 +30,7 @@ func (s *Screen) loadHooks() tea.Cmd {
 }
 
 // change is enter on the page of the settings.
-func (s *Screen) change() keymap.Key {
+func (s hookForm) change() keymap.Key {
 	k := s.env.Keys.Hooks.Change
 	switch {
 	case !k.Enabled():
@@ -44,13 +44,13 @@ func (s *Screen) change() keymap.Key {
 	return k
 }
 
-func (s *Screen) settingLines(w int) []string {
+func (s hookForm) settingLines(w int) []string {
 	p, out := s.page, widget.NewText(s.env.Theme, w)
 	out.Title("The service's webhook settings")
 	out.Gap()
 	switch {
 	case p.err != nil:
-		s.unread(out)
+		s.rejections().unread(out)
 	case p.hooks == nil:
 		out.Say(theme.Dim, "Reading them from the service …")
 	}
@@ -102,7 +102,7 @@ func onOff(h api.HookSettings, label, member string, on bool) widget.Pair {
 }
 
 // askSettings is the form; the secret is asked for and never shown.
-func (s *Screen) askSettings() ui.Action {
+func (s hookForm) askSettings() ui.Action {
 	old := *s.page.hooks
 	hint := "empty: it stays as it is"
 	if old.JWTSecret.Empty() {
@@ -163,7 +163,7 @@ func checkSecret(v string) error {
 }
 
 // confirmSettings asks with what was and what would be.
-func (s *Screen) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
+func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
 	was, is := hookPairs(old), hookPairs(h)
 	var facts []widget.Pair
 	before := map[string]string{}
