@@ -28,7 +28,8 @@ func spellings(token secret.Value) [][]byte {
 		return nil
 	}
 	var out [][]byte
-	for _, s := range []string{plain, strings.ReplaceAll(plain, "/", `\/`), url.QueryEscape(plain), url.PathEscape(plain)} {
+	for _, s := range []string{plain, strings.ReplaceAll(plain, "/", `\/`), url.QueryEscape(plain),
+		url.PathEscape(plain)} {
 		if !slices.ContainsFunc(out, func(b []byte) bool { return string(b) == s }) {
 			out = append(out, []byte(s))
 		}

@@ -27,7 +27,8 @@ const (
 
 // Kinds lists them all.
 func Kinds() []Kind {
-	return []Kind{Internal, Unavailable, Usage, BadConfig, AuthFailed, NotFound, Refused, RateLimited, UnknownOutcome, Interrupted}
+	return []Kind{Internal, Unavailable, Usage, BadConfig, AuthFailed, NotFound, Refused, RateLimited, UnknownOutcome,
+		Interrupted}
 }
 
 // Exit returns the process exit code of the kind.

@@ -205,7 +205,8 @@ func Said(body []byte) string {
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
 
-var tokenShapes = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
+var tokenShapes = regexp.MustCompile(
+	`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
 
 // Scrub replaces what looks like a token by dots. It is the second line of
 // defence; the first is that secrets are secret.Values.

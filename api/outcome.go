@@ -103,9 +103,12 @@ func never(status int) bool {
 
 // trouble is what transports and gateways say: such words are no refusal, since
 // the write may be done all the same.
-var trouble = regexp.MustCompile(`(?i)time[d]?[ -]?out|deadline|unavailable|upstream|gateway|internal[ _-](server[ _-])?error|(try|retry) (it )?(again|later)|please retry|` +
-	`connection|overload|temporar|bad response|no healthy|network|socket|broken pipe|unexpected eof|cancell?ed by|context cancell?ed|too many requests|rate limit|throttl|maintenance|` +
-	`server error|something went wrong|unexpected error|unknown error|could not be processed in time|request aborted`)
+var trouble = regexp.MustCompile(
+	`(?i)time[d]?[ -]?out|deadline|unavailable|upstream|gateway|internal[ _-](server[ _-])?error|` +
+		`(try|retry) (it )?(again|later)|please retry|` +
+		`connection|overload|temporar|bad response|no healthy|network|socket|broken pipe|unexpected eof|cancell?ed by|` +
+		`context cancell?ed|too many requests|rate limit|throttl|maintenance|` +
+		`server error|something went wrong|unexpected error|unknown error|could not be processed in time|request aborted`)
 
 // refusal reports whether the answer is the service's own no, and its words.
 func (r WriteRule) refusal(body Object, status int) (words string, no bool) {

@@ -97,8 +97,9 @@ func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		check.Body, sent.Body = replay(body), replay(body)
 	}
-	in := &openapi3filter.RequestValidationInput{Request: check, PathParams: params, Route: route, Options: &openapi3filter.Options{
-		MultiError: true, IncludeResponseStatus: true, SkipSettingDefaults: true, AuthenticationFunc: bearer}}
+	in := &openapi3filter.RequestValidationInput{Request: check, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{
+			MultiError: true, IncludeResponseStatus: true, SkipSettingDefaults: true, AuthenticationFunc: bearer}}
 	requestError := openapi3filter.ValidateRequest(check.Context(), in)
 	resp, err := c.next.RoundTrip(sent)
 	if err != nil {
@@ -127,7 +128,8 @@ func (c *contract) answer(in *openapi3filter.RequestValidationInput, resp *http.
 		return resp, nil
 	}
 	resp.Body = replay(body)
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Body: replay(body), Options: in.Options}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode,
+		Header: resp.Header, Body: replay(body), Options: in.Options}
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		bare := *in.Options
 		bare.ExcludeResponseBody = resp.StatusCode < 300

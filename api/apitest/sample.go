@@ -15,17 +15,21 @@ const Hostile = "\x1b]52;c;ZXZpbA==\a\x1b[2J\u202eexe.fdp\u200b\u009b31m\r\nPAID
 // as the service writes it. changes are JSON fields to put in place of its own.
 func Operation(changes map[string]any) api.Operation {
 	fields := map[string]any{
-		"opid": "5b55db86-17e5-4612-81f9-29d3bd5082a1", "isVisible": true, "status": "PENDING", "type": "WITHDRAW", "paymentType": "SWIFT",
-		"createdAt": "2026-03-02T10:15:00Z", "updatedAt": "2026-03-02T11:40:00.5Z",
-		"source": map[string]any{"account": map[string]any{"id": "UhcPVBEpjmtR", "name": "USD main", "number": "12345678904321",
+		"opid": "5b55db86-17e5-4612-81f9-29d3bd5082a1", "isVisible": true, "status": "PENDING", "type": "WITHDRAW",
+		"paymentType": "SWIFT", "createdAt": "2026-03-02T10:15:00Z", "updatedAt": "2026-03-02T11:40:00.5Z",
+		"source": map[string]any{"account": map[string]any{
+			"id": "UhcPVBEpjmtR", "name": "USD main", "number": "12345678904321",
 			"customer": map[string]any{"cuid": "DqCsgSE-4e95-ViYbNI", "name": "Harbour & Finch Trading Ltd"}}},
-		"destination": map[string]any{"counterpartyAccount": map[string]any{"id": "UvYqyrDwqI", "name": "Settlement", "number": "DE02120300000000202051",
-			"counterparty": map[string]any{"suid": "U6OFFpEoEdHA", "name": "Oak & Iron Fabrication", "bankName": "First Example Bank"}}},
+		"destination": map[string]any{"counterpartyAccount": map[string]any{
+			"id": "UvYqyrDwqI", "name": "Settlement", "number": "DE02120300000000202051",
+			"counterparty": map[string]any{
+				"suid": "U6OFFpEoEdHA", "name": "Oak & Iron Fabrication", "bankName": "First Example Bank"}}},
 		"sourceAmount": Amount("USD", "1250", 500_000_000), "destinationAmount": Amount("EUR", "1156", 250_000_000),
 		"commissionAmount": Amount("USD", "3", 0), "currentBalanceAmount": Amount("USD", "98765432", 10_000_000),
 		"comment": "Invoice settlement", "isParent": false, "reference": "SBX-68159091",
-		"customer":  map[string]any{"cuid": "DqCsgSE-4e95-ViYbNI", "name": "Harbour & Finch Trading Ltd"},
-		"documents": []any{Document("ba464e45", "invoice.pdf", false), Document("c879e6a0", "contract.pdf", false), Document("37dedbd0", "請求書.pdf", true)},
+		"customer": map[string]any{"cuid": "DqCsgSE-4e95-ViYbNI", "name": "Harbour & Finch Trading Ltd"},
+		"documents": []any{Document("ba464e45", "invoice.pdf", false), Document("c879e6a0", "contract.pdf", false),
+			Document("37dedbd0", "請求書.pdf", true)},
 	}
 	for k, v := range changes {
 		fields[k] = v
@@ -40,8 +44,9 @@ func Amount(currency, units string, nanos int) map[string]any {
 
 // Document is a document as the service writes it; id begins its guid.
 func Document(id, name string, locked bool) map[string]any {
-	return map[string]any{"guid": id + "-f391-4664-ae43-fc789ef2b79d", "fileName": name, "size": 101_374, "mime": "application/pdf",
-		"docType": "OPERATION_DOCUMENT", "info": "Signed", "isLock": locked, "createAt": "2026-03-02T10:20:00Z"}
+	return map[string]any{"guid": id + "-f391-4664-ae43-fc789ef2b79d", "fileName": name, "size": 101_374,
+		"mime": "application/pdf", "docType": "OPERATION_DOCUMENT", "info": "Signed", "isLock": locked,
+		"createAt": "2026-03-02T10:20:00Z"}
 }
 
 // HostileOperation has hostile text in every text field, its own unknown fields
@@ -105,7 +110,8 @@ func OddMoney() []struct {
 		{"XQZ", "97", 0, "97 XQZ"},
 		{"EUR", "0", -500_000_000, "-0.50 EUR"},
 	} {
-		op := Operation(map[string]any{"opid": fmt.Sprintf("00000000-0000-4000-8000-%012d", i), "sourceAmount": Amount(c.currency, c.units, c.nanos)})
+		op := Operation(map[string]any{"opid": fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+			"sourceAmount": Amount(c.currency, c.units, c.nanos)})
 		out = append(out, struct {
 			Op   api.Operation
 			Want string

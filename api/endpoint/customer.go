@@ -142,7 +142,9 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 	}})
 
 // noApplication are words for an application that is not there yet.
-var noApplication = regexp.MustCompile(`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|does not exist|missing|absent)|\bno application\b`)
+var noApplication = regexp.MustCompile(
+	`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|` +
+		`does not exist|missing|absent)|\bno application\b`)
 
 // applicationIn reads an application from an answer: by itself, under item or in
 // another object. One without an individual or corporate part is kept as it came.

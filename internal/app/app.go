@@ -99,7 +99,8 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now, ownClock: ownClock}
+	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now,
+		ownClock: ownClock}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -112,7 +113,8 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if err := checkEnvironment(a.Context, opt.Getenv); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, Options) error{a.openLog, a.openStore, a.openService, a.openAudit, a.openClient} {
+	for _, step := range []func(context.Context, Options) error{
+		a.openLog, a.openStore, a.openService, a.openAudit, a.openClient} {
 		if err := step(ctx, opt); err != nil {
 			return nil, err
 		}
@@ -154,7 +156,8 @@ func pick(cfg config.Config, name string) (config.Context, error) {
 	case name == "sandbox" || name == "" && len(names) == 0:
 		return config.SandboxContext(), nil
 	case name == "":
-		return config.Context{}, &api.Error{Kind: api.BadConfig, Public: "The config has several contexts and no default_context.",
+		return config.Context{}, &api.Error{Kind: api.BadConfig,
+			Public: "The config has several contexts and no default_context.",
 			Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}}
 	}
 	return config.Context{}, errNoContext(name, append(names, "sandbox"))
@@ -167,7 +170,8 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	}
 	f, err := filecheck.Append(opt.LogFile)
 	if err != nil {
-		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".", Remedy: api.Remedy{Kind: api.OtherFile}, Err: err}
+		return &api.Error{Kind: api.Usage, Public: "The log file cannot be opened: " + err.Error() + ".",
+			Remedy: api.Remedy{Kind: api.OtherFile}, Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = NewLog(f, opt.Verbose)
@@ -233,8 +237,10 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	maxWait := a.Config.Limits.MaxWait.D()
-	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls, Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
-		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service), UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
+		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
+		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
+		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -248,7 +254,8 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.openFollow()
-	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow}, Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
+	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow},
+		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), SendProof: a.sendProof()}
 	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
@@ -324,7 +331,8 @@ func (a *App) Scope() string {
 // with the context's role. The name is a label.
 func (a *App) LocalActor(via string) api.Actor {
 	u := localuser.Current()
-	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID, Host: u.Host, Doubt: u.Doubt}
+	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID,
+		Host: u.Host, Doubt: u.Doubt}
 }
 
 // localRole is the approval.RoleLookup of people identified by a user id: they have the

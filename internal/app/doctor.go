@@ -194,9 +194,11 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		d.add("session", Failed, e.Public, remedy.Command(e))
 		return false
 	}
-	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation, int(max(0, s.Access.Remaining).Seconds()))
+	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation,
+		int(max(0, s.Access.Remaining).Seconds()))
 	if s.Access.Dead {
-		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation, s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
+		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation,
+			s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
 	}
 	switch {
 	case s.State == "blocked":
@@ -204,11 +206,13 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	case s.State == "doubtful":
 		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
-		d.add("session", Warned, text+"; "+s.Warning, strings.TrimSpace(remedy.Command(Advice(s))+" See opdeck session status."))
+		d.add("session", Warned, text+"; "+s.Warning,
+			strings.TrimSpace(remedy.Command(Advice(s))+" See opdeck session status."))
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":
-		d.add("session", Healthy, fmt.Sprintf("the tokens of generation %d have expired; the next call renews them", s.Generation), "")
+		d.add("session", Healthy,
+			fmt.Sprintf("the tokens of generation %d have expired; the next call renews them", s.Generation), "")
 	default:
 		d.add("session", Healthy, text, "")
 	}
@@ -232,13 +236,15 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	case err != nil:
 		e := api.AsError(err)
 		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
-		d.add(name, Skipped, "not told: "+public, "Ask the service's operator whether the account has it switched on; it must be off.")
+		d.add(name, Skipped, "not told: "+public,
+			"Ask the service's operator whether the account has it switched on; it must be off.")
 	case !found:
 		d.add(name, Skipped, "not told: the first page of the service's users does not show the account", "")
 	case !told:
 		d.add(name, Skipped, "not told: the account's record has no is2fa that can be read", "")
 	case on:
-		d.add(name, Failed, "is switched on for the account: the next login will be refused, since a machine has no code to give",
+		d.add(name, Failed,
+			"is switched on for the account: the next login will be refused, since a machine has no code to give",
 			"Have it switched off in the service's panel, or by its operator, before the session ends.")
 	default:
 		d.add(name, Healthy, "is off for the account, as a machine account needs it", "")
@@ -255,7 +261,8 @@ func (d *doctor) budget(ctx context.Context, a *App) {
 	for _, u := range use {
 		if u.Throttled > 0 {
 			health = Warned
-			text += fmt.Sprintf("%s: %s with 429 in the last hour; ", u.Class, plural(int64(u.Throttled), "call was answered", "calls were answered"))
+			text += fmt.Sprintf("%s: %s with 429 in the last hour; ", u.Class,
+				plural(int64(u.Throttled), "call was answered", "calls were answered"))
 		}
 		if u.Room == 0 {
 			text += fmt.Sprintf("%s: next call in %.0f s; ", u.Class, u.NextSlot)
@@ -277,9 +284,11 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 	case err != nil:
 		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")
 	case !rep.Intact():
-		d.add("audit", Failed, rep.Summary(), "opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
+		d.add("audit", Failed, rep.Summary(),
+			"opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
 	case len(rep.Unsettled) > 0:
-		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)), "opdeck audit unsettled lists them.")
+		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)),
+			"opdeck audit unsettled lists them.")
 	case rep.Records == 0:
 		d.add("audit", Healthy, "the trail is empty", "")
 	default:
@@ -294,7 +303,8 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 		return
 	}
 	if a.Living && a.Config.Webhooks.Listen == "" {
-		d.add("feed", Skipped, "the built-in service hands webhooks to an open console or server; nothing listens at an address", "")
+		d.add("feed", Skipped,
+			"the built-in service hands webhooks to an open console or server; nothing listens at an address", "")
 	} else if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
@@ -316,7 +326,8 @@ func (d *doctor) rejected(t receiver.Trouble) {
 	if n == 0 {
 		return
 	}
-	line := fmt.Sprintf("%s rejected so far, the last one at %s from %s: %s", plural(n, "delivery", "deliveries"), last.Last.UTC().Format(time.RFC3339),
+	line := fmt.Sprintf("%s rejected so far, the last one at %s from %s: %s", plural(n, "delivery", "deliveries"),
+		last.Last.UTC().Format(time.RFC3339),
 		untrusted.Text(last.Source).Line(64), untrusted.Text(last.Detail).Line(300))
 	if d.opt.Now().Sub(last.Last) > rejectedLately {
 		d.add("hooks", Healthy, line, "")
@@ -329,8 +340,9 @@ func (d *doctor) unmerged(b receiver.Backlog) {
 	if b.Waiting == 0 {
 		return
 	}
-	d.add("merge", Warned, fmt.Sprintf("%s could not be merged into the index yet, the oldest since %s: %s", plural(b.Waiting, "event", "events"),
-		b.Oldest.UTC().Format(time.RFC3339), untrusted.Text(b.Reason).Line(300)), "opdeck event list --waiting shows them; opdeck serve and the console try again.")
+	d.add("merge", Warned, fmt.Sprintf("%s could not be merged into the index yet, the oldest since %s: %s",
+		plural(b.Waiting, "event", "events"), b.Oldest.UTC().Format(time.RFC3339), untrusted.Text(b.Reason).Line(300)),
+		"opdeck event list --waiting shows them; opdeck serve and the console try again.")
 }
 
 func plural(n int64, one, many string) string {

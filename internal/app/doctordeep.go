@@ -74,7 +74,8 @@ func (d *doctor) probed(name string, p api.Inspection) {
 		f.Health = Warned
 	}
 	if len(p.Unknown) > 0 { // the service's pages are not complete: no reason to worry
-		f.Differs = append(f.Differs, fmt.Sprintf("fields without a name here, which are kept and shown: %s", strings.Join(p.Unknown, ", ")))
+		f.Differs = append(f.Differs,
+			fmt.Sprintf("fields without a name here, which are kept and shown: %s", strings.Join(p.Unknown, ", ")))
 	}
 	d.find(f)
 }
@@ -118,7 +119,8 @@ func differs(p api.Inspection) []string {
 	case list && p.At == "":
 		add("the answer is the list itself, not an object around it")
 	case list && p.At != "items":
-		add("the list stands under “%s”, not under “items”; found by itself, and [service] list_field = %q makes it sure", p.At, p.At)
+		add("the list stands under “%s”, not under “items”; found by itself, and [service] list_field = %q makes it sure",
+			p.At, p.At)
 	case !list && strings.Contains(p.Call, "operation") && p.At == "":
 		add("the record stands by itself, not under “item”")
 	case !list && p.At != "" && p.At != "item":
@@ -145,7 +147,8 @@ func differs(p api.Inspection) []string {
 	for _, group := range []struct {
 		words string
 		names []string
-	}{{"expected fields that came nowhere", p.Missing}, {"values that cannot be read", p.Odd}, {"values of another kind, which are read all the same", p.Kinds}} {
+	}{{"expected fields that came nowhere", p.Missing}, {"values that cannot be read", p.Odd},
+		{"values of another kind, which are read all the same", p.Kinds}} {
 		if len(group.names) > 0 {
 			add("%s: %s", group.words, strings.Join(group.names, ", "))
 		}
@@ -167,7 +170,9 @@ func pageSize(p api.Inspection) []string {
 	case p.Items > p.Asked:
 		return []string{fmt.Sprintf("the page has %d records, though %d were asked for", p.Items, p.Asked)}
 	case err == nil && p.Items < p.Asked && p.Items < total:
-		return []string{fmt.Sprintf("the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d", p.Items, total, p.Asked, p.Items)}
+		return []string{fmt.Sprintf(
+			"the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d",
+			p.Items, total, p.Asked, p.Items)}
 	case p.Told > 0 && p.Told != p.Asked:
 		return []string{fmt.Sprintf("a page size of %d is told, though %d was asked for", p.Told, p.Asked)}
 	}

@@ -34,7 +34,8 @@ func (d *doctor) lend(ctx context.Context, a *App) {
 	case err != nil:
 		d.add("lend", Failed, "What scripts borrow cannot be read: "+api.AsError(err).Public, "")
 	case running > 0:
-		d.add("lend", Healthy, fmt.Sprintf("%s the session, %s in the last minute", plural(int64(running), "script borrows", "scripts borrow"), plural(int64(calls), "call", "calls")), "")
+		d.add("lend", Healthy, fmt.Sprintf("%s the session, %s in the last minute",
+			plural(int64(running), "script borrows", "scripts borrow"), plural(int64(calls), "call", "calls")), "")
 	case c.Socket == "" && c.Listen == "":
 		d.add("lend", Skipped, "the session is not lent to scripts ([lend] is empty)", how)
 	case keyErr != nil:

@@ -51,10 +51,12 @@ func (d *doctor) lookup(ctx context.Context, host string) bool {
 	began := time.Now()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		d.add("name lookup", Failed, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)), "Check base_url and the name servers of this host.")
+		d.add("name lookup", Failed, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)),
+			"Check base_url and the name servers of this host.")
 		return false
 	}
-	d.add("name lookup", Healthy, fmt.Sprintf("%s has %d addresses, found in %d ms", host, len(addrs), time.Since(began).Milliseconds()), "")
+	d.add("name lookup", Healthy,
+		fmt.Sprintf("%s has %d addresses, found in %d ms", host, len(addrs), time.Since(began).Milliseconds()), "")
 	return true
 }
 
@@ -112,7 +114,8 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	if left < 14*24*time.Hour {
 		health, hint = Warned, "The service's certificate expires soon."
 	}
-	d.add("tls", health, fmt.Sprintf("%s, certificate good for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
+	d.add("tls", health,
+		fmt.Sprintf("%s, certificate good for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
 	return true
 }
 
@@ -152,7 +155,8 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.add("clock", Failed, "The service does not answer: "+plainNet(err), "Try again; if it persists, ask the service's operator.")
+		d.add("clock", Failed, "The service does not answer: "+plainNet(err),
+			"Try again; if it persists, ask the service's operator.")
 		return
 	}
 	_ = res.Body.Close()

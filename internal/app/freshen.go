@@ -26,7 +26,8 @@ func (a *App) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
 // ExportOperationsTo writes what a filter shows to w, which gets nothing that
 // could act on a terminal but what the records hold; the export is recorded with
 // how old the list was.
-func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, s index.Sheet, progress func(done, total int)) (int, index.Freshness, error) {
+func (a *App) ExportOperationsTo(ctx context.Context, w io.Writer, s index.Sheet,
+	progress func(done, total int)) (int, index.Freshness, error) {
 	fresh, err := a.noteExport(ctx, s)
 	if err != nil {
 		return 0, fresh, err
@@ -47,7 +48,8 @@ func (a *App) noteExport(ctx context.Context, s index.Sheet) (index.Freshness, e
 	}
 	e := api.Event{Name: "export", Object: "operations", Detail: s.String() + ", " + AsOf(fresh)}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return fresh, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+		return fresh, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
 	}
 	return fresh, nil
 }

@@ -20,7 +20,8 @@ const (
 // console that is killed before it does leaves them to SweepHandedOut of the next.
 func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
-		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal, Public: "The temporary file cannot be made in " + a.State + ".", Err: err}
+		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal,
+			Public: "The temporary file cannot be made in " + a.State + ".", Err: err}
 	}
 	begun, err := os.MkdirTemp(a.State, "opdeck-") // mode 0700
 	if err != nil {

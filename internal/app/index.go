@@ -116,8 +116,10 @@ func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, s
 
 // syncer is the sync of this process.
 func (a *App) syncer(urgent bool) *index.Syncer {
-	return index.NewSyncer(a.Index, lister{a, urgent}, index.SyncOptions{Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
-		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(), PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
+	return index.NewSyncer(a.Index, lister{a, urgent}, index.SyncOptions{
+		Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
+		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(),
+		PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
 }
 
 // indexEvery is how often this process asks PostgreSQL, which cannot tell, whether
@@ -206,7 +208,8 @@ type Exported struct {
 // allows to write over one that is there: that one stays until the new one is whole.
 // The export is recorded with how old the list was. The error of a file that is there
 // wraps os.ErrExist; nothing was recorded then.
-func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
+func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, replace bool,
+	progress func(done, total int)) (Exported, error) {
 	done := Exported{Path: path}
 	if full, err := filepath.Abs(path); err == nil {
 		done.Path = full
@@ -241,9 +244,11 @@ func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, 
 	case errors.Is(err, os.ErrExist): // made meanwhile
 		return done, there
 	case err != nil && ctx.Err() != nil:
-		return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.", Err: err}
+		return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.",
+			Err: err}
 	case err != nil:
-		return done, &api.Error{Op: "export", Kind: api.Internal, Public: "The export could not be written; its file was removed.", Err: err}
+		return done, &api.Error{Op: "export", Kind: api.Internal,
+			Public: "The export could not be written; its file was removed.", Err: err}
 	}
 	return done, nil
 }

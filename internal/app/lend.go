@@ -23,7 +23,8 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lend.Keys, error) {
 			return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("[lend.borrowers.%s]: %s.", name, err), Err: err}
 		}
 		if other, taken := keys.Find(key.Reveal()); taken {
-			return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("The borrowers %s and %s have one key; each needs its own.", other.Name, name)}
+			return nil, &api.Error{Kind: api.BadConfig,
+				Public: fmt.Sprintf("The borrowers %s and %s have one key; each needs its own.", other.Name, name)}
 		}
 		keys.Add(key, keyedBorrower(name, b, key))
 	}

@@ -95,7 +95,8 @@ func (a *App) merger() *receiver.Merger {
 // merged is tried again later, by whichever process runs; the error says so.
 func (a *App) MergeEvent(ctx context.Context, s receiver.Stored) error {
 	if err := a.merger().Merge(ctx, s); err != nil {
-		return &api.Error{Op: "merge event", Kind: api.Unavailable, Public: "The event is kept, and the index could not take it yet: " + err.Error() + ".",
+		return &api.Error{Op: "merge event", Kind: api.Unavailable,
+			Public: "The event is kept, and the index could not take it yet: " + err.Error() + ".",
 			Remedy: api.Remedy{Kind: api.WaitingEvents}, Err: err}
 	}
 	return nil
@@ -118,7 +119,8 @@ func (a *App) auditAlarm(ctx context.Context, e receiver.Stored) {
 	}
 	who := receiverActor
 	who.From = string(e.Source)
-	note := api.Event{Name: audit.EventQuarantine, Object: "event", ID: e.Key, Detail: string(e.Status) + ": " + string(e.Reason)}
+	note := api.Event{Name: audit.EventQuarantine, Object: "event", ID: e.Key,
+		Detail: string(e.Status) + ": " + string(e.Reason)}
 	if err := a.Audit.Note(ctx, who, note); err != nil {
 		a.Log.Error("audit", "err", err)
 	}

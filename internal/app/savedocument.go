@@ -17,7 +17,8 @@ import (
 // unless over is true; the error is then fs.ErrExist.
 func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error) {
 	bad := func(what string, err error) (string, error) {
-		return full, &api.Error{Op: "save document", Kind: api.Usage, Rule: api.RuleFile, Field: api.FieldFile, Public: what + ": " + untrusted.Text(path).Line(200) + ".", Err: err}
+		return full, &api.Error{Op: "save document", Kind: api.Usage, Rule: api.RuleFile, Field: api.FieldFile,
+			Public: what + ": " + untrusted.Text(path).Line(200) + ".", Err: err}
 	}
 	if full, err = filepath.Abs(path); err != nil {
 		return bad("Not a valid path", err)
@@ -36,7 +37,8 @@ func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool
 	if err != nil {
 		return bad("The file cannot be made", err)
 	}
-	if _, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: id, To: f}); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument,
+		endpoint.Download{CUID: cuid, GUID: id, To: f}); err != nil {
 		return full, f.Finish(err)
 	}
 	if err := f.Finish(nil); err != nil {

@@ -62,7 +62,8 @@ func SessionError(err error) error {
 	case session.TwoFactorDemanded:
 		out.Remedy.Kind = api.NoSecondFactor
 	case session.NoPassword:
-		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context", Names: []string{"password_env, password_file and password_command"}}
+		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context",
+			Names: []string{"password_env, password_file and password_command"}}
 		if e.Err != nil { // the config's own sentence; it never holds the password
 			out.Public = sentence("the password is not available: " + e.Err.Error())
 		}
@@ -111,9 +112,11 @@ func sentence(s string) string {
 }
 
 func serviceOf(c config.Service) api.Service {
-	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed, "canceled": api.PhaseCanceled}
-	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, UploadIDField: c.UploadIDField, PageSize: c.ListPageSize,
-		Phases: map[string]api.Phase{}}
+	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed,
+		"canceled": api.PhaseCanceled}
+	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, UploadIDField: c.UploadIDField,
+		PageSize: c.ListPageSize,
+		Phases:   map[string]api.Phase{}}
 	for word, phase := range c.StatusWords {
 		out.Phases[word] = words[phase]
 	}

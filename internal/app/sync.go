@@ -48,15 +48,17 @@ func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
 		return IndexStatus{}, err
 	}
 	p := f.Progress
-	s := IndexStatus{Enabled: a.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone, Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest,
-		News: a.Index.Here(ctx, p.News.At), Order: string(p.Order), PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
+	s := IndexStatus{Enabled: a.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone,
+		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: a.Index.Here(ctx, p.News.At), Order: string(p.Order),
+		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
 	if f.Total >= 0 {
 		s.KnownTotal = &f.Total
 	}
 	if s.Order == "" {
 		s.Order = "unknown"
 	}
-	s.Pass = PassState{Running: !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked, Finished: a.Index.Here(ctx, p.Last.Finished)}
+	s.Pass = PassState{Running: !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked,
+		Finished: a.Index.Here(ctx, p.Last.Finished)}
 	var took time.Duration
 	s.Pass.Pages, took = a.syncer(false).PassTime(p, f.Rows)
 	s.Pass.Seconds = took.Seconds()

@@ -24,7 +24,8 @@ func tlsConfig(c config.Context) (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(c.CAFile)
 	if err != nil {
-		return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("contexts.%s.ca_file cannot be read.", c.Name), Err: err}
+		return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("contexts.%s.ca_file cannot be read.", c.Name),
+			Err: err}
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -62,7 +63,8 @@ func checkEnvironment(c config.Context, env func(string) string) error {
 		return &api.Error{Kind: api.BadConfig, Public: "GODEBUG=http2debug prints tokens; opdeck does not start with it."}
 	}
 	if c.Kind == config.Production && env("SSLKEYLOGFILE") != "" {
-		return &api.Error{Kind: api.BadConfig, Public: "SSLKEYLOGFILE is set; opdeck does not start with it in a production context."}
+		return &api.Error{Kind: api.BadConfig,
+			Public: "SSLKEYLOGFILE is set; opdeck does not start with it in a production context."}
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ func (a *App) tellWaits(tell func(sentence string, moves bool)) {
 
 // newWaits words by room what a call waits for that is not sent yet.
 func newWaits(tell func(sentence string, moves bool), room func(api.Call) string) *waits {
-	return &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}, say: func(c api.Call) string {
+	w := &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}}
+	w.say = func(c api.Call) string {
 		switch {
 		case moves(c):
 			word, of := "Received ", ""
@@ -50,7 +51,8 @@ func newWaits(tell func(sentence string, moves bool), room func(api.Call) string
 			return "Waiting for the service to answer (" + c.Op + ")."
 		}
 		return room(c)
-	}}
+	}
+	return w
 }
 
 // moves reports whether some of the call's body went, and not all of it.

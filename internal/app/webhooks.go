@@ -52,7 +52,8 @@ func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
 	case w.Verify == hook.VerifyNone:
 		return hook.Secrets{}, nil
 	case w.SecretEnv != "" && env(w.SecretEnv) == "":
-		return hook.Secrets{}, hookConfig(fmt.Sprintf("The environment variable %s (webhooks.secret_env) is empty or not set.", w.SecretEnv), nil)
+		return hook.Secrets{},
+			hookConfig(fmt.Sprintf("The environment variable %s (webhooks.secret_env) is empty or not set.", w.SecretEnv), nil)
 	case w.SecretEnv != "":
 		return hook.ParseSecrets(env(w.SecretEnv)), nil
 	case w.SecretFile != "":
@@ -66,7 +67,8 @@ func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
 }
 
 func hookConfig(what string, err error) error {
-	return &api.Error{Kind: api.BadConfig, Public: what, Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
+	return &api.Error{Kind: api.BadConfig, Public: what,
+		Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
 }
 
 // HookSigner makes deliveries that a receiver with our config accepts.
@@ -113,7 +115,8 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 	if w.TLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(w.TLSCert, w.TLSKey)
 		if err != nil {
-			return nil, &api.Error{Kind: api.BadConfig, Public: "The certificate of [webhooks] cannot be used.", Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"tls_cert", "tls_key"}}, Err: err}
+			return nil, &api.Error{Kind: api.BadConfig, Public: "The certificate of [webhooks] cannot be used.",
+				Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"tls_cert", "tls_key"}}, Err: err}
 		}
 		opt.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	}
@@ -157,7 +160,8 @@ func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 		return string(w)
 	}
 	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen,
-		Status: word(hook.FieldStatus, e.Status), Type: word(hook.FieldType, e.OperationType), PaymentType: word(hook.FieldPaymentType, e.PaymentType)}
+		Status: word(hook.FieldStatus, e.Status), Type: word(hook.FieldType, e.OperationType),
+		PaymentType: word(hook.FieldPaymentType, e.PaymentType)}
 	out.Created, _ = e.CreatedAt.Time()
 	out.Updated, _ = e.UpdatedAt.Time()
 	if e.IsVisible != hook.NotGiven {
@@ -171,7 +175,8 @@ func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 		return &amount.Sum
 	}
 	out.Source, out.Destination = money("source_amount", e.SourceAmount), money("destination_amount", e.DestinationAmount)
-	out.Commission, out.Balance = money("commission_amount", e.CommissionAmount), money("current_balance_amount", e.CurrentBalanceAmount)
+	out.Commission, out.Balance = money("commission_amount", e.CommissionAmount),
+		money("current_balance_amount", e.CurrentBalanceAmount)
 	return out
 }
 

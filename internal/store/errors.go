@@ -49,9 +49,11 @@ func (e *Error) Error() string {
 		}
 		return "store: " + e.Where + " is held by another process for too long; try again, or see which program has it open"
 	case Full:
-		return "store: no room left for " + e.Where + "; nothing was written, reading goes on; make room on the disk (space, files or quota)"
+		return "store: no room left for " + e.Where +
+			"; nothing was written, reading goes on; make room on the disk (space, files or quota)"
 	case Damaged:
-		return "store: " + e.Where + " is not an opdeck database or is damaged; it was left as it is: move it away, or put a good copy in its place"
+		return "store: " + e.Where +
+			" is not an opdeck database or is damaged; it was left as it is: move it away, or put a good copy in its place"
 	case ReadOnly:
 		return "store: " + e.Where + " cannot be written; check the permissions of the file and of its folder"
 	case Unavailable:
@@ -61,7 +63,8 @@ func (e *Error) Error() string {
 	case Failing:
 		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); look at the system's log"
 	case Unknown:
-		return "store: the connection to " + e.Where + " broke while a change was being saved; it may or may not have been saved"
+		return "store: the connection to " + e.Where +
+			" broke while a change was being saved; it may or may not have been saved"
 	}
 	return "store: " + e.Where + ": " + e.text
 }
@@ -71,7 +74,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Public is e for people, with what can be done about it (api.AsError).
 func (e *Error) Public() *api.Error {
-	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".", Remedy: api.Remedy{Kind: api.Doctor, ID: "the store"}, Err: e}
+	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".",
+		Remedy: api.Remedy{Kind: api.Doctor, ID: "the store"}, Err: e}
 	if !strings.HasPrefix(out.Public, e.Where) { // a path stays as it is
 		out.Public = strings.ToUpper(out.Public[:1]) + out.Public[1:]
 	}
@@ -95,7 +99,8 @@ func IsKind(err error, k Kind) bool {
 // explain gives a driver's error the kind that opdeck knows for it. Errors
 // about the statement itself, sql.ErrNoRows and ended contexts stay as they are.
 func (db *DB) explain(err error) error {
-	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var known *Error

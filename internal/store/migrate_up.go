@@ -40,7 +40,8 @@ func (m migrator) up(ctx context.Context) error {
 			continue
 		}
 		if time.Since(began) > migrationWait {
-			return &Error{Kind: Busy, Where: m.db.where(), text: "another process has been changing the tables for " + migrationWait.String()}
+			return &Error{Kind: Busy, Where: m.db.where(),
+				text: "another process has been changing the tables for " + migrationWait.String()}
 		}
 		m.db.notice("Waiting for another process that brings the tables in " + m.db.where() + " up to date.")
 		pause := time.NewTimer(migrationTry + rand.N(migrationTry))
@@ -69,7 +70,8 @@ func (m migrator) step(ctx context.Context) (progress, error) {
 	err := m.db.Write(ctx, func(tx *Tx) error {
 		if m.db.engine == Postgres {
 			var free bool
-			if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil || !free {
+			if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(?)", int64(migrationLock)).Scan(&free); err != nil ||
+				!free {
 				return err
 			}
 		}

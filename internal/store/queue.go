@@ -34,7 +34,8 @@ func openQueue(path string) (*writeQueue, error) {
 	if err != nil {
 		return nil, fileError(file, err)
 	}
-	q := &writeQueue{path: path, file: f, slot: make(chan struct{}, 1), ended: make(chan struct{}), slow: func() func() { return func() {} }}
+	q := &writeQueue{path: path, file: f, slot: make(chan struct{}, 1), ended: make(chan struct{}),
+		slow: func() func() { return func() {} }}
 	q.slot <- struct{}{}
 	return q, nil
 }
@@ -177,7 +178,8 @@ func (db *DB) retryBusy(ctx context.Context, do func() error) error {
 		db.queue.stuck.Store(0)
 		return err
 	}
-	for end := time.Now().Add(db.queue.longest() - liteWait); IsKind(err, Busy) && ctx.Err() == nil && time.Now().Before(end); {
+	end := time.Now().Add(db.queue.longest() - liteWait)
+	for IsKind(err, Busy) && ctx.Err() == nil && time.Now().Before(end) {
 		err = do()
 	}
 	if IsKind(err, Busy) {

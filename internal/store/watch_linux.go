@@ -13,7 +13,8 @@ func watchFolder(dir string) (*os.File, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "inotify") // reads wait in the runtime's poller
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_DELETE|unix.IN_MOVED_FROM); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir,
+		unix.IN_MODIFY|unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_DELETE|unix.IN_MOVED_FROM); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

@@ -65,7 +65,8 @@ func (c *Config) checkGeneral(k *checker) {
 	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
 	for class, n := range c.Limits.PerMinute {
 		if !slices.Contains(limit.Classes, class) {
-			k.add("is not an endpoint class; there are login, refresh, account, customer, billing, general", "limits", "per_minute", string(class))
+			k.add("is not an endpoint class; there are login, refresh, account, customer, billing, general",
+				"limits", "per_minute", string(class))
 		}
 		if n < 1 || n > 10_000 {
 			k.add("must be from 1 to 10000 calls", "limits", "per_minute", string(class))
@@ -78,7 +79,8 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must not be empty", "service", "share_token_field")
 	}
 	if f := c.Service.ListField; f != "" && !listField.MatchString(f) {
-		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`, "service", "list_field")
+		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`,
+			"service", "list_field")
 	}
 	for word, phase := range c.Service.StatusWords {
 		k.oneOf(phase, []string{"open", "completed", "failed", "canceled"}, "service", "status_words", word)
@@ -241,7 +243,9 @@ func CheckBaseURL(s string) error {
 	case !portOK(u.Port()):
 		return fmt.Errorf("has no valid port")
 	case slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "v2"):
-		return fmt.Errorf("must not hold /v2: every call adds it, so %s/auth/login would be asked for; leave it and what follows away", strings.TrimRight(u.Path, "/")+"/v2")
+		return fmt.Errorf(
+			"must not hold /v2: every call adds it, so %s/auth/login would be asked for; leave it and what follows away",
+			strings.TrimRight(u.Path, "/")+"/v2")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme != "http":

@@ -200,12 +200,13 @@ func Default() Config {
 		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
 		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
 		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
-		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"}, MaxAge: Duration(5 * time.Minute)},
-		SSH:      SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
-		Lend:     Lend{Borrowers: map[string]Borrower{}},
-		Audit:    Audit{Keys: []string{}},
-		UI:       UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
-		Views:    map[string]View{},
+		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"},
+			MaxAge: Duration(5 * time.Minute)},
+		SSH:   SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
+		Lend:  Lend{Borrowers: map[string]Borrower{}},
+		Audit: Audit{Keys: []string{}},
+		UI:    UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
+		Views: map[string]View{},
 	}
 }
 

@@ -47,7 +47,8 @@ func SecretFile(path string) (secret.Value, error) {
 	case !st.Mode().IsRegular():
 		return secret.Value{}, fmt.Errorf("secret file %s: not a regular file", path)
 	case st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/':
-		return secret.Value{}, fmt.Errorf("secret file %s: mode %04o lets others read it; chmod 600 %s", path, st.Mode().Perm(), path)
+		return secret.Value{},
+			fmt.Errorf("secret file %s: mode %04o lets others read it; chmod 600 %s", path, st.Mode().Perm(), path)
 	case st.Size() > maxSecret:
 		return secret.Value{}, fmt.Errorf("secret file %s: larger than %d bytes", path, maxSecret)
 	}

@@ -31,7 +31,8 @@ func (s *Service) Deny(ctx context.Context, id, digest, comment string) (Request
 func (s *Service) decide(ctx context.Context, id, digest, comment string, to State) (Request, error) {
 	who := api.ActorOf(ctx)
 	refused := func(r Request, format string, args ...any) {
-		_ = s.audit.Note(ctx, who, api.Event{Name: "approval.refused", Object: r.Act.Object, ID: r.Act.ID, Detail: fmt.Sprintf(format, args...)})
+		_ = s.audit.Note(ctx, who,
+			api.Event{Name: "approval.refused", Object: r.Act.Object, ID: r.Act.ID, Detail: fmt.Sprintf(format, args...)})
 	}
 	r, err := s.mayDecide(ctx, who, id, digest)
 	if err != nil {
@@ -70,7 +71,8 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 // mayDecide checks the person and the request. It returns the request as far as
 // it is known.
 func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest string) (Request, error) {
-	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil { // decide records it; MayDecide is not an attempt
+	// decide records it; MayDecide is not an attempt
+	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil {
 		return Request{}, err
 	}
 	if err := s.lapse(ctx); err != nil {
@@ -86,7 +88,8 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:
-		return r, refuse(api.RuleChanged, "This is not the request that you looked at.", "Open it again and look at what it says now.")
+		return r, refuse(api.RuleChanged, "This is not the request that you looked at.",
+			"Open it again and look at what it says now.")
 	}
 	return r, nil
 }

@@ -31,8 +31,8 @@ type Person struct {
 }
 
 func person(a api.Actor) Person {
-	return Person{Name: a.Name, Role: a.Role, Via: a.Via, From: a.From, Key: a.Key, Login: a.Login, Cert: a.Cert, Serial: a.Serial,
-		Proof: a.Proof, UID: a.UID, LoginUID: a.LoginUID, Host: a.Host, Doubt: a.Doubt}
+	return Person{Name: a.Name, Role: a.Role, Via: a.Via, From: a.From, Key: a.Key, Login: a.Login, Cert: a.Cert,
+		Serial: a.Serial, Proof: a.Proof, UID: a.UID, LoginUID: a.LoginUID, Host: a.Host, Doubt: a.Doubt}
 }
 
 // String is the name and what it rests on.
@@ -101,16 +101,20 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
 	case fold(p.Name) == "":
-		return refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.", "Start with a name: a person's own account, or an SSH key with name=….")
+		return refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.",
+			"Start with a name: a person's own account, or an SSH key with name=….")
 	case p.Key != "" && p.Key == q.Key && fold(p.Name) != fold(q.Name):
-		return refuse(api.RuleRole, fmt.Sprintf("Your key is the one that %s asked with.", untrusted.Text(q.Name).Line(64)), "A second person needs a key of their own.")
+		return refuse(api.RuleRole, fmt.Sprintf("Your key is the one that %s asked with.", untrusted.Text(q.Name).Line(64)),
+			"A second person needs a key of their own.")
 	case overlap(p.names(), q.names()):
-		return refuse(api.RuleRole, "Nobody approves or denies their own request.", "Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
+		return refuse(api.RuleRole, "Nobody approves or denies their own request.",
+			"Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
 	case !p.proven() || !q.proven():
 		return refuse(api.RuleRole, "Nothing proves that you and the requester are two people.",
 			"Over SSH a key proves it, locally a user id.")
 	case p.Local() != q.Local():
-		return refuse(api.RuleRole, "One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
+		return refuse(api.RuleRole,
+			"One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
 			"Ask and approve in the same way, best both over SSH.")
 	case p.Local():
 		return barsLocal(p, q)
@@ -129,7 +133,8 @@ func barsLocal(p, q Person) *api.Error {
 	case p.Host != q.Host:
 		return refuse(api.RuleRole, "The request comes from another host. User ids tell people apart on one host only.", ssh)
 	case overlap(p.uids(), q.uids()):
-		return refuse(api.RuleRole, "Nobody approves or denies their own request: it was made by your own user id.", "Ask a colleague with an account of their own. "+ssh)
+		return refuse(api.RuleRole, "Nobody approves or denies their own request: it was made by your own user id.",
+			"Ask a colleague with an account of their own. "+ssh)
 	}
 	return nil
 }
@@ -171,9 +176,10 @@ func fold(s string) string {
 var latin = func() map[rune]rune {
 	m := map[rune]rune{}
 	for to, alike := range map[rune]string{
-		'a': "аАαΑɑ", 'b': "вВΒЬьβ", 'c': "сСϲᴄ", 'd': "ԁɗ", 'e': "еЕΕεє", 'f': "Ϝſ", 'g': "ɡցԌ", 'h': "НнΗһհҺ", 'i': "іІΙιıɩ",
-		'j': "јЈȷյ", 'k': "кКΚκ", 'l': "ӏӀℓ", 'm': "мМΜ", 'n': "ΝпηոՈ", 'o': "оОοΟօՕσ", 'p': "рРρΡք", 'q': "ԛզ", 'r': "гᴦ",
-		's': "ѕЅՏ", 't': "тТτΤ", 'u': "υսՍц", 'v': "ѵѴν", 'w': "ԝԜωшщ", 'x': "хХχΧ", 'y': "уУΥүҮγ", 'z': "ΖᴢзZ",
+		'a': "аАαΑɑ", 'b': "вВΒЬьβ", 'c': "сСϲᴄ", 'd': "ԁɗ", 'e': "еЕΕεє", 'f': "Ϝſ", 'g': "ɡցԌ", 'h': "НнΗһհҺ",
+		'i': "іІΙιıɩ", 'j': "јЈȷյ", 'k': "кКΚκ", 'l': "ӏӀℓ", 'm': "мМΜ", 'n': "ΝпηոՈ", 'o': "оОοΟօՕσ",
+		'p': "рРρΡք", 'q': "ԛզ", 'r': "гᴦ", 's': "ѕЅՏ", 't': "тТτΤ", 'u': "υսՍц", 'v': "ѵѴν",
+		'w': "ԝԜωшщ", 'x': "хХχΧ", 'y': "уУΥүҮγ", 'z': "ΖᴢзZ",
 	} {
 		for _, from := range alike {
 			m[from] = to

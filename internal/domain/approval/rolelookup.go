@@ -44,7 +44,8 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 
 // revoked is the refusal when the approval of r does not count any more.
 func revoked(r Request) error {
-	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".", "Repeat the act: that asks for a new approval.")
+	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".",
+		"Repeat the act: that asks for a new approval.")
 }
 
 // Waiting counts the requests that are open, and those that were approved and not
@@ -71,7 +72,8 @@ func (s *Service) Recheck(ctx context.Context, host string) error {
 		if why == "" {
 			continue
 		}
-		r, lapseErr := s.store.Decide(ctx, s.scope, r.ID, r.State, func(_ time.Time, r *Request) { r.State, r.Ended = Lapsed, why })
+		r, lapseErr := s.store.Decide(ctx, s.scope, r.ID, r.State,
+			func(_ time.Time, r *Request) { r.State, r.Ended = Lapsed, why })
 		switch {
 		case errors.Is(lapseErr, ErrState):
 		case lapseErr != nil:

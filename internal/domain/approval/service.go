@@ -42,16 +42,18 @@ const op = "approval"
 // asked about; the next attempt then files a new request.
 func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if fold(who.Name) == "" {
-		return "", refuse(api.RuleApproval, "Nobody is signed in, so nobody can be asked to approve.", "Start with a name: a person's own account, or an SSH key with name=….")
+		return "", refuse(api.RuleApproval, "Nobody is signed in, so nobody can be asked to approve.",
+			"Start with a name: a person's own account, or an SSH key with name=….")
 	}
 	if err := s.lapse(ctx); err != nil {
 		return "", unavailable(err)
 	}
 	var v verdict
-	err := s.store.Update(ctx, s.scope, person(who).id(), target(act), func(now time.Time, known []Request) ([]Request, error) {
-		v = s.evaluate(who, act, now, known)
-		return v.changed, nil
-	})
+	err := s.store.Update(ctx, s.scope, person(who).id(), target(act),
+		func(now time.Time, known []Request) ([]Request, error) {
+			v = s.evaluate(who, act, now, known)
+			return v.changed, nil
+		})
 	if err != nil {
 		return "", unavailable(err)
 	}
@@ -103,14 +105,16 @@ func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Re
 			v.change(r, "approval.spent")
 		case r.State == Open && undecided():
 			v.refusal = waiting(r.onHostClock(now, here))
-		case same && undecided() && now.Before(r.Expires) && (r.State == Denied || r.State == Spent && (r.Verdict == "" || r.Verdict == api.Unclear)):
+		case same && undecided() && now.Before(r.Expires) &&
+			(r.State == Denied || r.State == Spent && (r.Verdict == "" || r.Verdict == api.Unclear)):
 			v.refusal = stillCounts(r.onHostClock(now, here))
 		}
 	}
 	switch {
 	case !undecided():
 	case len(v.changed) > 0:
-		v.refusal = refuse(api.RuleChanged, "This is not what approval was asked for: the object, or the request itself, has changed since.",
+		v.refusal = refuse(api.RuleChanged,
+			"This is not what approval was asked for: the object, or the request itself, has changed since.",
 			"The approval is void. Look again; the next attempt asks for a new one.")
 	default:
 		r := s.file(who, act, now)
@@ -189,8 +193,10 @@ func waiting(r Request) error {
 // stillCounts is the refusal while a denied or just spent request still counts.
 func stillCounts(r Request) error {
 	if r.State == Spent {
-		return refuse(api.RuleApproval, fmt.Sprintf("Approval %s was used at %s for this same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
-			fmt.Sprintf("Wait for the outcome, or read the object again. A new approval can be asked for after %s.", clock(r.Expires)))
+		return refuse(api.RuleApproval,
+			fmt.Sprintf("Approval %s was used at %s for this same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
+			fmt.Sprintf("Wait for the outcome, or read the object again. A new approval can be asked for after %s.",
+				clock(r.Expires)))
 	}
 	return refuse(api.RuleDenied, fmt.Sprintf("%s denied this (request %s)%s.", r.Decider.Name, r.ID, colon(r.Comment)),
 		fmt.Sprintf("Speak with them. The same act can be asked for again after %s.", clock(r.Expires)))
@@ -207,18 +213,21 @@ func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
 
 // unavailable is the refusal when the requests cannot be read or written.
 func unavailable(err error) error {
-	return &api.Error{Op: op, Kind: api.Unavailable, Public: "The requests for approval cannot be read or written, so nothing was done.",
-		Hint: "Look at the disk or the database of the store.", Err: err}
+	return &api.Error{Op: op, Kind: api.Unavailable,
+		Public: "The requests for approval cannot be read or written, so nothing was done.",
+		Hint:   "Look at the disk or the database of the store.", Err: err}
 }
 
 func notRecorded(err error) error {
-	return &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing was done.",
-		Hint: "Look at the disk or the database of the store; reading goes on.", Err: err}
+	return &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit,
+		Public: "The audit trail cannot be written, so nothing was done.",
+		Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}
 }
 
 func missing(id string, err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("There is no request %q here.", id), Hint: "The list of requests shows those of this context.", Err: err}
+		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("There is no request %q here.", id),
+			Hint: "The list of requests shows those of this context.", Err: err}
 	}
 	return unavailable(err)
 }

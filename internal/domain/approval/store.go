@@ -31,7 +31,8 @@ type Store interface {
 	// Update calls change, in one transaction, with the time and the newest requests
 	// of that scope, requester and target (at most ten), and stores those it returns:
 	// new ones are added, known ones replaced. No other Update or Decide runs beside it.
-	Update(ctx context.Context, scope, requester, target string, change func(now time.Time, known []Request) ([]Request, error)) error
+	Update(ctx context.Context, scope, requester, target string,
+		change func(now time.Time, known []Request) ([]Request, error)) error
 	// Decide changes a request if it is in state from and has not expired; ErrState
 	// if not, ErrNotFound if there is none.
 	Decide(ctx context.Context, scope, id string, from State, change func(now time.Time, r *Request)) (Request, error)

@@ -41,13 +41,17 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 		return r, ok
 	}
 	return filter.NewTable(append(filter.Catalogued(field.Customers),
-		filter.Field[api.Customer]{Name: "begun", Kind: filter.Flag, Values: yesNo, Help: "its verification was begun here and not finalised", Example: "begun:yes",
+		filter.Field[api.Customer]{Name: "begun", Kind: filter.Flag, Values: yesNo,
+			Help: "its verification was begun here and not finalised", Example: "begun:yes",
 			Flag: func(c api.Customer, v string) bool { _, ok := record(c); return ok == (v == "yes") }},
-		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was begun", Example: "since>2d",
-			Time: func(c api.Customer) time.Time { r, _ := record(c); return r.Begun() }},
-		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is not a result yet", Example: "waits:yes",
-			Flag: func(c api.Customer, v string) bool { return Waits(c) == (v == "yes") }},
-		filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier", Example: `"oak & iron"`,
+		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was begun",
+			Example: "since>2d",
+			Time:    func(c api.Customer) time.Time { r, _ := record(c); return r.Begun() }},
+		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is not a result yet",
+			Example: "waits:yes",
+			Flag:    func(c api.Customer, v string) bool { return Waits(c) == (v == "yes") }},
+		filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier",
+			Example: `"oak & iron"`,
 			Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)
 }
 

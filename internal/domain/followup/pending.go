@@ -39,7 +39,8 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 		}
 	}
 	for _, e := range gone {
-		if have[e.UID] || e.Damaged || e.Context.BaseURL != t.opt.Context.BaseURL || e.Context.Account != t.opt.Context.Account {
+		if have[e.UID] || e.Damaged || e.Context.BaseURL != t.opt.Context.BaseURL ||
+			e.Context.Account != t.opt.Context.Account {
 			continue
 		}
 		r, err := t.adopt(ctx, e)
@@ -95,7 +96,9 @@ func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now, Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
-		Name: audit.Unquote(e.Name).Line(80), Summary: audit.Unquote(e.Summary).Line(300), Who: audit.Unquote(e.Actor.Name).Line(80), Probe: p}}
+	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now,
+		Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
+			Name: audit.Unquote(e.Name).Line(80), Summary: audit.Unquote(e.Summary).Line(300),
+			Who: audit.Unquote(e.Actor.Name).Line(80), Probe: p}}
 	return r, t.opt.Store.Add(ctx, r)
 }

@@ -65,7 +65,8 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 }
 
 // verdicts are the outcomes as the trail words them.
-var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied, audit.ResultFailed: api.Failed, audit.ResultNotSeen: api.NotSeen}
+var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied,
+	audit.ResultFailed: api.Failed, audit.ResultNotSeen: api.NotSeen}
 
 // tellFound tells what another process found.
 func (t *Tracker) tellFound(ctx context.Context, r Row) {

@@ -40,7 +40,8 @@ func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool
 		if now, err := t.opt.Store.Now(ctx); err == nil {
 			r.Looked = now
 		}
-		if err := t.settle(ctx, r, api.Outcome{Verdict: api.Done, Found: file, Detail: "a later read shows that it was done"}); err != nil {
+		if err := t.settle(ctx, r,
+			api.Outcome{Verdict: api.Done, Found: file, Detail: "a later read shows that it was done"}); err != nil {
 			t.opt.Log.Error("a write that is proven done could not be settled", "ref", r.Ref, "err", err)
 		}
 		t.release(r.Ref)

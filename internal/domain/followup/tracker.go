@@ -58,7 +58,8 @@ func New(opt Options) *Tracker {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Tracker{opt: opt, wake: make(chan struct{}, 1), held: map[string]bool{}, known: map[string]Row{}, tell: map[int]func(Settled){}}
+	return &Tracker{opt: opt, wake: make(chan struct{}, 1), held: map[string]bool{}, known: map[string]Row{},
+		tell: map[int]func(Settled){}}
 }
 
 // Follow adds fn to Options.Follow; call it before anything happens.
@@ -83,8 +84,9 @@ func (t *Tracker) Sending(ctx context.Context, p api.Pending) error {
 	if err != nil {
 		return err
 	}
-	return t.opt.Store.Add(ctx, Row{Ref: p.Ref, State: Sending, Sent: now, Next: now.Add(claimed), Write: Write{Kind: p.Act.Kind,
-		Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name, Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe}})
+	return t.opt.Store.Add(ctx, Row{Ref: p.Ref, State: Sending, Sent: now, Next: now.Add(claimed),
+		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
+			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe}})
 }
 
 // Ended implements api.Follower.
@@ -208,7 +210,8 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	}
 	switch {
 	case s.Shown:
-		return t.settle(ctx, mine, api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done"})
+		return t.settle(ctx, mine,
+			api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done"})
 	case mine.State == Unknown && now.Sub(r.Sent) >= t.opt.LateAfter:
 		detail := "not seen within " + t.opt.LateAfter.String()
 		if !endpoint.Readable(r.Probe) {
@@ -260,7 +263,8 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	for _, follow := range t.opt.Follow {
 		if followErr := follow(ctx, s); followErr != nil {
 			err = errors.Join(err, followErr)
-			t.opt.Log.Error("an outcome that was found later is not noted everywhere", "act", string(r.Kind), "ref", r.Ref, "err", followErr)
+			t.opt.Log.Error("an outcome that was found later is not noted everywhere", "act", string(r.Kind), "ref", r.Ref,
+				"err", followErr)
 		}
 	}
 	t.mu.Lock()

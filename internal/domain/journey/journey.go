@@ -57,15 +57,17 @@ func (r Record) Begun() time.Time {
 
 // Journey is the whole as it stands now.
 type Journey struct {
-	CUID        string           `json:"cuid"`
-	Customer    api.Customer     `json:"customer"`
-	Application api.Application  `json:"-"`
-	Record      Record           `json:"record"`
-	Steps       []Step           `json:"steps"`
-	Next                         // "next" and "next_act"
-	Problem     string           `json:"problem,omitempty"`          // why the application could not be read
-	Named       []untrusted.Text `json:"-"`                          // what operations call the customer, where that is not the name of the record
-	NoRecord    string           `json:"customer_problem,omitempty"` // why the customer's record could not be; Customer then holds little but the cuid
+	CUID        string          `json:"cuid"`
+	Customer    api.Customer    `json:"customer"`
+	Application api.Application `json:"-"`
+	Record      Record          `json:"record"`
+	Steps       []Step          `json:"steps"`
+	Next                        // "next" and "next_act"
+	Problem     string          `json:"problem,omitempty"` // why the application could not be read
+	// what operations call the customer, where that is not the name of the record
+	Named []untrusted.Text `json:"-"`
+	// why the customer's record could not be; Customer then holds little but the cuid
+	NoRecord string `json:"customer_problem,omitempty"`
 }
 
 // Store keeps records of one account.
@@ -104,7 +106,8 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	switch e := api.AsError(err); {
 	case err == nil:
 		out.Application = app
-	case noRecord != nil && (unasked(ctx, err) || nobody(noRecord, e) || e.Status == 0 && api.AsError(noRecord).Status == 0):
+	case noRecord != nil &&
+		(unasked(ctx, err) || nobody(noRecord, e) || e.Status == 0 && api.AsError(noRecord).Status == 0):
 		return Journey{}, noRecord
 	case e.Kind != api.NotFound:
 		out.Problem, out.Application.Unread = "The application could not be read: "+e.Public, true
@@ -221,7 +224,8 @@ func (j *Service) note(ctx context.Context, cuid string, actErr error, change fu
 		err = j.Store.SaveJourney(ctx, r)
 	}
 	if err != nil && actErr == nil {
-		return &api.Error{Kind: api.Internal, Public: "It was done, but the journey could not be noted in the store.", Err: err}
+		return &api.Error{Kind: api.Internal, Public: "It was done, but the journey could not be noted in the store.",
+			Err: err}
 	}
 	return actErr
 }

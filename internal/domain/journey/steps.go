@@ -65,9 +65,11 @@ func do(form string, acts ...api.ActKind) Next {
 
 // finalStates are customer and application states after which nothing is left
 // for us to do (service's webhook page: results ACCEPT, REJECT, BANNED).
-var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected", "BANNED": "banned"}
+var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected",
+	"BANNED": "banned"}
 
-var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true, "PROCESSING": true, "UNDER_REVIEW": true}
+var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true,
+	"PROCESSING": true, "UNDER_REVIEW": true}
 
 // final is the word for a customer after whose state nothing is left to do, ""
 // for other states.
@@ -78,7 +80,8 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	status := strings.ToUpper(string(app.Status))
 	finalized := !r.FinalizedAt.IsZero() || submittedStates[status] || finalStates[status] != ""
 	verified := final(c) != "" && !r.Unfinished() // and no verification was begun since
-	share, outstanding, link, finalize := shareStep(c, r), outstandingStep(r), linkStep(r, now), finalizeStep(app, r, finalized)
+	share, outstanding, link, finalize := shareStep(c, r), outstandingStep(r), linkStep(r, now),
+		finalizeStep(app, r, finalized)
 	if verified {
 		for _, s := range []*Step{&share, &finalize} {
 			if s.State == Todo {
@@ -113,7 +116,8 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	case verified && final(c) == "banned":
 		return steps, wait("Nothing is left to do. The customer is banned.")
 	case verified:
-		return steps, wait("Nothing is left to do. The customer is "+final(c)+". To verify the customer again, present a share token%s.", api.ActShare)
+		return steps, wait("Nothing is left to do. The customer is "+final(c)+
+			". To verify the customer again, present a share token%s.", api.ActShare)
 	}
 	return steps, next(share.State, link.State, finalize.State, r, now)
 }
@@ -124,17 +128,21 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 	case r.FinalizeUnclear:
 		return wait("Wait, or reload: finalize was sent, and the application tells when it was submitted.")
 	case r.Unclear:
-		return do("Present a new token%s: the service answers 409 if the first one was applied. Never the same token again.", api.ActShare)
+		return do("Present a new token%s: the service answers 409 if the first one was applied. Never the same token again.",
+			api.ActShare)
 	case link == Todo && r.Applied && r.Outstanding == nil:
-		return do("Make a link%s: what is outstanding is not known, and the link shows the customer what is missing.", api.ActLink)
+		return do("Make a link%s: what is outstanding is not known, and the link shows the customer what is missing.",
+			api.ActLink)
 	case link == Todo && len(r.Outstanding) > 0:
 		return do("Make a link%s for the outstanding document sets.", api.ActLink)
 	case link == Todo:
 		return do("Make a link%s for the customer.", api.ActLink)
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.", api.ActFinalize)
+		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.",
+			api.ActFinalize)
 	case !r.LinkAt.IsZero():
-		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else make another link%s.", api.ActFinalize, api.ActLink)
+		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else make another link%s.",
+			api.ActFinalize, api.ActLink)
 	case r.Applied || finalize == Todo && share != Todo:
 		return do("Finalize the application%s.", api.ActFinalize)
 	case share == Todo:
@@ -144,7 +152,8 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 }
 
 func shareStep(c api.Customer, r Record) Step {
-	s := Step{Key: "share", Name: "Share", State: Todo, Note: "The customer's kind is not known; the service will check the token."}
+	s := Step{Key: "share", Name: "Share", State: Todo,
+		Note: "The customer's kind is not known; the service will check the token."}
 	switch c.Type {
 	case api.Individual:
 		s.Note = "One token carries the customer's own profile."
@@ -155,9 +164,11 @@ func shareStep(c api.Customer, r Record) Step {
 	case r.Applied:
 		s.State, s.Note = Done, "Applied; a customer is shared once."
 	case r.Unclear:
-		s.State, s.Note = Unclear, "Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
+		s.State, s.Note = Unclear,
+			"Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
 	case r.BaaS:
-		s.State, s.Note = Blocked, "The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
+		s.State, s.Note = Blocked,
+			"The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
 		if r.BaaSSaid != "" {
 			s.Note = strings.TrimRight(r.BaaSSaid, ".") + ". Use the link, or try again."
 		}
@@ -168,7 +179,8 @@ func shareStep(c api.Customer, r Record) Step {
 }
 
 func outstandingStep(r Record) Step {
-	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet, Note: "Told by the service when the token is applied."}
+	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet,
+		Note: "Told by the service when the token is applied."}
 	switch {
 	case r.Applied && len(r.Outstanding) > 0:
 		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")

@@ -13,7 +13,8 @@ const (
 // passing are the headers of an answer that a borrower gets. A list of what passes
 // forgets nothing: cookies, challenges, addresses and whatever else a service or
 // gateway may send stay here.
-var passing = []string{"Content-Type", "Content-Language", "Content-Disposition", "Etag", "Last-Modified", "X-Total-Count", "Deprecation", "Sunset"}
+var passing = []string{"Content-Type", "Content-Language", "Content-Disposition", "Etag", "Last-Modified",
+	"X-Total-Count", "Deprecation", "Sunset"}
 
 // Pass copies what a borrower gets of an answer's header. Nothing of a request's
 // header is forwarded: package api makes the request.

@@ -27,23 +27,31 @@ type stem struct {
 
 // stems are looked up by their first letter.
 var stems = byLetter([]stem{
-	{"iban", number, false}, {"bban", number, false}, {"accountnumber", number, false}, {"accountno", number, true}, {"cardnumber", number, false},
-	{"pan", number, true},
-	{"mail", personal, false}, {"phone", personal, false}, {"mobile", personal, false}, {"passport", personal, false}, {"birth", personal, false},
-	{"tax", personal, false}, {"address", personal, false}, {"street", personal, false}, {"socialsecurity", personal, false},
-	{"nationalid", personal, false}, {"identitydocument", personal, false}, {"identitynumber", personal, false}, {"identitycard", personal, false}, {"iddocument", personal, false},
-	{"idnumber", personal, false}, {"documentnumber", personal, false}, {"personalnumber", personal, false}, {"personalcode", personal, false}, {"personalid", personal, false},
-	{"driverlicen", personal, false}, {"driverslicen", personal, false}, {"drivinglicen", personal, false}, {"maidenname", personal, false},
-	{"dob", personal, true}, {"ssn", personal, true}, {"tin", personal, true}, {"inn", personal, true}, {"snils", personal, true},
-	{"password", secret, false}, {"passwd", secret, false}, {"passphrase", secret, false}, {"passcode", secret, false}, {"secret", secret, false}, {"token", secret, false}, {"credential", secret, false},
-	{"apikey", secret, false}, {"privatekey", secret, false}, {"accesskey", secret, false}, {"authorization", secret, true}, {"cookie", secret, true}, {"jwt", secret, true},
-	{"cvv", secret, true}, {"cvc", secret, true}, {"pin", secret, true}, {"otp", secret, true}, {"totp", secret, true},
+	{"iban", number, false}, {"bban", number, false}, {"accountnumber", number, false}, {"accountno", number, true},
+	{"cardnumber", number, false}, {"pan", number, true},
+	{"mail", personal, false}, {"phone", personal, false}, {"mobile", personal, false}, {"passport", personal, false},
+	{"birth", personal, false}, {"tax", personal, false}, {"address", personal, false}, {"street", personal, false},
+	{"socialsecurity", personal, false}, {"nationalid", personal, false}, {"identitydocument", personal, false},
+	{"identitynumber", personal, false}, {"identitycard", personal, false}, {"iddocument", personal, false},
+	{"idnumber", personal, false}, {"documentnumber", personal, false}, {"personalnumber", personal, false},
+	{"personalcode", personal, false}, {"personalid", personal, false}, {"driverlicen", personal, false},
+	{"driverslicen", personal, false}, {"drivinglicen", personal, false}, {"maidenname", personal, false},
+	{"dob", personal, true}, {"ssn", personal, true}, {"tin", personal, true}, {"inn", personal, true},
+	{"snils", personal, true},
+	{"password", secret, false}, {"passwd", secret, false}, {"passphrase", secret, false}, {"passcode", secret, false},
+	{"secret", secret, false}, {"token", secret, false}, {"credential", secret, false}, {"apikey", secret, false},
+	{"privatekey", secret, false}, {"accesskey", secret, false}, {"authorization", secret, true}, {"cookie", secret, true},
+	{"jwt", secret, true}, {"cvv", secret, true}, {"cvc", secret, true}, {"pin", secret, true}, {"otp", secret, true},
+	{"totp", secret, true},
 })
 
 // about the thing and not the thing itself, as the last word of a name says: taxAmount,
 // tokenType, emailVerified, secretDigest.
-var harmless = map[string]bool{"amount": true, "rate": true, "percent": true, "currency": true, "type": true, "status": true, "verified": true, "confirmed": true,
-	"enabled": true, "required": true, "count": true, "ttl": true, "country": true, "iso": true, "digest": true, "sha": true, "hash": true, "fingerprint": true}
+var harmless = map[string]bool{
+	"amount": true, "rate": true, "percent": true, "currency": true, "type": true, "status": true, "verified": true,
+	"confirmed": true, "enabled": true, "required": true, "count": true, "ttl": true, "country": true, "iso": true,
+	"digest": true, "sha": true, "hash": true, "fingerprint": true,
+}
 
 func byLetter(all []stem) (out [26][]stem) {
 	for _, s := range all {

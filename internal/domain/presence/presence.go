@@ -72,7 +72,8 @@ func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) err
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now().UTC()
-	p := Place{Console: b.console, Scope: b.scope, Object: object, ID: id, Person: b.person, Host: b.host, Since: now, Seen: now, Dialog: dialog}
+	p := Place{Console: b.console, Scope: b.scope, Object: object, ID: id, Person: b.person, Host: b.host, Since: now,
+		Seen: now, Dialog: dialog}
 	if b.last.Object == object && b.last.ID == id {
 		age := now.Sub(b.last.Seen)
 		if b.last.Dialog == dialog && age >= 0 && age < Interval {

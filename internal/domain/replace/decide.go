@@ -24,8 +24,10 @@ func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 		return r.Run(ctx, j)
 	case !r.late(j):
 		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
-			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " is not known yet, so nothing is sent again.",
-			Hint:   "It may still arrive. It can be sent again " + r.LateAfter.String() + " after it was sent; until then resuming only looks."}
+			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") +
+				" is not known yet, so nothing is sent again.",
+			Hint: "It may still arrive. It can be sent again " + r.LateAfter.String() +
+				" after it was sent; until then resuming only looks."}
 	}
 	if next, err := r.advance(ctx, j); err == nil || next.Step != j.Step { // it shows after all
 		if err != nil {
@@ -46,8 +48,9 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 		return j, err
 	}
 	if j.Step != Uploading && j.Step != Removed {
-		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged, Public: "This job does not wait for an uploaded file.",
-			Hint: "It stands at " + string(j.Step) + "."}
+		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
+			Public: "This job does not wait for an uploaded file.",
+			Hint:   "It stands at " + string(j.Step) + "."}
 	}
 	j.NewGUID, j.Candidates = file, nil
 	j, err := r.done(ctx, j, Uploaded)
@@ -150,7 +153,8 @@ func follows(j Job, p api.Probe) (Step, bool) {
 	switch here := j.OPID == p.OPID; {
 	case j.Step == Removing && p.Kind == api.ActRemoveDocument && here && j.OldGUID == p.GUID:
 		return Removed, true
-	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.CUID == p.CUID && j.Probe.Since.Equal(p.Since):
+	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.CUID == p.CUID &&
+		j.Probe.Since.Equal(p.Since):
 		return Uploaded, true
 	case j.Step == Attaching && p.Kind == api.ActAttachDocument && here && j.NewGUID == p.GUID:
 		return Attached, true

@@ -135,14 +135,15 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 	case !ok:
 		return Job{}, api.Refusal(what, api.RuleNotAttached, "The document is not attached to this operation.")
 	case doc.IsLock:
-		return Job{}, api.Refusal(what, api.RuleLocked, "The document is locked and cannot be removed, so it cannot be replaced.")
+		return Job{}, api.Refusal(what, api.RuleLocked,
+			"The document is locked and cannot be removed, so it cannot be replaced.")
 	}
 	if err := api.CheckUpload(u); err != nil {
 		return Job{}, err
 	}
 	now := r.Now().UTC()
-	j := Job{ID: newID(), OPID: string(op.OPID), CUID: u.CUID, OldGUID: guid, OldName: doc.FileName.Line(80), FileName: u.FileName,
-		Type: u.Type, Info: u.Info, Digest: api.HashHex(u.Content), Force: force, Step: Planned,
+	j := Job{ID: newID(), OPID: string(op.OPID), CUID: u.CUID, OldGUID: guid, OldName: doc.FileName.Line(80),
+		FileName: u.FileName, Type: u.Type, Info: u.Info, Digest: api.HashHex(u.Content), Force: force, Step: Planned,
 		Owner: api.ActorOf(ctx).Name, Created: now, Updated: now}
 	if err := r.keep(j, u.Content); err != nil {
 		return Job{}, err
@@ -278,7 +279,8 @@ func (r *Jobs) done(ctx context.Context, j Job, step Step) (Job, error) {
 // what the call proved. When it is proven that the call did nothing, the job goes back
 // to before; an unknown outcome leaves it where it is. call gets the steps that were
 // sent before, and changes the job by what came back.
-func (r *Jobs) send(ctx context.Context, j Job, before, sending, after Step, call func(j *Job, sent []Step) error) (Job, error) {
+func (r *Jobs) send(ctx context.Context, j Job, before, sending, after Step,
+	call func(j *Job, sent []Step) error) (Job, error) {
 	sent := j.Sent
 	j, err := r.begin(ctx, j, sending)
 	if err != nil {

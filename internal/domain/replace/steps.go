@@ -45,7 +45,8 @@ func (j Job) attachment(guid string) api.Probe {
 
 func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
 	return r.send(ctx, j, Planned, Removing, Removed, func(j *Job, sent []Step) error {
-		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
+		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument,
+			api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
 		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
 			return nil // an earlier call of this job took effect after all
 		}
@@ -139,11 +140,13 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 	}
 	e := api.AsError(r.unknown(j, "The upload of "+j.FileName, err))
 	if n := len(j.Candidates); n > 0 {
-		e.Public = fmt.Sprintf("The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
+		e.Public = fmt.Sprintf(
+			"The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
 			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
 	}
 	if r.Undecided(j) {
-		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the replacement up, which puts the old document back."
+		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the " +
+			"replacement up, which puts the old document back."
 	}
 	return j, e
 }
@@ -155,7 +158,8 @@ func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
 		}
 	}
 	return r.send(ctx, j, Uploaded, Attaching, Attached, func(j *Job, _ []Step) error {
-		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
+		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument,
+			endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
 		return err
 	})
 }

@@ -35,7 +35,8 @@ func Text(s string) string {
 
 // number is a number as we write it: digits, grouped or not, with a point and an
 // exponent, and with a currency of three letters behind it or before it.
-var number = regexp.MustCompile(`^([A-Z]{3} )?[+-]?[0-9]+([ ,'\x{a0}\x{202f}][0-9]{3})*(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?( [A-Z]{3})?$`)
+var number = regexp.MustCompile(
+	`^([A-Z]{3} )?[+-]?[0-9]+([ ,'\x{a0}\x{202f}][0-9]{3})*(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?( [A-Z]{3})?$`)
 
 // Number is s as a cell of a column of numbers: a number stays one, all else is Text.
 func Number(s string) string {

@@ -86,7 +86,8 @@ func Complete(ctx context.Context, typed string) (Names, error) {
 				common = e.Name()
 			}
 			common = both(common, e.Name())
-			out.Found = append(out.Found, Name{Path: dir + e.Name(), Name: e.Name(), Folder: e.IsDir(), Link: e.Type()&fs.ModeSymlink != 0})
+			out.Found = append(out.Found,
+				Name{Path: dir + e.Name(), Name: e.Name(), Folder: e.IsDir(), Link: e.Type()&fs.ModeSymlink != 0})
 		}
 		if len(out.Found) > 2*most {
 			out.shorten()
@@ -116,7 +117,8 @@ func Complete(ctx context.Context, typed string) (Names, error) {
 // offered reports whether an entry goes on with what was typed.
 func offered(e fs.DirEntry, begin string) bool {
 	name := e.Name()
-	return strings.HasPrefix(name, begin) && (begin != "" || name[0] != '.') && utf8.ValidString(name) && !strings.ContainsAny(name, "\n\r\t") &&
+	return strings.HasPrefix(name, begin) && (begin != "" || name[0] != '.') && utf8.ValidString(name) &&
+		!strings.ContainsAny(name, "\n\r\t") &&
 		(e.IsDir() || e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0)
 }
 

@@ -36,7 +36,8 @@ func readProc(name string) (string, error) {
 	if fs.Type != unix.PROC_SUPER_MAGIC || st.Ino != procRoot {
 		return "", errNotProc
 	}
-	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := unix.Openat2(root, name,
+		&unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // Linux before 5.6, or a filter of system calls
 		fd, err = unix.Openat(root, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}

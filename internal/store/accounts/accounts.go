@@ -90,7 +90,8 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.Row, error) 
 
 // Enter implements session.Store. The ring is locked before the row is read, so
 // that the read is not older than the wait for the lock.
-func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request,
+	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
 	if s.db.Engine() == store.Postgres {
 		row, grant, err := s.enterPostgres(ctx, key, req, usable)
 		if !errors.Is(err, errNotSimple) {
@@ -174,7 +175,8 @@ func (s *rows) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key) 
 // stay, and their numbers go on; its counts are over.
 func (s *rows) create(ctx context.Context, tx *store.Tx, key session.Key) error {
 	res, err := tx.Result(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
-		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?)) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?))
+		ON CONFLICT DO NOTHING`,
 		key.BaseURL, key.Account, newIncarnation(), key.BaseURL, key.Account)
 	if err != nil {
 		return err
@@ -189,7 +191,8 @@ func (s *rows) create(ctx context.Context, tx *store.Tx, key session.Key) error 
 func (s *rows) reportDamage(rec *record) {
 	id := fmt.Sprintf("%s/%d", rec.row.Incarnation, rec.row.Gen)
 	if _, again := s.reported.LoadOrStore(id, true); !again {
-		s.log.Warn("store: the stored tokens cannot be unsealed (another key, or the row was changed); the session starts with a login",
+		s.log.Warn("store: the stored tokens cannot be unsealed (another key, or the row was changed); the session starts "+
+			"with a login",
 			"account", maskAccount(rec.key.Account), "gen", rec.row.Gen)
 	}
 }

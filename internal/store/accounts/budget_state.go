@@ -21,14 +21,16 @@ func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, 
 			return err
 		}
 		until := max(min(r.notBefore, now+limit.MaxNotBefore), now+min(max(0, wait), limit.MaxNotBefore))
-		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(until)}, r.args()...)...); err != nil {
+		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere,
+			append([]any{int64(until)}, r.args()...)...); err != nil {
 			return err
 		}
 		if err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
 			r.args(int64(now-limit.ThrottleRetention), int64(now))...); err != nil {
 			return err
 		}
-		return tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)", r.args(int64(now))...)
+		return tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)",
+			r.args(int64(now))...)
 	})
 }
 
@@ -58,13 +60,15 @@ func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.D
 	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
 	err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now))
 	most := int64(now + limit.MaxNotBefore)
-	err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL, key.Account, most)
+	err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL,
+		key.Account, most)
 	return errors.Join(err1, err2, err3)
 }
 
 // readState collects the state of all classes and tells whether it met a time
 // too far ahead to be true, which is left out.
-func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key, now time.Duration) (map[limit.Class]limit.State, bool, error) {
+func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
+	now time.Duration) (map[limit.Class]limit.State, bool, error) {
 	out := map[limit.Class]limit.State{}
 	impossible := false
 	const where = " WHERE base_url = ? AND account = ?"
@@ -98,7 +102,8 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key, n
 		st.Slots = append(st.Slots, limit.Slot{Ago: now - at, Background: background != 0, Over: over != 0})
 		out[class] = st
 		return nil
-	}, "SELECT class, at_ns, background, over FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.Retention))
+	}, "SELECT class, at_ns, background, over FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL,
+		key.Account, int64(now-limit.Retention))
 	if err != nil {
 		return nil, false, err
 	}
@@ -116,6 +121,7 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key, n
 		st.Throttled = append(st.Throttled, now-at)
 		out[class] = st
 		return nil
-	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.ThrottleRetention))
+	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account,
+		int64(now-limit.ThrottleRetention))
 	return out, impossible, err
 }

@@ -41,7 +41,8 @@ func (s *Store) lockRing(ctx context.Context, tx *store.Tx, key limit.Key, class
 	if !errors.Is(err, sql.ErrNoRows) {
 		return r, err
 	}
-	if err := tx.Exec(ctx, "INSERT INTO limit_ring (base_url, account, class) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.args()...); err != nil {
+	if err := tx.Exec(ctx, "INSERT INTO limit_ring (base_url, account, class) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+		r.args()...); err != nil {
 		return nil, err
 	}
 	return r, tx.QueryRow(ctx, query, r.args()...).Scan(dest...)
@@ -69,7 +70,8 @@ func (s *Store) Take(ctx context.Context, key limit.Key, req limit.Request) (lim
 }
 
 // take decides about one request on a locked ring.
-func (s *Store) take(ctx context.Context, tx *store.Tx, r *ring, req limit.Request, now time.Duration) (limit.Grant, error) {
+func (s *Store) take(ctx context.Context, tx *store.Tx, r *ring, req limit.Request,
+	now time.Duration) (limit.Grant, error) {
 	if err := s.tend(ctx, tx, r, now); err != nil {
 		return limit.Grant{}, err
 	}
@@ -97,7 +99,8 @@ func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, oth
 	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
 	var p planned
 	if own != nil && (!d.Take || d.Fresh) {
-		p.write = append(p.write, store.Statement{Query: "DELETE FROM limit_slot" + ringWhere + " AND ticket = ?", Args: r.args(req.Ticket)})
+		p.write = append(p.write,
+			store.Statement{Query: "DELETE FROM limit_slot" + ringWhere + " AND ticket = ?", Args: r.args(req.Ticket)})
 	}
 	p.grant = limit.Grant{Wait: d.Wait}
 	if !d.Take {
@@ -110,15 +113,17 @@ func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, oth
 	p.grant = limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}
 	if d.Fresh {
 		p.write = append(p.write, store.Statement{
-			Query: "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			Args:  r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over))})
+			Query: "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over) " +
+				"VALUES (?, ?, ?, ?, ?, ?, ?)",
+			Args: r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over))})
 	}
 	return p
 }
 
 // slots reads the slots that matter for req, oldest first, its own apart; those
 // too far ahead to be true are deleted (rule G3).
-func (s *Store) slots(ctx context.Context, tx *store.Tx, r *ring, req limit.Request, now time.Duration) (own *time.Duration, others []time.Duration, err error) {
+func (s *Store) slots(ctx context.Context, tx *store.Tx, r *ring, req limit.Request,
+	now time.Duration) (own *time.Duration, others []time.Duration, err error) {
 	impossible := false
 	err = store.Each(ctx, tx, func(scan store.Scan) error {
 		var at time.Duration
@@ -157,7 +162,8 @@ func reach(req limit.Request) time.Duration {
 func (s *Store) tend(ctx context.Context, tx *store.Tx, r *ring, now time.Duration) error {
 	if r.notBefore > now+limit.MaxNotBefore {
 		r.notBefore = now + limit.MaxNotBefore
-		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere, append([]any{int64(r.notBefore)}, r.args()...)...); err != nil {
+		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere,
+			append([]any{int64(r.notBefore)}, r.args()...)...); err != nil {
 			return err
 		}
 	}
@@ -165,7 +171,8 @@ func (s *Store) tend(ctx context.Context, tx *store.Tx, r *ring, now time.Durati
 		return nil
 	}
 	r.trimmed = now
-	if err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns <= ?", r.args(int64(now-limit.Retention))...); err != nil {
+	if err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND at_ns <= ?",
+		r.args(int64(now-limit.Retention))...); err != nil {
 		return err
 	}
 	return tx.Exec(ctx, "UPDATE limit_ring SET trimmed_ns = ?"+ringWhere, append([]any{int64(now)}, r.args()...)...)
@@ -183,5 +190,6 @@ func (s *Store) GiveBack(ctx context.Context, key limit.Key, class limit.Class, 
 		return err
 	}
 	r := ring{key: key, class: class}
-	return s.db.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ? AND at_ns > ?", r.args(ticket, int64(now))...)
+	return s.db.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ? AND at_ns > ?",
+		r.args(ticket, int64(now))...)
 }

@@ -18,12 +18,15 @@ var errNotSimple = errors.New("store: not a simple entry")
 
 // enterPostgres is Enter in two exchanges with the server instead of six. It wrote
 // nothing when it answers errNotSimple.
-func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Request,
+	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
 	r := &ring{key: key, class: req.Class}
 	read := []store.Statement{
-		{Query: "SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true), " + store.IdleLimit + " FROM limit_ring" + ringWhere + " FOR UPDATE", Args: r.args()},
+		{Query: "SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true), " + store.IdleLimit +
+			" FROM limit_ring" + ringWhere + " FOR UPDATE", Args: r.args()},
 		{Query: s.rowQuery(), Args: []any{key.BaseURL, key.Account}},
-		{Query: "SELECT at_ns, ticket FROM limit_slot" + ringWhere + " AND at_ns > " + s.clock.Column() + " * 1000 + ?::BIGINT ORDER BY at_ns",
+		{Query: "SELECT at_ns, ticket FROM limit_slot" + ringWhere + " AND at_ns > " + s.clock.Column() +
+			" * 1000 + ?::BIGINT ORDER BY at_ns",
 			Args: r.args(int64(s.clock.Settle(0) - reach(req)))},
 	}
 	var row session.Row
@@ -53,7 +56,8 @@ func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Re
 }
 
 // enterAnswers reads the answers to the statements of enterPostgres.
-func (s *Store) enterAnswers(answers store.Answers, r *ring, req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
+func (s *Store) enterAnswers(answers store.Answers, r *ring,
+	req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
 	var unsynced, idle string
 	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &unsynced, &idle); err != nil {
 		return nil, nil, nil, err

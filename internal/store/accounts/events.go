@@ -52,7 +52,8 @@ func (s *Store) addEvent(ctx context.Context, tx *store.Tx, key session.Key, e s
 		return nil
 	}
 	return tx.Exec(ctx, `INSERT INTO session_count (base_url, account, kind, n) VALUES (?, ?, ?, 1)
-		ON CONFLICT (base_url, account, kind) DO UPDATE SET n = session_count.n + 1`, key.BaseURL, key.Account, string(e.Kind))
+		ON CONFLICT (base_url, account, kind) DO UPDATE SET n = session_count.n + 1`,
+		key.BaseURL, key.Account, string(e.Kind))
 }
 
 // Events implements session.Store.
@@ -69,7 +70,8 @@ func (s *Store) Events(ctx context.Context, key session.Key, after int64, n int)
 		}
 		out = append(out, e)
 		return nil
-	}, "SELECT body FROM session_event"+rowWhere+" AND seq > ? ORDER BY seq DESC LIMIT ?", key.BaseURL, key.Account, after, n)
+	}, "SELECT body FROM session_event"+rowWhere+" AND seq > ? ORDER BY seq DESC LIMIT ?",
+		key.BaseURL, key.Account, after, n)
 	slices.Reverse(out)
 	return out, err
 }
@@ -114,7 +116,8 @@ func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) erro
 			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
 			return err
 		}
-		return tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns) VALUES (?, ?, ?, ?, ?, ?)
+		return tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns)
+			VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (base_url, account, owner_id) DO UPDATE SET owner = excluded.owner, seen_ns = excluded.seen_ns`,
 			key.BaseURL, key.Account, o.ID, string(owner), int64(now), int64(now))
 	})
@@ -152,10 +155,12 @@ func (s *Store) Instances(ctx context.Context, key session.Key) ([]session.Insta
 		in.Sure, in.Gone = known, known && !running
 		out = append(out, in)
 		return nil
-	}, "SELECT owner, started_ns, seen_ns FROM session_instance"+rowWhere+" AND seen_ns >= ? ORDER BY seen_ns DESC, started_ns DESC",
+	}, "SELECT owner, started_ns, seen_ns FROM session_instance"+rowWhere+
+		" AND seen_ns >= ? ORDER BY seen_ns DESC, started_ns DESC",
 		key.BaseURL, key.Account, int64(now-instanceLife))
 	if err == nil && impossible {
-		err = s.db.Exec(ctx, "UPDATE session_instance SET seen_ns = ?"+rowWhere+" AND seen_ns > ?", int64(now), key.BaseURL, key.Account, int64(now))
+		err = s.db.Exec(ctx, "UPDATE session_instance SET seen_ns = ?"+rowWhere+" AND seen_ns > ?", int64(now), key.BaseURL,
+			key.Account, int64(now))
 	}
 	return out, err
 }

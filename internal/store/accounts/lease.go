@@ -96,7 +96,8 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 	}
 	_, err = s.change(ctx, key, func(tx *store.Tx, rec *record) error {
 		r := &rec.row
-		if r.Incarnation != m.Incarnation || r.Fence != m.Fence || r.Owner.ID != m.Owner || r.Phase == session.Free || rec.leaseUntil <= rec.now {
+		if r.Incarnation != m.Incarnation || r.Fence != m.Fence || r.Owner.ID != m.Owner || r.Phase == session.Free ||
+			rec.leaseUntil <= rec.now {
 			return session.ErrFenced
 		}
 		ring, err := s.lockRing(ctx, tx, key, class)

@@ -72,8 +72,8 @@ func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error)
 	var us int64
 	err := scan(
 		&r.Incarnation, &r.Gen, &r.State, &rec.sealedAccess, &rec.sealedRefresh, &r.AccessTTL, &r.RefreshTTL,
-		&rec.accessUntil, &rec.refreshUntil, &rec.installed, &r.From, &installer, &r.Fence, &owner, &r.Phase, &hasLock, &rec.leaseBoot,
-		&r.LeaseFor, &rec.leaseUntil, &r.Fails, &rec.loginFrom, &rec.refreshFrom, &premature, &blocks, &us)
+		&rec.accessUntil, &rec.refreshUntil, &rec.installed, &r.From, &installer, &r.Fence, &owner, &r.Phase, &hasLock,
+		&rec.leaseBoot, &r.LeaseFor, &rec.leaseUntil, &r.Fails, &rec.loginFrom, &rec.refreshFrom, &premature, &blocks, &us)
 	if err != nil {
 		return nil, err
 	}
@@ -179,8 +179,9 @@ func (s *rows) save(ctx context.Context, tx *store.Tx, rec *record) error {
 	}
 	err := tx.Exec(ctx, "UPDATE session SET "+strings.ReplaceAll(rowColumns, ",", " = ?,")+" = ?"+rowWhere,
 		r.Incarnation, r.Gen, string(r.State), rec.sealedAccess, rec.sealedRefresh,
-		int64(r.AccessTTL), int64(r.RefreshTTL), int64(rec.accessUntil), int64(rec.refreshUntil), int64(rec.installed), string(r.From), lists[1],
-		r.Fence, lists[0], string(r.Phase), store.Bit(r.HasLock), rec.leaseBoot, int64(r.LeaseFor), int64(rec.leaseUntil), r.Fails,
+		int64(r.AccessTTL), int64(r.RefreshTTL), int64(rec.accessUntil), int64(rec.refreshUntil), int64(rec.installed),
+		string(r.From), lists[1], r.Fence, lists[0], string(r.Phase), store.Bit(r.HasLock), rec.leaseBoot,
+		int64(r.LeaseFor), int64(rec.leaseUntil), r.Fails,
 		int64(rec.loginFrom), int64(rec.refreshFrom), lists[2], lists[3], rec.key.BaseURL, rec.key.Account)
 	rec.changed = false
 	return err

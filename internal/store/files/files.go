@@ -44,7 +44,8 @@ func OwnFolder(dir string) error {
 		return err
 	}
 	if writableByOthers(info) {
-		return &UnsafePathError{dir, fmt.Sprintf("can be written by others (mode %04o): run chmod 700 on it", info.Mode().Perm())}
+		return &UnsafePathError{dir,
+			fmt.Sprintf("can be written by others (mode %04o): run chmod 700 on it", info.Mode().Perm())}
 	}
 	return nil
 }

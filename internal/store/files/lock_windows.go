@@ -31,5 +31,6 @@ func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 
 // Unlock gives the lock back and keeps the file open.
 func Unlock(f *os.File) error {
-	return os.NewSyscallError("UnlockFileEx", windows.UnlockFileEx(windows.Handle(f.Fd()), 0, math.MaxUint32, math.MaxUint32, new(windows.Overlapped)))
+	return os.NewSyscallError("UnlockFileEx",
+		windows.UnlockFileEx(windows.Handle(f.Fd()), 0, math.MaxUint32, math.MaxUint32, new(windows.Overlapped)))
 }

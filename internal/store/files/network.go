@@ -7,7 +7,9 @@ type NetworkDiskError struct{ Dir, System string }
 
 // Error is a sentence that names PostgreSQL as the way out.
 func (e *NetworkDiskError) Error() string {
-	return fmt.Sprintf("store: %s is on a network file system (%s), where SQLite loses data; use a local folder, or PostgreSQL for several hosts ([store] url = \"postgres://…\")", e.Dir, e.System)
+	return fmt.Sprintf(
+		"store: %s is on a network file system (%s), where SQLite loses data; use a local folder, or PostgreSQL for "+
+			"several hosts ([store] url = \"postgres://…\")", e.Dir, e.System)
 }
 
 // RefuseNetworkDisk keeps SQLite off file systems that several hosts share

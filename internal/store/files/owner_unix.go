@@ -16,7 +16,9 @@ func Ours(path string, info fs.FileInfo) error {
 		return nil
 	}
 	if me := os.Geteuid(); int(st.Uid) != me {
-		return &UnsafePathError{path, fmt.Sprintf("belongs to user %d, but opdeck runs as user %d: choose another with --state, or give it to this user", st.Uid, me)}
+		return &UnsafePathError{path,
+			fmt.Sprintf("belongs to user %d, but opdeck runs as user %d: choose another with --state, or give it to this user",
+				st.Uid, me)}
 	}
 	return nil
 }

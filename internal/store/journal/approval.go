@@ -30,7 +30,8 @@ func (s *Approvals) Now(ctx context.Context) (time.Time, error) { return s.db.No
 func (s *Approvals) change(ctx context.Context, fn func(tx *store.Tx, now time.Time) (bool, error)) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		var n int64
-		if err := tx.QueryRow(ctx, "SELECT n FROM approval_version WHERE one = 1"+tx.Engine().ForUpdate()).Scan(&n); err != nil {
+		if err := tx.QueryRow(ctx,
+			"SELECT n FROM approval_version WHERE one = 1"+tx.Engine().ForUpdate()).Scan(&n); err != nil {
 			return err
 		}
 		now, err := tx.Now(ctx)
@@ -46,9 +47,11 @@ func (s *Approvals) change(ctx context.Context, fn func(tx *store.Tx, now time.T
 }
 
 // Update changes the requests for one target.
-func (s *Approvals) Update(ctx context.Context, scope, requester, target string, change func(time.Time, []approval.Request) ([]approval.Request, error)) error {
+func (s *Approvals) Update(ctx context.Context, scope, requester, target string,
+	change func(time.Time, []approval.Request) ([]approval.Request, error)) error {
 	return s.change(ctx, func(tx *store.Tx, now time.Time) (bool, error) {
-		known, err := s.read(ctx, tx, "scope = ? AND requester = ? AND target = ? ORDER BY created_us DESC LIMIT 10", scope, requester, target)
+		known, err := s.read(ctx, tx, "scope = ? AND requester = ? AND target = ? ORDER BY created_us DESC LIMIT 10", scope,
+			requester, target)
 		if err != nil {
 			return false, err
 		}
@@ -76,7 +79,8 @@ func (s *Approvals) Update(ctx context.Context, scope, requester, target string,
 }
 
 // Decide changes a request that is still in state from.
-func (s *Approvals) Decide(ctx context.Context, scope, id string, from approval.State, change func(time.Time, *approval.Request)) (approval.Request, error) {
+func (s *Approvals) Decide(ctx context.Context, scope, id string, from approval.State,
+	change func(time.Time, *approval.Request)) (approval.Request, error) {
 	var r approval.Request
 	err := s.change(ctx, func(tx *store.Tx, now time.Time) (bool, error) {
 		var err error
@@ -182,7 +186,9 @@ func (s *Approvals) insert(ctx context.Context, tx *store.Tx, r approval.Request
 	if err != nil {
 		return err
 	}
-	return tx.Exec(ctx, "INSERT INTO approval (scope, id, requester, target, state, created_us, expires_us, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.Exec(ctx,
+		"INSERT INTO approval (scope, id, requester, target, state, created_us, expires_us, body) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		r.Scope, r.ID, requester, r.Target, string(r.State), r.Created.UnixMicro(), r.Expires.UnixMicro(), body)
 }
 
@@ -196,7 +202,8 @@ func (s *Approvals) replace(ctx context.Context, tx *store.Tx, r approval.Reques
 }
 
 func (s *Approvals) one(ctx context.Context, q store.Querier, scope, id string) (approval.Request, error) {
-	r, err := decode[approval.Request](q.QueryRow(ctx, "SELECT body FROM approval WHERE scope = ? AND id = ?", scope, id).Scan)
+	r, err := decode[approval.Request](q.QueryRow(ctx, "SELECT body FROM approval WHERE scope = ? AND id = ?", scope,
+		id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = approval.ErrNotFound
 	}

@@ -30,7 +30,8 @@ func (s *Audit) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, 
 		if err != nil {
 			return err
 		}
-		head.Edge, err = audit.EdgeOf(head.N, func(seqs []int64) (map[int64][]byte, error) { return treeHashes(ctx, tx, seqs) })
+		head.Edge, err = audit.EdgeOf(head.N,
+			func(seqs []int64) (map[int64][]byte, error) { return treeHashes(ctx, tx, seqs) })
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,8 @@ func scanHead(row *store.Row) (audit.Head, error) {
 
 func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
 	err := tx.Exec(ctx, "INSERT INTO audit ("+auditColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Seq, r.UID, r.At.UnixMicro(), r.Event, string(r.Phase), r.Ref, r.Boot, r.Actor, r.Object, r.ID, r.Item, r.Bytes, r.Hash)
+		r.Seq, r.UID, r.At.UnixMicro(), r.Event, string(r.Phase), r.Ref, r.Boot, r.Actor, r.Object, r.ID, r.Item, r.Bytes,
+		r.Hash)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,8 @@ func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
 	if err != nil {
 		return err
 	}
-	if err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro()); err != nil {
+	if err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash,
+		r.At.UnixMicro()); err != nil {
 		return err
 	}
 	if len(r.Tree) > 0 {
@@ -184,7 +187,8 @@ func (s *Audit) Find(ctx context.Context, q audit.Query) ([]audit.Row, error) {
 func (s *Audit) read(ctx context.Context, query string, args ...any) ([]audit.Row, error) {
 	return store.List(ctx, s.db, func(scan store.Scan) (r audit.Row, err error) {
 		var at int64
-		err = scan(&r.Seq, &r.UID, &at, &r.Event, (*string)(&r.Phase), &r.Ref, &r.Boot, &r.Actor, &r.Object, &r.ID, &r.Item, &r.Bytes, &r.Hash)
+		err = scan(&r.Seq, &r.UID, &at, &r.Event, (*string)(&r.Phase), &r.Ref, &r.Boot, &r.Actor, &r.Object, &r.ID, &r.Item,
+			&r.Bytes, &r.Hash)
 		r.At = time.UnixMicro(at).UTC()
 		return r, err
 	}, query, args...)

@@ -24,12 +24,15 @@ func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][
 }
 
 func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
-	return tx.Exec(ctx, "INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq, n.Hashes)
+	return tx.Exec(ctx,
+		"INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq,
+		n.Hashes)
 }
 
 func putCheckpoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
 	return tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
-		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`, p.Key, p.N, p.Note)
+		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`,
+		p.Key, p.N, p.Note)
 }
 
 // Nodes returns the stored hashes of the tree by Seq.

@@ -35,12 +35,14 @@ func (s *Borrowers) Post(ctx context.Context, scope, process string, list []sess
 				return err
 			}
 			err = tx.Exec(ctx, `INSERT INTO borrower (scope, process, name, body, seen_us) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (scope, process, name) DO UPDATE SET body = excluded.body, seen_us = excluded.seen_us`, scope, process, b.Name, string(body), now.UnixMicro())
+ON CONFLICT (scope, process, name) DO UPDATE SET body = excluded.body, seen_us = excluded.seen_us`,
+				scope, process, b.Name, string(body), now.UnixMicro())
 			if err != nil {
 				return err
 			}
 		}
-		return tx.Exec(ctx, "DELETE FROM borrower WHERE seen_us < ? OR seen_us > ?", now.Add(-borrowerKept).UnixMicro(), now.UnixMicro())
+		return tx.Exec(ctx, "DELETE FROM borrower WHERE seen_us < ? OR seen_us > ?", now.Add(-borrowerKept).UnixMicro(),
+			now.UnixMicro())
 	})
 }
 

@@ -35,7 +35,8 @@ func (j *Jobs) Save(ctx context.Context, job replace.Job, prev time.Time) error 
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, job.ID, kindReplace, j.context, string(job.Step), body, job.Owner,
 			job.Created.UnixMicro(), job.Updated.UnixMicro(), done)
 	}
-	n, err := store.Affected(j.db.Result(ctx, `UPDATE job SET step = ?, body = ?, updated_us = ?, done = ? WHERE id = ? AND context = ? AND updated_us = ?`,
+	n, err := store.Affected(j.db.Result(ctx,
+		`UPDATE job SET step = ?, body = ?, updated_us = ?, done = ? WHERE id = ? AND context = ? AND updated_us = ?`,
 		string(job.Step), body, job.Updated.UnixMicro(), done, job.ID, j.context, prev.UnixMicro()))
 	if err == nil && n != 1 {
 		err = replace.ErrTaken
@@ -51,7 +52,8 @@ func (j *Jobs) Unfinished(ctx context.Context) ([]replace.Job, error) {
 
 // Job implements replace.Store.
 func (j *Jobs) Job(ctx context.Context, id string) (replace.Job, error) {
-	job, err := decode[replace.Job](j.db.QueryRow(ctx, `SELECT body FROM job WHERE context = ? AND id = ?`, j.context, id).Scan)
+	job, err := decode[replace.Job](j.db.QueryRow(ctx, `SELECT body FROM job WHERE context = ? AND id = ?`, j.context,
+		id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("store: there is no such job: %w", err)
 	}

@@ -22,7 +22,8 @@ func NewJourneys(core *store.DB, context string) *Journeys {
 
 // Journey implements journey.Store.
 func (j *Journeys) Journey(ctx context.Context, cuid string) (journey.Record, error) {
-	r, err := decode[journey.Record](j.db.QueryRow(ctx, `SELECT body FROM journey WHERE context = ? AND cuid = ?`, j.context, cuid).Scan)
+	r, err := decode[journey.Record](j.db.QueryRow(ctx, `SELECT body FROM journey WHERE context = ? AND cuid = ?`,
+		j.context, cuid).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return journey.Record{CUID: cuid}, nil
 	}
@@ -36,7 +37,8 @@ func (j *Journeys) SaveJourney(ctx context.Context, r journey.Record) error {
 		return err
 	}
 	return j.db.Exec(ctx, `INSERT INTO journey (context, cuid, body, unfinished, updated_us) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (context, cuid) DO UPDATE SET body = excluded.body, unfinished = excluded.unfinished, updated_us = excluded.updated_us`,
+		ON CONFLICT (context, cuid) DO UPDATE
+		SET body = excluded.body, unfinished = excluded.unfinished, updated_us = excluded.updated_us`,
 		j.context, r.CUID, body, store.Bit(r.Unfinished()), r.Updated.UnixMicro())
 }
 

@@ -33,12 +33,14 @@ func (s *Presence) Put(ctx context.Context, p presence.Place) error {
 		err = tx.Exec(ctx, `INSERT INTO presence (console, scope, object, object_id, person, host, since_us, seen_us, dialog)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (console) DO UPDATE SET scope = excluded.scope, object = excluded.object, object_id = excluded.object_id,
-person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us, dialog = excluded.dialog`,
+person = excluded.person, host = excluded.host, since_us = excluded.since_us, seen_us = excluded.seen_us,
+dialog = excluded.dialog`,
 			p.Console, p.Scope, p.Object, p.ID, p.Person, p.Host, since.UnixMicro(), now.UnixMicro(), store.Bit(p.Dialog))
 		if err != nil {
 			return err
 		}
-		return tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(), now.UnixMicro())
+		return tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(),
+			now.UnixMicro())
 	})
 }
 
@@ -50,7 +52,8 @@ func (s *Presence) Leave(ctx context.Context, console string) error {
 }
 
 // At returns who is at an object, longest there first.
-func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration, hostNow time.Time) ([]presence.Place, error) {
+func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration,
+	hostNow time.Time) ([]presence.Place, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -60,9 +63,11 @@ func (s *Presence) At(ctx context.Context, scope, object, id string, within time
 		var from, seen int64
 		var dialog int
 		err := scan(&p.Console, &p.Person, &p.Host, &from, &seen, &dialog)
-		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow), limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
+		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow),
+			limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
 		p.Dialog = dialog == 1
 		return p, err
 	}, `SELECT console, person, host, since_us, seen_us, dialog FROM presence
-WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`, scope, object, id, now.Add(-within).UnixMicro())
+WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`,
+		scope, object, id, now.Add(-within).UnixMicro())
 }

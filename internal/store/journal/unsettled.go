@@ -51,7 +51,8 @@ func orZero(t time.Time) int64 {
 func (u *Unsettled) Move(ctx context.Context, was, r followup.Row) (bool, error) {
 	n, err := store.Affected(u.db.Result(ctx, `UPDATE unsettled SET state = ?, looked_us = ?, next_us = ?, looks = ?
 		WHERE ref = ? AND state = ? AND next_us = ? AND looks = ?`,
-		string(r.State), orZero(r.Looked), r.Next.UnixMicro(), r.Reads, was.Ref, string(was.State), was.Next.UnixMicro(), was.Reads))
+		string(r.State), orZero(r.Looked), r.Next.UnixMicro(), r.Reads, was.Ref, string(was.State), was.Next.UnixMicro(),
+		was.Reads))
 	return n == 1, err
 }
 

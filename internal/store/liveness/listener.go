@@ -61,7 +61,8 @@ type Listener struct {
 func NewListener(db *store.DB, log *slog.Logger) *Listener {
 	ctx, end := context.WithCancel(context.Background())
 	l := &Listener{db: db, log: log, ctx: ctx, end: end, done: make(chan struct{}),
-		tasks: make(chan func(context.Context, *pgx.Conn), 16), attempted: make(chan struct{}), subs: map[string][]chan struct{}{}, held: map[int64]bool{}}
+		tasks: make(chan func(context.Context, *pgx.Conn), 16), attempted: make(chan struct{}),
+		subs: map[string][]chan struct{}{}, held: map[int64]bool{}}
 	go l.run()
 	return l
 }

@@ -30,7 +30,8 @@ func (l *Listener) Gone(id int64) bool {
 	if ours {
 		return false
 	}
-	return l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END", id)
+	return l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END",
+		id)
 }
 
 // query asks for a truth value on the listening connection; false when in doubt.

@@ -19,7 +19,8 @@ func (b *batch) decide(r *opRow) {
 	if has {
 		now = *prev
 	} else if k := b.known[r.opid]; k != nil {
-		now = opRow{updated: k.updated, updatedNs: k.updatedNs, digest: k.digest, doubt: k.doubt, origin: k.origin, seen: k.seen, changed: k.changed}
+		now = opRow{updated: k.updated, updatedNs: k.updatedNs, digest: k.digest, doubt: k.doubt, origin: k.origin,
+			seen: k.seen, changed: k.changed}
 		has = true
 	}
 	if r.owed {
@@ -42,7 +43,8 @@ func (b *batch) decide(r *opRow) {
 		case prev != nil:
 			prev.seen = max(prev.seen, r.seen)
 		}
-	case order > 0, order == 0 && r.origin == index.Read && r.seen >= now.seen, order == 0 && now.origin == index.Hook && r.origin != index.Hook:
+	case order > 0, order == 0 && r.origin == index.Read && r.seen >= now.seen,
+		order == 0 && now.origin == index.Hook && r.origin != index.Hook:
 		b.replace(r)
 	case order == 0 && r.origin == index.List && r.seen >= now.seen:
 		r.doubt, r.doubtAt = max(r.doubt, 1), r.seen

@@ -74,8 +74,10 @@ func (b *batch) comeBack(ctx context.Context) error {
 			body   []byte
 		}{{a.changed, a.origin, a.body}, {a.gone, index.Read, []byte{}}} { // an empty body: from here on it was gone
 			if err := b.tx.Exec(ctx, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
-				SELECT CAST(? AS BIGINT), CAST(? AS TEXT), COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = ? AND h.opid = ?), 0) + 1,
-				CAST(? AS BIGINT), 0, CAST(? AS BIGINT), ?`, b.x.scope, opid, b.x.scope, opid, s.at, int64(s.origin), s.body); err != nil {
+				SELECT CAST(? AS BIGINT), CAST(? AS TEXT),
+				COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = ? AND h.opid = ?), 0) + 1,
+				CAST(? AS BIGINT), 0, CAST(? AS BIGINT), ?`,
+				b.x.scope, opid, b.x.scope, opid, s.at, int64(s.origin), s.body); err != nil {
 				return err
 			}
 		}
@@ -85,7 +87,8 @@ func (b *batch) comeBack(ctx context.Context) error {
 
 // announce makes a read due of an operation that is not in the list.
 func (x *Store) announce(ctx context.Context, tx *store.Tx, opid string, at int64) error {
-	return tx.Exec(ctx, `INSERT INTO index_absent (scope, opid, gone_us, seen_us, changed_us, origin, due_us, body) VALUES (?, ?, 0, 0, ?, ?, ?, ?)
+	return tx.Exec(ctx, `INSERT INTO index_absent (scope, opid, gone_us, seen_us, changed_us, origin, due_us, body)
+		VALUES (?, ?, 0, 0, ?, ?, ?, ?)
 		ON CONFLICT (scope, opid) DO UPDATE SET due_us = excluded.due_us`, x.scope, opid, at, int64(index.Hook), at, []byte{})
 }
 
@@ -100,13 +103,16 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 		var n, seen int64
 		var words bool
 		err := b.tx.QueryRow(ctx, "SELECT o.n, s.seen_us, "+hasWords+`
-			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`, b.x.scope, filter.Fold(g.OPID), g.OPID).Scan(&n, &seen, &words)
+			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`,
+			b.x.scope, filter.Fold(g.OPID), g.OPID).Scan(&n, &seen, &words)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // announced only, or gone already
-			if err := b.tx.Exec(ctx, "DELETE FROM index_absent WHERE scope = ? AND opid = ? AND gone_us = 0", b.x.scope, g.OPID); err != nil {
+			if err := b.tx.Exec(ctx, "DELETE FROM index_absent WHERE scope = ? AND opid = ? AND gone_us = 0", b.x.scope,
+				g.OPID); err != nil {
 				return err
 			}
-			if err := b.tx.Exec(ctx, "UPDATE index_absent SET due_us = 0 WHERE scope = ? AND opid = ?", b.x.scope, g.OPID); err != nil {
+			if err := b.tx.Exec(ctx, "UPDATE index_absent SET due_us = 0 WHERE scope = ? AND opid = ?", b.x.scope,
+				g.OPID); err != nil {
 				return err
 			}
 			continue
@@ -116,8 +122,9 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 			continue
 		}
 		if err := b.tx.Exec(ctx, `INSERT INTO index_absent (scope, opid, gone_us, seen_us, changed_us, origin, due_us, body)
-			SELECT o.scope, o.opid, CAST(? AS BIGINT), s.seen_us, o.changed_us, o.origin, 0, r.body FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n
-			WHERE o.n = ?`, max(at, 1), n); err != nil {
+			SELECT o.scope, o.opid, CAST(? AS BIGINT), s.seen_us, o.changed_us, o.origin, 0, r.body
+			FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n = ?`,
+			max(at, 1), n); err != nil {
 			return err
 		}
 		one, worded := []int64{n}, []int64(nil)
@@ -136,7 +143,9 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 // noteAsked remembers whose single read was answered.
 func (b *batch) noteAsked(ctx context.Context, opids []string) error {
 	for _, opid := range opids {
-		if err := b.tx.Exec(ctx, "UPDATE index_sight SET asked_us = ? WHERE n = (SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?)",
+		if err := b.tx.Exec(ctx,
+			"UPDATE index_sight SET asked_us = ? WHERE n = "+
+				"(SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?)",
 			b.now, b.x.scope, filter.Fold(opid), opid); err != nil {
 			return err
 		}
@@ -149,10 +158,12 @@ func (b *batch) swap(ctx context.Context, s *index.Swap) error {
 	if s == nil {
 		return nil
 	}
-	query, args := "UPDATE index_meta SET value = ? WHERE scope = ? AND name = ? AND value = ?", []any{s.New, b.x.scope, s.Name, s.Old}
+	query, args := "UPDATE index_meta SET value = ? WHERE scope = ? AND name = ? AND value = ?",
+		[]any{s.New, b.x.scope, s.Name, s.Old}
 	if s.Old == "" {
 		query, args = `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
-			ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value WHERE index_meta.value = ''`, []any{b.x.scope, s.Name, s.New}
+			ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value WHERE index_meta.value = ''`,
+			[]any{b.x.scope, s.Name, s.New}
 	}
 	res, err := b.tx.Result(ctx, query, args...)
 	if err != nil {

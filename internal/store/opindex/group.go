@@ -85,7 +85,8 @@ func (x terms) every(period time.Duration) string {
 
 // Totals sums and counts all that the filter lets through, divided by the
 // groupings.
-func (x *Store) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int, now time.Time) (index.Group, error) {
+func (x *Store) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int,
+	now time.Time) (index.Group, error) {
 	groups, err := x.groupings(by)
 	if err != nil {
 		return index.Group{}, err
@@ -357,13 +358,17 @@ func (x *Store) Values(ctx context.Context, of, typed string, limit int) ([]stri
 		if of == field.OpCustomer {
 			more = " AND id <> ''"
 		}
-		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT name FROM index_party "+x.by("index_party_sort")+"WHERE scope = ? AND name <> '' AND "+x.engine.Instr+"(sort, ?) > 0"+more+" ORDER BY 1 LIMIT ?", x.scope, want, limit)
+		return store.List(ctx, x.q, store.Value[string],
+			"SELECT DISTINCT name FROM index_party "+x.by("index_party_sort")+"WHERE scope = ? AND name <> '' AND "+
+				x.engine.Instr+"(sort, ?) > 0"+more+" ORDER BY 1 LIMIT ?", x.scope, want, limit)
 	case field.OpID:
 		c := filter.Prefix("opid_fold", want)
-		return store.List(ctx, x.q, store.Value[string], "SELECT opid FROM index_op "+x.by("index_op_id")+"WHERE scope = ? AND "+c.SQL+" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
+		return store.List(ctx, x.q, store.Value[string], "SELECT opid FROM index_op "+x.by("index_op_id")+
+			"WHERE scope = ? AND "+c.SQL+" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
 	case field.OpReference:
 		c := filter.Prefix("substr(reference, 1, 100)", want)
-		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+x.by("index_op_reference")+"WHERE scope = ? AND reference <> '' AND "+c.SQL+" ORDER BY 1 LIMIT ?",
+		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+
+			x.by("index_op_reference")+"WHERE scope = ? AND reference <> '' AND "+c.SQL+" ORDER BY 1 LIMIT ?",
 			append(append([]any{x.scope}, c.Args...), limit)...)
 	}
 	return nil, nil

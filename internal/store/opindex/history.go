@@ -19,13 +19,15 @@ const maxStates = 50
 // their numbers.
 func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) error {
 	err := store.ExecIn(ctx, b.tx, ns, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
-		SELECT o.scope, o.opid, COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = o.scope AND h.opid = o.opid), 0) + 1,
+		SELECT o.scope, o.opid,
+		COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = o.scope AND h.opid = o.opid), 0) + 1,
 		o.changed_us, o.updated_us, o.origin, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
 	if err != nil {
 		return err
 	}
 	return store.ExecIn(ctx, b.tx, opids, `DELETE FROM index_history WHERE seq > 1 AND scope = ?
-		AND seq <= (SELECT MAX(h.seq) FROM index_history h WHERE h.scope = index_history.scope AND h.opid = index_history.opid) - ? AND opid IN`, b.x.scope, maxStates)
+		AND seq <= (SELECT MAX(h.seq) FROM index_history h
+			WHERE h.scope = index_history.scope AND h.opid = index_history.opid) - ? AND opid IN`, b.x.scope, maxStates)
 }
 
 // History returns the states of an operation, oldest first, the present last.
@@ -54,7 +56,8 @@ func (x *Store) History(ctx context.Context, opid string) ([]index.State, error)
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: present.Gone.IsZero()})
+	out = append(out,
+		index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: present.Gone.IsZero()})
 	if !present.Gone.IsZero() {
 		out = append(out, index.State{Op: present.Op, At: present.Gone, Origin: index.Read, Current: true, Gone: true})
 	}
@@ -74,19 +77,23 @@ func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 // MarkSeen notes that a person has seen the operation ("" for the list).
 func (x *Store) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	return x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
-		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`, x.scope, person, opid, at.UnixMicro())
+		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`,
+		x.scope, person, opid, at.UnixMicro())
 }
 
 // LastSeen is when the person last saw the operation; the zero time for never.
 func (x *Store) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
-	at, _, err := store.Find[int64](ctx, x.q, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?", x.scope, person, opid)
+	at, _, err := store.Find[int64](ctx, x.q, "SELECT at_us FROM index_look WHERE scope = ? AND person = ? AND opid = ?",
+		x.scope, person, opid)
 	return sight(at), err
 }
 
 // Owed lists operations whose single read is due, longest first.
 func (x *Store) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
-		UNION ALL SELECT opid, due_us AS due FROM index_absent WHERE scope = ? AND due_us > 0 AND due_us <= ?) AS o ORDER BY due LIMIT ?`,
+	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (
+		SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
+		UNION ALL SELECT opid, due_us AS due FROM index_absent WHERE scope = ? AND due_us > 0 AND due_us <= ?) AS o
+		ORDER BY due LIMIT ?`,
 		x.scope, now.UnixMicro(), x.scope, now.UnixMicro(), limit)
 }
 
@@ -96,7 +103,9 @@ func (x *Store) Owe(ctx context.Context, opid string, at time.Time) error {
 		return nil
 	}
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := store.Affected(tx.Result(ctx, "UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ?",
+		n, err := store.Affected(tx.Result(ctx,
+			"UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? "+
+				"WHERE scope = ? AND opid_fold = ? AND opid = ?",
 			at.UnixMicro(), x.scope, filter.Fold(opid), opid))
 		if err != nil || n > 0 {
 			return err
@@ -111,7 +120,8 @@ func (x *Store) Postpone(ctx context.Context, opid string, until time.Time) erro
 		err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
 			until.UnixMicro(), x.scope, filter.Fold(opid), opid)
 		if err == nil {
-			err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0", until.UnixMicro(), x.scope, opid)
+			err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0",
+				until.UnixMicro(), x.scope, opid)
 		}
 		return err
 	})

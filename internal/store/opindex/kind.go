@@ -21,13 +21,16 @@ type kind struct {
 }
 
 // kindFields are the fields that a kind decides alone.
-var kindFields = []string{field.OpStatus, filter.FieldPhase, field.OpType, field.OpPayment, field.OpCurrency, filter.FieldToCurrency}
+var kindFields = []string{field.OpStatus, filter.FieldPhase, field.OpType, field.OpPayment, field.OpCurrency,
+	filter.FieldToCurrency}
 
 // rowFlags are the values of has that a row's own columns decide.
 var rowFlags = map[string]string{"comment": "o.comment <> ''", "reference": "o.reference <> ''"}
 
 func kindLeaf(l *filter.Leaf) bool {
-	return slices.Contains(kindFields, l.Field) || l.Field == filter.FieldHas && !slices.ContainsFunc(l.Values, func(v filter.Value) bool { return rowFlags[v.Text] != "" })
+	return slices.Contains(kindFields, l.Field) ||
+		l.Field == filter.FieldHas &&
+			!slices.ContainsFunc(l.Values, func(v filter.Value) bool { return rowFlags[v.Text] != "" })
 }
 
 func kindOnly(e filter.OperationExpr, n filter.Node) bool {
@@ -51,10 +54,12 @@ func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 	x.mu.Unlock()
 	list, err := store.List(ctx, x.q, func(scan store.Scan) (k kind, err error) {
 		c := &k.key
-		err = scan(&k.n, &c.status, &c.typ, &c.payment, &c.currency, &c.tocurrency, &c.flags, &k.sum.ops, &k.sum.hi, &k.sum.lo, &k.sum.nanos)
+		err = scan(&k.n, &c.status, &c.typ, &c.payment, &c.currency, &c.tocurrency, &c.flags, &k.sum.ops, &k.sum.hi,
+			&k.sum.lo, &k.sum.nanos)
 		k.like = c.operation()
 		return k, err
-	}, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
+	}, "SELECT n, status, type, payment, currency, tocurrency, flags, ops, hi, lo, nanos "+
+		"FROM index_kind WHERE scope = ? AND ops > 0 ORDER BY n", x.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +70,9 @@ func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 }
 
 func (k kindKey) operation() *api.Operation {
-	o := &api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ), PaymentType: untrusted.Text(k.payment),
-		IsVisible: k.flags&flagHidden == 0, IsParent: k.flags&flagParent != 0}
+	o := &api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ),
+		PaymentType: untrusted.Text(k.payment),
+		IsVisible:   k.flags&flagHidden == 0, IsParent: k.flags&flagParent != 0}
 	o.SourceAmount.Sum.CurrencyCode = untrusted.Text(k.currency)
 	o.DestinationAmount.Sum.CurrencyCode = untrusted.Text(k.tocurrency)
 	if k.flags&flagBad != 0 {

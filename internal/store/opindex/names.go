@@ -31,13 +31,17 @@ func (b *batch) kind(ctx context.Context, k kindKey) (int64, error) {
 	if ok {
 		return n, nil
 	}
-	n, ok, err := store.Find[int64](ctx, b.tx, "SELECT n FROM index_kind WHERE scope = ? AND status = ? AND type = ? AND payment = ? AND currency = ? AND tocurrency = ? AND flags = ?",
+	n, ok, err := store.Find[int64](ctx, b.tx,
+		"SELECT n FROM index_kind WHERE scope = ? AND status = ? AND type = ? AND payment = ? "+
+			"AND currency = ? AND tocurrency = ? AND flags = ?",
 		b.x.scope, k.status, k.typ, k.payment, k.currency, k.tocurrency, k.flags)
 	if err == nil && !ok {
 		if n, err = b.next(ctx, "index_kind"); err != nil {
 			return 0, err
 		}
-		err = b.tx.Exec(ctx, "INSERT INTO index_kind (n, scope, status, type, payment, currency, tocurrency, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		err = b.tx.Exec(ctx,
+			"INSERT INTO index_kind (n, scope, status, type, payment, currency, tocurrency, flags) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			n, b.x.scope, k.status, k.typ, k.payment, k.currency, k.tocurrency, k.flags)
 	}
 	if err == nil {
@@ -96,7 +100,8 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	rows := b.tx.NewInserter("INSERT INTO index_party (n, scope, digest, id, name, sort, body, ids, shown)", 9)
 	first := next
 	for d, p := range missing {
-		if err := rows.Add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids, p.shown()); err != nil {
+		if err := rows.Add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids,
+			p.shown()); err != nil {
 			return err
 		}
 		b.parties[p.key] = next
@@ -105,5 +110,7 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	if err := rows.Flush(ctx); err != nil || b.x.postgres() {
 		return err
 	}
-	return b.tx.Exec(ctx, "INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party WHERE n >= ? AND body || ids <> ''", first)
+	return b.tx.Exec(ctx,
+		"INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party "+
+			"WHERE n >= ? AND body || ids <> ''", first)
 }

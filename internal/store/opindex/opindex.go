@@ -46,7 +46,8 @@ var _ index.Store = (*Store)(nil)
 // New opens the index of a service's machine account in bulk; baseURL and account
 // are its name and nothing is sent there.
 func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, error) {
-	x := &Store{db: bulk, q: bulk, terms: terms{engine: filter.SQLite}, cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
+	x := &Store{db: bulk, q: bulk, terms: terms{engine: filter.SQLite},
+		cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
 	if bulk.Engine() == store.Postgres {
 		x.engine = filter.Postgres
 	}
@@ -56,7 +57,8 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, 
 		return nil, err
 	}
 	var err error
-	if x.scope, _, err = store.Find[int64](ctx, bulk, "SELECT n FROM index_scope WHERE base_url = ? AND account = ?", baseURL, account); err != nil {
+	if x.scope, _, err = store.Find[int64](ctx, bulk, "SELECT n FROM index_scope WHERE base_url = ? AND account = ?",
+		baseURL, account); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	if x.scope > 0 {
@@ -105,7 +107,8 @@ func (x *Store) Version(ctx context.Context) (int64, error) {
 
 func (x *Store) bump(ctx context.Context, tx *store.Tx) error {
 	return tx.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, '1')
-		ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(index_meta.value AS BIGINT) + 1 AS TEXT)`, x.scope, versionName)
+		ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(index_meta.value AS BIGINT) + 1 AS TEXT)`,
+		x.scope, versionName)
 }
 
 // Meta reads a small fact; "" when there is none.
@@ -122,14 +125,17 @@ func (x *Store) SetMeta(ctx context.Context, name, value string) error {
 
 // Lease takes or prolongs a lease: compare and swap in one statement.
 func (x *Store) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us) VALUES (?, ?, '', ?, ?)
+	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us)
+		VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
-		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ? OR index_meta.until_us > excluded.until_us`,
+		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ?
+		OR index_meta.until_us > excluded.until_us`,
 		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro()))
 	return n == 1, err
 }
 
 // Release gives a lease back if owner holds it.
 func (x *Store) Release(ctx context.Context, name, owner string) error {
-	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?", x.scope, "lease:"+name, owner)
+	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?",
+		x.scope, "lease:"+name, owner)
 }

@@ -44,7 +44,8 @@ func (p *opPlan) byCode(get func(kindKey) string) (words []string, parts map[str
 	return words, parts
 }
 
-func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc bool, at *cursor, back bool, skip, limit int) ([]int64, error) {
+func (p *opPlan) walkCodes(ctx context.Context, get func(kindKey) string, desc bool, at *cursor, back bool,
+	skip, limit int) ([]int64, error) {
 	words, parts := p.byCode(get)
 	if desc {
 		slices.Reverse(words)
@@ -87,7 +88,8 @@ func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor,
 	if at != nil {
 		_, inner := direction(!desc)
 		q := p.query("o.n", s.index, s.same(at, desc))
-		ns, err := p.numbers(ctx, q.SQL+" ORDER BY o.created_us"+inner+", o.n"+inner+" LIMIT ?", append(q.Args, limit+skip)...)
+		ns, err := p.numbers(ctx, q.SQL+" ORDER BY o.created_us"+inner+", o.n"+inner+" LIMIT ?",
+			append(q.Args, limit+skip)...)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +100,8 @@ func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor,
 	sql, args := p.partyJoin(s, "o.n", s.behind(at, desc, p.x.scope))
 	_, outer := direction(desc)
 	_, inner := direction(!desc)
-	ns, err := p.numbers(ctx, sql+" ORDER BY p.sort"+outer+", p.n"+outer+", o.created_us"+inner+", o.n"+inner+" LIMIT ?", append(args, limit+skip-len(out))...)
+	ns, err := p.numbers(ctx, sql+" ORDER BY p.sort"+outer+", p.n"+outer+", o.created_us"+inner+", o.n"+inner+" LIMIT ?",
+		append(args, limit+skip-len(out))...)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,8 @@ func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor,
 // same is the condition of standing behind the cursor with the same party.
 func (s side) same(at *cursor, desc bool) filter.Cond {
 	sign, _ := direction(!desc)
-	return filter.Cond{SQL: s.column + " = ? AND (o.created_us, o.n) " + sign + " (?, ?)", Args: []any{at.party, at.created, at.n}}
+	return filter.Cond{SQL: s.column + " = ? AND (o.created_us, o.n) " + sign + " (?, ?)",
+		Args: []any{at.party, at.created, at.n}}
 }
 
 // behind is the condition of standing behind the cursor with another party.
@@ -125,18 +129,21 @@ func (s side) behind(at *cursor, desc bool, scope int64) filter.Cond {
 func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args []any) {
 	c = p.where(c)
 	if p.driver.SQL != "" {
-		return p.few() + "SELECT " + what + " FROM " + p.x.cross("d", "o.n = d.n") + "JOIN index_party p ON p.n = " + s.column + " WHERE " + c.SQL,
+		return p.few() + "SELECT " + what + " FROM " + p.x.cross("d", "o.n = d.n") + "JOIN index_party p ON p.n = " +
+				s.column + " WHERE " + c.SQL,
 			append(slices.Clone(p.driver.Args), c.Args...)
 	}
 	join := " CROSS JOIN "
 	if p.x.postgres() {
 		join = " JOIN "
 	}
-	return "SELECT " + what + " FROM index_party p " + p.x.by("index_party_sort") + join + "index_op o " + p.x.by(s.index) + "ON " + s.column + " = p.n WHERE " + c.SQL, c.Args
+	return "SELECT " + what + " FROM index_party p " + p.x.by("index_party_sort") + join + "index_op o " +
+		p.x.by(s.index) + "ON " + s.column + " = p.n WHERE " + c.SQL, c.Args
 }
 
 // Place tells where an operation stands in a list: how many rows before it.
-func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string, now time.Time) (index.Place, error) {
+func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string,
+	now time.Time) (index.Place, error) {
 	var out index.Place
 	r, err := x.Get(ctx, opid)
 	if err != nil {

@@ -202,7 +202,8 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 			continue
 		}
 		var found int64
-		if err := p.x.q.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2", append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
+		if err := p.x.q.QueryRow(ctx, "SELECT count(*) FROM (SELECT n FROM ("+d.SQL+") AS c LIMIT ?) AS c2",
+			append(append([]any{}, d.Args...), best)...).Scan(&found); err != nil {
 			return err
 		}
 		if found < best {
@@ -286,17 +287,20 @@ var parties = map[string][]string{
 
 // texts are the fields with a column of that name that holds the text, and what the
 // mask hides of them.
-var texts = map[string]filter.MaskedText{field.OpReference: filter.MaskedReference, field.OpComment: filter.MaskedComment}
+var texts = map[string]filter.MaskedText{field.OpReference: filter.MaskedReference,
+	field.OpComment: filter.MaskedComment}
 
 func (x terms) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok bool) {
 	if column, ok := ordered(l.Field); ok {
 		c := l.Column(x.engine, column, now)
-		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(columns[l.Field].index) + "WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
+		return filter.Cond{SQL: "SELECT n FROM index_op " + x.by(columns[l.Field].index) + "WHERE scope = ? AND (" + c.SQL +
+			")", Args: append([]any{x.scope}, c.Args...)}, true
 	}
 	switch columns := parties[l.Field]; {
 	case l.Field == "":
 		words, ok := x.ofWords(l)
-		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?", Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
+		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?",
+			Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
 		return union(words, x.ofParties(l, columns...), id), ok
 	case len(columns) == 1:
 		return x.ofParty(columns[0], l), true
@@ -336,7 +340,8 @@ func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time
 		if l.Masks(l.Values[0]) {
 			id = filter.False
 		}
-		alts = append([]filter.Cond{text(field.OpReference), text(field.OpComment), x.docCond(l, l.Values[0].Text), id}, alts...)
+		alts = append([]filter.Cond{text(field.OpReference), text(field.OpComment), x.docCond(l, l.Values[0].Text), id},
+			alts...)
 	case texts[l.Field] != 0:
 		return text(l.Field)
 	case l.Field == filter.FieldDoc:

@@ -24,13 +24,15 @@ func (x terms) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
 	for _, c := range columns {
 		parts = append(parts, filter.Cond{SQL: "SELECT n FROM index_op WHERE " + c + " IN (SELECT n FROM party)"})
 	}
-	return filter.Cond{SQL: "SELECT n FROM (WITH party (n) AS MATERIALIZED (" + p.SQL + ") " + union(parts...).SQL + ") AS byparty", Args: p.Args}
+	return filter.Cond{SQL: "SELECT n FROM (WITH party (n) AS MATERIALIZED (" + p.SQL + ") " + union(parts...).SQL +
+		") AS byparty", Args: p.Args}
 }
 
 // parties1 selects the parties that a leaf lets through.
 func (x terms) parties1(l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, true)
-	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}
+	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")",
+		Args: append([]any{x.scope}, c.Args...)}
 }
 
 // partyIn is the condition that a row's party is one of those a leaf lets through.
@@ -74,7 +76,8 @@ func (l *partyLists) with() (c filter.Cond) {
 // partyOf is the same by a look at the row's own party.
 func (x terms) partyOf(column string, l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, false)
-	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))", Args: c.Args}
+	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))",
+		Args: c.Args}
 }
 
 // partyCond is a leaf's condition on a party p; by words first when all are searched.

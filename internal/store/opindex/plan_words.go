@@ -34,7 +34,8 @@ func (x terms) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	}
 	if x.postgres() {
 		c = filter.Any(like...)
-		return filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND (" + c.SQL + ")", Args: append([]any{x.scope}, c.Args...)}, true
+		return filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND (" + c.SQL + ")",
+			Args: append([]any{x.scope}, c.Args...)}, true
 	}
 	return union(match...), true
 }
@@ -48,7 +49,8 @@ func (x terms) wordsWith(table, s string) (c filter.Cond, ok bool) {
 	case n >= 3:
 		return filter.Cond{SQL: table + " MATCH ?", Args: []any{trigrams(s)}}, true
 	case n == 2 && !x.postgres():
-		return filter.Cond{SQL: table + ` MATCH (SELECT ifnull(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM ` +
+		return filter.Cond{SQL: table +
+			` MATCH (SELECT ifnull(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') FROM ` +
 			table + `_terms WHERE term >= ? AND term < ?)`, Args: []any{s, s + string(utf8.MaxRune)}}, true
 	}
 	return c, false

@@ -56,7 +56,8 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	var b *batch
 	err = x.db.Write(ctx, func(tx *store.Tx) error {
 		b = &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
-			write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{}, parties: map[string]int64{}}
+			write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{},
+			parties: map[string]int64{}}
 		return b.run(ctx, rows, in)
 	})
 	if err != nil {
@@ -115,10 +116,12 @@ func (b *batch) merge(ctx context.Context) error {
 	if len(b.write) == 0 && b.merged.Gone == 0 {
 		return nil
 	}
-	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int { // a fixed order, so that neighbours stay neighbours
+	// a fixed order, so that neighbours stay neighbours
+	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int {
 		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
 	})
-	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties, b.insert, b.saveSums} {
+	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties,
+		b.insert, b.saveSums} {
 		if err := step(ctx, list); err != nil {
 			return err
 		}
@@ -134,12 +137,13 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 	return store.EachIn(ctx, b.tx, folded, func(scan store.Scan) error {
 		var opid string
 		k := &known{sum: sums{ops: 1}}
-		err := scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo, &k.sum.nanos,
-			&k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &k.words)
+		err := scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo,
+			&k.sum.nanos, &k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &k.words)
 		b.known[opid] = k
 		return err
-	}, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos, s.seen_us, o.changed_us,
-		o.doubt, o.doubt_us, o.digest, o.origin, `+hasWords+` FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
+	}, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos,
+		s.seen_us, o.changed_us, o.doubt, o.doubt_us, o.digest, o.origin, `+hasWords+`
+		FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
 }
 
 // hasWords tells whether a row has words of its own.
@@ -165,7 +169,8 @@ func (b *batch) confirmSeen(ctx context.Context) error {
 		}
 	}
 	for k, ns := range byState {
-		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN", k[0], k[1], k[2]); err != nil {
+		if err := store.ExecIn(ctx, b.tx, ns, "UPDATE index_op SET origin = ?, doubt = ?, doubt_us = ? WHERE n IN", k[0],
+			k[1], k[2]); err != nil {
 			return err
 		}
 	}
@@ -181,7 +186,8 @@ func (b *batch) markDoubt(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?", r.doubt, r.doubtAt, k.n); err != nil {
+		if err := b.tx.Exec(ctx, "UPDATE index_op SET doubt = ?, doubt_us = ? WHERE n = ?",
+			r.doubt, r.doubtAt, k.n); err != nil {
 			return err
 		}
 	}
@@ -237,7 +243,8 @@ func (b *batch) subtract(ctx context.Context, ns []int64) error {
 			b.count(kind, currency, customer, created, s, -1)
 		}
 		return err
-	}, "SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
+	}, "SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos "+
+		"FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
 }
 
 func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
@@ -300,8 +307,8 @@ func (b *batch) insert(ctx context.Context, list []*opRow) error {
 // insertWords fills the substring index. FTS5 writes a segment to disk for each
 // statement, so new rows, which have the highest numbers, go in with one.
 func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
-	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2) FROM index_op
-		WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
+	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2)
+		FROM index_op WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
 	var old []int64
 	first := int64(math.MaxInt64)
 	for _, r := range list {

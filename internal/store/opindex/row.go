@@ -144,8 +144,10 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		seen: e.Seen.UnixMicro(), changed: e.Seen.UnixMicro(),
 		created: o.CreatedAt.UnixMicro(), updated: o.UpdatedAt.UnixMicro(), updatedNs: int64(o.UpdatedAt.Nanosecond() % 1000),
 		docs:      int64(len(o.Documents)),
-		amountKey: filter.MoneyKey(o.SourceAmount.Sum), receivedKey: filter.MoneyKey(o.DestinationAmount.Sum), feeKey: filter.MoneyKey(o.CommissionAmount.Sum),
-		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)), docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.MaskedIn(o),
+		amountKey: filter.MoneyKey(o.SourceAmount.Sum), receivedKey: filter.MoneyKey(o.DestinationAmount.Sum),
+		feeKey:    filter.MoneyKey(o.CommissionAmount.Sum),
+		reference: filter.Fold(string(o.Reference)), comment: filter.Fold(string(o.Comment)),
+		docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.MaskedIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
 	if e.Origin == index.Hook { // no sight; the moment that it tells of is the most that a new row can have
@@ -155,7 +157,8 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		r.docs = filter.NotTold
 	}
 	r.kind = kindKey{status: code(string(o.Status)), typ: code(string(o.Type)), payment: code(string(o.PaymentType)),
-		currency: code(string(o.SourceAmount.Sum.CurrencyCode)), tocurrency: code(string(o.DestinationAmount.Sum.CurrencyCode))}
+		currency:   code(string(o.SourceAmount.Sum.CurrencyCode)),
+		tocurrency: code(string(o.DestinationAmount.Sum.CurrencyCode))}
 	r.kind.flags = kindFlags(o, r.amountKey)
 	r.sum = parts(o.SourceAmount.Sum, &r.kind.flags)
 	return r, true, nil
@@ -231,19 +234,21 @@ func customerParty(c api.CustomerRef) party {
 }
 
 func sideParty(s api.Party) party {
-	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)), ids: filter.JoinTexts(filter.PartyIDs(s)),
+	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)),
+		ids:   filter.JoinTexts(filter.PartyIDs(s)),
 		shown: func() string { return filter.JoinTexts(filter.MaskedPartyTexts(s)) }}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.
 func (r *opRow) values(scope int64) []any {
-	return []any{r.n, scope, r.kindN, r.customerN, r.sourceN, r.destN, r.created, r.updated, r.updatedNs, r.sum.hi, r.sum.lo, r.sum.nanos, r.docs,
-		r.seen, r.changed, int64(r.origin), r.doubt, r.doubtAt, r.digest, r.amountKey, r.receivedKey, r.feeKey,
-		r.opid, filter.Fold(r.opid), r.reference, r.comment, r.docText, int64(r.hidden)}
+	return []any{r.n, scope, r.kindN, r.customerN, r.sourceN, r.destN, r.created, r.updated, r.updatedNs, r.sum.hi,
+		r.sum.lo, r.sum.nanos, r.docs, r.seen, r.changed, int64(r.origin), r.doubt, r.doubtAt, r.digest,
+		r.amountKey, r.receivedKey, r.feeKey, r.opid, filter.Fold(r.opid), r.reference, r.comment, r.docText, int64(r.hidden)}
 }
 
-const opColumns = `n, scope, kind, customer, source, destination, created_us, updated_us, updated_ns, hi, lo, nanos, docs,
- seen_us, changed_us, origin, doubt, doubt_us, digest, amount_key, received_key, fee_key, opid, opid_fold, reference, comment, doc_text, hidden`
+const opColumns = `n, scope, kind, customer, source, destination, created_us, updated_us, updated_ns, hi, lo, nanos,
+ docs, seen_us, changed_us, origin, doubt, doubt_us, digest, amount_key, received_key, fee_key, opid, opid_fold,
+ reference, comment, doc_text, hidden`
 
 var opWidth = strings.Count(opColumns, ",") + 1
 

@@ -38,7 +38,8 @@ func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 // Candidates lists rows that no request since t has shown.
 func (x *Store) Candidates(ctx context.Context, t time.Time, limit int) ([]string, error) {
 	us := t.UnixMicro()
-	return store.List(ctx, x.q, store.Value[string], `SELECT o.opid FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
+	return store.List(ctx, x.q, store.Value[string], `SELECT o.opid
+		FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
@@ -52,7 +53,9 @@ func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
 	var at, seen, changed int64
 	var r index.Record
 	var body []byte
-	err := x.q.QueryRow(ctx, "SELECT gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid = ? AND gone_us > 0", x.scope, opid).
+	err := x.q.QueryRow(ctx,
+		"SELECT gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid = ? AND gone_us > 0",
+		x.scope, opid).
 		Scan(&at, &seen, &changed, &r.Origin, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, index.ErrNone
@@ -76,7 +79,8 @@ func (x *Store) Reset(ctx context.Context, facts ...string) error {
 		if !x.postgres() {
 			drop = append(drop, "DELETE FROM index_words WHERE rowid IN "+ours)
 		}
-		drop = append(drop, "DELETE FROM index_op WHERE scope = ?", "DELETE FROM index_absent WHERE scope = ?", "DELETE FROM index_sum WHERE scope = ?",
+		drop = append(drop, "DELETE FROM index_op WHERE scope = ?", "DELETE FROM index_absent WHERE scope = ?",
+			"DELETE FROM index_sum WHERE scope = ?",
 			"UPDATE index_kind SET ops = 0, hi = 0, lo = 0, nanos = 0 WHERE scope = ?")
 		for _, query := range drop {
 			if err := tx.Exec(ctx, query, x.scope); err != nil {

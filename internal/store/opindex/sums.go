@@ -10,7 +10,8 @@ import (
 const (
 	addKind = "UPDATE index_kind SET ops = ops + ?, hi = hi + ?, lo = lo + ?, nanos = nanos + ? WHERE n = ?"
 	addSum  = `INSERT INTO index_sum (scope, dim, item, currency, ops, hi, lo, nanos) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (scope, dim, item, currency) DO UPDATE SET ops = index_sum.ops + excluded.ops, hi = index_sum.hi + excluded.hi,
+		ON CONFLICT (scope, dim, item, currency) DO UPDATE
+		SET ops = index_sum.ops + excluded.ops, hi = index_sum.hi + excluded.hi,
 		lo = index_sum.lo + excluded.lo, nanos = index_sum.nanos + excluded.nanos`
 )
 

@@ -15,7 +15,8 @@ import (
 
 // Get returns one operation, index.ErrNone when there is none.
 func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
-	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?", x.scope, filter.Fold(opid), opid)
+	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?",
+		x.scope, filter.Fold(opid), opid)
 	if err != nil {
 		return index.Record{}, err
 	}
@@ -84,7 +85,8 @@ func (x *Store) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 		what, join, dest[2] = "p.sort, p.n", "JOIN index_party p ON p.n = "+s.column+" ", &c.sort
 		dest = append(dest, &c.party)
 	}
-	err := x.q.QueryRow(ctx, "SELECT o.n, o.created_us, "+what+" FROM index_op o "+join+"WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?",
+	err := x.q.QueryRow(ctx,
+		"SELECT o.n, o.created_us, "+what+" FROM index_op o "+join+"WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?",
 		x.scope, filter.Fold(opid), opid).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -141,7 +143,8 @@ func (k column) behind(at *cursor, desc bool) filter.Cond {
 func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ? OFFSET ?"
-	if p.driver.SQL == "" && k.index == "index_op_created" && !p.all && p.rows < p.total/4 && len(p.kinds)*(len(p.rest.Args)+5) <= mergeArgs {
+	if p.driver.SQL == "" && k.index == "index_op_created" && !p.all && p.rows < p.total/4 &&
+		len(p.kinds)*(len(p.rest.Args)+5) <= mergeArgs {
 		return p.mergeKinds(ctx, k, desc, at, skip, limit)
 	}
 	q := p.query("o.n", k.index, k.behind(at, desc))
@@ -159,7 +162,8 @@ const (
 // probe looks for the rows among the next few of the list: what many rows match
 // is found at once, however long the search for all that match would take.
 // found is false when there are not enough, and once candidates are known.
-func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) (ns []int64, found bool, err error) {
+func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor,
+	skip, limit int) (ns []int64, found bool, err error) {
 	if p.all && p.pure || p.driven || skip > 0 || limit > probeRows/4 {
 		return nil, false, nil
 	}
@@ -196,7 +200,8 @@ func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor,
 		inner, outer = filter.True, p.kindCond()
 	}
 	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, inner, k.behind(at, desc))
-	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+") AS o WHERE "+outer.SQL+" LIMIT ?",
+	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+
+		") AS o WHERE "+outer.SQL+" LIMIT ?",
 		append(append(append(c.Args, rows), outer.Args...), limit)...)
 }
 
@@ -210,7 +215,8 @@ func (p *opPlan) queryWhere(what, index string, c filter.Cond) filter.Cond {
 	if p.driver.SQL == "" {
 		return cond("SELECT "+what+" FROM index_op o "+p.x.by(index)+"WHERE "+c.SQL, c.Args...)
 	}
-	return cond(p.few()+"SELECT "+what+" FROM "+p.x.cross("d", "o.n = d.n")+"WHERE "+c.SQL, append(slices.Clone(p.driver.Args), c.Args...)...)
+	return cond(p.few()+"SELECT "+what+" FROM "+p.x.cross("d", "o.n = d.n")+"WHERE "+c.SQL,
+		append(slices.Clone(p.driver.Args), c.Args...)...)
 }
 
 func cond(sql string, args ...any) filter.Cond { return filter.Cond{SQL: sql, Args: args} }
@@ -234,8 +240,10 @@ func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor
 	var parts []filter.Cond
 	for _, kd := range p.kinds {
 		c := filter.All(filter.Cond{SQL: "o.kind = ?", Args: []any{kd.n}}, k.behind(at, desc), rest)
-		parts = append(parts, filter.Cond{SQL: "SELECT * FROM (SELECT o.n AS n, o.created_us AS t FROM index_op o " + p.x.by("index_op_kind") + "WHERE " + c.SQL +
-			" ORDER BY o.created_us" + word + ", o.n" + word + " LIMIT ?) AS m", Args: append(c.Args, limit+skip)})
+		parts = append(parts,
+			filter.Cond{SQL: "SELECT * FROM (SELECT o.n AS n, o.created_us AS t FROM index_op o " + p.x.by("index_op_kind") +
+				"WHERE " + c.SQL + " ORDER BY o.created_us" + word + ", o.n" + word + " LIMIT ?) AS m",
+				Args: append(c.Args, limit+skip)})
 	}
 	head, u := lists.with(), union(parts...)
 	return p.numbers(ctx, head.SQL+"SELECT n FROM ("+u.SQL+") AS u ORDER BY t"+word+", n"+word+" LIMIT ? OFFSET ?",
@@ -294,7 +302,8 @@ func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index
 }
 
 // Each calls fn for every row in order, from a list frozen before the first call.
-func (x *Store) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time, fn func(total int, r index.Record) error) error {
+func (x *Store) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, now time.Time,
+	fn func(total int, r index.Record) error) error {
 	p, err := x.plan(ctx, f, now)
 	if err != nil {
 		return err

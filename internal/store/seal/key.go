@@ -55,13 +55,16 @@ func OpenKey(file string, core *store.DB) (Key, error) {
 	case file != "":
 		return readKey(file)
 	case core.Engine() == store.Postgres:
-		return Key{}, &KeyFileError{"(none)", `is needed with PostgreSQL: make one with "openssl rand -hex 32", mode 0600, and name it in [store] key_file on every host`}
+		return Key{}, &KeyFileError{"(none)",
+			`is needed with PostgreSQL: make one with "openssl rand -hex 32", mode 0600, ` +
+				`and name it in [store] key_file on every host`}
 	case core.Path() == "":
 		return newKey(randomBytes(keySize)), nil
 	}
 	file = core.Path() + ".key"
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		if err := wholefile.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := wholefile.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil &&
+			!errors.Is(err, fs.ErrExist) {
 			return Key{}, fmt.Errorf("store: %w", err)
 		}
 	}
@@ -86,7 +89,9 @@ func readKey(file string) (Key, error) {
 	case files.Ours(file, info) != nil:
 		return Key{}, &KeyFileError{file, "belongs to another user"}
 	case files.ReadableByOthers(info):
-		return Key{}, &KeyFileError{file, fmt.Sprintf("is open to others (mode %04o): run chmod 600 on it, and make a new key if others may have read it", info.Mode().Perm())}
+		return Key{}, &KeyFileError{file,
+			fmt.Sprintf("is open to others (mode %04o): run chmod 600 on it, and make a new key if others may have read it",
+				info.Mode().Perm())}
 	case info.Size() > maxKeyFile:
 		return Key{}, &KeyFileError{file, "is too large for a key"}
 	}

@@ -24,7 +24,8 @@ import (
 )
 
 // errMissing says that PostgreSQL is not installed.
-var errMissing = errors.New("PostgreSQL is not installed (no initdb in PATH or /usr/lib/postgresql) and $OPDECK_TEST_POSTGRES is empty")
+var errMissing = errors.New(
+	"PostgreSQL is not installed (no initdb in PATH or /usr/lib/postgresql) and $OPDECK_TEST_POSTGRES is empty")
 
 // cluster starts at most one server per test process.
 var cluster = sync.OnceValues(startCluster)
@@ -81,7 +82,8 @@ func startCluster() (running, error) {
 		return running{}, err
 	}
 	data := filepath.Join(dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "opdeck", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "opdeck", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = dir, as.attr()
 	if out, err := initdb.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)

@@ -101,7 +101,8 @@ func wellFormed(r *http.Request) *lend.Refusal {
 	case r.Header.Get("Upgrade") != "":
 		return bad(http.StatusBadRequest, "opdeck offers no other protocol.", "Leave the header Upgrade out.")
 	case host != "localhost" && host != "opdeck" && (ip == nil || !ip.IsLoopback()):
-		return bad(http.StatusMisdirectedRequest, "This is opdeck on this host, and no proxy to other hosts.", "Use the address in OPDECK_PROXY_URL; on the socket http://opdeck.")
+		return bad(http.StatusMisdirectedRequest, "This is opdeck on this host, and no proxy to other hosts.",
+			"Use the address in OPDECK_PROXY_URL; on the socket http://opdeck.")
 	case len(r.Header.Values(lend.HeaderKey)) > 1 || len(r.Header.Values("Authorization")) > 1:
 		return bad(http.StatusBadRequest, "The request names its borrower twice.", "")
 	}
@@ -122,9 +123,13 @@ func (l *Lender) borrower(r *http.Request) (lend.Borrower, *lend.Refusal) {
 	b, ok := l.opt.Keys.Find(key)
 	switch {
 	case key == "":
-		return b, unknown("The request names no borrower.", "Send the key of a borrower in the header "+lend.HeaderKey+": OPDECK_PROXY_KEY under opdeck session exec, or that of [lend.borrowers.NAME].")
+		return b, unknown("The request names no borrower.",
+			"Send the key of a borrower in the header "+lend.HeaderKey+
+				": OPDECK_PROXY_KEY under opdeck session exec, or that of [lend.borrowers.NAME].")
 	case !ok:
-		return b, unknown("No borrower has this key.", "opdeck session exec makes a key that ends with its command; [lend.borrowers.NAME] keeps one. A token of the service is none.")
+		return b, unknown("No borrower has this key.",
+			"opdeck session exec makes a key that ends with its command; [lend.borrowers.NAME] keeps one. "+
+				"A token of the service is none.")
 	}
 	b.Who.From = from(r, p)
 	return b, nil
@@ -132,14 +137,16 @@ func (l *Lender) borrower(r *http.Request) (lend.Borrower, *lend.Refusal) {
 
 // unknown is a refusal with status 403: after a 401 a script would log in.
 func unknown(what, instead string) *lend.Refusal {
-	return &lend.Refusal{Status: http.StatusForbidden, Err: &api.Error{Kind: api.AuthFailed, Public: what, Hint: instead, Unsent: true}}
+	return &lend.Refusal{Status: http.StatusForbidden,
+		Err: &api.Error{Kind: api.AuthFailed, Public: what, Hint: instead, Unsent: true}}
 }
 
 // owner is the borrower on the socket: the user who runs this process.
 func (l *Lender) owner(p peer) (lend.Borrower, *lend.Refusal) {
 	who := l.app.LocalActor(lend.Via)
 	if tellsPeer && p.uid != who.UID {
-		return lend.Borrower{}, unknown("The socket is that of another user.", "Start a proxy of your own, or use a borrower's key.")
+		return lend.Borrower{},
+			unknown("The socket is that of another user.", "Start a proxy of your own, or use a borrower's key.")
 	}
 	who.From = "socket"
 	return lend.Borrower{Name: who.Name, Role: who.Role, Priority: lend.Background, Who: who}, nil
@@ -154,7 +161,8 @@ func from(r *http.Request, p peer) string {
 
 // answer makes the call and writes the answer; a refusal is for the caller to write.
 // broken tells that the answer broke off after its beginning.
-func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, b lend.Borrower, call lend.Call) (waited time.Duration, broken bool, bad *lend.Refusal) {
+func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, b lend.Borrower,
+	call lend.Call) (waited time.Duration, broken bool, bad *lend.Refusal) {
 	body, bad := readBody(w, r, call)
 	if bad != nil {
 		return 0, false, bad
@@ -165,7 +173,8 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	waited = l.app.Now().Sub(began)
 	if call.Writes() {
-		out, err := call.Write(ctx, l.app.Client, endpoint.Content{Type: r.Header.Get("Content-Type"), Bytes: body, ShareField: l.app.Config.Service.ShareTokenField})
+		out, err := call.Write(ctx, l.app.Client,
+			endpoint.Content{Type: r.Header.Get("Content-Type"), Bytes: body, ShareField: l.app.Config.Service.ShareTokenField})
 		if err != nil {
 			return waited, false, l.failure(ctx, call, err)
 		}
@@ -227,13 +236,15 @@ func readBody(w http.ResponseWriter, r *http.Request, call lend.Call) ([]byte, *
 	_ = control.SetReadDeadline(time.Time{})
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		return nil, &lend.Refusal{Status: http.StatusRequestTimeout, Err: &api.Error{Kind: api.Usage, Public: "The body did not come whole.", Unsent: true, Err: err}}
+		return nil, &lend.Refusal{Status: http.StatusRequestTimeout,
+			Err: &api.Error{Kind: api.Usage, Public: "The body did not come whole.", Unsent: true, Err: err}}
 	}
 	return b, nil
 }
 
 // head writes what each answer says about its call.
-func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lend.Call, b lend.Borrower, waited time.Duration, request string) {
+func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lend.Call, b lend.Borrower, waited time.Duration,
+	request string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(lend.HeaderWaited, strconv.FormatFloat(waited.Seconds(), 'f', 3, 64))
@@ -302,7 +313,8 @@ func (l *Lender) refuse(w http.ResponseWriter, bad *lend.Refusal) {
 	}
 	body, err := json.Marshal(bad.Body())
 	if err != nil {
-		body = []byte(`{"error":{"kind":"internal","message":"The error cannot be written as JSON.","hint":"","request_id":""}}`)
+		body = []byte(
+			`{"error":{"kind":"internal","message":"The error cannot be written as JSON.","hint":"","request_id":""}}`)
 	}
 	w.WriteHeader(bad.Status)
 	_, _ = w.Write(append(body, '\n'))
@@ -312,12 +324,14 @@ func (l *Lender) refuse(w http.ResponseWriter, bad *lend.Refusal) {
 func (l *Lender) stranger(r *http.Request) {
 	l.refused.Add(1)
 	p, _ := r.Context().Value(peerKey{}).(peer)
-	l.note(r.Context(), api.Actor{Name: "unknown", Via: lend.Via, From: from(r, p)}, api.Event{Name: audit.EventLendDenied, Object: "borrower", Detail: "no borrower's key"})
+	l.note(r.Context(), api.Actor{Name: "unknown", Via: lend.Via, From: from(r, p)},
+		api.Event{Name: audit.EventLendDenied, Object: "borrower", Detail: "no borrower's key"})
 }
 
 // denied notes a refusal by role.
 func (l *Lender) denied(ctx context.Context, op string, e *api.Error) {
-	l.note(ctx, api.ActorOf(ctx), api.Event{Name: audit.EventDenied, Object: "borrower", ID: api.ActorOf(ctx).Name, Detail: op + ": " + string(e.Rule)})
+	l.note(ctx, api.ActorOf(ctx), api.Event{Name: audit.EventDenied, Object: "borrower", ID: api.ActorOf(ctx).Name,
+		Detail: op + ": " + string(e.Rule)})
 }
 
 func (l *Lender) note(ctx context.Context, who api.Actor, e api.Event) {

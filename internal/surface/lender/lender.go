@@ -63,7 +63,8 @@ func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
 	if opt.Keys == nil {
 		opt.Keys = new(lend.Keys)
 	}
-	l := &Lender{app: a, opt: opt, tally: lend.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core), id: uuid.NewString(),
+	l := &Lender{app: a, opt: opt, tally: lend.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core),
+		id:   uuid.NewString(),
 		sums: summaries{told: map[string]told{}}}
 	var err error
 	if opt.Socket != "" {
@@ -157,7 +158,8 @@ func (l *Lender) Serve(ctx context.Context) error {
 func (l *Lender) server(ctx context.Context) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	return &http.Server{Handler: l, Protocols: protocols, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
+	return &http.Server{Handler: l, Protocols: protocols, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime,
+		IdleTimeout: idleTime,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withPeer, ConnState: l.bound,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(l.app.Log.Handler(), slog.LevelDebug)}
 }

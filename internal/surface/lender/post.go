@@ -66,7 +66,8 @@ func (l *Lender) summarise() {
 			}
 		}
 		l.note(context.Background(), now.who, api.Event{Name: audit.EventLent, Object: "borrower", ID: b.Name,
-			Detail: fmt.Sprintf("%d calls (%s), %d of them refused by opdeck", now.calls-before.calls, strings.Join(by, ", "), now.refused-before.refused)})
+			Detail: fmt.Sprintf("%d calls (%s), %d of them refused by opdeck", now.calls-before.calls, strings.Join(by, ", "),
+				now.refused-before.refused)})
 	}
 }
 

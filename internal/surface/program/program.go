@@ -20,8 +20,8 @@ import (
 	"opdeck/internal/surface/console"
 )
 
-// Main runs with this process's arguments and streams and returns the exit code. A closed pipe is an error of the write, not the end of the process, so
-// that what is open gets closed.
+// Main runs with this process's arguments and streams and returns the exit code. A closed pipe is an error of the
+// write, not the end of the process, so that what is open gets closed.
 func Main(build cli.Build) int {
 	_ = harden.Process() // a system that forbids it runs the program all the same
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -34,7 +34,8 @@ func Main(build cli.Build) int {
 // Run is the program; tests call it with their own streams.
 func Run(ctx context.Context, build cli.Build, args []string, in io.Reader, out, errs io.Writer) int {
 	env := cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
-		InTTY: isTerminal(in), OutTTY: isTerminal(out), ErrTTY: isTerminal(errs), OutWidth: width(out), Secret: hidden(ctx, in, errs), Build: build}
+		InTTY: isTerminal(in), OutTTY: isTerminal(out), ErrTTY: isTerminal(errs), OutWidth: width(out),
+		Secret: hidden(ctx, in, errs), Build: build}
 	if env.InTTY && env.OutTTY {
 		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {
 			return console.Run(ctx, a, console.Options{Getenv: os.Getenv, NoColor: opt.NoColor, Notice: opt.Notice, Local: true})
