@@ -156,8 +156,8 @@ var tasks = []task{
 	{user: "all", want: "`--plain`, `NO_COLOR`, mono, light, `TERM=dumb`", before: "–", held: "TestDumbTerminals, TestJourneyPlain"},
 	{user: "all", want: "`config init` and `check`, wrong flags, a bad key", before: "–", held: "`configinit.txtar`, `config.txtar`, `commandline.txtar`"},
 
-	{user: "operator", want: "see what is in a document, before removing it", before: "a command", do: func(h *hands) {
-		h.press("d").shows("1 of 3").press(enter).shows("SHA-256")
+	{user: "operator", want: "what a document is, before removing it: type, size, since when", before: "a command", do: func(h *hands) {
+		h.press("d").shows("1 of 3").press(enter).shows("application/pdf", "created")
 	}},
 	{user: "operator", want: "why does this withdrawal hang: the counterparty and its accounts", before: "not possible", do: func(h *hands) {
 		h.press(enter).shows("reference").press("p").shows("Counterparty")
