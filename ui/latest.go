@@ -7,17 +7,14 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
-// OperationReader reads one operation.
-type OperationReader interface {
-	// Known returns the newest state that is known locally; it costs no call.
-	Known(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool)
-	// Operation reads it from the service: one billing call.
-	Operation(ctx context.Context, opid string) (api.Operation, error)
-	// MaxAge is how old a known state may be before it is read again.
-	MaxAge() time.Duration
-	Phase(op api.Operation) api.Phase
+// Known is what is known of operations without a call.
+type Known struct {
+	Get    func(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool) // the newest state
+	MaxAge time.Duration                                                                        // a state that is older is read again
+	Phase  func(api.Operation) api.Phase                                                        // what its status word means
 }
 
 // Latest is the newest state of one operation that a screen has: what is known locally
@@ -37,14 +34,15 @@ type Latest struct {
 	// Hold keeps what the index tells of from being shown: a write is under way.
 	Hold func() bool
 
-	env   *Env
-	reads OperationReader
-	loads *Requests
+	env    *Env
+	caller endpoint.Caller
+	known  Known
+	loads  *Requests
 }
 
 // NewLatest makes the state of an operation; nothing is read before Init.
-func NewLatest(env *Env, reads OperationReader, opid string) *Latest {
-	return &Latest{ID: opid, env: env, reads: reads, loads: env.Requests()}
+func NewLatest(env *Env, caller endpoint.Caller, known Known, opid string) *Latest {
+	return &Latest{ID: opid, env: env, caller: caller, known: known, loads: env.Requests()}
 }
 
 // Init reads what is known locally, and from the service when that is too old.
@@ -52,12 +50,12 @@ func (l *Latest) Init() tea.Cmd {
 	if l.ID == "" {
 		return nil
 	}
-	return l.known(l.loads, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
+	return l.look(l.loads, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
 		var a Action
 		if ok {
 			a = l.Show(op, at, "index")
 		}
-		if !ok || l.env.Now().Sub(at) > l.reads.MaxAge() {
+		if !ok || l.env.Now().Sub(at) > l.known.MaxAge {
 			return a, l.Load()
 		}
 		return a, nil
@@ -66,7 +64,7 @@ func (l *Latest) Init() tea.Cmd {
 
 // Peek looks at what is known locally, and shows it when it is newer: no call.
 func (l *Latest) Peek() tea.Cmd {
-	return l.known(nil, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
+	return l.look(nil, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
 		if ok && at.After(l.At) && (l.Hold == nil || !l.Hold()) {
 			return l.Show(op, at, "index"), nil
 		}
@@ -74,11 +72,11 @@ func (l *Latest) Peek() tea.Cmd {
 	})
 }
 
-func (l *Latest) known(loads *Requests, then func(api.Operation, time.Time, bool) (Action, tea.Cmd)) tea.Cmd {
-	reads, id, beside := l.reads, l.ID, l.beside(loads != nil)
+func (l *Latest) look(loads *Requests, then func(api.Operation, time.Time, bool) (Action, tea.Cmd)) tea.Cmd {
+	get, id, beside := l.known.Get, l.ID, l.beside(loads != nil)
 	return l.env.Read(loads, func(ctx context.Context) Then {
 		also := beside(ctx)
-		op, at, ok := reads.Known(ctx, id)
+		op, at, ok := get(ctx, id)
 		return func() (Action, tea.Cmd) {
 			also()
 			return then(op, at, ok)
@@ -102,9 +100,9 @@ func (l *Latest) Load() tea.Cmd {
 	if l.ID == "" {
 		return nil
 	}
-	reads, id, now, beside := l.reads, l.ID, l.env.Now, l.beside(false)
+	caller, id, now, beside := l.caller, l.ID, l.env.Now, l.beside(false)
 	return l.env.Read(l.loads, func(ctx context.Context) Then {
-		op, err := reads.Operation(ctx, id)
+		op, err := endpoint.Do(ctx, caller, endpoint.GetOperation, id)
 		at, also := now(), beside(ctx)
 		return func() (Action, tea.Cmd) {
 			also()

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
@@ -21,14 +22,6 @@ import (
 	"opdeck/ui/widget"
 	"opdeck/views/content"
 )
-
-// Applicant reads and sets a customer's application.
-type Applicant interface {
-	content.TypesSeen
-	Application(ctx context.Context, cuid string) (api.Application, error)
-	content.FileReader
-	SetApplication(ctx context.Context, cuid string, body json.RawMessage) (api.Result, error)
-}
 
 // Bounds of the form.
 const (
@@ -184,14 +177,14 @@ func quoted(s string) string {
 // the form: two customer calls.
 func (s *Screen) readDraft() tea.Cmd {
 	s.start("reading the application")
-	client, id := s.client, s.id
+	caller, types, id := s.caller, s.types, s.id
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
-		app, err := client.Application(ctx, id)
-		files := content.NewFileList(client, id)
+		app, err := endpoint.Do(ctx, caller, endpoint.GetApplication, id)
+		files := content.NewFileList(caller, id)
 		if err == nil {
 			files = files.ReadOn(ctx)
 		}
-		seen, _ := client.DocumentTypes(ctx) // without the index the known ones are offered
+		seen, _ := types.DocumentTypes(ctx) // without the index the known ones are offered
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			s.Layout()
@@ -359,9 +352,9 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 		Facts: append(facts(s.id, s.j.Customer), differs...),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("setting the application")
-			client, id, read := s.client, s.id, bytes.Clone(d.read)
+			caller, id, read := s.caller, s.id, bytes.Clone(d.read)
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				res, err := setApplication(ctx, client, id, read, body)
+				res, err := setApplication(ctx, caller, id, read, body)
 				done := strings.TrimSpace("Set. " + res.Message.Line(200))
 				return func() (ui.Action, tea.Cmd) { return ui.Ended("Application", done, err), s.reloadAfterWrite() },
 					ui.EndedElsewhere("The application was not set", done, err)
@@ -370,13 +363,13 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 }
 
 // setApplication sends body if the application is still the one that was read.
-func setApplication(ctx context.Context, client Applicant, id string, read, body json.RawMessage) (api.Result, error) {
-	now, err := client.Application(ctx, id)
+func setApplication(ctx context.Context, caller endpoint.Caller, id string, read, body json.RawMessage) (api.Result, error) {
+	now, err := endpoint.Do(ctx, caller, endpoint.GetApplication, id)
 	if err != nil {
 		return api.Result{}, err
 	}
 	if !bytes.Equal(newDraft(now, false).read, read) {
 		return api.Result{}, api.Refusal("set application", api.RuleChanged, "The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, reads it again.")
 	}
-	return client.SetApplication(ctx, id, body)
+	return endpoint.Do(ctx, caller, endpoint.SetApplication, endpoint.NewApplication{CUID: id, Body: body})
 }

@@ -13,27 +13,28 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
 
-func (f *fake) Application(context.Context, string) (api.Application, error) {
+func (f *fake) application(context.Context, string) (api.Application, error) {
 	f.calls++
 	return f.app, f.err
 }
 
-func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
+func (f *fake) listFiles(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
 	f.calls++
 	a := cmp.Or(f.aPage, len(f.files))
-	from := min(page*a, len(f.files))
+	from := min(q.Page*a, len(f.files))
 	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+a, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.noFiles
 }
 
-func (f *fake) SetApplication(_ context.Context, _ string, body json.RawMessage) (api.Result, error) {
+func (f *fake) setApplication(_ context.Context, in endpoint.NewApplication) (api.Result, error) {
 	f.calls++
-	f.set = append(f.set, string(body))
+	f.set = append(f.set, string(in.Body))
 	return f.setting()
 }
 

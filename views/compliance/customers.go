@@ -14,6 +14,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/customerfilter"
 	"opdeck/internal/domain/journey"
@@ -27,25 +28,19 @@ import (
 	"opdeck/views/directory"
 )
 
-// Directory lists customers.
-type Directory interface {
-	Customers(ctx context.Context, q api.CustomerQuery) (api.Page[api.Customer], error)
-	UnfinishedJourneys(ctx context.Context) ([]journey.Record, error)
-}
-
 // Customers is the list; it implements ui.Screen.
 type Customers struct {
 	*directory.List[api.Customer]
-	env    *ui.Env
-	client Directory
-	begun  customerfilter.Begun
-	reads  *ui.Requests // of begun
-	failed *api.Error   // of the last of these
+	env      *ui.Env
+	journeys Journeys
+	begun    customerfilter.Begun
+	reads    *ui.Requests // of begun
+	failed   *api.Error   // of the last of these
 }
 
 // NewCustomers makes the list; start is a filter to begin with.
-func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
-	s := &Customers{env: env, client: client, reads: env.Requests()}
+func NewCustomers(env *ui.Env, caller endpoint.Caller, journeys Journeys, start string) *Customers {
+	s := &Customers{env: env, journeys: journeys, reads: env.Requests()}
 	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers", One: "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }), Example: "acme status:VERIFY,MODERATION type:corporate begun:yes",
@@ -53,7 +48,7 @@ func NewCustomers(env *ui.Env, client Directory, start string) *Customers {
 		Ask:  customerfilter.NameIn,
 		Card: present.Customer,
 		Read: func(ctx context.Context, page int, name string) (api.Page[api.Customer], error) {
-			return client.Customers(ctx, api.CustomerQuery{Name: name, Page: page})
+			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: page})
 		},
 		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
 		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"}, start)
@@ -97,7 +92,7 @@ func (s *Customers) begunColumn() present.Column[api.Customer] {
 func (s *Customers) Reload() tea.Cmd { return tea.Batch(s.readBegun(), s.List.Reload()) }
 
 func (s *Customers) readBegun() tea.Cmd {
-	return ui.Reading(s.env, s.reads, s.client.UnfinishedJourneys, func(list []journey.Record, _ time.Time, err error) {
+	return ui.Reading(s.env, s.reads, s.journeys.Unfinished, func(list []journey.Record, _ time.Time, err error) {
 		if s.failed = api.AsError(err); err == nil {
 			s.setBegun(customerfilter.BegunOf(list))
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -18,7 +20,7 @@ import (
 // pages are 250 customers, 100 a page.
 type pages struct{ asked []int }
 
-func (p *pages) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
+func (p *pages) list(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
 	p.asked = append(p.asked, q.Page)
 	out := api.Page[api.Customer]{Page: q.Page, Total: "250"}
 	for i := 100 * q.Page; i < min(100*q.Page+100, 250); i++ {
@@ -27,12 +29,16 @@ func (p *pages) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.
 	return out, nil
 }
 
-func (p *pages) UnfinishedJourneys(context.Context) ([]journey.Record, error) { return nil, nil }
+func (p *pages) screen(env *ui.Env) ui.Screen {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.ListCustomers, p.list)
+	return NewCustomers(env, &c, &fake{}, "")
+}
 
 // TestCustomersBeyondAPage: the end of what was read reads on, and says so.
 func TestCustomersBeyondAPage(t *testing.T) {
 	p := &pages{}
-	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return NewCustomers(env, p, "") }, ui.Place{Kind: ui.KindCompliance})
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return p.screen(env) }, ui.Place{Kind: ui.KindCompliance})
 	has(t, r, "100 customers of 250, end reads more", "1 of 100")
 	r.Send(uitest.Key("G"))
 	has(t, r, "200 customers of 250, end reads more", "100 of 200")
@@ -58,7 +64,7 @@ func TestCustomersBeyondAPage(t *testing.T) {
 // TestTheCustomerIsShownBesideTheList in a wide window, from the page that was read.
 func TestTheCustomerIsShownBesideTheList(t *testing.T) {
 	p := &pages{}
-	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return NewCustomers(env, p, "") }, ui.Place{Kind: ui.KindCompliance})
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return p.screen(env) }, ui.Place{Kind: ui.KindCompliance})
 	r.Send(uitest.Size(160, 45), uitest.Keys("down", "down"))
 	row := strings.Split(r.View(), "\n")
 	has(t, r, "│ name", "│ status")

@@ -9,6 +9,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
@@ -46,7 +48,7 @@ type fake struct {
 	now      func() time.Time
 }
 
-func (f *fake) Journey(context.Context, string) (journey.Journey, error) {
+func (f *fake) Read(context.Context, string) (journey.Journey, error) {
 	f.calls++
 	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem, NoRecord: f.noRecord}
 	j.Steps, j.Next = journey.Steps(f.customer, f.app, f.rec, f.now())
@@ -60,15 +62,26 @@ func (f *fake) Share(_ context.Context, _ string, t secret.Value) (api.ShareResu
 }
 func (f *fake) Link(context.Context, string) (api.Link, error)       { f.calls++; return f.link() }
 func (f *fake) Finalize(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() }
-func (f *fake) Customers(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
+func (f *fake) list(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
 	f.calls++
 	f.asked = append(f.asked, q)
 	return f.page, f.err
 }
-func (f *fake) UnfinishedJourneys(context.Context) ([]journey.Record, error) {
+func (f *fake) Unfinished(context.Context) ([]journey.Record, error) {
 	f.calls++
 	return f.open, nil
 }
+
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.ListCustomers, f.list)
+	endpointtest.On(&c, endpoint.GetApplication, f.application)
+	endpointtest.On(&c, endpoint.SetApplication, f.setApplication)
+	endpointtest.On(&c, endpoint.ListFiles, f.listFiles)
+	return &c
+}
+
+func (f *fake) screen(env *ui.Env, cuid string) *Screen { return New(env, f.caller(), f, f, cuid) }
 
 func customer(id, name, kind, status string) api.Customer {
 	return api.Customer{CUID: untrusted.Text(id), Name: untrusted.Text(name), Type: untrusted.Text(kind), Status: untrusted.Text(status),
@@ -108,9 +121,9 @@ func factory(f *fake) ui.Factory {
 		case p.Kind != ui.KindCompliance:
 			return nil
 		case p.ID == "":
-			return NewCustomers(env, f, p.Arg)
+			return NewCustomers(env, f.caller(), f, p.Arg)
 		}
-		return New(env, f, p.ID)
+		return f.screen(env, p.ID)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/secret"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
@@ -20,22 +22,25 @@ import (
 	"opdeck/views/customerfiles"
 )
 
-// Client does the acts of a journey and keeps what came of them.
-type Client interface {
-	Sharer
-	Applicant
-	Journey(ctx context.Context, cuid string) (journey.Journey, error)
+// Journeys are the customers' ways through verification: what came of each act is kept.
+type Journeys interface {
+	Read(ctx context.Context, cuid string) (journey.Journey, error)
+	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
 	Link(ctx context.Context, cuid string) (api.Link, error)
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
+	// Unfinished lists what was begun and not finalised; it costs no call.
+	Unfinished(ctx context.Context) ([]journey.Record, error)
 }
 
 // Screen is one customer's journey; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env    *ui.Env
-	client Client
-	id     string
-	keys   keymap.Compliance
+	env      *ui.Env
+	caller   endpoint.Caller
+	journeys Journeys
+	types    content.TypesSeen
+	id       string
+	keys     keymap.Compliance
 
 	j     *journey.Journey
 	stale bool // something was written; what is shown is from before
@@ -48,10 +53,10 @@ type Screen struct {
 }
 
 // New makes the screen of one customer.
-func New(env *ui.Env, client Client, cuid string) *Screen {
-	s := &Screen{env: env, client: client, id: cuid, keys: env.Keys.Compliance}
+func New(env *ui.Env, caller endpoint.Caller, journeys Journeys, types content.TypesSeen, cuid string) *Screen {
+	s := &Screen{env: env, caller: caller, journeys: journeys, types: types, id: cuid, keys: env.Keys.Compliance}
 	s.Page = ui.NewPage(env, s, "service", "customer")
-	s.form = share{env: env, client: client, id: cuid, off: func() string { return s.keys.Share.Why() },
+	s.form = share{env: env, journeys: journeys, id: cuid, off: func() string { return s.keys.Share.Why() },
 		started: func() { s.start("presenting the token") }}
 	s.Refresh()
 	return s
@@ -59,9 +64,9 @@ func New(env *ui.Env, client Client, cuid string) *Screen {
 
 // Reload implements ui.PageScreen: two customer calls.
 func (s *Screen) Reload() tea.Cmd {
-	client, id, now := s.client, s.id, s.env.Now
+	journeys, id, now := s.journeys, s.id, s.env.Now
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		j, err := client.Journey(ctx, id)
+		j, err := journeys.Read(ctx, id)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
 			s.stale = s.stale && err != nil
@@ -218,9 +223,9 @@ func (s *Screen) askLink() ui.Action {
 	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("making a link")
-			client, id, now := s.client, s.id, s.env.Now
+			journeys, id, now := s.journeys, s.id, s.env.Now
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				l, err := client.Link(ctx, id)
+				l, err := journeys.Link(ctx, id)
 				at := now()
 				return func() (ui.Action, tea.Cmd) { return s.onLink(l, at, err), nil },
 					ui.EndedElsewhere("No link was made", "A link was made and not shown: the customer's screen was closed. Make another to get one.", err)
@@ -264,9 +269,9 @@ func (s *Screen) askFinalize() ui.Action {
 	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
-			client, id := s.client, s.id
+			journeys, id := s.journeys, s.id
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				res, err := client.Finalize(ctx, id)
+				res, err := journeys.Finalize(ctx, id)
 				done := "Finalized. " + res.Message.Line(200)
 				return func() (ui.Action, tea.Cmd) { return ui.Ended("Finalize", done, err), s.reloadAfterWrite() },
 					ui.EndedElsewhere("Not finalized", done, err)

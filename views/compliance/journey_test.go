@@ -90,7 +90,7 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	var s *Screen
-	make := func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }
+	make := func(env *ui.Env, p ui.Place) ui.Screen { s = f.screen(env, p.ID); return s }
 	r := shelltest.Open(t, clock, make, ui.Place{Kind: ui.KindCompliance, ID: cuid})
 	again := s.reloadAfterWrite() // not answered yet
 	s.Layout()
@@ -108,7 +108,7 @@ func TestAMovedJourneyWithdrawsTheQuestion(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	var s *Screen
-	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, p.ID); return s }, ui.Place{Kind: ui.KindCompliance, ID: cuid})
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = f.screen(env, p.ID); return s }, ui.Place{Kind: ui.KindCompliance, ID: cuid})
 	r.Send(uitest.Key("f"))
 	f.rec.FinalizedAt, f.customer.Status = clock.Now(), "MODERATION"
 	r.Send(s.Reload()())

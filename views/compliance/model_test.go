@@ -86,7 +86,7 @@ func TestViewIsPure(t *testing.T) {
 	}
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
 		f := fake(c)
-		factory := func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID) }
+		factory := func(env *ui.Env, p ui.Place) ui.Screen { return f.screen(env, p.ID) }
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindCompliance, ID: cuid}))
 	}, msgs)
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {

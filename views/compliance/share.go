@@ -1,7 +1,6 @@
 package compliance
 
 import (
-	"context"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -16,26 +15,21 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Sharer presents a share token for a customer.
-type Sharer interface {
-	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
-}
-
 // ShareForm is the form for a customer's share token as a program of its own: it
 // takes the token unseen, asks with the customer's id and kind, presents the token
 // and tells what came of it.
 type ShareForm = ui.Model
 
-// NewShareForm makes the form for a customer; the token goes to client once.
-func NewShareForm(o ui.Options, client Sharer, c api.Customer) ShareForm {
-	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, client, c) })
+// NewShareForm makes the form for a customer; the token is presented once.
+func NewShareForm(o ui.Options, journeys Journeys, c api.Customer) ShareForm {
+	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, journeys, c) })
 }
 
 // share is the form's dialogs and what they send; the customer's screen and
 // ShareForm use it.
 type share struct {
 	env      *ui.Env
-	client   Sharer
+	journeys Journeys
 	id       string
 	customer api.Customer
 	unclear  bool          // a token was sent before and its outcome is not known
@@ -82,9 +76,9 @@ func (f *share) confirm(token secret.Value) ui.Action {
 	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer), Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			f.started()
-			t, ctx, client, id := f.env.Ticket(), f.env.Root, f.client, f.id
+			t, ctx, journeys, id := f.env.Ticket(), f.env.Root, f.journeys, f.id
 			return func() tea.Msg {
-				res, err := client.Share(ctx, id, token)
+				res, err := journeys.Share(ctx, id, token)
 				return sharedMsg{t, res, err}
 			}
 		}})
@@ -183,9 +177,9 @@ type sharePage struct {
 	told string // what came of the token
 }
 
-func newSharePage(env *ui.Env, client Sharer, c api.Customer) *sharePage {
+func newSharePage(env *ui.Env, journeys Journeys, c api.Customer) *sharePage {
 	s := &sharePage{env: env, keys: env.Keys.Compliance}
-	s.form = share{env: env, client: client, id: string(c.CUID), customer: c,
+	s.form = share{env: env, journeys: journeys, id: string(c.CUID), customer: c,
 		off: func() string { return s.keys.Share.Why() }, started: func() { s.keys.Share.Set("A token is on its way.") }}
 	s.Page = ui.NewPage(env, s, "", "")
 	return s

@@ -22,8 +22,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Client hands out what a document holds: one customer call each.
-type Client interface {
+// Host takes what a document holds: one customer call each.
+type Host interface {
 	// SaveDocument writes it to a file of this host. The error is fs.ErrExist when the file
 	// is there already and over is false.
 	SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
@@ -54,11 +54,11 @@ func (d Document) Facts() []widget.Pair {
 
 // Show opens a page over l with what is known of a document, and how to see what it holds.
 // It costs no call.
-func Show[T any](l *list.List[T], client Client, d Document, facts func() []widget.Pair) {
+func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.Pair) {
 	env := l.Env
 	l.Open(d.ID, func(w int) []string {
 		out := append(widget.Pairs(env.Theme, facts(), w), "")
-		for _, sentence := range ways(env, client) {
+		for _, sentence := range ways(env, host) {
 			for _, line := range draw.Wrap(sentence, w) {
 				out = append(out, env.Theme.Dim.Render(line))
 			}
@@ -68,10 +68,10 @@ func Show[T any](l *list.List[T], client Client, d Document, facts func() []widg
 }
 
 // ways say how a person sees what a document holds.
-func ways(env *ui.Env, client Client) []string {
+func ways(env *ui.Env, host Host) []string {
 	keys := env.Keys.Documents
 	save := keys.Save.Help().Key + " saves it to a file that you name."
-	program, _, why := client.Opener()
+	program, _, why := host.Opener()
 	if why != "" {
 		return []string{save, "It cannot be opened from here. " + why}
 	}
@@ -80,31 +80,31 @@ func ways(env *ui.Env, client Client) []string {
 
 // AskSave asks for the file that a document is saved to; where files of this host are out
 // of reach, it says by which command the document is saved elsewhere.
-func AskSave(env *ui.Env, client Client, d Document) ui.Action {
-	if why := client.NoFiles(env.Ctx); why != "" {
+func AskSave(env *ui.Env, host Host, d Document) ui.Action {
+	if why := host.NoFiles(env.Ctx); why != "" {
 		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID + " - > " + quoted(FileName(d))
 		return ui.Explain{Title: "Save document", Lines: []string{why, "Run this where the file is to be, with the name of this server for HOST."},
 			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}}, Copy: ui.Copy{Text: cmd, What: "the command"}}
 	}
 	return ui.Ask{Title: "Save document", Verb: "Save", Intro: []string{"Saves " + d.Line() + " to a file that only you may read. One customer call; the audit trail records it."},
 		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096, Check: checkPath}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, client, d, expand(v.Text(0)), false), nil }}
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, host, d, expand(v.Text(0)), false), nil }}
 }
 
 // save saves the document; a file that is there already is a question.
-func save(env *ui.Env, client Client, d Document, path string, over bool) ui.Action {
-	return ui.Write{What: "save " + d.Line(), Cmd: saving(env, client, d, path, over)}
+func save(env *ui.Env, host Host, d Document, path string, over bool) ui.Action {
+	return ui.Write{What: "save " + d.Line(), Cmd: saving(env, host, d, path, over)}
 }
 
-func saving(env *ui.Env, client Client, d Document, path string, over bool) tea.Cmd {
+func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd {
 	return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-		full, err := client.SaveDocument(ctx, d.CUID, d.ID, path, over)
+		full, err := host.SaveDocument(ctx, d.CUID, d.ID, path, over)
 		done := "Saved " + d.Line() + " to " + untrusted.Text(full).Line(300) + "."
 		return func() (ui.Action, tea.Cmd) {
 			if !over && errors.Is(err, fs.ErrExist) {
 				return ui.Confirm{ID: d.ID, Title: "The file is there already", Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
 					Risk: "What it holds now is lost.", SkipTypedConfirmation: true, Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
-					Yes: func(ui.Seen) tea.Cmd { return saving(env, client, d, path, true) }}, nil
+					Yes: func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
 			}
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)
@@ -112,21 +112,21 @@ func saving(env *ui.Env, client Client, d Document, path string, over bool) tea.
 }
 
 // NoOpener says why documents cannot be opened outside the console; "" when they can.
-func NoOpener(client Client) string {
-	_, _, why := client.Opener()
+func NoOpener(host Host) string {
+	_, _, why := host.Opener()
 	return why
 }
 
 // AskOpen asks before a copy of the document is made and opened.
-func AskOpen(env *ui.Env, client Client, d Document) ui.Action {
-	program, folder, _ := client.Opener()
+func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
+	program, folder, _ := host.Opener()
 	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open", SkipTypedConfirmation: true,
 		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),
 		Risk: "The copy is not masked. Only you may read it, and it is removed when this console ends. One customer call; the audit trail records it.",
 		Yes: func(ui.Seen) tea.Cmd {
 			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				path, err := client.OpenDocument(ctx, d.CUID, d.ID, FileName(d))
+				path, err := host.OpenDocument(ctx, d.CUID, d.ID, FileName(d))
 				done := "Opened a copy: " + untrusted.Text(path).Line(300) + ". It is removed when this console ends."
 				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening", done, err), nil }, ui.EndedElsewhere("Not opened", done, err)
 			})

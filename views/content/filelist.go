@@ -6,16 +6,12 @@ import (
 	"slices"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
 )
-
-// FileReader reads a page of a customer's files: one customer call.
-type FileReader interface {
-	CustomerFiles(ctx context.Context, cuid string, page int) (api.Page[api.CustomerFile], error)
-}
 
 // FileList is a customer's files as far as they were read, of which one is chosen. Its
 // methods change nothing.
@@ -23,18 +19,18 @@ type FileList struct {
 	list.Pages[api.CustomerFile]
 	Err error // of the last read
 
-	client FileReader
+	caller endpoint.Caller
 	cuid   string
 }
 
 // NewFileList is the list before anything was read.
-func NewFileList(client FileReader, cuid string) FileList {
-	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }}, client: client, cuid: cuid}
+func NewFileList(caller endpoint.Caller, cuid string) FileList {
+	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }}, caller: caller, cuid: cuid}
 }
 
 // ReadOn reads the page that follows, in a command; it is the list as it is then.
 func (f FileList) ReadOn(ctx context.Context) FileList {
-	got, err := f.client.CustomerFiles(ctx, f.cuid, f.Next())
+	got, err := endpoint.Do(ctx, f.caller, endpoint.ListFiles, endpoint.FileQuery{CUID: f.cuid, Page: f.Next()})
 	if f.Err = err; err == nil {
 		f.Pages = f.With(f.Next(), got)
 	}

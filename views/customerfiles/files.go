@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
@@ -24,19 +25,12 @@ import (
 // Kind is the kind of this place; its ID is the customer's.
 const Kind = "files"
 
-// Client reads and deletes files.
-type Client interface {
-	content.Client
-	content.FileReader
-	// DeleteFile deletes one for good: one customer call, and one a page of files before it.
-	DeleteFile(ctx context.Context, r api.DeleteFile) (api.Result, error)
-}
-
 // Screen is the list of a customer's files; it implements ui.Screen.
 type Screen struct {
 	*directory.List[api.CustomerFile]
 	env    *ui.Env
-	client Client
+	caller endpoint.Caller
+	host   content.Host
 	cuid   string
 
 	noOpener string // why a file is not opened outside the console
@@ -50,8 +44,8 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 		}})...)
 
 // New makes the screen of a customer's files; start is a filter to begin with.
-func New(env *ui.Env, client Client, cuid, start string) *Screen {
-	s := &Screen{env: env, client: client, cuid: cuid, noOpener: content.NoOpener(client)}
+func New(env *ui.Env, caller endpoint.Caller, host content.Host, cuid, start string) *Screen {
+	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, noOpener: content.NoOpener(host)}
 	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
 		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
@@ -59,7 +53,7 @@ func New(env *ui.Env, client Client, cuid, start string) *Screen {
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
 		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
-			return client.CustomerFiles(ctx, cuid, page)
+			return endpoint.Do(ctx, caller, endpoint.ListFiles, endpoint.FileQuery{CUID: cuid, Page: page})
 		},
 		Card: func(o present.Options, f api.CustomerFile) []present.Section {
 			return []present.Section{{Facts: present.File(o, cuid, f)}}
@@ -87,12 +81,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
-		return content.AskSave(s.env, s.client, Known(s.cuid, f)), nil, true
+		return content.AskSave(s.env, s.host, Known(s.cuid, f)), nil, true
 	case s.noOpener == "" && k.Documents.Open.Match(msg):
-		return content.AskOpen(s.env, s.client, Known(s.cuid, f)), nil, true
+		return content.AskOpen(s.env, s.host, Known(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
-		content.Show(s.List.List, s.client, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		content.Show(s.List.List, s.host, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
 		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true
@@ -127,9 +121,9 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 // remove deletes the file and reads the files again.
 func (s *Screen) remove(name string, r api.DeleteFile) tea.Cmd {
 	s.Doing = "deleting " + name
-	client := s.client
+	caller := s.caller
 	return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-		_, err := client.DeleteFile(ctx, r)
+		_, err := endpoint.Do(ctx, caller, endpoint.DeleteFile, r)
 		done := "Deleted " + name + "."
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""

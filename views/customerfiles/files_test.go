@@ -9,6 +9,8 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -23,20 +25,26 @@ type fake struct {
 	aPage   int // files of a page; 0: all
 }
 
-func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
+func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
 	f.calls++
 	if f.aPage > 0 {
-		return api.Page[api.CustomerFile]{Items: f.files[page*f.aPage : min((page+1)*f.aPage, len(f.files))], Total: "3"}, nil
+		return api.Page[api.CustomerFile]{Items: f.files[q.Page*f.aPage : min((q.Page+1)*f.aPage, len(f.files))], Total: "3"}, nil
 	}
 	return api.Page[api.CustomerFile]{Items: f.files, Total: "3"}, nil
 }
-func (f *fake) DeleteFile(_ context.Context, r api.DeleteFile) (api.Result, error) {
+func (f *fake) remove(_ context.Context, r api.DeleteFile) (api.Result, error) {
 	f.calls++
 	f.deleted = append(f.deleted, r)
 	if f.err == nil {
 		f.files = f.files[1:]
 	}
 	return api.Result{Success: f.err == nil}, f.err
+}
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.ListFiles, f.list)
+	endpointtest.On(&c, endpoint.DeleteFile, f.remove)
+	return &c
 }
 func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", "" }
 func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
@@ -69,7 +77,7 @@ func sample(t *testing.T) []api.CustomerFile {
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
 }
 
 func TestScreens(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/replace"
@@ -81,9 +82,9 @@ func (s changes) askRemove(d api.Document) ui.Action {
 		return s.locked(d, "removed")
 	}
 	risk := ""
-	ended := s.client.Phase(*s.Op).Ended()
+	ended := s.parts.Known.Phase(*s.Op).Ended()
 	if ended {
-		risk = "The operation is " + s.client.Phase(*s.Op).Word() + ": the service normally refuses this, and may refuse to take it back."
+		risk = "The operation is " + s.parts.Known.Phase(*s.Op).Word() + ": the service normally refuses this, and may refuse to take it back."
 	}
 	seen := *s.Op
 	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
@@ -97,12 +98,12 @@ func (s *Screen) object(item string) act.Object {
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
-func (s changes) write(doing string, m wroteMsg, run func(context.Context, Client) (api.Operation, error)) tea.Cmd {
+func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpoint.Caller) (api.Operation, error)) tea.Cmd {
 	s.Doing, s.before = doing, s.Op
 	m.Ticket = s.env.Ticket()
-	ctx, client := s.env.Root, s.client
+	ctx, caller := s.env.Root, s.caller
 	return func() tea.Msg {
-		op, err := run(ctx, client)
+		op, err := run(ctx, caller)
 		m.op, m.err = &op, err
 		return m
 	}
@@ -112,7 +113,9 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.", took: &removed{r.GUID, d.FileName.Line(80)}},
-		func(ctx context.Context, c Client) (api.Operation, error) { return c.RemoveDocument(ctx, r) })
+		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
+		})
 }
 
 // target are the facts of a question about the operation as a whole.
@@ -126,8 +129,8 @@ func (s changes) askRestore() ui.Action {
 	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
-				func(ctx context.Context, c Client) (api.Operation, error) {
-					return c.AttachDocument(ctx, id, last.guid, "")
+				func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+					return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
 				})
 		}})
 }
@@ -154,12 +157,14 @@ func (s changes) askUpload() ui.Action {
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
 			"PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			op, f := *s.Op, fileFrom(v, "")
+			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
 			return ui.Asking(act.DocumentUpload, s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
 				Facts: append(f.facts(), s.target()[1:]...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
-						func(ctx context.Context, c Client) (api.Operation, error) { return uploadAndAttach(ctx, c, op, f) })
+						func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+							return uploadAndAttach(ctx, c, host, op, f)
+						})
 				}}), nil
 		}}
 }
@@ -171,12 +176,17 @@ type begunError struct{ err *api.Error }
 func (e *begunError) Error() string { return e.err.Error() }
 func (e *begunError) Unwrap() error { return e.err }
 
-func uploadAndAttach(ctx context.Context, c Client, op api.Operation, from file) (api.Operation, error) {
-	f, err := c.Upload(ctx, string(op.Customer.CUID), from.path, from.kind, from.info)
+func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.Operation, from file) (api.Operation, error) {
+	u, err := from.read(ctx, host, op)
 	if err != nil {
 		return api.Operation{}, err
 	}
-	now, err := c.AttachDocument(ctx, string(op.OPID), string(f.ID), filepath.Base(from.path))
+	f, err := endpoint.Do(ctx, c, endpoint.UploadDocument, u)
+	if err != nil {
+		return api.Operation{}, err
+	}
+	now, err := endpoint.Do(ctx, c, endpoint.AttachDocument,
+		endpoint.Attachment{OPID: string(op.OPID), GUID: string(f.ID), Name: filepath.Base(from.path)})
 	if err != nil {
 		e := *api.AsError(err)
 		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; it can be attached by that id. " + e.Hint
@@ -196,11 +206,11 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	if s.env.About.Remote != "" {
 		return s.replaceOverSSH(d)
 	}
-	seen, ended := *s.Op, s.client.Phase(*s.Op).Ended()
+	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) + " by another file: it is removed, the new file uploaded and attached.",
 		"One job, written down before each step; if it is cut off it can be resumed or given up."}
 	if ended {
-		intro = append(intro, "The operation is "+s.client.Phase(*s.Op).Word()+": the service normally refuses this.")
+		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service normally refuses this.")
 	}
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
@@ -209,12 +219,16 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			f := fileFrom(v, kind)
+			f, host := fileFrom(v, kind), s.parts.Host
 			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
 				Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
 				Yes: func(ui.Seen) tea.Cmd {
-					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, c Client) (replace.Job, error) {
-						return c.Replace(ctx, seen, string(d.GUID), f.path, f.kind, f.info, ended)
+					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, jobs Jobs) (replace.Job, error) {
+						u, err := f.read(ctx, host, seen)
+						if err != nil {
+							return replace.Job{}, err
+						}
+						return jobs.Replace(ctx, seen, string(d.GUID), u, ended)
 					})
 				}}), nil
 		}}
@@ -264,21 +278,21 @@ func jobStatus(j replace.Job) string {
 func (s changes) askResume(j replace.Job) ui.Action {
 	type choice struct {
 		ui.Choice
-		run func(context.Context, Client) (replace.Job, error)
+		run func(context.Context, Jobs) (replace.Job, error)
 	}
 	list := []choice{{ui.Choice{Text: "Resume", Note: "look what became of it, then go on"},
-		func(ctx context.Context, c Client) (replace.Job, error) { return c.Resume(ctx, j.ID) }}}
+		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Resume(ctx, j.ID) }}}
 	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
 		list = append(list, choice{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
-			func(ctx context.Context, c Client) (replace.Job, error) { return c.Use(ctx, j.ID, file) }})
+			func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Use(ctx, j.ID, file) }})
 	}
 	switch j.Step {
 	case replace.Removing, replace.Uploading, replace.Attaching:
 		list = append(list, choice{ui.Choice{Text: "Send again", Note: "what was not seen in time goes out once more"},
-			func(ctx context.Context, c Client) (replace.Job, error) { return c.Again(ctx, j.ID) }})
+			func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Again(ctx, j.ID) }})
 	}
 	list = append(list, choice{ui.Choice{Text: "Give up", Note: "put the old document back"},
-		func(ctx context.Context, c Client) (replace.Job, error) { return c.Abandon(ctx, j.ID) }},
+		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Abandon(ctx, j.ID) }},
 		choice{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
 	items := make([]ui.Choice, len(list))
 	for i, c := range list {
@@ -301,20 +315,20 @@ type jobMsg struct {
 	jobs []replace.Job
 }
 
-func (s changes) runJob(what string, run func(context.Context, Client) (replace.Job, error)) tea.Cmd {
+func (s changes) runJob(what string, run func(context.Context, Jobs) (replace.Job, error)) tea.Cmd {
 	s.Doing, s.before = what, s.Op
-	t, ctx, client, id := s.env.Ticket(), s.env.Root, s.client, s.ID
+	t, ctx, caller, jobs, id := s.env.Ticket(), s.env.Root, s.caller, s.parts.Jobs, s.ID
 	return func() tea.Msg {
-		j, err := run(ctx, client)
+		j, err := run(ctx, jobs)
 		m := jobMsg{wroteMsg: wroteMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
 		if j.Step == replace.Abandoned {
 			m.done = "Given up; " + j.OldName + " is attached again."
 		}
 		after := context.WithoutCancel(ctx)
-		if op, readErr := client.Operation(after, id); readErr == nil {
+		if op, readErr := endpoint.Do(after, caller, endpoint.GetOperation, id); readErr == nil {
 			m.op = &op
 		}
-		m.jobs, _ = client.Unfinished(after, id)
+		m.jobs, _ = jobs.Unfinished(after, id)
 		if err != nil && len(m.jobs) > 0 { // R goes on with the job or gives it up
 			m.err = &begunError{api.AsError(err)}
 		}

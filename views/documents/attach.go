@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/ui"
@@ -20,7 +21,7 @@ import (
 // attaching. An id can be typed or pasted instead.
 func (s customerFile) pickFile() tea.Cmd {
 	s.Doing = "reading the customer's files"
-	files := content.NewFileList(s.client, string(s.Op.Customer.CUID))
+	files := content.NewFileList(s.caller, string(s.Op.Customer.CUID))
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		files := files.ReadOn(ctx)
 		return func() (ui.Action, tea.Cmd) {
@@ -100,8 +101,8 @@ func (s customerFile) confirmAttach(d content.Document, name string) ui.Action {
 	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.changes().write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
-				func(ctx context.Context, c Client) (api.Operation, error) {
-					return c.AttachDocument(ctx, id, d.ID, name)
+				func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+					return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: d.ID, Name: name})
 				})
 		}})
 }

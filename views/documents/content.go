@@ -16,11 +16,11 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	switch {
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
-		return content.AskSave(s.env, s.client, s.known(doc)), nil, true
+		return content.AskSave(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.keys.Open.Match(msg):
-		return content.AskOpen(s.env, s.client, s.known(doc)), nil, true
+		return content.AskOpen(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
-		content.Show(s.List, s.client, s.known(doc), func() []widget.Pair { return s.card(doc) })
+		content.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.card(doc) })
 		return nil, nil, true
 	}
 	return nil, nil, false

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/followup"
@@ -27,17 +28,27 @@ import (
 	"opdeck/views/content"
 )
 
-// Client does what this screen asks for.
-type Client interface {
-	ui.OperationReader
-	content.Client
-	content.FileReader
-	RemoveDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error)
-	AttachDocument(ctx context.Context, opid, guid, name string) (api.Operation, error)
-	// Upload reads a file of this host and puts it into the customer's store.
-	Upload(ctx context.Context, cuid, path, kind, info string) (api.CustomerFile, error)
+// Parts are what the screen asks beside the service.
+type Parts struct {
+	Known ui.Known
+	Host  Host
+	Jobs  Jobs
+	Types content.TypesSeen
+	// Open lists the writes to an operation whose outcome is not known.
+	Open func(ctx context.Context, opid string) ([]followup.Row, error)
+}
+
+// Host is the computer whose files are uploaded and written.
+type Host interface {
+	content.Host
+	// ReadUpload reads a file; its name, type and content are to be sent.
+	ReadUpload(ctx context.Context, path string) (api.Upload, error)
+}
+
+// Jobs are the replacements of documents, by their ids.
+type Jobs interface {
 	// Replace runs a whole job; Resume goes on with one, Abandon gives it up.
-	Replace(ctx context.Context, op api.Operation, guid, path, kind, info string, force bool) (replace.Job, error)
+	Replace(ctx context.Context, op api.Operation, guid string, u api.Upload, force bool) (replace.Job, error)
 	Resume(ctx context.Context, id string) (replace.Job, error)
 	Abandon(ctx context.Context, id string) (replace.Job, error)
 	// Again sends once more what a job sent and was not seen in time; Use takes a
@@ -46,9 +57,6 @@ type Client interface {
 	Use(ctx context.Context, id, file string) (replace.Job, error)
 	// Unfinished lists the jobs of an operation that stand still.
 	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
-	content.TypesSeen
-	// OpenWrites lists the writes to an operation whose outcome is not known.
-	OpenWrites(ctx context.Context, opid string) ([]followup.Row, error)
 }
 
 // removed is a document that was taken off here and can be put back.
@@ -57,11 +65,10 @@ type removed struct{ guid, name string }
 // Model is the documents of one operation as a program of its own.
 type Model = ui.Model
 
-// New makes the model of one operation's documents; it writes through client.
-func New(o ui.Options, client Client, opid string) Model {
+// New makes the model of one operation's documents; it writes by caller.
+func New(o ui.Options, caller endpoint.Caller, parts Parts, opid string) Model {
 	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen {
-		return NewScreen(env,
-			client, opid)
+		return NewScreen(env, caller, parts, opid)
 	})
 }
 
@@ -70,7 +77,8 @@ type Screen struct {
 	*list.List[api.Document]
 	*ui.Latest
 	env    *ui.Env
-	client Client
+	caller endpoint.Caller
+	parts  Parts
 	keys   keymap.Documents
 
 	noOpener string // why a document is not opened outside the console
@@ -95,9 +103,9 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 		}})...)
 
 // NewScreen makes the screen of one operation's documents.
-func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Documents, noOpener: content.NoOpener(client),
-		Latest: ui.NewLatest(env, client, opid)}
+func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *Screen {
+	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
+		noOpener: content.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
@@ -106,7 +114,7 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 		Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"),
 			list.Locked("locked: only the compliance team can lift it")},
 		Example: "invoice type:CONTRACT has:locked created<2d"})
-	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(client, opid), func() bool { return s.Doing != "" }
+	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
 }
@@ -114,7 +122,7 @@ func NewScreen(env *ui.Env, client Client, opid string) *Screen {
 // Init implements ui.Screen: what is known of the operation is shown at once, and the
 // types that answers showed are looked up.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.client.DocumentTypes, func(seen []untrusted.Text,
+	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.parts.Types.DocumentTypes, func(seen []untrusted.Text,
 		_ time.Time, _ error) {
 		s.seenTypes = seen // none without the index: the known ones are offered
 	}))
@@ -122,12 +130,13 @@ func (s *Screen) Init() tea.Cmd {
 
 // beside reads what is kept here of the operation's writes, and its jobs when it is
 // opened. Errors are told by the screens of the store and of the audit trail.
-func (s *Screen) beside(client Client, opid string) func(context.Context, bool) ui.Then {
+func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
+	parts := s.parts
 	return func(ctx context.Context, first bool) ui.Then {
-		open, _ := client.OpenWrites(ctx, opid)
+		open, _ := parts.Open(ctx, opid)
 		var jobs []replace.Job
 		if first {
-			jobs, _ = client.Unfinished(ctx, opid)
+			jobs, _ = parts.Jobs.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
 			if s.open = open; first {
@@ -283,7 +292,7 @@ func (s *Screen) Above() []string {
 		id = ""
 	}
 	out := []string{head + th.Dim.Render(id)}
-	if phase := s.client.Phase(*s.Op); phase.Ended() {
+	if phase := s.parts.Known.Phase(*s.Op); phase.Ended() {
 		out = append(out,
 			th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
 	}

@@ -237,7 +237,7 @@ func TestReadOnlySaysWhy(t *testing.T) {
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f.caller(), f.parts(), p.ID) }
 	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindDocuments, ID: opid},
 		ui.Changed{Kind: ui.KindOperation, ID: opid, Object: f.op})
 	if f.calls != 0 {
@@ -332,7 +332,8 @@ func TestEveryWriteAsks(t *testing.T) {
 func TestViewIsPure(t *testing.T) {
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
 		factory := func(env *ui.Env, p ui.Place) ui.Screen {
-			return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID)
+			f := &fake{op: apitest.Operation(nil)}
+			return NewScreen(env, f.caller(), f.parts(), p.ID)
 		}
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}))
 	}, func(c *uitest.Clock) []tea.Msg {
@@ -342,14 +343,14 @@ func TestViewIsPure(t *testing.T) {
 
 // TestModel runs the documents as a program of their own: a document is removed.
 func TestModel(t *testing.T) {
-	var m tea.Model = New(ui.Options{}, &fake{}, opid)
+	var m tea.Model = New(ui.Options{}, nil, (&fake{}).parts(), opid)
 	if _, ok := m.(Model); !ok {
 		t.Fatal("no model")
 	}
 	f := &fake{op: apitest.Operation(nil)}
 	f.remove = func(r api.RemoveDocument) (api.Operation, error) { return without(f.op, r.GUID), nil }
 	p := uitest.NewProgram(t)
-	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, opid))
+	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f.caller(), f.parts(), opid))
 	p.See("invoice.pdf").Type("1").See("Only this screen is open here.")
 	p.Type("x").See("Remove invoice.pdf from operation").Type("y").See("Removed invoice.pdf; z puts it back.")
 	p.Type("q").See("Leave the console?").Type("y").Ended()
@@ -397,7 +398,7 @@ func TestWhatIsKnownOfTheOperation(t *testing.T) {
 			if p.Kind != ui.KindDocuments {
 				return nil
 			}
-			return NewScreen(env, f, p.ID)
+			return NewScreen(env, f.caller(), f.parts(), p.ID)
 		}
 		r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid})
 		r.Send(uitest.Key(key))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
@@ -45,10 +47,48 @@ type fake struct {
 	described []string // type and info of each replacement
 }
 
-func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
-	f.calls++
-	return api.Operation{}, time.Time{}, false
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.GetOperation, func(context.Context, string) (api.Operation, error) {
+		f.calls++
+		return f.op, f.err
+	})
+	endpointtest.On(&c, endpoint.ListFiles, f.list)
+	endpointtest.On(&c, endpoint.RemoveDocument, func(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+		f.calls++
+		return f.remove(r)
+	})
+	endpointtest.On(&c, endpoint.AttachDocument, func(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
+		f.calls++
+		return f.attach(a.GUID, a.Name)
+	})
+	endpointtest.On(&c, endpoint.UploadDocument, func(_ context.Context, u api.Upload) (api.CustomerFile, error) {
+		f.calls++
+		return f.upload(u.FileName)
+	})
+	return &c
 }
+
+func (f *fake) parts() Parts {
+	known := ui.Known{MaxAge: time.Minute, Phase: api.Operation.Phase, Get: func(context.Context, string) (api.Operation, time.Time, bool) {
+		f.calls++
+		return api.Operation{}, time.Time{}, false
+	}}
+	return Parts{Known: known, Host: f, Jobs: f, Types: f, Open: func(context.Context, string) ([]followup.Row, error) {
+		f.calls++
+		return f.open, nil
+	}}
+}
+
+func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
+	f.calls++
+	if f.aPage == 0 {
+		f.aPage = 100
+	}
+	from := min(q.Page*f.aPage, len(f.files))
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
+}
+
 func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", f.noOpen }
 func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
 	f.opened = append(f.opened, id+" "+name)
@@ -62,35 +102,13 @@ func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (st
 	return path, nil
 }
 func (f *fake) NoFiles(context.Context) string { return f.far }
-func (f *fake) CustomerFiles(_ context.Context, _ string, page int) (api.Page[api.CustomerFile], error) {
-	f.calls++
-	if f.aPage == 0 {
-		f.aPage = 100
-	}
-	from := min(page*f.aPage, len(f.files))
-	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
+func (f *fake) ReadUpload(_ context.Context, path string) (api.Upload, error) {
+	return api.Upload{FileName: path}, nil
 }
-func (f *fake) MaxAge() time.Duration { return time.Minute }
-func (f *fake) Operation(context.Context, string) (api.Operation, error) {
+func (f *fake) Replace(_ context.Context, _ api.Operation, _ string, u api.Upload, _ bool) (replace.Job, error) {
 	f.calls++
-	return f.op, f.err
-}
-func (f *fake) RemoveDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
-	f.calls++
-	return f.remove(r)
-}
-func (f *fake) AttachDocument(_ context.Context, _, guid, name string) (api.Operation, error) {
-	f.calls++
-	return f.attach(guid, name)
-}
-func (f *fake) Upload(_ context.Context, _, path, _, _ string) (api.CustomerFile, error) {
-	f.calls++
-	return f.upload(path)
-}
-func (f *fake) Replace(_ context.Context, _ api.Operation, _, path, kind, info string, _ bool) (replace.Job, error) {
-	f.calls++
-	f.described = append(f.described, kind+"|"+info)
-	return f.replace(path)
+	f.described = append(f.described, u.Type+"|"+u.Info)
+	return f.replace(u.FileName)
 }
 func (f *fake) Resume(_ context.Context, id string) (replace.Job, error) {
 	f.calls++
@@ -103,12 +121,7 @@ func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
 }
 func (f *fake) Again(context.Context, string) (replace.Job, error)       { f.calls++; panic("again") }
 func (f *fake) Use(context.Context, string, string) (replace.Job, error) { f.calls++; panic("use") }
-func (f *fake) OpenWrites(context.Context, string) ([]followup.Row, error) {
-	f.calls++
-	return f.open, nil
-}
-func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) { return f.seen, nil }
-func (f *fake) Phase(op api.Operation) api.Phase                        { return op.Phase() }
+func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error)  { return f.seen, nil }
 
 func without(op api.Operation, guid string) api.Operation {
 	var docs []api.Document
@@ -124,7 +137,7 @@ func without(op api.Operation, guid string) api.Operation {
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f.caller(), f.parts(), p.ID) }
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}, opts...), clock
 }
 

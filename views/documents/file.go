@@ -112,6 +112,13 @@ func fileFrom(v ui.Values, known string) file {
 	return file{path, untrusted.Text(filepath.Base(path)).Line(60), kind, v.Text(2), v.Said(0)}
 }
 
+// read reads the file, to be sent for the operation's customer.
+func (f file) read(ctx context.Context, host Host, op api.Operation) (api.Upload, error) {
+	u, err := host.ReadUpload(ctx, f.path)
+	u.CUID, u.Type, u.Info = string(op.Customer.CUID), f.kind, f.info
+	return u, err
+}
+
 func (f file) facts() []widget.Pair {
 	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
 	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {

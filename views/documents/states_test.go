@@ -57,7 +57,7 @@ func TestStates(t *testing.T) {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				f := c.f
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {
-					s := NewScreen(env, &f, p.ID)
+					s := NewScreen(env, f.caller(), f.parts(), p.ID)
 					if c.wrap != nil {
 						return c.wrap(s)
 					}

@@ -61,9 +61,9 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "replaying"
-			client, key := s.client, it.Key
+			feed, key := s.feed, it.Key
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				a, err := client.ReplayEvent(ctx, key, target)
+				a, err := feed.Replay(ctx, key, target)
 				told := replayed(a, err)
 				return func() (ui.Action, tea.Cmd) { return s.onReplayed(key, told, err) }, told
 			})

@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/hook"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
@@ -26,22 +27,20 @@ type Inbox interface {
 	Attempts(ctx context.Context, key string) ([]receiver.Attempt, error)
 }
 
-// Client does what else this screen asks for.
-type Client interface {
-	// NextEvents waits for events behind seq, of any process, and returns at
-	// least one, oldest first; it ends with ctx.
-	NextEvents(ctx context.Context, seq int64) ([]receiver.Stored, error)
-	// EventCodes is what all processes have learnt about numeric codes.
-	EventCodes(ctx context.Context) ([]hook.Meaning, error)
-	// EventTrouble is what waits to be merged and what was not accepted.
-	EventTrouble(ctx context.Context) (receiver.Trouble, error)
-	// RejectedEvents are the last deliveries that were not accepted, newest first.
-	RejectedEvents(ctx context.Context) ([]receiver.Rejection, error)
-	// ReplayEvent puts a stored event through the receiver again (target ""), or
-	// sends it to a URL. The error says that it could not be tried or kept.
-	ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error)
-	Hooks(ctx context.Context) (api.HookSettings, error)
-	SetHooks(ctx context.Context, h api.HookSettings) error
+// Feed is what comes in, and what became of it; nothing of it costs a call.
+type Feed interface {
+	// Next waits for events behind seq, of any process, and returns at least one, oldest
+	// first; it ends with ctx.
+	Next(ctx context.Context, seq int64) ([]receiver.Stored, error)
+	// Codes is what all processes have learnt about numeric codes.
+	Codes(ctx context.Context) ([]hook.Meaning, error)
+	// Trouble is what waits to be merged and what was not accepted.
+	Trouble(ctx context.Context) (receiver.Trouble, error)
+	// Rejected are the last deliveries that were not accepted, newest first.
+	Rejected(ctx context.Context) ([]receiver.Rejection, error)
+	// Replay puts a stored event through the receiver again (target ""), or sends it to a
+	// URL. The error says that it could not be tried or kept.
+	Replay(ctx context.Context, key, target string) (receiver.Attempt, error)
 }
 
 // Config is what does not change while the console runs.
@@ -56,7 +55,8 @@ type Screen struct {
 	*list.List[receiver.Stored]
 	env    *ui.Env
 	inbox  Inbox
-	client Client
+	feed   Feed
+	caller endpoint.Caller
 	cfg    Config
 	me     api.Actor
 	keys   keymap.Events
@@ -81,8 +81,8 @@ type Screen struct {
 }
 
 // New makes the screen. start is a filter to begin with, as it is typed.
-func New(env *ui.Env, inbox Inbox, client Client, cfg Config, start string) *Screen {
-	s := &Screen{env: env, inbox: inbox, client: client, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
+func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
+	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
 		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(), Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",

@@ -323,7 +323,7 @@ func TestStates(t *testing.T) {
 func TestStaleAnswersAreDropped(t *testing.T) {
 	var s *Screen
 	f := full()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, here, ""); return s }, place)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, f.caller(), here, ""); return s }, place)
 	first, second := s.Reload(), s.Reload()
 	late := first()
 	f.rows = f.rows[:1]
@@ -379,11 +379,11 @@ func TestSizes(t *testing.T) {
 	shelltest.Sizes(r)
 }
 
-// Nothing is asked of inbox or client but in commands.
+// Nothing is asked of inbox, feed or service but in commands.
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := full()
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-		s := New(env, f, f, here, "")
+		s := New(env, f, f, f.caller(), here, "")
 		s.rows.Set(older(nil, sample()))
 		s.Loaded, s.older = true, 1
 		s.changed()
@@ -398,7 +398,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
 	f := full()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, here, ""); return s }, place, as(api.Admin))
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, f, f, f.caller(), here, ""); return s }, place, as(api.Admin))
 	before, k, h := f.calls, keymap.New(), settings()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){

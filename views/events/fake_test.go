@@ -11,6 +11,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/internal/domain/receiver"
@@ -20,7 +22,7 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-// fake is inbox and client; it counts what is asked of it. A function that is
+// fake is inbox, feed and service; it counts what is asked of it. A function that is
 // left nil panics in the test that calls it.
 type fake struct {
 	calls    int
@@ -77,7 +79,7 @@ func (f *fake) Attempts(context.Context, string) ([]receiver.Attempt, error) {
 	f.calls++
 	return f.attempts, nil
 }
-func (f *fake) NextEvents(_ context.Context, seq int64) ([]receiver.Stored, error) {
+func (f *fake) Next(_ context.Context, seq int64) ([]receiver.Stored, error) {
 	f.calls++
 	f.waits = append(f.waits, seq)
 	if len(f.coming) == 0 {
@@ -90,18 +92,29 @@ func (f *fake) NextEvents(_ context.Context, seq int64) ([]receiver.Stored, erro
 	f.coming = f.coming[1:]
 	return next, nil
 }
-func (f *fake) EventCodes(context.Context) ([]hook.Meaning, error)     { f.calls++; return f.codes, nil }
-func (f *fake) EventTrouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
-func (f *fake) RejectedEvents(context.Context) ([]receiver.Rejection, error) {
+func (f *fake) Codes(context.Context) ([]hook.Meaning, error)     { f.calls++; return f.codes, nil }
+func (f *fake) Trouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
+func (f *fake) Rejected(context.Context) ([]receiver.Rejection, error) {
 	f.calls++
 	return f.rejected, f.rejectedErr
 }
-func (f *fake) ReplayEvent(_ context.Context, key, target string) (receiver.Attempt, error) {
+func (f *fake) Replay(_ context.Context, key, target string) (receiver.Attempt, error) {
 	f.calls++
 	return f.replay(key, target)
 }
-func (f *fake) Hooks(context.Context) (api.HookSettings, error)      { f.calls++; return f.hooks() }
-func (f *fake) SetHooks(_ context.Context, h api.HookSettings) error { f.calls++; return f.set(h) }
+
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.GetHooks, func(context.Context, struct{}) (api.HookSettings, error) {
+		f.calls++
+		return f.hooks()
+	})
+	endpointtest.On(&c, endpoint.SetHooks, func(_ context.Context, h api.HookSettings) (api.Result, error) {
+		f.calls++
+		return api.Result{}, f.set(h)
+	})
+	return &c
+}
 
 var _ Inbox = receiver.Inbox(nil) // what the receiver keeps is what this screen reads
 
@@ -174,7 +187,7 @@ func open(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) (*uitest.
 		if p.Kind != ui.KindEvents {
 			return &other{p: p}
 		}
-		return New(env, f, f, cfg, p.Arg)
+		return New(env, f, f, f.caller(), cfg, p.Arg)
 	}, place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
 }
 

@@ -37,7 +37,7 @@ type loaded struct {
 // all.
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
-	inbox, client, f, now := s.inbox, s.client, s.Applied, s.env.Now
+	inbox, feed, f, now := s.inbox, s.feed, s.Applied, s.env.Now
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		m := loaded{at: now()}
 		steps := []func() error{
@@ -48,8 +48,8 @@ func (s *Screen) Reload() tea.Cmd {
 			},
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
 			func() (err error) { m.times, err = inbox.Times(ctx, pauses); return },
-			func() (err error) { m.codes, err = client.EventCodes(ctx); return },
-			func() (err error) { m.bad, err = client.EventTrouble(ctx); return },
+			func() (err error) { m.codes, err = feed.Codes(ctx); return },
+			func() (err error) { m.bad, err = feed.Trouble(ctx); return },
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -87,11 +87,11 @@ type arrived struct {
 
 // wait waits for the next events; there is one such wait at a time.
 func (s *Screen) wait() tea.Cmd {
-	client, seq := s.client, s.seq
+	feed, seq := s.feed, s.seq
 	return s.Read(s.stream, func(ctx context.Context) ui.Then {
 		var m arrived
 		var err error
-		if m.list, err = client.NextEvents(ctx, seq); err != nil {
+		if m.list, err = feed.Next(ctx, seq); err != nil {
 			return func() (ui.Action, tea.Cmd) {
 				if !errors.Is(err, context.Canceled) {
 					s.broken = api.AsError(err)
@@ -99,7 +99,7 @@ func (s *Screen) wait() tea.Cmd {
 				return nil, nil
 			}
 		}
-		if bad, err := client.EventTrouble(ctx); err == nil {
+		if bad, err := feed.Trouble(ctx); err == nil {
 			m.bad = &bad
 		}
 		return func() (ui.Action, tea.Cmd) { return nil, s.onArrived(m) }

@@ -41,7 +41,7 @@ func (s rejections) troubles(w int) []string {
 // loadTrouble reads what was rejected and what waits, when the header hears that
 // it changed.
 func (s rejections) loadTrouble() tea.Cmd {
-	return ui.Reading(s.env, s.watch, s.client.EventTrouble, func(bad receiver.Trouble, _ time.Time, err error) {
+	return ui.Reading(s.env, s.watch, s.feed.Trouble, func(bad receiver.Trouble, _ time.Time, err error) {
 		if err == nil { // the store says elsewhere that it is in trouble
 			s.bad = bad
 		}
@@ -51,7 +51,7 @@ func (s rejections) loadTrouble() tea.Cmd {
 // loadRejected reads the deliveries that were not accepted.
 func (s rejections) loadRejected() tea.Cmd {
 	p := s.page
-	return ui.Reading(s.env, s.rejects, s.client.RejectedEvents, func(rejected []receiver.Rejection, at time.Time, err error) {
+	return ui.Reading(s.env, s.rejects, s.feed.Rejected, func(rejected []receiver.Rejection, at time.Time, err error) {
 		if p.err = api.AsError(err); err == nil {
 			p.rejected, p.at = rejected, at
 		}

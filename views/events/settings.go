@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -22,7 +23,11 @@ import (
 // loadHooks reads the service's settings: one general call.
 func (s hookForm) loadHooks() tea.Cmd {
 	p := s.page
-	return ui.Reading(s.env, s.hooks, s.client.Hooks, func(h api.HookSettings, at time.Time, err error) {
+	caller := s.caller
+	read := func(ctx context.Context) (api.HookSettings, error) {
+		return endpoint.Do(ctx, caller, endpoint.GetHooks, struct{}{})
+	}
+	return ui.Reading(s.env, s.hooks, read, func(h api.HookSettings, at time.Time, err error) {
 		if p.err = api.AsError(err); err == nil {
 			p.hooks, p.at = &h, at
 		}
@@ -185,9 +190,9 @@ func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action
 	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "writing the settings"
-			client := s.client
+			caller := s.caller
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				err := client.SetHooks(ctx, h)
+				_, err := endpoint.Do(ctx, caller, endpoint.SetHooks, h)
 				const done = "The service has the new webhook settings."
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""

@@ -34,8 +34,8 @@ type Index interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
-// Client knows who did what, and which webhooks came.
-type Client interface {
+// Past is who did what, and which webhooks came; nothing of it costs a call.
+type Past interface {
 	// Webhooks lists the deliveries about an operation.
 	Webhooks(ctx context.Context, opid string) ([]present.Webhook, error)
 	// DocumentWrites lists the writes to an operation's documents that were done; none for
@@ -48,7 +48,7 @@ type Screen struct {
 	*list.List[present.Moment]
 	env    *ui.Env
 	index  Index
-	client Client
+	past   Past
 	id     string
 	person string
 	writes []present.Write            // as they were when the screen was opened
@@ -61,8 +61,8 @@ type Screen struct {
 }
 
 // New makes the screen of one operation's past.
-func New(env *ui.Env, ix Index, client Client, opid string) *Screen {
-	s := &Screen{env: env, index: ix, client: client, id: opid, person: api.ActorOf(env.Ctx).Name}
+func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
+	s := &Screen{env: env, index: ix, past: past, id: opid, person: api.ActorOf(env.Ctx).Name}
 	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind,
 		ID: opid}, Origin: "index",
@@ -80,7 +80,7 @@ func (s *Screen) Reload() tea.Cmd {
 	if s.id == "" {
 		return nil
 	}
-	ix, client, id, person, first, now, writes := s.index, s.client, s.id, s.person, !s.asked, s.env.Now, s.writes
+	ix, past, id, person, first, now, writes := s.index, s.past, s.id, s.person, !s.asked, s.env.Now, s.writes
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
@@ -93,13 +93,13 @@ func (s *Screen) Reload() tea.Cmd {
 				err = ix.MarkSeen(ctx, person, id, at)
 			}
 		}
-		hooks, failed := client.Webhooks(ctx, id)
+		hooks, failed := past.Webhooks(ctx, id)
 		if err == nil {
 			err = failed
 		}
 		all := present.Timeline(states, hooks, nil)
 		if first && present.DocumentsChanged(all) {
-			writes, _ = client.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
+			writes, _ = past.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
 		}
 		all = present.Timeline(states, hooks, writes)
 		slices.Reverse(all) // the newest first

@@ -18,8 +18,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Client reads the budgets; that costs no call.
-type Client interface {
+// Budgets are read without a call; *limit.Budgets has them.
+type Budgets interface {
 	Usage(ctx context.Context) ([]limit.Usage, error)
 }
 
@@ -35,29 +35,29 @@ type News struct {
 type Model = ui.Model
 
 // New makes the model; policy is the config's: wait or warn.
-func New(o ui.Options, client Client, policy string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, client, policy) })
+func New(o ui.Options, budgets Budgets, policy string) Model {
+	return ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, budgets, policy) })
 }
 
 // Screen is the same in the console; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env    *ui.Env
-	client Client
-	policy string
-	usage  []limit.Usage
+	env     *ui.Env
+	budgets Budgets
+	policy  string
+	usage   []limit.Usage
 }
 
 // NewScreen makes the screen; policy is the config's: wait or warn.
-func NewScreen(env *ui.Env, client Client, policy string) *Screen {
-	s := &Screen{env: env, client: client, policy: policy}
+func NewScreen(env *ui.Env, budgets Budgets, policy string) *Screen {
+	s := &Screen{env: env, budgets: budgets, policy: policy}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.client.Usage, func(u []limit.Usage, at time.Time, err error) {
+	return ui.Reading(s.env, s.Loads, s.budgets.Usage, func(u []limit.Usage, at time.Time, err error) {
 		if err == nil {
 			s.usage, s.At, s.Err = u, at, nil
 		} else {

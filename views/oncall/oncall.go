@@ -19,12 +19,10 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Client reads from the store what no screen shows as a whole.
-type Client interface {
-	// Freshness is how complete and how old the index is.
-	Freshness(ctx context.Context) (index.Freshness, error)
-	// PendingWrites lists the writes whose outcome is not known, oldest first.
-	PendingWrites(ctx context.Context) ([]followup.Row, error)
+// Store is what the page reads that no screen shows as a whole.
+type Store struct {
+	Freshness func(ctx context.Context) (index.Freshness, error) // how complete and how old the index is
+	Pending   func(ctx context.Context) ([]followup.Row, error)  // the writes whose outcome is not known, oldest first
 }
 
 // Part is a screen that this page holds.
@@ -41,9 +39,9 @@ type Part interface {
 // Screen implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env    *ui.Env
-	client Client
-	parts  []Part
+	env   *ui.Env
+	store Store
+	parts []Part
 
 	fresh    index.Freshness
 	freshErr error
@@ -53,8 +51,8 @@ type Screen struct {
 }
 
 // New makes the page of parts, the most urgent first; they were made with env.
-func New(env *ui.Env, client Client, parts ...Part) *Screen {
-	s := &Screen{env: env, client: client, parts: parts}
+func New(env *ui.Env, store Store, parts ...Part) *Screen {
+	s := &Screen{env: env, store: store, parts: parts}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
@@ -70,10 +68,10 @@ func (s *Screen) Reload() tea.Cmd {
 
 // load reads what is beside the parts.
 func (s *Screen) load() tea.Cmd {
-	client, now := s.client, s.env.Now
+	store, now := s.store, s.env.Now
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		fresh, freshErr := client.Freshness(ctx)
-		writes, wroteErr := client.PendingWrites(ctx)
+		fresh, freshErr := store.Freshness(ctx)
+		writes, wroteErr := store.Pending(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
 			s.fresh, s.freshErr, s.writes, s.wroteErr, s.At, s.read = fresh, freshErr, writes, wroteErr, at, true

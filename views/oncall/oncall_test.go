@@ -28,8 +28,8 @@ import (
 )
 
 type (
-	sessionCalls = sessions.Client
-	eventCalls   = events.Client
+	sessionCalls = sessions.Session
+	eventCalls   = events.Feed
 )
 
 // world is what all parts ask; what none of them may call ends the test.
@@ -54,16 +54,16 @@ func (w *world) Usage(context.Context) ([]limit.Usage, error) { w.reads++; retur
 func (w *world) List(context.Context, receiver.Filter) ([]receiver.Stored, error) {
 	return nil, w.err
 }
-func (w *world) LastSeq(context.Context) (int64, error)             { w.reads++; return 0, w.err }
-func (w *world) Counts(context.Context) ([]receiver.Count, error)   { return nil, w.err }
-func (w *world) Times(context.Context, int) ([]time.Time, error)    { return nil, w.err }
-func (w *world) EventCodes(context.Context) ([]hook.Meaning, error) { return nil, w.err }
-func (w *world) EventTrouble(context.Context) (receiver.Trouble, error) {
+func (w *world) LastSeq(context.Context) (int64, error)           { w.reads++; return 0, w.err }
+func (w *world) Counts(context.Context) ([]receiver.Count, error) { return nil, w.err }
+func (w *world) Times(context.Context, int) ([]time.Time, error)  { return nil, w.err }
+func (w *world) Codes(context.Context) ([]hook.Meaning, error)    { return nil, w.err }
+func (w *world) Trouble(context.Context) (receiver.Trouble, error) {
 	return w.trouble, w.err
 }
-func (w *world) Freshness(context.Context) (index.Freshness, error)    { w.reads++; return w.fresh, w.err }
-func (w *world) PendingWrites(context.Context) ([]followup.Row, error) { return w.writes, w.err }
-func (w *world) NextEvents(ctx context.Context, _ int64) ([]receiver.Stored, error) {
+func (w *world) freshness(context.Context) (index.Freshness, error) { w.reads++; return w.fresh, w.err }
+func (w *world) pending(context.Context) ([]followup.Row, error)    { return w.writes, w.err }
+func (w *world) Next(ctx context.Context, _ int64) ([]receiver.Stored, error) {
 	return nil, context.Canceled
 }
 
@@ -83,7 +83,7 @@ func newWorld() *world {
 func factory(w *world, places *[]ui.Place) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == ui.KindOnCall {
-			return New(env, w, sessions.New(env, w), limits.NewScreen(env, w, "wait"), events.New(env, w, w, events.Config{Part: true}, ""))
+			return New(env, Store{w.freshness, w.pending}, sessions.New(env, w), limits.NewScreen(env, w, "wait"), events.New(env, w, w, nil, events.Config{Part: true}, ""))
 		}
 		if places != nil {
 			*places = append(*places, p)

@@ -58,7 +58,7 @@ func newPage(t *testing.T) *page {
 	d := &page{}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
 		if d.screen == nil {
-			d.screen = NewScreen(env, f, p.ID)
+			d.screen = f.screen(env, p.ID)
 			return d.screen
 		}
 		d.places = append(d.places, p)

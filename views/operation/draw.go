@@ -40,7 +40,7 @@ func (s *Screen) Content() ui.Content {
 
 // headline is the one line that answers "what is it, and how does it stand".
 func (s *Screen) headline() string {
-	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.client.Phase(*s.Op)))
+	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
 }
 
 // attached says in a line what hangs on it and whose it is.

@@ -20,7 +20,7 @@ var _ tea.Model = Model{}
 func TestModel(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	p := uitest.NewProgram(t)
-	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, string(f.op.OPID)))
+	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f.caller(), f.local(), f.history, string(f.op.OPID)))
 	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("There is no screen for this: documents.")
 	p.Type("/").Type("Harbour").See("1/")
 	p.Type("\r").Type("J").See("Operation " + string(f.op.OPID))
@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 func TestViewIsPure(t *testing.T) {
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
 		factory := func(env *ui.Env, p ui.Place) ui.Screen {
-			return NewScreen(env, &fake{op: apitest.Operation(nil)}, p.ID)
+			return (&fake{op: apitest.Operation(nil)}).screen(env, p.ID)
 		}
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindOperation, ID: "7f3a"}))
 	}, func(c *uitest.Clock) []tea.Msg {

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/ui"
@@ -17,22 +18,17 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Client reads operations.
-type Client interface {
-	ui.OperationReader
-	OperationTree(ctx context.Context, opid string) (api.OperationTree, error)
-	// History returns the states that are known here, oldest first; it costs no call.
-	History(ctx context.Context, opid string) ([]index.State, error)
-}
+// History returns the states of an operation that are known here, oldest first; it
+// costs no call.
+type History func(ctx context.Context, opid string) ([]index.State, error)
 
 // Model is the detail of one operation as a program of its own.
 type Model = ui.Model
 
-// New makes the model of one operation; client's reads are all that it sends.
-func New(o ui.Options, client Client, opid string) Model {
+// New makes the model of one operation; reads by caller are all that it sends.
+func New(o ui.Options, caller endpoint.Caller, known ui.Known, history History, opid string) Model {
 	return ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen {
-		return NewScreen(env,
-			client, opid)
+		return NewScreen(env, caller, known, history, opid)
 	})
 }
 
@@ -41,7 +37,8 @@ type Screen struct {
 	ui.Page
 	*ui.Latest
 	env     *ui.Env
-	client  Client
+	caller  endpoint.Caller
+	phase   func(api.Operation) api.Phase
 	trees   *ui.Requests
 	keys    keymap.Operation
 	related keymap.Related
@@ -55,12 +52,12 @@ type Screen struct {
 }
 
 // NewScreen makes the screen of one operation.
-func NewScreen(env *ui.Env, client Client, opid string) *Screen {
-	s := &Screen{env: env, client: client, Latest: ui.NewLatest(env, client, opid), trees: env.Requests(),
-		keys: env.Keys.Operation, related: env.Keys.Related}
+func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, opid string) *Screen {
+	s := &Screen{env: env, caller: caller, phase: known.Phase, Latest: ui.NewLatest(env, caller, known, opid),
+		trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
 	s.OnShow = s.onShow
 	s.Beside = func(ctx context.Context, _ bool) ui.Then {
-		states, err := client.History(ctx, opid)
+		states, err := history(ctx, opid)
 		if errors.Is(err, index.ErrNone) {
 			err = nil
 		}
@@ -106,9 +103,9 @@ func (s *Screen) Reload() tea.Cmd {
 
 // loadTree reads the parent and the children; asked: for a person, who is led to what came.
 func (s *Screen) loadTree(asked bool) tea.Cmd {
-	client, id := s.client, s.ID
+	caller, id := s.caller, s.ID
 	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
-		tree, err := client.OperationTree(ctx, id)
+		tree, err := endpoint.Do(ctx, caller, endpoint.GetOperationTree, id)
 		return func() (ui.Action, tea.Cmd) {
 			if s.treeErr = api.AsError(err); err == nil {
 				s.tree = &tree

@@ -10,6 +10,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/index"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -26,29 +28,38 @@ type fake struct {
 	reads int // from the service
 }
 
-func (f *fake) Known(context.Context, string) (api.Operation, time.Time, bool) {
-	f.calls++
-	return f.op, f.known, !f.known.IsZero()
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.GetOperation, func(context.Context, string) (api.Operation, error) {
+		f.calls++
+		f.reads++
+		return f.op, f.err
+	})
+	endpointtest.On(&c, endpoint.GetOperationTree, func(context.Context, string) (api.OperationTree, error) {
+		f.calls++
+		return f.tree, f.err
+	})
+	return &c
 }
-func (f *fake) Operation(context.Context, string) (api.Operation, error) {
-	f.calls++
-	f.reads++
-	return f.op, f.err
+
+// local is what is known without a call.
+func (f *fake) local() ui.Known {
+	return ui.Known{MaxAge: time.Minute, Phase: api.Operation.Phase, Get: func(context.Context, string) (api.Operation, time.Time, bool) {
+		f.calls++
+		return f.op, f.known, !f.known.IsZero()
+	}}
 }
-func (f *fake) OperationTree(context.Context, string) (api.OperationTree, error) {
-	f.calls++
-	return f.tree, f.err
+
+func (f *fake) history(context.Context, string) ([]index.State, error) { return f.past, nil }
+
+func (f *fake) screen(env *ui.Env, opid string) *Screen {
+	return NewScreen(env, f.caller(), f.local(), f.history, opid)
 }
-func (f *fake) History(context.Context, string) ([]index.State, error) {
-	return f.past, nil
-}
-func (f *fake) Phase(op api.Operation) api.Phase { return op.Phase() }
-func (f *fake) MaxAge() time.Duration            { return time.Minute }
 
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return f.screen(env, p.ID) }
 	place := ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)}
 	return shelltest.Open(t, clock, factory, place, opts...), clock
 }
@@ -176,7 +187,7 @@ func TestAnErrorSaysWhatToDo(t *testing.T) {
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
-	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f, p.ID) }
+	factory := func(env *ui.Env, p ui.Place) ui.Screen { return f.screen(env, p.ID) }
 	shelltest.PressAll(uitest.NewClock(), factory, ui.Place{Kind: ui.KindOperation, ID: string(f.op.OPID)},
 		ui.Changed{Kind: ui.KindOperation, ID: string(f.op.OPID), Object: f.op})
 	if f.calls != 0 {
@@ -194,7 +205,7 @@ func TestEverySize(t *testing.T) {
 func TestWhatIsOddDoesNotUnmask(t *testing.T) {
 	for _, secret := range []string{"12345678904321", "DE02120300000000202051"} {
 		r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-			return NewScreen(env, &fake{op: apitest.HostileOperation()}, p.ID)
+			return (&fake{op: apitest.HostileOperation()}).screen(env, p.ID)
 		}, ui.Place{Kind: ui.KindOperation, ID: "7f3a"})
 		r.Send(uitest.Size(300, 100))
 		if strings.Contains(r.View(), secret) {

@@ -7,8 +7,8 @@ import (
 
 // Preview draws an operation that is at hand as its screen does, to stand beside a list:
 // it reads nothing.
-func Preview(env *ui.Env, client Client) func(op api.Operation, w int) []string {
-	s := NewScreen(env, client, "")
+func Preview(env *ui.Env, known ui.Known) func(op api.Operation, w int) []string {
+	s := NewScreen(env, nil, known, nil, "")
 	tree := &s.keys.Tree // its letter means something else on the list
 	tree.SetHelp(env.Keys.List.Open.Help().Key+" "+tree.Help().Key, tree.Help().Desc)
 	return func(op api.Operation, w int) []string {

@@ -77,10 +77,10 @@ func checkExport(v string) error {
 }
 
 func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
-	client := s.client
+	write := s.cfg.Export
 	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
 	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
-		done, err := client.Export(ctx, of.Sheet, path, replace, func(done, total int) {
+		done, err := write(ctx, of.Sheet, path, replace, func(done, total int) {
 			if total > 0 {
 				tell(fmt.Sprintf("exporting %s of %s", draw.Count(done), draw.Count(total)))
 			}

@@ -12,6 +12,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
@@ -168,19 +170,22 @@ func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 
 func (f *fake) Consistent(_ context.Context, fn func(Index) error) error { return fn(f) }
 
-func (f *fake) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
-	f.calls++
-	f.pages++
-	return api.Page[api.Operation]{}, f.readErr
+func (f *fake) caller() endpoint.Caller {
+	var c endpointtest.Fake
+	endpointtest.On(&c, endpoint.ListOperations, func(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
+		f.calls++
+		f.pages++
+		return api.Page[api.Operation]{}, f.readErr
+	})
+	endpointtest.On(&c, endpoint.GetOperation, func(_ context.Context, opid string) (api.Operation, error) {
+		f.calls++
+		f.reads = append(f.reads, opid)
+		return api.Operation{}, f.readErr
+	})
+	return &c
 }
 
-func (f *fake) Operation(_ context.Context, opid string) (api.Operation, error) {
-	f.calls++
-	f.reads = append(f.reads, opid)
-	return api.Operation{}, f.readErr
-}
-
-func (f *fake) Export(_ context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
+func (f *fake) write(_ context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
 	f.calls++
 	n, err := f.export(s, path, replace, progress)
 	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
@@ -209,12 +214,13 @@ func open(t *testing.T, f *fake, opts ...shelltest.Option) *listed {
 
 func openWith(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) *listed {
 	t.Helper()
+	cfg.Export = f.write
 	d := &listed{clock: uitest.NewClock(), f: f}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind != ui.KindOperations {
 			return nil
 		}
-		s := New(env, f, f, cfg, p.Arg)
+		s := New(env, f, f.caller(), cfg, p.Arg)
 		if d.list == nil {
 			d.list = s
 		}

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/ui"
@@ -254,14 +255,14 @@ func (s loader) lacking() tea.Cmd {
 
 // ask reads from the service, if it is needed; the index takes what comes.
 func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
-	client, f, now := s.client, s.Filter, s.env.Now
+	caller, f, now := s.caller, s.Filter, s.env.Now
 	return s.Read(s.lives, func(ctx context.Context) ui.Then {
 		if !needed(ctx) {
 			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}
-		ans, err := servicefilter.Ask(ctx, client, f, 0, 0, now())
+		ans, err := servicefilter.Ask(ctx, caller, f, 0, 0, now())
 		if err == nil && ans.Asked == "" {
-			_, err = client.Operations(ctx, api.OperationQuery{})
+			_, err = endpoint.Do(ctx, caller, endpoint.ListOperations, api.OperationQuery{})
 		}
 		return func() (ui.Action, tea.Cmd) {
 			switch {

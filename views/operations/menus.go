@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
@@ -70,21 +71,21 @@ func (s jobs) askReread() ui.Action {
 		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),
 		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
-			client := s.client
+			caller := s.caller
 			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again", func(ctx context.Context, tell func(string)) ended {
-				return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, client, ids, tell)}, reload: true}
+				return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, tell)}, reload: true}
 			})
 		}}
 }
 
-func reread(ctx context.Context, c Client, ids []string, tell func(string)) string {
+func reread(ctx context.Context, c endpoint.Caller, ids []string, tell func(string)) string {
 	good, tried := 0, 0
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			break
 		}
 		tell(fmt.Sprintf("reading %s of %s again", draw.Count(tried+1), draw.Count(len(ids))))
-		if _, err := c.Operation(ctx, id); err == nil {
+		if _, err := endpoint.Do(ctx, c, endpoint.GetOperation, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {
 			break

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
@@ -37,14 +38,9 @@ type Index interface {
 	Consistent(ctx context.Context, fn func(Index) error) error
 }
 
-// Client reads from the service what the index does not hold yet.
-type Client interface {
-	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
-	Operation(ctx context.Context, opid string) (api.Operation, error)
-	// Export writes a sheet to a file, telling how far it is; one that is there is
-	// written over only when replace is set, else the error wraps os.ErrExist.
-	Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error)
-}
+// Export writes a sheet to a file, telling how far it is; one that is there is written
+// over only when replace is set, else the error wraps os.ErrExist.
+type Export func(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error)
 
 // Exported is a file that was written; AsOf words how old its content is.
 type Exported struct {
@@ -67,6 +63,7 @@ type Config struct {
 	Off      bool                          // no background sync: the index holds what was read here
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
 	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
+	Export   Export
 	// Preview draws an operation as its own screen does; it reads nothing. Nil: none is drawn.
 	Preview func(op api.Operation, w int) []string
 
@@ -96,7 +93,7 @@ type Screen struct {
 	*list.List[api.Operation]
 	env    *ui.Env
 	index  Index
-	client Client
+	caller endpoint.Caller
 	cfg    Config
 
 	sort   index.Sort
@@ -126,8 +123,8 @@ type Screen struct {
 }
 
 // New makes the list; start is a filter to begin with.
-func New(env *ui.Env, ix Index, client Client, cfg Config, start string) *Screen {
-	s := &Screen{env: env, index: ix, client: client, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
+func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
+	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
 		Reading: "Looking into the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),

@@ -325,7 +325,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{n: 40}
 	clock := uitest.NewClock()
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {
-		return New(env, f, f, Config{Views: views}, p.Arg)
+		return New(env, f, f.caller(), Config{Views: views, Export: f.write}, p.Arg)
 	}
 	shelltest.PressAll(clock, factory, ui.Place{Kind: ui.KindOperations},
 		ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: f.at(filter.OperationExpr{}, 1).Op}, news)

@@ -47,7 +47,7 @@ func TestReadingManyIsStopped(t *testing.T) {
 	f := &fake{n: 40}
 	ctx, stop := context.WithCancel(context.Background())
 	var told []string
-	said := reread(ctx, f, []string{id(0), id(1), id(2)}, func(s string) {
+	said := reread(ctx, f.caller(), []string{id(0), id(1), id(2)}, func(s string) {
 		if told = append(told, s); len(told) == 2 {
 			stop()
 		}

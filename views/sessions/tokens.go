@@ -18,8 +18,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Client reads and acts on the shared session.
-type Client interface {
+// Session is the shared session, with what may be done to it.
+type Session interface {
 	SessionStatus(ctx context.Context) (session.Status, error)
 	RefreshSession(ctx context.Context) error
 	LoginSession(ctx context.Context) error
@@ -46,23 +46,23 @@ type News struct {
 // Screen implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env    *ui.Env
-	client Client
-	keys   keymap.Session
-	st     session.Status
-	loaded bool
+	env     *ui.Env
+	session Session
+	keys    keymap.Session
+	st      session.Status
+	loaded  bool
 }
 
 // New makes the screen.
-func New(env *ui.Env, client Client) *Screen {
-	s := &Screen{env: env, client: client, keys: env.Keys.Session}
+func New(env *ui.Env, shared Session) *Screen {
+	s := &Screen{env: env, session: shared, keys: env.Keys.Session}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.client.SessionStatus, func(st session.Status, _ time.Time, err error) {
+	return ui.Reading(s.env, s.Loads, s.session.SessionStatus, func(st session.Status, _ time.Time, err error) {
 		if s.Err = api.AsError(err); err == nil {
 			s.show(st)
 		}
@@ -92,15 +92,15 @@ type sessionAct struct {
 	key  *keymap.Key // its name is the act's
 	what string
 	done string
-	run  func(Client, context.Context) error
+	run  func(Session, context.Context) error
 	ask  string // the question; "": the act's own
 }
 
 func (s *Screen) acts() []sessionAct {
 	return []sessionAct{
-		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Client.RefreshSession, ""},
-		{&s.keys.Login, "login", "Logged in again.", Client.LoginSession, ""},
-		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Client.ResetSession, ""},
+		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Session.RefreshSession, ""},
+		{&s.keys.Login, "login", "Logged in again.", Session.LoginSession, ""},
+		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Session.ResetSession, ""},
 	}
 }
 
@@ -109,16 +109,16 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
 			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
-				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Client.LoginSession, "There is no pair to refresh. Log in?"}
+				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.LoginSession, "There is no pair to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true
 		}
 	}
 	if s.keys.Doctor.Match(p) && s.Doing == "" {
 		s.Doing = "doctor"
-		client := s.client
+		shared := s.session
 		return nil, s.env.Read(nil, func(ctx context.Context) ui.Then {
-			findings := client.Doctor(ctx)
+			findings := shared.Doctor(ctx)
 			return func() (ui.Action, tea.Cmd) { return s.found(findings), nil }
 		}), true
 	}
@@ -146,9 +146,9 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = a.what
 			s.Layout()
-			client := s.client
+			shared := s.session
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				err := a.run(client, ctx)
+				err := a.run(shared, ctx)
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
 					return ui.Ended("The "+a.what, a.done, err), s.Reload()

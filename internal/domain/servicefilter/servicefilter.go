@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 )
@@ -57,11 +58,6 @@ func Questions(f filter.OperationExpr) []Question {
 	return append(append(byID, byAccount...), byName...)
 }
 
-// Client reads pages of the list.
-type Client interface {
-	Operations(ctx context.Context, q api.OperationQuery) (api.Page[api.Operation], error)
-}
-
 // Answer is what one of the questions brought.
 type Answer struct {
 	Asked string // the words of the question; "" when none was asked
@@ -74,12 +70,12 @@ type Answer struct {
 // each. A page beyond the first, and a size, are passed on; size 0 is the usual
 // one. A role that may not reveal account numbers cannot ask for one. When no question
 // brings operations, the last answer is returned.
-func Ask(ctx context.Context, c Client, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
+func Ask(ctx context.Context, c endpoint.Caller, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
 	var last Answer
 	f = f.For(ctx)
 	for _, q := range Questions(f) {
 		q.Query.Page, q.Query.Size = page, size
-		p, err := c.Operations(ctx, q.Query)
+		p, err := endpoint.Do(ctx, c, endpoint.ListOperations, q.Query)
 		if err != nil {
 			return last, err
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/endpoint/endpointtest"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 )
@@ -54,10 +56,13 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-type lists func(api.OperationQuery) (api.Page[api.Operation], error)
-
-func (f lists) Operations(_ context.Context, q api.OperationQuery) (api.Page[api.Operation], error) {
-	return f(q)
+// lists is a service that answers lists of operations so.
+func lists(answer func(api.OperationQuery) (api.Page[api.Operation], error)) *endpointtest.Fake {
+	var f endpointtest.Fake
+	endpointtest.On(&f, endpoint.ListOperations, func(_ context.Context, q api.OperationQuery) (api.Page[api.Operation], error) {
+		return answer(q)
+	})
+	return &f
 }
 
 // TestAsk: a value that is no id after all is asked for as a name, and a service
@@ -101,17 +106,10 @@ func TestAsk(t *testing.T) {
 // confirmed by the service either.
 func TestNobodyAsksForANumber(t *testing.T) {
 	for role, want := range map[api.Role]int{api.Viewer: 0, "": 0, api.Analyst: 1} {
-		asked := &countingClient{}
+		asked := lists(func(api.OperationQuery) (api.Page[api.Operation], error) { return api.Page[api.Operation]{}, nil })
 		ctx := api.WithActor(t.Context(), api.Actor{Name: "p", Role: role})
-		if _, err := Ask(ctx, asked, parse(t, "party:DE89370400440532013000"), 0, 0, time.Now()); err != nil || asked.n != want {
-			t.Errorf("%q asks %d times, %v", role, asked.n, err)
+		if _, err := Ask(ctx, asked, parse(t, "party:DE89370400440532013000"), 0, 0, time.Now()); err != nil || asked.Calls("") != want {
+			t.Errorf("%q asks %d times, %v", role, asked.Calls(""), err)
 		}
 	}
-}
-
-type countingClient struct{ n int }
-
-func (a *countingClient) Operations(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
-	a.n++
-	return api.Page[api.Operation]{}, nil
 }

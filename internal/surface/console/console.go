@@ -119,7 +119,7 @@ func otherContexts(a *app.App, who api.Actor) []string {
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
-	d := &backend{App: a, Client: a.Client, feed: feed, shared: opt.Shared, opener: opt.opener, noOpener: noOpener(who)}
+	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a, opt.opener, noOpener(who)}}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
@@ -51,7 +52,7 @@ func as(role api.Role) (context.Context, api.Actor) {
 func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	ctx, who := as(role)
 	f := newFeed(ctx, a, newPeople(a, who))
-	return ctx, &backend{App: a, Client: a.Client, feed: f}, f
+	return ctx, &backend{App: a, feed: f, files: hostFiles{app: a}}, f
 }
 
 // told are the news that wait now.
@@ -159,14 +160,14 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 	a, _ := open(t)
 	ctx, d, f := newDesk(a, api.Viewer)
 	defer f.close()
-	page, err := d.Operations(ctx, api.OperationQuery{Size: 2})
+	page, err := endpoint.Do(ctx, d.Client, endpoint.ListOperations, api.OperationQuery{Size: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	opid := string(page.Items[0].OPID)
 	analyst, _ := as(api.Analyst)
 	secrets := numbers(t, analyst, a, opid)
-	one, err := d.Operation(ctx, opid)
+	one, err := endpoint.Do(ctx, d.Client, endpoint.GetOperation, opid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 	}
 	analyst, open, g := newDesk(a, api.Analyst)
 	defer g.close()
-	if op, err := open.Operation(analyst, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
+	if op, err := endpoint.Do(analyst, open.Client, endpoint.GetOperation, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
 		t.Errorf("an analyst sees %q, %v", op.Source.Account.Number, err)
 	}
 }
@@ -254,14 +255,14 @@ func TestUnfinishedIsEmptyAtFirst(t *testing.T) {
 	a, _ := open(t)
 	ctx, d, f := newDesk(a, api.Admin)
 	defer f.close()
-	jobs, err := d.Unfinished(ctx, "")
+	jobs, err := replacements{a}.Unfinished(ctx, "")
 	if err != nil || len(jobs) != 0 {
 		t.Errorf("%v %v", jobs, err)
 	}
-	if _, err := d.Upload(ctx, "c", "/nowhere/x.pdf", "", ""); err == nil {
+	if _, err := d.files.ReadUpload(ctx, "/nowhere/x.pdf"); err == nil {
 		t.Error("a missing file is uploaded")
 	}
-	if _, err := d.Resume(ctx, "nothing"); err == nil {
+	if _, err := (replacements{a}).Resume(ctx, "nothing"); err == nil {
 		t.Error("a missing job is resumed")
 	}
 }

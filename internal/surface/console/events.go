@@ -8,43 +8,47 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 )
 
-// NextEvents waits for events behind seq, of any process on the store.
-func (d *backend) NextEvents(ctx context.Context, seq int64) ([]receiver.Stored, error) {
-	return receiver.Follow(d.Inbox(), seq, time.Second, nil).Next(ctx)
+// deliveries are the webhooks that came, as the screen of events asks for them.
+type deliveries struct{ app *app.App }
+
+// Next waits for events behind seq, of any process on the store.
+func (d deliveries) Next(ctx context.Context, seq int64) ([]receiver.Stored, error) {
+	return receiver.Follow(d.app.Inbox(), seq, time.Second, nil).Next(ctx)
 }
 
-// EventCodes is what all processes have learnt about numeric codes.
-func (d *backend) EventCodes(ctx context.Context) ([]hook.Meaning, error) {
-	return d.Meanings(ctx)
+// Codes is what all processes have learnt about numeric codes.
+func (d deliveries) Codes(ctx context.Context) ([]hook.Meaning, error) {
+	return d.app.Meanings(ctx)
 }
 
-// EventTrouble is what waits to be merged and what was not accepted.
-func (d *backend) EventTrouble(ctx context.Context) (receiver.Trouble, error) {
-	return d.HookTrouble(ctx)
+// Trouble is what waits to be merged and what was not accepted.
+func (d deliveries) Trouble(ctx context.Context) (receiver.Trouble, error) {
+	return d.app.HookTrouble(ctx)
 }
 
-// RejectedEvents are the last deliveries that were not accepted, newest first.
-func (d *backend) RejectedEvents(ctx context.Context) ([]receiver.Rejection, error) {
-	return d.Inbox().Rejected(ctx, receiver.MaxRejected)
+// Rejected are the last deliveries that were not accepted, newest first.
+func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) {
+	return d.app.Inbox().Rejected(ctx, receiver.MaxRejected)
 }
 
-// ReplayEvent puts a stored event through the receiver again, or sends it to a
+// Replay puts a stored event through the receiver again, or sends it to a
 // URL, signed as the config says.
-func (d *backend) ReplayEvent(ctx context.Context, key, target string) (receiver.Attempt, error) {
+func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.Attempt, error) {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return receiver.Attempt{}, err
 	}
 	if target == "" {
 		return d.replayHere(ctx, key)
 	}
-	signer, err := d.HookSigner(os.Getenv)
+	signer, err := d.app.HookSigner(os.Getenv)
 	if err != nil {
 		return receiver.Attempt{}, err
 	}
-	f, err := receiver.NewForwarder(d.Inbox(), target, signer)
+	f, err := receiver.NewForwarder(d.app.Inbox(), target, signer)
 	if err != nil {
 		return receiver.Attempt{}, &api.Error{Op: "replay event", Kind: api.Usage, Public: err.Error(), Err: err}
 	}
@@ -52,8 +56,8 @@ func (d *backend) ReplayEvent(ctx context.Context, key, target string) (receiver
 	return f.Replay(ctx, key)
 }
 
-func (d *backend) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
-	rec, err := d.Receiver(os.Getenv, false)
+func (d deliveries) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
+	rec, err := d.app.Receiver(os.Getenv, false)
 	if err != nil {
 		return receiver.Attempt{}, err
 	}
@@ -68,5 +72,5 @@ func (d *backend) replayHere(ctx context.Context, key string) (receiver.Attempt,
 	case err != nil:
 		return try, err
 	}
-	return try, d.MergeEvent(ctx, stored)
+	return try, d.app.MergeEvent(ctx, stored)
 }

@@ -171,7 +171,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	}
 	f := newFeed(ctx, a, folk)
 	defer f.close()
-	d := &backend{App: a, Client: a.Client, feed: f}
+	d := &backend{App: a, feed: f}
 	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(40, 12), ui.Toast{Level: ui.Warning, Text: want})
 	if n := strings.Count(r.View(), "verif"); n != 1 {
@@ -192,7 +192,7 @@ func TestTheNamesOfACustomer(t *testing.T) {
 	ctx, _ := as(api.Admin)
 	told := 0
 	for _, op := range read(t, a) {
-		j, err := (&backend{App: a, Client: a.Client}).Journey(ctx, string(op.Customer.CUID))
+		j, err := (&backend{App: a}).journeys().Read(ctx, string(op.Customer.CUID))
 		if err != nil {
 			t.Fatal(err)
 		}

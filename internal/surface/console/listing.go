@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
@@ -54,7 +53,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 
 // listConfig is the config's part in the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress, Preview: operation.Preview(env, d),
+	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress, Preview: operation.Preview(env, d.known()), Export: d.files.Export,
 		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]
@@ -70,13 +69,4 @@ func chosenColumns(list []string) []field.Choice {
 		return nil
 	}
 	return out
-}
-
-// Export writes a sheet to a file of this host.
-func (d *backend) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
-	if err := refuseFiles(ctx, "export"); err != nil {
-		return operations.Exported{}, err
-	}
-	e, err := d.ExportOperations(ctx, s, path, replace, progress)
-	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
 }

@@ -116,26 +116,3 @@ func noOpener(who api.Actor) string {
 	}
 	return "Plain mode opens no other programs."
 }
-
-// Opener names the program that opens copies of documents and the folder of the copies, or
-// says why there is none.
-func (d *backend) Opener() (program, folder, why string) {
-	switch {
-	case d.opener == nil:
-		return "", "", d.noOpener
-	case d.opener.why != "":
-		return "", "", d.opener.why
-	}
-	return d.opener.desktop.String(), d.State, ""
-}
-
-// OpenDocument opens a copy of a customer's document on the person's desktop.
-func (d *backend) OpenDocument(ctx context.Context, cuid, id, name string) (path string, err error) {
-	if _, _, why := d.Opener(); why != "" {
-		return "", api.Refusal("open document", api.RuleFile, "%s", why)
-	}
-	return d.opener.open(ctx, name, func(w io.Writer) error {
-		_, err := d.Client.DownloadDocument(ctx, cuid, id, w)
-		return err
-	})
-}

@@ -20,7 +20,7 @@ func TestWhyNothingOpens(t *testing.T) {
 		{"console", nil, "Plain mode"},
 		{"console", &opener{app: a, why: "There is no desktop here."}, "There is no desktop here."},
 	} {
-		d := &backend{App: a, opener: c.opener, noOpener: noOpener(api.Actor{Via: c.via})}
+		d := hostFiles{a, c.opener, noOpener(api.Actor{Via: c.via})}
 		if _, _, why := d.Opener(); !strings.Contains(why, c.want) {
 			t.Errorf("%s: %q", c.via, why)
 		}

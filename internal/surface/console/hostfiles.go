@@ -1,0 +1,86 @@
+package console
+
+import (
+	"context"
+	"io"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/views/operations"
+)
+
+// hostFiles reads and writes files of this host for the screens, and opens documents on
+// its desktop. Over SSH they are the server's, not the person's: each act refuses then.
+type hostFiles struct {
+	app      *app.App
+	opener   *opener // nil: noOpener says why
+	noOpener string
+}
+
+// noFiles says why files of this host are out of reach, "" when they are not.
+func noFiles(ctx context.Context) string {
+	if api.ActorOf(ctx).Via == "ssh" {
+		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
+	}
+	return ""
+}
+
+func refuseFiles(ctx context.Context, op string) error {
+	if why := noFiles(ctx); why != "" {
+		return api.Refusal(op, api.RuleFile, "%s", why)
+	}
+	return nil
+}
+
+// NoFiles says why files of this host are out of reach, "" when they are not.
+func (h hostFiles) NoFiles(ctx context.Context) string { return noFiles(ctx) }
+
+// ReadUpload reads a file that is to be uploaded.
+func (h hostFiles) ReadUpload(ctx context.Context, path string) (api.Upload, error) {
+	if err := refuseFiles(ctx, "upload document"); err != nil {
+		return api.Upload{}, err
+	}
+	return app.ReadUpload(path)
+}
+
+// SaveDocument writes a customer's document to a file.
+func (h hostFiles) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (string, error) {
+	if err := refuseFiles(ctx, "save document"); err != nil {
+		return "", err
+	}
+	return h.app.SaveDocument(ctx, cuid, id, path, over)
+}
+
+// Export writes a sheet of operations to a file.
+func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
+	if err := refuseFiles(ctx, "export"); err != nil {
+		return operations.Exported{}, err
+	}
+	e, err := h.app.ExportOperations(ctx, s, path, replace, progress)
+	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
+}
+
+// Opener names the program that opens copies of documents and the folder of the copies, or
+// says why there is none.
+func (h hostFiles) Opener() (program, folder, why string) {
+	switch {
+	case h.opener == nil:
+		return "", "", h.noOpener
+	case h.opener.why != "":
+		return "", "", h.opener.why
+	}
+	return h.opener.desktop.String(), h.app.State, ""
+}
+
+// OpenDocument opens a copy of a customer's document on the person's desktop.
+func (h hostFiles) OpenDocument(ctx context.Context, cuid, id, name string) (path string, err error) {
+	if _, _, why := h.Opener(); why != "" {
+		return "", api.Refusal("open document", api.RuleFile, "%s", why)
+	}
+	return h.opener.open(ctx, name, func(w io.Writer) error {
+		_, err := endpoint.Do(ctx, h.app.Client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: id, To: w})
+		return err
+	})
+}
