@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// plainer lists words that a native speaker would not use in a back office, with what to say instead
+// (docs/contributing.md, Words).
+var plainer = []struct{ pattern, instead string }{
+	{`\b(told|tells|telling|untold)\b`, "reported, shown, known, says"},
+	{`\b(hear|hears|heard)\b`, "received"},
+	{`\b(forgive|forgives|forgiven)\b`, "cleared"},
+	{`\bstands?\b`, "is"},
+	{`\bwhoever\b|\bwhomever\b`, "name the person: the caller, a colleague"},
+	{`\bnobody\b`, "no one, or turn the sentence round"},
+	{`\bcannot be had\b|\bis to be had\b`, "is not available"},
+	{`\b[Tt]his is no\b`, "not a"},
+	{`\bdied early\b|\bpremature\b`, "revoked"},
+	{`\b[Mm]end\b`, "fix"},
+	{`\bhit before\b|\bfilters before\b`, "previous match, history"},
+}
+
+// clean are the parts of the program that were read; "ui" and "views" follow.
+var clean = []string{"internal/field", "internal/format", "internal/domain/lend", "internal/surface/lender"}
+
+// TestPlainWords reads every sentence of clean.
+func TestPlainWords(t *testing.T) {
+	var dirs []string
+	for _, dir := range clean {
+		dirs = append(dirs, filepath.Join("../../..", dir))
+	}
+	list, err := collect(dirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 50 {
+		t.Fatalf("%d sentences found: the walk misses most of the program", len(list))
+	}
+	for _, p := range plainer {
+		re := regexp.MustCompile(p.pattern)
+		for _, s := range list {
+			if re.MatchString(s.text) {
+				t.Errorf("%s:%d: %q: say %s", s.file, s.line, s.text, p.instead)
+			}
+		}
+	}
+}
+
+// TestCollect tries what counts as a sentence.
+func TestCollect(t *testing.T) {
+	dir := t.TempDir()
+	const code = "package p\nimport \"opdeck/api two\"\ntype T struct{ A int `json:\"a b\"` }\n" +
+		"var a = \"Not a valid id.\"\nvar b = \"One sentence \" +\n\t\"in two parts.\"\n" +
+		"var c = \"key\"\nvar d = \"SELECT id FROM rows\"\nfunc f() { panic(\"for us alone\"); g(\"Shown to people.\") }\n"
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a_test.go"), []byte("package p\nvar x = \"of a test\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := collect([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, s.text)
+	}
+	want := []string{"Not a valid id.", "One sentence in two parts.", "Shown to people."}
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %q, want %q", got[i], want[i])
+		}
+	}
+}
