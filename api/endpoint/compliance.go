@@ -129,7 +129,7 @@ var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: htt
 	writing[string, api.Link]{
 		ids: one,
 		plan: func(_ context.Context, _ *Wire, cuid string) (plan, error) {
-			return plan{Object: "customer", ID: cuid, Summary: "Make a verification link for customer " + cuid,
+			return plan{Object: "customer", ID: cuid, Summary: "Create a verification link for customer " + cuid,
 				Probe: api.Probe{CUID: cuid}}, nil
 		},
 		result: func(_ context.Context, _ *Wire, _ string, _ api.Request, a api.Answer) (api.Link, error) {

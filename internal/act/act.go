@@ -237,5 +237,5 @@ func Consequence(kind api.ActKind) string {
 	if a := Of(kind); a != nil && a.Words.Consequence != "" {
 		return a.Words.Consequence
 	}
-	return "An act that this version has no description of; look at the request itself."
+	return "This version does not know this act. Read the request itself."
 }

@@ -108,7 +108,7 @@ func shared(t *testing.T, w *world, x *terminal, kind, token string) {
 	x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").gone("loading")
 	x.press("4").shows("Verification", cuid, kind)
 	x.press("S").shows("Share token", "A token works once").types(token).press(enter)
-	x.armed("Present this token for", cuid).press("y")
+	x.armed("Apply this token to", cuid).press("y")
 }
 
 // TestCustomer carries verifications from the token to the end.
@@ -125,7 +125,7 @@ func TestCustomer(t *testing.T) {
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
 		x.shows("document sets are outstanding")
-		x.shows("Next: Make a link (l)").press("l").armed("Make a verification link for").press("y").shows("sent to the terminal by OSC 52")
+		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("sent to the terminal by OSC 52")
 		link := x.wrote(`\x1b\]52;c;([A-Za-z0-9+/=]+)\a`, 1)
 		url, err := base64.StdEncoding.DecodeString(string(link[1]))
 		if err != nil || !strings.HasPrefix(string(url), "http") {
@@ -149,7 +149,7 @@ func TestEverywhere(t *testing.T) {
 		x := w.console(width, height)
 		x.press("5").shows("Limits", "billing", "Policy wait")
 		x.press("6").shows("Session", "generation", "live  the pair is good")
-		x.press("F").armed("Refresh the token pair now?", "Every client").press("y").shows("The pair was refreshed.")
+		x.press("F").armed("Refresh the tokens now?", "Every other client").press("y").shows("The pair was refreshed.")
 		x.escape().shows("60 operations")
 		x.press("?").shows("Help · Operations").escape()
 		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")

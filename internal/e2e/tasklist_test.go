@@ -75,8 +75,8 @@ var tasks = []task{
 	{user: "operator", want: "KYC: share, what is outstanding, link with its QR code (the token is pasted)", before: "6", do: func(h *hands) {
 		h.verification("CORPORATE")
 		h.begins()
-		h.press("S").shows("Share token").pastes("demo-corporate-outstanding-1").press(enter).armed("Present this token").press("y")
-		h.shows("Next: Make a link (l)").press("l").armed("Make a verification link").press("y").shows("OSC 52")
+		h.press("S").shows("Share token").pastes("demo-corporate-outstanding-1").press(enter).armed("Apply this token").press("y")
+		h.shows("Next: Create a link (l)").press("l").armed("Create a verification link").press("y").shows("OSC 52")
 	}},
 	{user: "operator", want: "find who waits in VERIFY", before: "not possible", do: func(h *hands) {
 		h.press("K").shows("20 customers").press("/").types("status:VERIFY").shows("1 of 2", "Tallinn Tools", "VERIFY").press(enter).shows("2 customers of 20 read")
@@ -105,7 +105,7 @@ var tasks = []task{
 	{user: "analyst", want: "export two marked operations", before: "exported all 500", do: func(h *hands) {
 		h.press(" ", " ").shows("2 marked").press("e").shows("Export 2 marked").press(enter).shows("Exported 2 operations to", "operations.csv")
 	}},
-	{user: "analyst", want: "export what the filter shows", before: "10", do: func(h *hands) {
+	{user: "analyst", want: "export the filtered rows", before: "10", do: func(h *hands) {
 		h.press("e").shows("Export 120 operations").press(enter).shows("Exported 120 operations to")
 	}},
 	{user: "analyst", want: "raw JSON, and a word in it", before: "8", do: func(h *hands) {

@@ -266,7 +266,7 @@ func TestWords(t *testing.T) {
 	}
 	for _, w := range endpoint.Writes() {
 		k := w.Kind
-		if !w.TouchesSession() && strings.HasPrefix(act.Consequence(k), "An act that this version") {
+		if !w.TouchesSession() && strings.HasPrefix(act.Consequence(k), "This version does not know") {
 			t.Errorf("nobody is told what %s changes", k)
 		}
 	}

@@ -1,3 +1,3 @@
-// Package approvals is the screen of writes that wait for a second person: who
+// Package approvals is the screen of writes waiting for a second person: who
 // asks, what exactly would be sent, and approve or deny behind the one question.
 package approvals

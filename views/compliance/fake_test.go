@@ -150,7 +150,7 @@ func handOver(t *testing.T, r *uitest.Run, clock *uitest.Clock) {
 		}
 	}
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Present this token for Ana Kovačević?", cuid, "cannot be shared again")
+	has(t, r, "Apply this token to Ana Kovačević?", cuid, "can be applied to a customer only once")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if strings.Contains(r.View(), token) {
 		t.Error("the token shows")

@@ -174,7 +174,7 @@ func TestLinkIsCopiedAndLapses(t *testing.T) {
 	var copies []string
 	r, clock := open(t, f, shelltest.Copies(&copies))
 	r.Send(uitest.Size(100, 60), uitest.Key("l"))
-	has(t, r, "Make a verification link for", "[ No ]")
+	has(t, r, "Create a verification link for", "[ No ]")
 	if len(copies) != 0 {
 		t.Fatal("a link was made before the answer")
 	}

@@ -34,7 +34,7 @@ func TestShareForm(t *testing.T) {
 		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}}, nil
 	}
 	p := shareForm(t, ui.Test, f).See("What you paste is not shown, kept or logged.")
-	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Present this token for Ana Kovačević?")
+	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Apply this token to Ana Kovačević?")
 	p.Type("y").See("The token was applied: a customer is shared once.")
 	if len(f.shares) != 1 || f.shares[0] != token {
 		t.Errorf("presented %q", f.shares)

@@ -136,7 +136,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		want []string
 	}{
 		{api.Classify("remove document", 409, []byte(`{"error":"Cannot modify documents for completed operations"}`)), []string{"refused", "The operation has ended"}},
-		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "ask it to lift"}},
+		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "Ask them to remove this one"}},
 		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "knows no such document"}},
 		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},
 		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"outcome unknown", "Look at the object."}},

@@ -159,9 +159,10 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		want []string
 		done string
 	}{
-		"F": {"refresh", []string{"Refresh the token pair now?", "one refresh that is recommended per minute", "loses its session", "generation 4"}, "The pair was refreshed."},
-		"L": {"login", []string{"Log in again?", "one of six logins", "outside opdeck loses its session"}, "Logged in again."},
-		"X": {"reset", []string{"Forget the session and what blocks it?", "Sends nothing now", "the next call logs in"}, "The session was reset"},
+		"F": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The pair was refreshed."},
+		"L": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
+		"X": {"reset", []string{"Erase the stored session and clear its blocks?", "Sends nothing now", "the next call " +
+			"logs in"}, "The session was reset"},
 	} {
 		f := &fake{st: live()}
 		r, clock := open(t, f)
@@ -192,7 +193,7 @@ func TestDeadAndOver(t *testing.T) {
 	r, clock := open(t, f)
 	has(t, r, "the pair is dead; the next call logs in", "dead since 11:59:12", "another client logged in", "refresh none")
 	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
-	has(t, r, "There is no pair to refresh. Log in?", "one of six logins")
+	has(t, r, "There is no pair to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))
 	has(t, r, "Logged in: there was no pair to refresh.")
 	if len(f.acts) != 1 || f.acts[0] != "login" {
@@ -230,7 +231,7 @@ func TestAWrongClockHere(t *testing.T) {
 	r.Send(clock.Wait(10 * time.Second))
 	has(t, r, "2:20 of 5:00 until 13:02:30")
 	r.Send(uitest.Key("F"))
-	has(t, r, "Refresh the token pair now?")
+	has(t, r, "Refresh the tokens now?")
 }
 
 // TestNothingOfAPageIsCut: the page scrolls, so a value goes on below itself in a narrow window.

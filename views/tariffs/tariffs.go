@@ -1,4 +1,4 @@
-// Package tariffs has the lists of the service's limits of payments and of its
+// Package tariffs has the lists of the service's payment limits and of its
 // commissions.
 package tariffs
 

@@ -24,7 +24,7 @@ func TestEverySurfaceSaysSomething(t *testing.T) {
 
 func TestWhatElseIsKnown(t *testing.T) {
 	e := &api.Error{Hint: "Uploaded as f1.", Unsent: true, Remedy: api.Remedy{Kind: api.Doctor, Wait: 3 * time.Second}}
-	if got := Command(e); got != "Uploaded as f1. The next try is in 3s, by whoever calls first. opdeck doctor looks at each step. Nothing was sent." {
+	if got := Command(e); got != "Uploaded as f1. Next try in 3s. opdeck doctor checks each step. Nothing was sent." {
 		t.Error(got)
 	}
 	if got := Command(&api.Error{}); got != "" {

@@ -221,7 +221,7 @@ func unavailable(err error) error {
 func notRecorded(err error) error {
 	return &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit,
 		Public: "The audit trail cannot be written, so nothing was done.",
-		Hint:   "Look at the disk or the database of the store; reading goes on.", Err: err}
+		Hint:   "Check the disk or the database of the store. Reading still works.", Err: err}
 }
 
 func missing(id string, err error) error {

@@ -131,24 +131,24 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 		return do("Present a new token%s: the service answers 409 if the first one was applied. Never the same token again.",
 			api.ActShare)
 	case link == Todo && r.Applied && r.Outstanding == nil:
-		return do("Make a link%s: what is outstanding is not known, and the link shows the customer what is missing.",
+		return do("Create a link%s: what is outstanding is not known, and the link shows the customer what is missing.",
 			api.ActLink)
 	case link == Todo && len(r.Outstanding) > 0:
-		return do("Make a link%s for the outstanding document sets.", api.ActLink)
+		return do("Create a link%s for the outstanding document sets.", api.ActLink)
 	case link == Todo:
-		return do("Make a link%s for the customer.", api.ActLink)
+		return do("Create a link%s for the customer.", api.ActLink)
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.",
 			api.ActFinalize)
 	case !r.LinkAt.IsZero():
-		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else make another link%s.",
+		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else create another link%s.",
 			api.ActFinalize, api.ActLink)
 	case r.Applied || finalize == Todo && share != Todo:
 		return do("Finalize the application%s.", api.ActFinalize)
 	case share == Todo:
 		return do("Present a share token%s.", api.ActShare)
 	}
-	return do("Make a link%s.", api.ActLink)
+	return do("Create a link%s.", api.ActLink)
 }
 
 func shareStep(c api.Customer, r Record) Step {
@@ -185,7 +185,7 @@ func outstandingStep(r Record) Step {
 	case r.Applied && len(r.Outstanding) > 0:
 		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
 	case r.Applied && r.Outstanding == nil:
-		s.State, s.Note = Unclear, "The answer was not seen; make a link to find out what is missing."
+		s.State, s.Note = Unclear, "The answer was not seen; create a link to find out what is missing."
 	case r.Applied:
 		s.State, s.Note = Optional, "Nothing was reported outstanding."
 	}

@@ -44,7 +44,7 @@ var groups = map[string]struct {
 	"event":        {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
 	"hook":         {nil, "The service's webhook settings", hookCommands},
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
-	"approval":     {nil, "Writes that wait for a second person", approvalCommands},
+	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
 	"config":       {nil, "The config file: make, check, show, find", configCommands},
 }
 

@@ -57,7 +57,7 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 	}
 	if !res.Applied {
 		return &api.Error{Op: "share", Kind: api.Refused, Public: "The token was not applied: " + res.Message.Line(300),
-			Hint: "Nothing was changed; it can be tried again with a corrected token."}
+			Hint: "Nothing changed. Correct the token and try again."}
 	}
 	if r.output != "table" {
 		return nil

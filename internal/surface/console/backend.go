@@ -86,7 +86,7 @@ func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
 
 // commands are those of the palette that no screen offers.
 func (d *backend) commands() []ui.Command {
-	out := []ui.Command{{Title: "approvals", About: "writes that wait for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
+	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
 	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
 	}

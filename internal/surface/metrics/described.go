@@ -27,7 +27,7 @@ var described = func() map[string]*prometheus.Desc {
 		{"audit_waiting", "Records that wait to be stored."},
 		{"audit_checkpoint_healthy", "1 unless the last checkpoint failed."},
 		{"audit_uncovered_records", "Records that no checkpoint covers."},
-		{"unsettled_writes", "Writes whose outcome is not known."},
+		{"unsettled_writes", "Writes with an unknown outcome."},
 		{"hook_waiting", "Events that could not be merged into the index yet and are tried again."},
 		{"hook_waiting_oldest_timestamp_seconds", "When the one that waits longest was tried first; absent when none waits."},
 		{"hook_behind", "Stored events that were not looked at yet."},

@@ -89,7 +89,7 @@ var large = []scene{
 		steps: []step{list, {"7", "Events"}}},
 	{name: "audit", title: "The audit trail", where: "› Audit", word: "remove",
 		steps: then(removed, step{"8", "› Audit"})},
-	{name: "approvals", title: "Writes that wait for a second person", where: "› Approvals", word: "P approve",
+	{name: "approvals", title: "Writes waiting for a second person", where: "› Approvals", word: "P approve",
 		more: secondPerson, before: request, steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}}},
 	{name: "help", title: "Help: every key of this screen", where: "Operations", word: "╭─ Help",
 		steps: []step{list, {"?", "╭─ Help"}}},
