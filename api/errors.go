@@ -76,7 +76,7 @@ const (
 	RuleDenied           Rule = "approval_denied"
 	RuleChanged          Rule = "changed"    // the object is not what the person saw
 	RuleAudit            Rule = "audit"      // the intent could not be stored
-	RuleDoubt            Rule = "in_doubt"   // the same was sent, and what became of it is not known
+	RuleDoubt            Rule = "in_doubt"   // the same or its opposite was sent, and what became of it is not known
 	RuleIdentifier       Rule = "identifier" // not usable in a path
 )
 

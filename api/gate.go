@@ -108,14 +108,17 @@ type Follower interface {
 	Sending(ctx context.Context, p Pending) error
 	// Ended takes the outcome: an unknown one is followed, any other forgotten.
 	Ended(ctx context.Context, ref string, out Outcome) error
-	// Doubt finds a write whose request was the same as that of act, and of which nothing
-	// tells yet what became of it; nil for none.
-	Doubt(ctx context.Context, act Act) (*Doubt, error)
+	// Doubt finds the newest write of which nothing tells yet what became of it, and whose
+	// request was the same as that of act; where the act has an opposite, one of either kind
+	// on the same object and item. nil for none.
+	Doubt(ctx context.Context, act Act, opposite ActKind) (*Doubt, error)
 }
 
 // Doubt is a write that was sent, perhaps, and whose outcome is not known.
 type Doubt struct {
+	Kind  ActKind
 	Ref   string // of the intent in the audit trail
+	What  string // names it for people, safe to draw: "Removing a.pdf, operation 62387cd9"
 	Who   string // safe to draw
 	Sent  time.Time
 	Until time.Time // from when on it is looked for no longer, and may be sent again
@@ -204,24 +207,28 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	return g.doubted(ctx, rule, act)
 }
 
-// doubted refuses to send a request again while nothing tells what became of it, unless
-// sending it twice does what sending it once does.
+// doubted refuses to send a request again, or its opposite, while nothing tells what became
+// of it, unless sending it twice does what sending it once does.
 func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	if g.Follow == nil || rule.Again {
 		return nil
 	}
 	const clock = "15:04:05 UTC"
-	d, err := g.Follow.Doubt(ctx, act)
+	d, err := g.Follow.Doubt(ctx, act, rule.Opposite)
 	switch {
 	case err != nil:
 		return unnoted(act, err)
 	case d == nil:
 		return nil
 	}
+	what, when := "The same", "It can be sent again"
+	if d.Kind != act.Kind {
+		what, when = "The opposite ("+d.What+")", "This can be sent"
+	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("The same was sent by %s at %s, and nothing tells yet what became of it (%s). It can be sent "+
-			"again when that is known, or from %s on.",
-			cmp.Or(d.Who, "somebody"), d.Sent.UTC().Format(clock), d.Ref, d.Until.UTC().Format(clock))}
+		Public: fmt.Sprintf("%s was sent by %s at %s, and nothing tells yet what became of it (%s). %s when that is known, "+
+			"or from %s on.", what, cmp.Or(d.Who, "somebody"), d.Sent.UTC().Format(clock), d.Ref, when,
+			d.Until.UTC().Format(clock))}
 }
 
 // unnoted is what is not sent because the store cannot hold it.

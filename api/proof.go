@@ -42,6 +42,8 @@ type WriteRule struct {
 	Shown Shown
 	// Flag is a member beside "success" that says yes or no; "" for none.
 	Flag string
+	// Opposite is the write that undoes this one on the same object and item; "" for none.
+	Opposite ActKind
 	// Again: sending it twice does what sending it once does.
 	Again bool
 	// OwnToken: the request carries a token beside the session's, which the service's

@@ -18,7 +18,8 @@ import (
 // be shown.
 var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove document", Method: http.MethodDelete,
 	Path:  operationPath + "/document/{guid}",
-	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing"},
+	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing",
+	Opposite: api.ActAttachDocument},
 	Proof{Shown: isLinked(false), Look: lookAtOperation(isLinked(false))}, writing[api.RemoveDocument, api.Operation]{
 		ids:  func(r api.RemoveDocument) []string { return []string{r.OPID, r.GUID} },
 		plan: planRemoval,
@@ -79,7 +80,8 @@ type Attachment struct {
 // AttachDocument links an uploaded document to an operation (one billing call).
 var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost,
 	Path:  operationPath + "/document",
-	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching"},
+	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching",
+	Opposite: api.ActRemoveDocument},
 	Proof{Shown: isLinked(true), Look: lookAtOperation(isLinked(true))}, writing[Attachment, api.Operation]{
 		ids: func(a Attachment) []string { return one(a.OPID) },
 		plan: func(_ context.Context, _ *Wire, a Attachment) (plan, error) {

@@ -80,8 +80,11 @@ func (r *Route) IsLent() bool { return r.Lent.Reads || r.Lent.Write != nil }
 type Write struct {
 	Number string // of its event in the audit trail; never used again for another
 	Doing  string // names it for people while its outcome is not known: "Removing"
-	Rule   api.WriteRule
-	Proof  Proof
+	// Opposite is the write that undoes this one on the same object and item. While one of
+	// both is in doubt, neither is sent: a read could show what the other did. "": none does.
+	Opposite api.ActKind
+	Rule     api.WriteRule
+	Proof    Proof
 }
 
 // Caller makes calls. The wire, the client that masks, and test doubles are callers.

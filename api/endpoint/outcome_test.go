@@ -198,7 +198,8 @@ func (plainSession) Do(ctx context.Context, _ limit.Class, send api.Send) error 
 type followed struct {
 	pending []api.Pending
 	ended   []api.Outcome
-	doubt   *api.Doubt // of the next write
+	doubt   *api.Doubt  // of the next write
+	asked   api.ActKind // the opposite that Doubt was asked for last
 }
 
 func (f *followed) Sending(_ context.Context, p api.Pending) error {
@@ -209,7 +210,10 @@ func (f *followed) Ended(_ context.Context, _ string, o api.Outcome) error {
 	f.ended = append(f.ended, o)
 	return nil
 }
-func (f *followed) Doubt(context.Context, api.Act) (*api.Doubt, error) { return f.doubt, nil }
+func (f *followed) Doubt(_ context.Context, _ api.Act, opposite api.ActKind) (*api.Doubt, error) {
+	f.asked = opposite
+	return f.doubt, nil
+}
 
 func clientOf(t *testing.T, rt http.RoundTripper, base string) (*endpoint.Wire, *trail, *followed) {
 	t.Helper()

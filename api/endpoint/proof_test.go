@@ -37,6 +37,28 @@ func TestEveryWriteIsProven(t *testing.T) {
 	}
 }
 
+// TestOppositesAreMutual: what undoes a write is undone by it. Neither may be sent twice,
+// and both are about an item of one object that a read shows.
+func TestOppositesAreMutual(t *testing.T) {
+	pairs := 0
+	for _, r := range endpoint.Writes() {
+		if r.Write.Opposite == "" {
+			continue
+		}
+		pairs++
+		other := endpoint.Of(r.Write.Opposite)
+		switch {
+		case other == nil || other == r || other.Write == nil || other.Write.Opposite != r.Kind:
+			t.Errorf("the opposite of %s is %s, and not the other way round", r.Kind, r.Write.Opposite)
+		case r.Write.Rule.Opposite != r.Write.Opposite || r.Write.Rule.Again || r.Write.Proof.Look == nil:
+			t.Errorf("the gate cannot keep %s from its opposite: %+v", r.Kind, r.Write)
+		}
+	}
+	if pairs == 0 {
+		t.Error("no write has an opposite")
+	}
+}
+
 // TestEveryWriteHasASample: the tests of writes and answers try every write.
 func TestEveryWriteHasASample(t *testing.T) {
 	for _, r := range endpoint.All() {

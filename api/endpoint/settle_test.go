@@ -87,7 +87,7 @@ func TestWhatIsInDoubtIsNotSentAgain(t *testing.T) {
 		w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: kind}
 		c, tr, fo := clientOf(t, w, "https://service.invalid")
 		sent := time.Date(2026, 3, 2, 12, 0, 5, 0, time.UTC)
-		fo.doubt = &api.Doubt{Ref: "ref-1", Who: "bo", Sent: sent, Until: sent.Add(15 * time.Minute)}
+		fo.doubt = &api.Doubt{Kind: kind, Ref: "ref-1", Who: "bo", Sent: sent, Until: sent.Add(15 * time.Minute)}
 		err := do(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c)
 		if slices.Contains(again, kind) {
 			if err != nil || w.sent != 1 {
@@ -105,5 +105,23 @@ func TestWhatIsInDoubtIsNotSentAgain(t *testing.T) {
 				t.Errorf("%s does not tell %s: %s", kind, want, e.Public)
 			}
 		}
+	}
+}
+
+// TestTheOppositeInDoubt: the refusal says what was sent, and asks the follower for it.
+func TestTheOppositeInDoubt(t *testing.T) {
+	w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: api.ActAttachDocument}
+	c, tr, fo := clientOf(t, w, "https://service.invalid")
+	sent := time.Date(2026, 3, 2, 12, 0, 5, 0, time.UTC)
+	fo.doubt = &api.Doubt{Kind: api.ActRemoveDocument, What: "Removing a.pdf, operation op-1", Ref: "ref-1", Who: "bo",
+		Sent: sent, Until: sent.Add(15 * time.Minute)}
+	e := api.AsError(writes[api.ActAttachDocument](api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c))
+	const want = "The opposite (Removing a.pdf, operation op-1) was sent by bo at 12:00:05 UTC, and nothing tells yet what " +
+		"became of it (ref-1). This can be sent when that is known, or from 12:15:05 UTC on."
+	if e == nil || e.Rule != api.RuleDoubt || !e.Unsent || e.Public != want {
+		t.Errorf("%+v", e)
+	}
+	if w.sent != 0 || len(tr.outcomes) != 0 || fo.asked != api.ActRemoveDocument {
+		t.Errorf("sent %d times, asked for %q", w.sent, fo.asked)
 	}
 }

@@ -9,16 +9,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"opdeck/api"
 )
 
 // TestLateDelivery: a gateway answers 504 and delivers the write afterwards. The
 // command says that it does not know; a look after the delivery finds it done.
 func TestLateDelivery(t *testing.T) {
-	for _, write := range theWrites {
+	for _, write := range allWrites(t) {
 		if !write.readable {
 			continue
 		}
-		t.Run(write.kind, func(t *testing.T) {
+		t.Run(string(write.kind), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
 			if !w.knows(write) {
@@ -29,7 +31,7 @@ func TestLateDelivery(t *testing.T) {
 	}
 	t.Run("no answer in time", func(t *testing.T) {
 		t.Parallel()
-		newPatientWorld(t, 2*time.Second, settleWait).late1(theWrites[0], otherAnswer{way: "hang"})
+		newPatientWorld(t, 2*time.Second, settleWait).late1(theWrite(t, api.ActRemoveDocument), otherAnswer{way: "hang"})
 	})
 }
 
@@ -55,6 +57,44 @@ func (w *otherWorld) late1(write aWrite, how otherAnswer) {
 	}
 	if trail := w.run("audit", "list", "--phase", "outcome", "-o", "json"); !strings.Contains(trail.out, `"ok"`) {
 		w.t.Errorf("the trail does not say that it was done:\n%s", trail.out)
+	}
+}
+
+// TestTheOppositeWaits: a removal that is in doubt is done late. Putting the document back in
+// between would be proven by a list that still holds it, so that it is refused and sends
+// nothing. Once the removal is settled it goes through, and a later read proves it.
+func TestTheOppositeWaits(t *testing.T) {
+	for _, status := range []int{202, 504} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			w := newOtherWorld(t)
+			hold := make(chan struct{})
+			w.answers(api.ActRemoveDocument, otherAnswer{status: status, hold: hold})
+			op := w.newOperation()
+			doc := w.documentOf(op)
+			if got := w.run("document", "remove", op.opid, doc, "--yes"); got.code != 7 {
+				t.Fatalf("exit code %d, want 7\n%s%s", got.code, got.out, got.err)
+			}
+			w.answers(api.ActAttachDocument, otherAnswer{status: 204, undone: true})
+			restore := []string{"document", "restore", op.opid, doc, "--yes", "-o", "json"}
+			got := w.run(restore...)
+			if sent, _ := w.counts(api.ActAttachDocument, op.opid); got.code != 5 || sent != 0 || !strings.Contains(got.err, "The opposite (Removing old.pdf") {
+				t.Errorf("in between: exit code %d, sent %d times\n%s%s", got.code, sent, got.out, got.err)
+			}
+			if other := w.run("document", "attach", op.opid, w.fileOf(op), "--yes"); other.code != 7 {
+				t.Errorf("another document: exit code %d, want 7\n%s%s", other.code, other.out, other.err)
+			}
+			close(hold)
+			w.until("the late removal", func() bool { _, done := w.counts(api.ActRemoveDocument, op.opid); return done == 1 })
+			w.run("operation", "get", op.opid) // whoever reads it settles the removal
+			w.answers(api.ActAttachDocument, otherAnswer{status: 204})
+			if got := w.run(restore...); got.code != 0 {
+				t.Errorf("afterwards: exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			if _, done := w.counts(api.ActAttachDocument, op.opid); done != 1 {
+				t.Errorf("put back %d times, want once", done)
+			}
+		})
 	}
 }
 
@@ -97,10 +137,10 @@ func TestALookInTimeFindsIt(t *testing.T) {
 	t.Parallel()
 	w := newPatientWorld(t, 20*time.Second, 20*time.Second) // the second look is after 2 s
 	hold := make(chan struct{})
-	w.answers("remove", otherAnswer{status: 502, hold: hold})
-	args, opid := theWrites[0].object(w, 1)
+	w.answers(api.ActRemoveDocument, otherAnswer{status: 502, hold: hold})
+	args, opid := theWrite(t, api.ActRemoveDocument).object(w, 1)
 	go func() {
-		w.until("the removal", func() bool { sent, _ := w.counts("remove", opid); return sent == 1 })
+		w.until("the removal", func() bool { sent, _ := w.counts(api.ActRemoveDocument, opid); return sent == 1 })
 		close(hold)
 	}()
 	if got := w.run(args...); got.code != 0 {
@@ -132,8 +172,8 @@ func TestNeverSent(t *testing.T) {
 // TestAnyAnswersAnyKills; here each answer meets two steps.
 func TestReplaceOutcomes(t *testing.T) {
 	names := []string{"200 {}", "200 success", "204", "502 html", "cut", "no answer"}
-	for k, step := range []string{"remove", "attach", "upload"} {
-		t.Run(step, func(t *testing.T) {
+	for k, step := range []api.ActKind{api.ActRemoveDocument, api.ActAttachDocument, api.ActUploadDocument} {
+		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
 			for _, u := range unproven {
@@ -156,7 +196,7 @@ func TestReplaceOutcomes(t *testing.T) {
 
 // replaces runs one replacement with a step answered as told, then resumes it
 // with a service that answers properly.
-func (w *otherWorld) replaces(step, name string, how otherAnswer) {
+func (w *otherWorld) replaces(step api.ActKind, name string, how otherAnswer) {
 	w.t.Helper()
 	w.tries++
 	op, file := w.newOperation(), fmt.Sprintf("new-%d.pdf", w.tries)
@@ -180,7 +220,7 @@ func (w *otherWorld) replaces(step, name string, how otherAnswer) {
 		w.t.Helper()
 		w.t.Errorf("%s %s: %s\nreplace: %d\n%s%s\nresume: %d\n%s%s", step, name, fmt.Sprintf(format, args...), first.code, first.out, first.err, second.code, second.out, second.err)
 	}
-	for kind, key := range map[string]string{"remove": op.opid, "attach": op.opid, "upload": file} {
+	for kind, key := range map[api.ActKind]string{api.ActRemoveDocument: op.opid, api.ActAttachDocument: op.opid, api.ActUploadDocument: file} {
 		again := 1
 		if strings.HasPrefix(name, "refused") && kind == step {
 			again = 2 // what was refused may be tried again

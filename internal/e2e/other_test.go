@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"opdeck/api"
 )
 
 // other is a second implementation of the service's calls that the tests of
@@ -25,13 +27,13 @@ type other struct {
 	server *httptest.Server
 
 	mu        sync.Mutex
-	ops       map[string]*otherOperation // guarded by mu, like all below
-	customers map[string]*otherCustomer  // by cuid
-	hook      map[string]any             // webhook settings
-	sent      map[string]int             // writes that came in, by kind and object
-	done      map[string]int             // writes that were done
-	next      map[string]otherAnswer     // by kind of write: how they are answered
-	late      sync.WaitGroup             // writes that are done after their answer
+	ops       map[string]*otherOperation  // guarded by mu, like all below
+	customers map[string]*otherCustomer   // by cuid
+	hook      map[string]any              // webhook settings
+	sent      map[string]int              // writes that came in, by kind and object
+	done      map[string]int              // writes that were done
+	next      map[api.ActKind]otherAnswer // by kind of write: how they are answered
+	late      sync.WaitGroup              // writes that are done after their answer
 }
 
 type otherOperation struct {
@@ -64,21 +66,21 @@ type otherAnswer struct {
 }
 
 // counts tells how often a write came in and how often it was done.
-func (o *other) counts(kind, key string) (sent, done int) {
+func (o *other) counts(kind api.ActKind, key string) (sent, done int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.sent[kind+" "+key], o.done[kind+" "+key]
+	return o.sent[string(kind)+" "+key], o.done[string(kind)+" "+key]
 }
 
 // answers tells how writes of a kind are answered from now on.
-func (o *other) answers(kind string, how otherAnswer) {
+func (o *other) answers(kind api.ActKind, how otherAnswer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.next[kind] = how
 }
 
 func newOther(t testing.TB) *other {
-	o := &other{t: t, ops: map[string]*otherOperation{}, customers: map[string]*otherCustomer{}, sent: map[string]int{}, done: map[string]int{}, next: map[string]otherAnswer{},
+	o := &other{t: t, ops: map[string]*otherOperation{}, customers: map[string]*otherCustomer{}, sent: map[string]int{}, done: map[string]int{}, next: map[api.ActKind]otherAnswer{},
 		hook: map[string]any{"enabled": true, "hookUrl": "https://old.example/", "jwtSecret": strings.Repeat("s", 32), "hookCustomer": true, "hookOperation": true, "hookDepositAccount": true, "hookCounterparty": true}}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(*http.Request) (int, any){
@@ -90,15 +92,15 @@ func newOther(t testing.TB) *other {
 		"GET /v2/customer/{cuid}/application":                     o.application,
 		"GET /v2/customer/{cuid}/file":                            o.files,
 		"GET /v2/hook/get":                                        func(*http.Request) (int, any) { return 200, o.hook },
-		"DELETE /v2/billing/operation/{id}/document/{documentId}": o.write("remove", o.remove),
-		"POST /v2/billing/operation/{id}/document":                o.write("attach", o.attach),
-		"POST /v2/customer/file":                                  o.write("upload", o.upload),
-		"POST /v2/customer/{cuid}/application":                    o.write("set-application", o.set),
-		"PATCH /v2/customer/{cuid}/application":                   o.write("finalize", o.finalize),
-		"POST /v2/compliance/{cuid}/share":                        o.write("share", o.share),
-		"GET /v2/compliance/{cuid}/web_sdk_link":                  o.write("link", o.link),
-		"POST /v2/hook/set":                                       o.write("hook-set", o.hookSet),
-		"DELETE /v2/customer/{cuid}/file/{id}":                    o.write("delete-file", o.deleteFile),
+		"DELETE /v2/billing/operation/{id}/document/{documentId}": o.write(api.ActRemoveDocument, o.remove),
+		"POST /v2/billing/operation/{id}/document":                o.write(api.ActAttachDocument, o.attach),
+		"POST /v2/customer/file":                                  o.write(api.ActUploadDocument, o.upload),
+		"POST /v2/customer/{cuid}/application":                    o.write(api.ActSetApplication, o.set),
+		"PATCH /v2/customer/{cuid}/application":                   o.write(api.ActFinalize, o.finalize),
+		"POST /v2/compliance/{cuid}/share":                        o.write(api.ActShare, o.share),
+		"GET /v2/compliance/{cuid}/web_sdk_link":                  o.write(api.ActLink, o.link),
+		"POST /v2/hook/set":                                       o.write(api.ActSetHooks, o.hookSet),
+		"DELETE /v2/customer/{cuid}/file/{id}":                    o.write(api.ActDeleteFile, o.deleteFile),
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			o.mu.Lock()
@@ -251,10 +253,10 @@ func (o *other) files(r *http.Request) (int, any) {
 }
 
 // write counts a write, does it or not, and answers as told.
-func (o *other) write(kind string, act func(*http.Request) (int, any)) func(*http.Request) (int, any) {
+func (o *other) write(kind api.ActKind, act func(*http.Request) (int, any)) func(*http.Request) (int, any) {
 	return func(r *http.Request) (int, any) {
 		object := r.PathValue("id") + r.PathValue("cuid")
-		if kind == "upload" {
+		if kind == api.ActUploadDocument {
 			if _, header, err := r.FormFile("attach"); err == nil {
 				object = header.Filename
 			}
@@ -262,12 +264,12 @@ func (o *other) write(kind string, act func(*http.Request) (int, any)) func(*htt
 			raw, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(strings.NewReader(string(raw)))
 		}
-		o.sent[kind+" "+object]++
+		o.sent[string(kind)+" "+object]++
 		how := o.next[kind]
 		do := func() (int, any) {
 			status, body := act(r)
 			if status < 300 {
-				o.done[kind+" "+object]++
+				o.done[string(kind)+" "+object]++
 			}
 			return status, body
 		}

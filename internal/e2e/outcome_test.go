@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
 )
 
 // otherWorld is the program in a home of its own, on the other service.
@@ -92,10 +95,10 @@ func (w *otherWorld) run(args ...string) ran {
 	return ran{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// aWrite is a write command and what can prove it.
+// aWrite is a write command and what can prove it. allWrites fills in kind and readable.
 type aWrite struct {
-	kind     string // as other.write has it
-	readable bool   // a read can show that it was done
+	kind     api.ActKind
+	readable bool // a read can show that it was done
 	// object makes the object of one try: the command, how the service names it
 	// in sent and done.
 	object func(w *otherWorld, n int) (args []string, key string)
@@ -116,47 +119,73 @@ var (
 	noCustomer = refusal{[]int{200, 404, 500}, `{"success":false,"message":"Customer not found: CUID"}`, 4}
 )
 
-var theWrites = []aWrite{
-	{"remove", true, func(w *otherWorld, _ int) ([]string, string) {
+var theWrites = map[api.ActKind]aWrite{
+	api.ActRemoveDocument: {object: func(w *otherWorld, _ int) ([]string, string) {
 		op := w.newOperation()
 		return []string{"document", "remove", op.opid, w.documentOf(op), "--yes"}, op.opid
-	}, []refusal{ended, locked, noOp, {[]int{200, 404, 500}, `{"error":"Document not found: DOC"}`, 4}, {[]int{200, 409, 500}, `{"error":"Document DOC is not attached to operation OPID"}`, 5}}},
-	{"attach", true, func(w *otherWorld, _ int) ([]string, string) {
+	}, refusals: []refusal{ended, locked, noOp, {[]int{200, 404, 500}, `{"error":"Document not found: DOC"}`, 4}, {[]int{200, 409, 500}, `{"error":"Document DOC is not attached to operation OPID"}`, 5}}},
+	api.ActAttachDocument: {object: func(w *otherWorld, _ int) ([]string, string) {
 		op := w.newOperation()
 		return []string{"document", "attach", op.opid, w.fileOf(op), "--yes"}, op.opid
-	}, []refusal{ended, noOp}},
-	{"upload", true, func(w *otherWorld, n int) ([]string, string) {
+	}, refusals: []refusal{ended, noOp}},
+	api.ActUploadDocument: {object: func(w *otherWorld, n int) ([]string, string) {
 		c, name := w.newCustomer(), fmt.Sprintf("file-%d.pdf", n)
 		return []string{"document", "upload", w.file(name, "%PDF-1.4\n"), "--customer", c.cuid, "--yes"}, name
-	}, []refusal{{[]int{413}, `{"error":"The file is too large: the limit for PDF is 10 MB"}`, 5}, {[]int{200, 500}, `{"error":"Customer not found: D1"}`, 4}}},
-	{"set-application", true, func(w *otherWorld, n int) ([]string, string) {
+	}, refusals: []refusal{{[]int{413}, `{"error":"The file is too large: the limit for PDF is 10 MB"}`, 5}, {[]int{200, 500}, `{"error":"Customer not found: D1"}`, 4}}},
+	api.ActSetApplication: {object: func(w *otherWorld, n int) ([]string, string) {
 		c := w.newCustomer()
 		file := w.file(fmt.Sprintf("app-%d.json", n), fmt.Sprintf(`{"individual":{"application":{"firstName":"Ana%d","lastName":"New"}}}`, n))
 		return []string{"customer", "set-application", c.cuid, file, "--yes"}, c.cuid
-	}, []refusal{noCustomer}},
-	{"finalize", true, func(w *otherWorld, _ int) ([]string, string) {
+	}, refusals: []refusal{noCustomer}},
+	api.ActFinalize: {object: func(w *otherWorld, _ int) ([]string, string) {
 		c := w.newCustomer()
 		return []string{"compliance", "finalize", c.cuid, "--yes"}, c.cuid
-	}, []refusal{noCustomer, {[]int{200, 409}, `{"success":false,"message":"Application is not configured"}`, 5}}},
-	{"share", false, func(w *otherWorld, n int) ([]string, string) {
+	}, refusals: []refusal{noCustomer, {[]int{200, 409}, `{"success":false,"message":"Application is not configured"}`, 5}}},
+	api.ActShare: {object: func(w *otherWorld, n int) ([]string, string) {
 		c := w.newCustomer()
 		return []string{"compliance", "share", c.cuid, "--token-file", w.file(fmt.Sprintf("token-%d", n), fmt.Sprintf("share-token-of-test-%d", n)), "--yes"}, c.cuid
-	}, []refusal{noCustomer, {[]int{409}, `{"error":"A share token was already applied"}`, 5}, {[]int{409, 403}, ``, 5},
+	}, refusals: []refusal{noCustomer, {[]int{409}, `{"error":"A share token was already applied"}`, 5}, {[]int{409, 403}, ``, 5},
 		{[]int{403}, `{"error":"Not for partners on the BaaS verification program"}`, 5}, {[]int{200, 400}, `{"applied":false,"message":"The share token has expired"}`, 5}}},
-	{"link", false, func(w *otherWorld, _ int) ([]string, string) {
+	api.ActLink: {object: func(w *otherWorld, _ int) ([]string, string) {
 		c := w.newCustomer()
 		return []string{"compliance", "link", c.cuid, "--yes"}, c.cuid
-	}, []refusal{noCustomer}},
-	{"hook-set", true, func(w *otherWorld, n int) ([]string, string) {
+	}, refusals: []refusal{noCustomer}},
+	api.ActSetHooks: {object: func(w *otherWorld, n int) ([]string, string) {
 		return []string{"hook", "set", "--url", fmt.Sprintf("https://new.example/%d", n), "--yes"}, ""
-	}, []refusal{{[]int{400, 422}, `{"error":"hookUrl must be reachable"}`, 5}}},
-	{"delete-file", true, func(w *otherWorld, _ int) ([]string, string) {
+	}, refusals: []refusal{{[]int{400, 422}, `{"error":"hookUrl must be reachable"}`, 5}}},
+	api.ActDeleteFile: {object: func(w *otherWorld, _ int) ([]string, string) {
 		c := w.newCustomer()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		id := c.files[0].id
 		return []string{"customer", "delete-file", c.cuid, id, "--yes"}, id + c.cuid
-	}, []refusal{{[]int{200, 423, 500}, `{"error":"Document is locked and cannot be removed"}`, 5}}},
+	}, refusals: []refusal{{[]int{200, 423, 500}, `{"error":"Document is locked and cannot be removed"}`, 5}}},
+}
+
+// allWrites are the writes that are declared, in the order of their numbers; one without a
+// row in theWrites fails.
+func allWrites(t *testing.T) (out []aWrite) {
+	t.Helper()
+	for _, r := range endpoint.Writes() {
+		if !r.Writes() {
+			continue
+		}
+		write, ok := theWrites[r.Kind]
+		if !ok {
+			t.Errorf("%s has no row in theWrites", r.Kind)
+			continue
+		}
+		write.kind, write.readable = r.Kind, r.Write.Proof.Look != nil
+		out = append(out, write)
+	}
+	return out
+}
+
+// theWrite is the row of one kind.
+func theWrite(t *testing.T, kind api.ActKind) aWrite {
+	t.Helper()
+	all := allWrites(t)
+	return all[slices.IndexFunc(all, func(w aWrite) bool { return w.kind == kind })]
 }
 
 const page502 = "<!doctype html><title>502 Bad Gateway</title>"
@@ -166,7 +195,7 @@ const page502 = "<!doctype html><title>502 Bad Gateway</title>"
 var unproven = []struct {
 	name   string
 	answer otherAnswer
-	only   []string
+	only   []api.ActKind
 }{
 	{"200 html", otherAnswer{status: 200, kind: "text/html", body: "<!doctype html><title>Sign in</title>"}, nil},
 	{"200 {}", otherAnswer{status: 200, kind: "application/json", body: "{}"}, nil},
@@ -174,9 +203,9 @@ var unproven = []struct {
 	{"200 nothing", otherAnswer{status: 200, kind: "application/json"}, nil},
 	{"200 text", otherAnswer{status: 200, kind: "text/plain", body: "OK"}, nil},
 	{"200 error", otherAnswer{status: 200, kind: "application/json", body: `{"error":"Something went wrong"}`}, nil},
-	{"200 success", otherAnswer{status: 200, kind: "application/json", body: `{"success":true,"message":"OK"}`}, []string{"remove", "attach", "upload", "share", "link"}},
-	{"200 item without documents", otherAnswer{status: 200, kind: "application/json", body: `{"item":{"opid":"OPID","status":"PENDING"}}`}, []string{"remove", "attach"}},
-	{"200 another item", otherAnswer{status: 200, kind: "application/json", body: `{"item":{"opid":"5b55db86-17e5-4612-81f9-29d3bd5082a1","documents":[]}}`}, []string{"remove"}},
+	{"200 success", otherAnswer{status: 200, kind: "application/json", body: `{"success":true,"message":"OK"}`}, []api.ActKind{api.ActRemoveDocument, api.ActAttachDocument, api.ActUploadDocument, api.ActShare, api.ActLink}},
+	{"200 item without documents", otherAnswer{status: 200, kind: "application/json", body: `{"item":{"opid":"OPID","status":"PENDING"}}`}, []api.ActKind{api.ActRemoveDocument, api.ActAttachDocument}},
+	{"200 another item", otherAnswer{status: 200, kind: "application/json", body: `{"item":{"opid":"5b55db86-17e5-4612-81f9-29d3bd5082a1","documents":[]}}`}, []api.ActKind{api.ActRemoveDocument}},
 	{"202 {}", otherAnswer{status: 202, kind: "application/json", body: "{}"}, nil},
 	{"204", otherAnswer{status: 204}, nil},
 	{"302", otherAnswer{status: 302, kind: "text/html", body: "<a href='/login'>"}, nil},
@@ -203,8 +232,8 @@ var notTold = []string{"nothing was changed", "was not done", "can be tried agai
 // other write every third one, so that every answer meets four writes; and each
 // refusal comes with one of its statuses.
 func TestOutcomes(t *testing.T) {
-	for k, write := range theWrites {
-		t.Run(write.kind, func(t *testing.T) {
+	for k, write := range allWrites(t) {
+		t.Run(string(write.kind), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
 			if !w.knows(write) {
@@ -254,15 +283,15 @@ func (w *otherWorld) try(write aWrite, name string, answer otherAnswer, code []i
 	w.tries++
 	n := w.tries
 	w.next[write.kind] = answer
-	before := w.sent[write.kind+" "]
-	doneBefore := w.done[write.kind+" "]
+	before := w.sent[string(write.kind)+" "]
+	doneBefore := w.done[string(write.kind)+" "]
 	w.mu.Unlock()
 	args, key := write.object(w, n)
 	got := w.run(append(args, "-o", "json")...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.codes = append(w.codes, told{name, got.code})
-	sent, did := w.sent[write.kind+" "+key], w.done[write.kind+" "+key]
+	sent, did := w.sent[string(write.kind)+" "+key], w.done[string(write.kind)+" "+key]
 	if key == "" { // one object for all tries
 		sent, did = sent-before, did-doneBefore
 	}

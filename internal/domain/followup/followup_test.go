@@ -376,7 +376,7 @@ func TestDoubt(t *testing.T) {
 			if change != nil {
 				change(&a)
 			}
-			d, err := other.Doubt(t.Context(), a)
+			d, err := other.Doubt(t.Context(), a, "")
 			if err != nil || (d != nil) != (want != "") || d != nil && (d.Ref != want || d.Who != "ana" || d.Until.Sub(d.Sent) != lateAfter) {
 				t.Errorf("%+v, %v, want %q", d, err, want)
 			}
@@ -409,5 +409,50 @@ func TestDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		in("", nil)
+	})
+}
+
+// TestDoubtOfTheOpposite: a write that has an opposite is in doubt while one of either kind
+// on the same object and item is, whatever else its request holds.
+func TestDoubtOfTheOpposite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.st.Close()
+		_, other := r.process()
+		attach := api.Act{Kind: api.ActAttachDocument, Method: "POST", Path: "/v2/x/op1", Object: "operation", ID: "OP1",
+			Item: "D1", Body: []byte(`{"a":1}`)}
+		doubt := func(act api.Act) *api.Doubt {
+			t.Helper()
+			d, err := other.Doubt(t.Context(), act, endpoint.Rule(act.Kind).Opposite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		ref := r.send(r.log, r.tracker, removal, false)
+		d := doubt(attach)
+		if d == nil || d.Ref != ref || d.Kind != removal.Kind || d.What != "Removing a.pdf, operation op1" || d.Who != "ana" {
+			t.Errorf("%+v", d)
+		}
+		for _, change := range []func(*api.Act){
+			func(a *api.Act) { a.ID = "op2" }, func(a *api.Act) { a.Item = "d2" }, func(a *api.Act) { a.Object = "customer" },
+		} {
+			a := attach
+			if change(&a); doubt(a) != nil {
+				t.Errorf("another object is in doubt: %+v", a)
+			}
+		}
+		time.Sleep(time.Second)
+		if ref = r.send(r.log, r.tracker, attach, true); doubt(attach).Ref != ref || doubt(removal).Ref != ref {
+			t.Errorf("the newest is %s, found %+v", ref, doubt(attach))
+		}
+		attach.Body = []byte(`{"a":2}`)
+		if doubt(attach) == nil {
+			t.Error("attaching it under another name is not in doubt")
+		}
+		time.Sleep(lateAfter)
+		if doubt(attach) != nil || doubt(removal) != nil {
+			t.Error("in doubt after late_after")
+		}
 	})
 }

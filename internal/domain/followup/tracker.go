@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +111,7 @@ func (t *Tracker) Ended(ctx context.Context, ref string, out api.Outcome) error 
 }
 
 // Doubt implements api.Follower.
-func (t *Tracker) Doubt(ctx context.Context, act api.Act) (*api.Doubt, error) {
+func (t *Tracker) Doubt(ctx context.Context, act api.Act, opposite api.ActKind) (*api.Doubt, error) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -119,19 +120,34 @@ func (t *Tracker) Doubt(ctx context.Context, act api.Act) (*api.Doubt, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
+	for _, r := range slices.Backward(rows) {
 		until := r.Sent.Add(t.opt.LateAfter)
-		if r.Kind != act.Kind || r.ID != act.ID || r.State == NotSeen || !now.Before(until) {
+		if r.State == NotSeen || !now.Before(until) {
 			continue
 		}
-		switch e, err := t.opt.Trail.Entry(ctx, r.Ref); {
-		case err != nil:
+		same, err := t.contends(ctx, r, act, opposite)
+		if err != nil {
 			return nil, err
-		case e.Same(act):
-			return &api.Doubt{Ref: r.Ref, Who: r.Who, Sent: r.Sent, Until: until}, nil
+		}
+		if same {
+			return &api.Doubt{Kind: r.Kind, Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: until}, nil
 		}
 	}
 	return nil, nil
+}
+
+// contends reports whether a kept write keeps act from being sent while it is in doubt.
+func (t *Tracker) contends(ctx context.Context, r Row, act api.Act, opposite api.ActKind) (bool, error) {
+	switch {
+	case r.Object != act.Object || !strings.EqualFold(r.ID, act.ID):
+		return false, nil
+	case opposite != "":
+		return (r.Kind == act.Kind || r.Kind == opposite) && strings.EqualFold(r.Item, act.Item), nil
+	case r.Kind != act.Kind:
+		return false, nil
+	}
+	e, err := t.opt.Trail.Entry(ctx, r.Ref)
+	return err == nil && e.Same(act), err
 }
 
 // change changes the row of a write, if there is one and no other process is first.
