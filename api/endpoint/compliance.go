@@ -15,6 +15,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
+var complianceCalls = []*Route{Share.Route, MakeLink.Route}
+
 const compliancePath = "/v2/compliance/{cuid}"
 
 // ShareToken presents a token of the verification provider for a customer.

@@ -7,6 +7,9 @@ import (
 	"opdeck/api/limit"
 )
 
+var counterpartyCalls = []*Route{ListCounterparties.Route, counterpartyAccounts, counterpartyAccount,
+	GetCounterparty.Route}
+
 const counterpartyPath = "/v2/counterparty"
 
 // ListCounterparties reads one page of counterparties (one general call).

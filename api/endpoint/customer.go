@@ -15,6 +15,9 @@ import (
 	"opdeck/api/limit"
 )
 
+var customerCalls = []*Route{ListCustomers.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route,
+	Finalize.Route}
+
 const customerPath = "/v2/customer/{cuid}"
 
 // ListCustomers reads one page of customers (one customer call).

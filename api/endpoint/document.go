@@ -12,6 +12,8 @@ import (
 	"opdeck/api/limit"
 )
 
+var documentCalls = []*Route{AttachDocument.Route, RemoveDocument.Route}
+
 // RemoveDocument takes a document off an operation. It reads the operation first, so that
 // it decides on what is there now: two billing calls. The operation comes back without
 // the document; it comes back empty when the removal is proven and the operation cannot

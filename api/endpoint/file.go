@@ -15,6 +15,8 @@ import (
 	"opdeck/api/session"
 )
 
+var fileCalls = []*Route{ListFiles.Route, DownloadDocument.Route, DeleteFile.Route}
+
 // FileQuery is a page of a customer's documents, from 0.
 type FileQuery struct {
 	CUID string

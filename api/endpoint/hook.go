@@ -18,6 +18,8 @@ import (
 	"opdeck/api/secret"
 )
 
+var hookCalls = []*Route{GetHooks.Route, SetHooks.Route}
+
 // hookWire is the settings as they are sent, the secret among them; nil: not told, which
 // only a dry run shows.
 type hookWire struct {

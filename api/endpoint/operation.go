@@ -7,6 +7,8 @@ import (
 	"opdeck/api/limit"
 )
 
+var operationCalls = []*Route{ListOperations.Route, GetOperation.Route, GetOperationTree.Route}
+
 const operationPath = "/v2/billing/operation/{opid}"
 
 // ListOperations reads one page of the list (one billing call). An item that cannot be

@@ -8,6 +8,8 @@ import (
 	"opdeck/api/session"
 )
 
+var sessionCalls = []*Route{login, refresh, reset}
+
 // The calls of package session, and the acts on the session. They have no typed value:
 // only the session makes them.
 var (

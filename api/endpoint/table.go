@@ -9,20 +9,11 @@ import (
 	"opdeck/api/limit"
 )
 
-// table is every call, in the order of the service's documents. Words stand before
-// parameters, so that the first match of a path is the one.
-var table = []*Route{
-	login, refresh, reset,
-	ListOperations.Route, GetOperation.Route, GetOperationTree.Route, AttachDocument.Route, RemoveDocument.Route,
-	ListCommissions.Route, accountCommissions, ListPaymentLimits.Route, GetReport.Route,
-	ListCustomers.Route, UploadDocument.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route,
-	Finalize.Route,
-	ListFiles.Route, DownloadDocument.Route, DeleteFile.Route,
-	Share.Route, MakeLink.Route,
-	ListAccounts.Route, GetAccount.Route, ListCounterparties.Route, counterpartyAccounts, counterpartyAccount,
-	GetCounterparty.Route,
-	ListUsers.Route, GetHooks.Route, SetHooks.Route,
-}
+// table is every call: each file's calls stand in it together, in the order of the
+// service's documents. Words stand before parameters, so that the first match is the one.
+var table = slices.Concat(sessionCalls, operationCalls, documentCalls, tariffCalls,
+	[]*Route{GetReport.Route, UploadDocument.Route}, customerCalls, fileCalls, complianceCalls,
+	[]*Route{ListAccounts.Route, GetAccount.Route}, counterpartyCalls, []*Route{ListUsers.Route}, hookCalls)
 
 // All lists every call of the service, and the acts on the session.
 func All() []*Route { return slices.Clone(table) }

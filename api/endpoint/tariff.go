@@ -7,6 +7,8 @@ import (
 	"opdeck/api/limit"
 )
 
+var tariffCalls = []*Route{ListCommissions.Route, accountCommissions, ListPaymentLimits.Route}
+
 // ListPaymentLimits reads one page of the limits of payments (one billing call).
 var ListPaymentLimits = read(Route{Kind: "tariff.limits", Op: "list payment limits", Path: "/v2/billing/limits",
 	Class: limit.Billing, Need: api.MayRead,

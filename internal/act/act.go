@@ -95,7 +95,7 @@ type Act struct {
 	Name    string   // "document.remove"
 	Aliases []string // short names for the palette: "rm"
 	Effect  Effect
-	Sends   []api.ActKind // the gate's acts that it sends; none: it sends no write of the service
+	Sends   []api.ActKind // the gate's acts that it sends; nil: that of its own name, if there is one
 	Ask     Ask
 	Need    api.Permission      // who lacks it is refused; empty: nobody is
 	Bare    api.Permission      // instead of Need when the command has no arguments
@@ -206,6 +206,9 @@ var writes, reads []*Act
 
 // declare puts a row into its part of the table. What a write needs is said beside its call in package api.
 func declare(part *[]*Act, a Act) *Act {
+	if r := endpoint.Of(api.ActKind(a.Name)); a.Sends == nil && r != nil && r.Write != nil {
+		a.Sends = []api.ActKind{r.Kind}
+	}
 	if a.Need == "" && len(a.Sends) > 0 {
 		a.Need = endpoint.Of(a.Sends[0]).Need
 	}

@@ -21,7 +21,7 @@ func TestEveryWriteIsLent(t *testing.T) {
 		row := act.Of(r.Kind)
 		switch {
 		case r.Writes() && r.Lent.Write == nil:
-			t.Errorf("%s is a write that scripts cannot make: its declaration lacks lend", r.Kind)
+			t.Errorf("%s is a write that scripts cannot make: its declaration lacks lend or answer", r.Kind)
 		case r.IsLent() && row != nil && r.Writes() != row.Barred(), r.IsLent() && r.Need == "":
 			t.Errorf("%s %s is lent as %s, %q", r.Method, r.Path, r.Kind, r.Need)
 		}
