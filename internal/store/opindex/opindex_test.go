@@ -73,6 +73,18 @@ func sampleOps(n int) []api.Operation {
 	return ops
 }
 
+// TestSamplesDiffer: a field that all samples tell alike is not compared by the tests of orders and filters.
+func TestSamplesDiffer(t *testing.T) {
+	ops := sampleOps(200)
+	for _, column := range field.Operations.Sheet() {
+		cell := column.Cell
+		if slices.Contains(field.Operations.Sortable(), column.Head) &&
+			!slices.ContainsFunc(ops, func(o api.Operation) bool { return cell(o) != cell(ops[0]) }) {
+			t.Errorf("indextest makes each operation with the %s %q", column.Head, cell(ops[0]))
+		}
+	}
+}
+
 // TestIndexAnswersLikeThePredicate holds the condition, the counts, the windows and the
 // sums against the Go predicate and plain arithmetic.
 func TestIndexAnswersLikeThePredicate(t *testing.T) {
