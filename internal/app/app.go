@@ -77,7 +77,7 @@ type App struct {
 	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
-	Living    bool             // the Sandbox changes by itself while ApplyEvents runs
+	Living    bool             // the Sandbox changes by itself while Hooks.Apply runs
 
 	service *endpoint.Wire  // for the program itself: unmasked
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
@@ -179,7 +179,7 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 }
 
 func (a *App) openStore(ctx context.Context, opt Options) error {
-	notice := a.noticeTo(opt.Notice)
+	notice := noticeTo(a.Log, opt.Notice)
 	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading, Notice: notice}
 	if a.ownClock {
 		at.Now = a.Now
@@ -197,9 +197,9 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 }
 
 // noticeTo logs a notice and passes it on.
-func (a *App) noticeTo(tell func(string)) func(string) {
+func noticeTo(log *slog.Logger, tell func(string)) func(string) {
 	return func(s string) {
-		a.Log.Warn("notice", "text", s)
+		log.Warn("notice", "text", s)
 		if tell != nil {
 			tell(s)
 		}

@@ -183,10 +183,10 @@ func (d *doctor) store(ctx context.Context, a *App) {
 // session checks the session, and logs in where there is none and login says so.
 // It reports whether calls can be made.
 func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
-	s, err := a.SessionStatus(ctx)
+	s, err := a.SharedSession().Status(ctx)
 	if err == nil && login && s.State == "none" {
-		if err = a.LoginSession(ctx); err == nil {
-			s, err = a.SessionStatus(ctx)
+		if err = a.SharedSession().Login(ctx); err == nil {
+			s, err = a.SharedSession().Status(ctx)
 		}
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 // renewed for it only where renew says so; what is not told is not guessed.
 func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	const name = "two-factor"
-	s, err := a.SessionStatus(ctx)
+	s, err := a.SharedSession().Status(ctx)
 	if err != nil || !callable || s.State != "live" || s.Access.Remaining <= 0 && !renew {
 		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login makes one.")
 		return
@@ -252,7 +252,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 }
 
 func (d *doctor) budget(ctx context.Context, a *App) {
-	use, err := a.Usage(ctx)
+	use, err := a.Limits.Usage(ctx)
 	if err != nil {
 		d.add("budget", Failed, "The budgets cannot be read: "+err.Error(), "")
 		return
@@ -297,7 +297,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 }
 
 func (d *doctor) feed(ctx context.Context, a *App) {
-	t, err := a.HookTrouble(ctx)
+	t, err := a.Hooks().Trouble(ctx)
 	if err != nil {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 		return
@@ -307,7 +307,7 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 			"the built-in service hands webhooks to an open console or server; nothing listens at an address", "")
 	} else if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
-	} else if times, err := a.Inbox().Times(ctx, 1000); err != nil {
+	} else if times, err := a.Hooks().Inbox().Times(ctx, 1000); err != nil {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 	} else if rhythm := receiver.RhythmOf(times, d.opt.Now()); rhythm.Stalled {
 		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")

@@ -21,7 +21,7 @@ func Advice(s session.Status) *api.Error {
 // lend tells whether scripts can borrow the session, and lists those that do.
 func (d *doctor) lend(ctx context.Context, a *App) {
 	c := a.Config.Lend
-	s, err := a.SessionStatus(ctx)
+	s, err := a.SharedSession().Status(ctx)
 	running, calls := 0, 0
 	for _, b := range s.Borrowers {
 		if b.Running {

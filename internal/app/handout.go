@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -18,12 +19,12 @@ const (
 // HandOut makes a file of this name (no path) for another program, in a new folder of the
 // state folder that only this user may enter, and returns its path. remove deletes both; a
 // console that is killed before it does leaves them to SweepHandedOut of the next.
-func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
+func HandOut(state, name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
 		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal,
-			Public: "The temporary file cannot be made in " + a.State + ".", Err: err}
+			Public: "The temporary file cannot be made in " + state + ".", Err: err}
 	}
-	begun, err := os.MkdirTemp(a.State, "opdeck-") // mode 0700
+	begun, err := os.MkdirTemp(state, "opdeck-") // mode 0700
 	if err != nil {
 		return bad(err)
 	}
@@ -55,11 +56,11 @@ func (a *App) HandOut(name string, fill func(io.Writer) error) (path string, rem
 
 // SweepHandedOut removes the files that consoles handed out and, because they were killed,
 // did not remove.
-func (a *App) SweepHandedOut() {
-	left, _ := filepath.Glob(filepath.Join(a.State, handedOut+"*"))
+func SweepHandedOut(state string, log *slog.Logger) {
+	left, _ := filepath.Glob(filepath.Join(state, handedOut+"*"))
 	for _, dir := range left {
 		if err := sweep(dir); err != nil {
-			a.Log.Warn("a file that was handed out is left", "folder", dir, "err", err)
+			log.Warn("a file that was handed out is left", "folder", dir, "err", err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func entries(t *testing.T, a *App) (names []string) {
 // A file that is handed out is ours alone, and goes with all that stands beside it.
 func TestHandOut(t *testing.T) {
 	a := handing(t)
-	path, remove, err := a.HandOut("a b.pdf", text)
+	path, remove, err := HandOut(a.State, "a b.pdf", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func TestHandOut(t *testing.T) {
 func TestHandOutFails(t *testing.T) {
 	a := handing(t)
 	no := errors.New("the audit trail cannot be written")
-	if _, _, err := a.HandOut("a.pdf", func(io.Writer) error { return no }); !errors.Is(err, no) || len(entries(t, a)) != 0 {
+	if _, _, err := HandOut(a.State, "a.pdf", func(io.Writer) error { return no }); !errors.Is(err, no) || len(entries(t, a)) != 0 {
 		t.Errorf("%v; left are %q", err, entries(t, a))
 	}
 	a.State = filepath.Join(a.State, "is not there")
-	if _, _, err := a.HandOut("a.pdf", text); err == nil {
+	if _, _, err := HandOut(a.State, "a.pdf", text); err == nil {
 		t.Error("it was made nowhere")
 	}
 }
@@ -74,7 +74,7 @@ func TestHandOutFails(t *testing.T) {
 // and so does what only looks like it.
 func TestSweepHandedOut(t *testing.T) {
 	a := handing(t)
-	living, remove, err := a.HandOut("living.pdf", text)
+	living, remove, err := HandOut(a.State, "living.pdf", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSweepHandedOut(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(a.State, handedOut+"link")); err != nil {
 		t.Fatal(err)
 	}
-	a.SweepHandedOut()
+	SweepHandedOut(a.State, a.Log)
 	if _, err := os.Stat(living); err != nil {
 		t.Error(err)
 	}

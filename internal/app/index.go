@@ -70,7 +70,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 		return // the index tells that it changed
 	}
 	for _, op := range ops {
-		a.Learn(ctx, op, at)
+		a.Hooks().Learn(ctx, op, at)
 		a.changes.tell(op)
 	}
 }
@@ -115,43 +115,43 @@ func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, s
 }
 
 // syncer is the sync of this process.
-func (a *App) syncer(urgent bool) *index.Syncer {
-	return index.NewSyncer(a.Index, lister{a, urgent}, index.SyncOptions{
-		Owner: a.Session.Owner().ID, PageSize: a.Config.Service.ListPageSize,
-		MaxSize: a.Config.Index.MaxPageSize, MaxAge: a.Config.Index.MaxAge.D(),
-		PerMinute: a.Limits.Rule(limit.Billing).N, Log: a.Log})
+func (m Mirror) syncer(urgent bool) *index.Syncer {
+	return index.NewSyncer(m.app.Index, lister{m.app, urgent}, index.SyncOptions{
+		Owner: m.app.Session.Owner().ID, PageSize: m.app.Config.Service.ListPageSize,
+		MaxSize: m.app.Config.Index.MaxPageSize, MaxAge: m.app.Config.Index.MaxAge.D(),
+		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log})
 }
 
 // indexEvery is how often this process asks PostgreSQL, which cannot tell, whether
 // another process changed the index: one small read for all its consoles.
 const indexEvery = 400 * time.Millisecond
 
-// StartSync fills the index in the background until the returned function is
+// Start fills the index in the background until the returned function is
 // called, and looks for what other processes put into it. With the index off or
 // in memory switched off it does nothing.
-func (a *App) StartSync(ctx context.Context) (stop func()) {
-	if !a.Config.Index.Enabled {
+func (m Mirror) Start(ctx context.Context) (stop func()) {
+	if !m.app.Config.Index.Enabled {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "sync", Role: api.Viewer, Via: "service"}))
 	var wg sync.WaitGroup
-	if !a.Store.HasVersions() && a.Index.Mode() == index.Shared {
-		wg.Go(func() { a.Index.Watch(ctx, indexEvery) })
+	if !m.app.Store.HasVersions() && m.app.Index.Mode() == index.Shared {
+		wg.Go(func() { m.app.Index.Watch(ctx, indexEvery) })
 	}
 	wg.Go(func() {
-		if err := a.syncer(false).Run(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Error("sync ended", "err", err)
+		if err := m.syncer(false).Run(ctx); err != nil && ctx.Err() == nil {
+			m.app.Log.Error("sync ended", "err", err)
 		}
 	})
 	return func() { cancel(); wg.Wait() }
 }
 
-// SyncProgress is one line about the background sync; ok is false while it is idle.
-func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
-	if !a.Config.Index.Enabled {
+// Progress is one line about the background sync; ok is false while it is idle.
+func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
+	if !m.app.Config.Index.Enabled {
 		return "", false
 	}
-	f, err := a.Index.Freshness(ctx)
+	f, err := m.app.Index.Freshness(ctx)
 	if err != nil {
 		return "the index cannot be read", true
 	}
@@ -169,7 +169,7 @@ func (a *App) SyncProgress(ctx context.Context) (line string, ok bool) {
 		return fmt.Sprintf("%d of %d known, reading on", f.Rows, f.Total), true
 	}
 	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
-	if now, err := a.Index.StoreTime(ctx, a.Now()); err == nil {
+	if now, err := m.app.Index.StoreTime(ctx, m.app.Now()); err == nil {
 		if left, ok := p.ETA(now); ok {
 			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
 		}
@@ -204,11 +204,11 @@ type Exported struct {
 	Fresh index.Freshness
 }
 
-// ExportOperations writes a sheet to a file of mode 0600, a new one unless replace
+// Export writes a sheet to a file of mode 0600, a new one unless replace
 // allows to write over one that is there: that one stays until the new one is whole.
 // The export is recorded with how old the list was. The error of a file that is there
 // wraps os.ErrExist; nothing was recorded then.
-func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, replace bool,
+func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace bool,
 	progress func(done, total int)) (Exported, error) {
 	done := Exported{Path: path}
 	if full, err := filepath.Abs(path); err == nil {
@@ -222,7 +222,7 @@ func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, 
 		return done, there
 	}
 	var err error
-	if done.Fresh, err = a.noteExport(ctx, s); err != nil {
+	if done.Fresh, err = m.noteExport(ctx, s); err != nil {
 		return done, err
 	}
 	begin := wholefile.New
@@ -236,7 +236,7 @@ func (a *App) ExportOperations(ctx context.Context, s index.Sheet, path string, 
 	case err != nil:
 		return done, &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.", Err: err}
 	}
-	done.Rows, err = a.Index.Export(ctx, out, s, progress)
+	done.Rows, err = m.app.Index.Export(ctx, out, s, progress)
 	if info, e := out.Stat(); e == nil {
 		done.Size = info.Size()
 	}

@@ -19,7 +19,7 @@ func TestLivingService(t *testing.T) {
 	}
 	defer a.Close()
 	ctx := api.WithTrail(t.Context(), a.Audit)
-	addr, stop, err := a.StartHooks(ctx, func(string) string { return "" })
+	addr, stop, err := a.Hooks().Start(ctx, func(string) string { return "" })
 	if err != nil || addr != "" {
 		t.Fatalf("%q %v", addr, err)
 	}
@@ -27,7 +27,7 @@ func TestLivingService(t *testing.T) {
 	if err := a.Sandbox.Step(ctx); err != nil {
 		t.Fatal(err)
 	}
-	events, err := receiver.Follow(a.Inbox(), 0, 10*time.Millisecond, nil).Next(ctx)
+	events, err := receiver.Follow(a.Hooks().Inbox(), 0, 10*time.Millisecond, nil).Next(ctx)
 	if err != nil || len(events) == 0 {
 		t.Fatal(events, err)
 	}
@@ -44,7 +44,7 @@ func TestStillService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if at := a.HooksAt(); at != "" {
+	if at := a.Hooks().At(); at != "" {
 		t.Errorf("webhooks are received at %q", at)
 	}
 	if err := a.Sandbox.Step(t.Context()); err != nil {

@@ -15,7 +15,7 @@ import (
 // SaveDocument writes a customer's document to a file of this host that only its owner may
 // read, whole or not at all, and returns its full path. A file that is there already stays
 // unless over is true; the error is then fs.ErrExist.
-func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error) {
+func SaveDocument(ctx context.Context, c endpoint.Caller, cuid, id, path string, over bool) (full string, err error) {
 	bad := func(what string, err error) (string, error) {
 		return full, &api.Error{Op: "save document", Kind: api.Usage, Rule: api.RuleFile, Field: api.FieldFile,
 			Public: what + ": " + untrusted.Text(path).Line(200) + ".", Err: err}
@@ -37,7 +37,7 @@ func (a *App) SaveDocument(ctx context.Context, cuid, id, path string, over bool
 	if err != nil {
 		return bad("The file cannot be made", err)
 	}
-	if _, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument,
+	if _, err := endpoint.Do(ctx, c, endpoint.DownloadDocument,
 		endpoint.Download{CUID: cuid, GUID: id, To: f}); err != nil {
 		return full, f.Finish(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"opdeck/internal/domain/index"
 )
 
-// IndexStatus is what the index holds, how old it is, and how the sync stands.
+// Status is what the index holds, how old it is, and how the sync stands.
 type IndexStatus struct {
 	Enabled    bool      `json:"enabled"`
 	AsOf       time.Time `json:"as_of,omitzero"` // of an answer over everything; missing: not known
@@ -38,18 +38,25 @@ type PassState struct {
 	Seconds  float64   `json:"seconds"`           // that a pass takes at the present rate
 }
 
-// IndexStatus returns how complete and how old the index is; it costs no call.
-func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
+// Mirror is the index of operations as people ask for it: how it stands, its sync, and
+// exports of it.
+type Mirror struct{ app *App }
+
+// Mirror is the index of this context.
+func (a *App) Mirror() Mirror { return Mirror{a} }
+
+// Status returns how complete and how old the index is; it costs no call.
+func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	if err := api.Need(ctx, "index status", api.MayRead); err != nil {
 		return IndexStatus{}, err
 	}
-	f, err := a.Index.Freshness(ctx)
+	f, err := m.app.Index.Freshness(ctx)
 	if err != nil {
 		return IndexStatus{}, err
 	}
 	p := f.Progress
-	s := IndexStatus{Enabled: a.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone,
-		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: a.Index.Here(ctx, p.News.At), Order: string(p.Order),
+	s := IndexStatus{Enabled: m.app.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone,
+		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: m.app.Index.Here(ctx, p.News.At), Order: string(p.Order),
 		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
 	if f.Total >= 0 {
 		s.KnownTotal = &f.Total
@@ -58,20 +65,20 @@ func (a *App) IndexStatus(ctx context.Context) (IndexStatus, error) {
 		s.Order = "unknown"
 	}
 	s.Pass = PassState{Running: !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked,
-		Finished: a.Index.Here(ctx, p.Last.Finished)}
+		Finished: m.app.Index.Here(ctx, p.Last.Finished)}
 	var took time.Duration
-	s.Pass.Pages, took = a.syncer(false).PassTime(p, f.Rows)
+	s.Pass.Pages, took = m.syncer(false).PassTime(p, f.Rows)
 	s.Pass.Seconds = took.Seconds()
 	return s, nil
 }
 
-// SyncIndex looks for new operations now, with wait until a whole pass that began
+// Sync looks for new operations now, with wait until a whole pass that began
 // after it was asked for has ended; tell gets the progress.
-func (a *App) SyncIndex(ctx context.Context, wait bool, tell func(index.Freshness)) error {
-	if err := a.needIndex(ctx, "index sync"); err != nil {
+func (m Mirror) Sync(ctx context.Context, wait bool, tell func(index.Freshness)) error {
+	if err := m.need(ctx, "index sync"); err != nil {
 		return err
 	}
-	s := a.syncer(!wait)
+	s := m.syncer(!wait)
 	defer s.Release(ctx)
 	if wait {
 		return s.Through(ctx, tell)
@@ -84,27 +91,27 @@ func (a *App) SyncIndex(ctx context.Context, wait bool, tell func(index.Freshnes
 
 const roundCalls = 20 // billing calls of one round that a person asks for
 
-// VerifyIndex compares the index with the service and repairs it.
-func (a *App) VerifyIndex(ctx context.Context, tell func(done, total int64)) (index.Comparison, error) {
-	if err := a.needIndex(ctx, "index verify"); err != nil {
+// Verify compares the index with the service and repairs it.
+func (m Mirror) Verify(ctx context.Context, tell func(done, total int64)) (index.Comparison, error) {
+	if err := m.need(ctx, "index verify"); err != nil {
 		return index.Comparison{}, err
 	}
-	return a.syncer(false).Verify(ctx, tell)
+	return m.syncer(false).Verify(ctx, tell)
 }
 
-// RebuildIndex drops the rows of the index; the sync starts over.
-func (a *App) RebuildIndex(ctx context.Context) error {
-	if err := a.needIndex(ctx, "index rebuild"); err != nil {
+// Rebuild drops the rows of the index; the sync starts over.
+func (m Mirror) Rebuild(ctx context.Context) error {
+	if err := m.need(ctx, "index rebuild"); err != nil {
 		return err
 	}
-	return a.Index.Rebuild(ctx)
+	return m.app.Index.Rebuild(ctx)
 }
 
-func (a *App) needIndex(ctx context.Context, op string) error {
+func (m Mirror) need(ctx context.Context, op string) error {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return err
 	}
-	if !a.Config.Index.Enabled {
+	if !m.app.Config.Index.Enabled {
 		return &api.Error{Op: op, Kind: api.Usage, Public: "The index is switched off ([index] enabled)."}
 	}
 	return nil

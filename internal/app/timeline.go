@@ -13,13 +13,13 @@ import (
 // maxOfOne is how many deliveries or records about one operation are read.
 const maxOfOne = 1000
 
-// Webhooks lists the deliveries about an operation, the newest first.
-func (a *App) Webhooks(ctx context.Context, opid string) ([]present.Webhook, error) {
-	list, err := a.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: opid, Limit: maxOfOne})
+// Of lists the deliveries about an operation, the newest first.
+func (h Hooks) Of(ctx context.Context, opid string) ([]present.Webhook, error) {
+	list, err := h.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: opid, Limit: maxOfOne})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	meanings, err := a.Meanings(ctx)
+	meanings, err := h.Meanings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,11 @@ func (a *App) Webhooks(ctx context.Context, opid string) ([]present.Webhook, err
 
 // DocumentWrites lists the writes to an operation's documents that were done; none for a person who may not read the
 // audit trail. That they read it is recorded.
-func (a *App) DocumentWrites(ctx context.Context, opid string) ([]present.Write, error) {
+func (t Trail) DocumentWrites(ctx context.Context, opid string) ([]present.Write, error) {
 	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
 		return nil, nil
 	}
-	page, err := a.Trail().Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: maxOfOne})
+	page, err := t.Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: maxOfOne})
 	done := map[string]bool{} // by the intent's UID
 	for _, e := range page.Entries {
 		if e.Phase == audit.PhaseOutcome && e.Outcome == audit.ResultOK && !e.Damaged {

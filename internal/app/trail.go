@@ -44,7 +44,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
 	}
 	var err error
-	if opt.Trusted, err = a.otherHosts(); err != nil {
+	if opt.Trusted, err = otherHosts(a.Config.Audit.Keys); err != nil {
 		return err
 	}
 	if a.Audit, err = audit.New(opt); err != nil {
@@ -65,9 +65,9 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 }
 
 // otherHosts are the keys of other hosts that the config names.
-func (a *App) otherHosts() ([]audit.Trusted, error) {
+func otherHosts(verifiers []string) ([]audit.Trusted, error) {
 	var keys []audit.Trusted
-	for _, s := range a.Config.Audit.Keys {
+	for _, s := range verifiers {
 		key, chain, err := audit.ReadVerifierKey(s)
 		if err != nil {
 			return nil, &api.Error{Kind: api.BadConfig, Err: err,

@@ -20,18 +20,25 @@ import (
 	"opdeck/internal/store/inbox"
 )
 
+// Hooks are the webhooks of one context: receiving them, their inbox, and what they tell
+// the index.
+type Hooks struct{ app *App }
+
+// Hooks are the webhooks of this context.
+func (a *App) Hooks() Hooks { return Hooks{a} }
+
 // Inbox is the inbox of this account's webhooks, shared by all processes on the
 // store.
-func (a *App) Inbox() *inbox.Inbox { return a.inboxIn(a.Store) }
+func (h Hooks) Inbox() *inbox.Inbox { return h.app.inboxIn(h.app.Store) }
 
 func (a *App) inboxIn(s *store.Store) *inbox.Inbox {
 	key := a.Session.Key()
 	return inbox.New(s.Bulk, key.BaseURL, key.Account)
 }
 
-// hookRules are the ways in which [webhooks] lets a delivery be authenticated.
-func (a *App) hookRules() hook.Rules {
-	w := a.Config.Webhooks
+// rules are the ways in which [webhooks] lets a delivery be authenticated.
+func (h Hooks) rules() hook.Rules {
+	w := h.app.Config.Webhooks
 	r := hook.Rules{Algorithms: w.Algorithms, MaxAge: w.MaxAge.D()}
 	if r.MaxAge == 0 {
 		r.MaxAge = -1 // no bound
@@ -41,13 +48,13 @@ func (a *App) hookRules() hook.Rules {
 
 // Meanings are what the numeric codes of events mean, as far as all processes
 // have learnt it.
-func (a *App) Meanings(ctx context.Context) (hook.Meanings, error) {
-	return hook.LoadMeanings(ctx, a.Inbox())
+func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) {
+	return hook.LoadMeanings(ctx, h.Inbox())
 }
 
-// HookSecrets reads the secret of [webhooks] from where the config says.
-func (a *App) HookSecrets(env func(string) string) (hook.Secrets, error) {
-	w := a.Config.Webhooks
+// Secrets reads the secret of [webhooks] from where the config says.
+func (h Hooks) Secrets(env func(string) string) (hook.Secrets, error) {
+	w := h.app.Config.Webhooks
 	switch {
 	case w.Verify == hook.VerifyNone:
 		return hook.Secrets{}, nil
@@ -71,13 +78,13 @@ func hookConfig(what string, err error) error {
 		Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
 }
 
-// HookSigner makes deliveries that a receiver with our config accepts.
-func (a *App) HookSigner(env func(string) string) (hook.Signer, error) {
-	s, err := a.HookSecrets(env)
+// Signer makes deliveries that a receiver with our config accepts.
+func (h Hooks) Signer(env func(string) string) (hook.Signer, error) {
+	s, err := h.Secrets(env)
 	if err != nil {
 		return nil, err
 	}
-	sign, err := a.hookRules().Signer(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, s.Now)
+	sign, err := h.rules().Signer(h.app.Config.Webhooks.Verify, h.app.Config.Webhooks.Header, s.Now)
 	if err != nil {
 		return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
 	}
@@ -86,15 +93,15 @@ func (a *App) HookSigner(env func(string) string) (hook.Signer, error) {
 
 // Receiver makes the webhook receiver of the config; without network nothing
 // verifies, and only Send and Replay work. The caller closes it.
-func (a *App) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
-	w := a.Config.Webhooks
-	opt := receiver.Options{Inbox: a.Inbox(), Rejects: a.Inbox(), Header: w.Header, Path: w.Path, Log: a.Log, Now: a.Now}
+func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
+	w := h.app.Config.Webhooks
+	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log, Now: h.app.Now}
 	if network {
-		secrets, err := a.HookSecrets(env)
+		secrets, err := h.Secrets(env)
 		if err != nil {
 			return nil, err
 		}
-		if opt.Verifier, err = a.hookRules().Verifier(w.Verify, w.Header, secrets); err != nil {
+		if opt.Verifier, err = h.rules().Verifier(w.Verify, w.Header, secrets); err != nil {
 			return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
 		}
 		if w.BehindProxy { // the proxy stands on this host
@@ -108,9 +115,9 @@ func (a *App) Receiver(env func(string) string, network bool) (*receiver.Receive
 	return rec, nil
 }
 
-// HookServer opens the port of [webhooks] for rec.
-func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver.Server, error) {
-	w := a.Config.Webhooks
+// Server opens the port of [webhooks] for rec.
+func (h Hooks) Server(ctx context.Context, rec *receiver.Receiver) (*receiver.Server, error) {
+	w := h.app.Config.Webhooks
 	opt := receiver.ServerOptions{Listen: w.Listen}
 	if w.TLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(w.TLSCert, w.TLSKey)
@@ -131,10 +138,10 @@ func (a *App) HookServer(ctx context.Context, rec *receiver.Receiver) (*receiver
 	return srv, nil
 }
 
-// takeEvent merges a stored event into the index. It is believed where its
+// take merges a stored event into the index. It is believed where its
 // authentication covers its body; else it is a hint to read the operation again.
 // Events of other objects, and those set aside, change nothing.
-func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l hook.Meanings) error {
+func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) error {
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
 	}
@@ -143,10 +150,10 @@ func (a *App) takeEvent(ctx context.Context, s receiver.Stored, l hook.Meanings)
 		return err
 	}
 	if s.Verdict.Authenticated && s.Verdict.Bound {
-		_, err := a.Index.Event(ctx, indexEvent(e, s.ReceivedAt, l))
+		_, err := h.app.Index.Event(ctx, indexEvent(e, s.ReceivedAt, l))
 		return err
 	}
-	return a.Index.Owe(ctx, string(e.ObjectID))
+	return h.app.Index.Owe(ctx, string(e.ObjectID))
 }
 
 // indexEvent is what an event tells the index. Words are filled in only where the
@@ -191,8 +198,8 @@ func doubted(issues []hook.Issue, path string) bool {
 
 // Learn keeps what a read of an operation, sent at that moment, shows about the
 // codes of its events. Trouble is logged only.
-func (a *App) Learn(ctx context.Context, op api.Operation, sent time.Time) {
-	if _, err := receiver.Learn(ctx, a.Inbox(), a.Inbox(), op, sent); err != nil {
-		a.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
+func (h Hooks) Learn(ctx context.Context, op api.Operation, sent time.Time) {
+	if _, err := receiver.Learn(ctx, h.Inbox(), h.Inbox(), op, sent); err != nil {
+		h.app.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
 	}
 }

@@ -34,13 +34,13 @@ type Index interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
-// Past is who did what, and which webhooks came; nothing of it costs a call.
-type Past interface {
+// Past is which webhooks came, and who did what; nothing of it costs a call.
+type Past struct {
 	// Webhooks lists the deliveries about an operation.
-	Webhooks(ctx context.Context, opid string) ([]present.Webhook, error)
-	// DocumentWrites lists the writes to an operation's documents that were done; none for
-	// a person who may not read the audit trail. That they read it is recorded.
-	DocumentWrites(ctx context.Context, opid string) ([]present.Write, error)
+	Webhooks func(ctx context.Context, opid string) ([]present.Webhook, error)
+	// Writes lists the writes to an operation's documents that were done; none for a
+	// person who may not read the audit trail. That they read it is recorded.
+	Writes func(ctx context.Context, opid string) ([]present.Write, error)
 }
 
 // Screen implements ui.Screen.
@@ -99,7 +99,7 @@ func (s *Screen) Reload() tea.Cmd {
 		}
 		all := present.Timeline(states, hooks, nil)
 		if first && present.DocumentsChanged(all) {
-			writes, _ = past.DocumentWrites(ctx, id) // no names where the trail cannot be read: its screen says why
+			writes, _ = past.Writes(ctx, id) // no names where the trail cannot be read: its screen says why
 		}
 		all = present.Timeline(states, hooks, writes)
 		slices.Reverse(all) // the newest first

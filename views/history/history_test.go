@@ -45,11 +45,11 @@ func (f *fakeIndex) MarkSeen(_ context.Context, person, opid string, at time.Tim
 
 var _ Index = (*index.Index)(nil)
 
-// nobody knows who did what.
-type nobody struct{}
-
-func (nobody) DocumentWrites(context.Context, string) ([]present.Write, error) { return nil, nil }
-func (nobody) Webhooks(context.Context, string) ([]present.Webhook, error)     { return nil, nil }
+// nobody is a past without webhooks and writes.
+func nobody() Past {
+	return Past{func(context.Context, string) ([]present.Webhook, error) { return nil, nil },
+		func(context.Context, string) ([]present.Write, error) { return nil, nil }}
+}
 
 const opid = "7f3a2b10-0000-4000-8000-000000000001"
 
@@ -94,7 +94,7 @@ func as(o *ui.Options) {
 func open(t *testing.T, ix Index, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody(), p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
 }
 
 func has(t *testing.T, r *uitest.Run, want ...string) {
@@ -222,13 +222,13 @@ func TestStates(t *testing.T) {
 
 func openPlace(t *testing.T, ix Index, p ui.Place) (*uitest.Run, *uitest.Clock) {
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, p), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody(), p.ID) }, p), clock
 }
 
 func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	ix := fake(t)
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody{}, p.ID); return s }, place, as)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody(), p.ID); return s }, place, as)
 	first := s.Reload()
 	if cmd := s.reloadOnce(); cmd != nil || !s.stale {
 		t.Error("a change during a read starts another at once")
@@ -253,7 +253,7 @@ func TestHostileText(t *testing.T) {
 		name, name, name, name, name, name, name))
 	ix := &fakeIndex{states: func() ([]index.State, error) { return []index.State{a, a, b, b}, nil }}
 	clock := uitest.NewClock()
-	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody{}, p.ID) }, ui.Place{Kind: Kind, ID: bad}, as, shelltest.Unmasked)
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody(), p.ID) }, ui.Place{Kind: Kind, ID: bad}, as, shelltest.Unmasked)
 	r.Send(uitest.Keys("down", "enter", "J", "esc"))
 	shelltest.Sizes(r)
 	r.Send(uitest.Keys("esc", "y", "Y"))
@@ -271,7 +271,7 @@ func TestSizes(t *testing.T) {
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	ix := fake(t)
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
-		s := New(env, ix, nobody{}, p.ID)
+		s := New(env, ix, nobody(), p.ID)
 		s.Loaded = true
 		s.rows.Set(present.Timeline(sample(t), nil, nil))
 		s.Changed()
@@ -286,7 +286,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
 	ix := fake(t)
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody{}, p.ID); return s }, place, as)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, ix, nobody(), p.ID); return s }, place, as)
 	before, k := ix.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Operation, k.Viewer, k.Global) {
 		s.between(s.rows.All()[0], s.rows.All()[2])
@@ -305,12 +305,14 @@ type names struct {
 	asked int
 }
 
-func (n *names) DocumentWrites(context.Context, string) ([]present.Write, error) {
+func (n *names) writes(context.Context, string) ([]present.Write, error) {
 	n.asked++
 	return n.list, nil
 }
 
-func (n *names) Webhooks(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }
+func (n *names) past() Past {
+	return Past{func(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }, n.writes}
+}
 
 // TestADocumentHasItsName: a row tells the file's name, what happened to it, and who did
 // it as far as the trail knows: a write of another time, kind or document is not it.
@@ -325,7 +327,7 @@ func TestADocumentHasItsName(t *testing.T) {
 	n := &names{list: []present.Write{{Who: "ben", Act: api.ActRemoveDocument, Item: "g-2", At: noon.Add(-150 * time.Minute)}, {Who: "ana\x1b[31m", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-150 * time.Minute)},
 		{Who: "dan", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-70 * time.Minute)}, {Who: "cy", Act: api.ActAttachDocument, Item: "g-1", At: noon.Add(-30 * time.Second)}}}
 	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
-	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n, p.ID) }, place, as)
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n.past(), p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
 	has(t, r, "invoice.pdf removed by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
 	for _, not := range []string{"documents[", "by ben", "by cy", "by dan"} {
@@ -341,7 +343,7 @@ func TestADocumentHasItsName(t *testing.T) {
 // TestWebhooksStandAmongTheStates: the screen has the rows of opdeck operation history.
 func TestWebhooksStandAmongTheStates(t *testing.T) {
 	n := &names{hooks: []present.Webhook{{Key: "h-1", Trust: "verified", At: noon.Add(-30 * time.Minute), Status: "3 SUCCESS"}}}
-	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(t), n, p.ID) }, place, as)
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(t), n.past(), p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Keys("down", "down", " ", "g", "enter"))

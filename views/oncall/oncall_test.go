@@ -46,7 +46,7 @@ type world struct {
 	reads   int
 }
 
-func (w *world) SessionStatus(context.Context) (session.Status, error) {
+func (w *world) Status(context.Context) (session.Status, error) {
 	w.reads++
 	return w.status, w.err
 }

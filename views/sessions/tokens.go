@@ -20,10 +20,10 @@ import (
 
 // Session is the shared session, with what may be done to it.
 type Session interface {
-	SessionStatus(ctx context.Context) (session.Status, error)
-	RefreshSession(ctx context.Context) error
-	LoginSession(ctx context.Context) error
-	ResetSession(ctx context.Context) error
+	Status(ctx context.Context) (session.Status, error)
+	Refresh(ctx context.Context) error
+	Login(ctx context.Context) error
+	Reset(ctx context.Context) error
 	// Doctor looks at every step to the service and tells a line of each.
 	Doctor(ctx context.Context) []Finding
 }
@@ -62,7 +62,7 @@ func New(env *ui.Env, shared Session) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.session.SessionStatus, func(st session.Status, _ time.Time, err error) {
+	return ui.Reading(s.env, s.Loads, s.session.Status, func(st session.Status, _ time.Time, err error) {
 		if s.Err = api.AsError(err); err == nil {
 			s.show(st)
 		}
@@ -98,9 +98,9 @@ type sessionAct struct {
 
 func (s *Screen) acts() []sessionAct {
 	return []sessionAct{
-		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Session.RefreshSession, ""},
-		{&s.keys.Login, "login", "Logged in again.", Session.LoginSession, ""},
-		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Session.ResetSession, ""},
+		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Session.Refresh, ""},
+		{&s.keys.Login, "login", "Logged in again.", Session.Login, ""},
+		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Session.Reset, ""},
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
 			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
-				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.LoginSession, "There is no pair to refresh. Log in?"}
+				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.Login, "There is no pair to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true
 		}

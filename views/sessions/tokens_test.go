@@ -26,11 +26,11 @@ type fake struct {
 	acts  []string
 }
 
-func (f *fake) SessionStatus(context.Context) (session.Status, error) { f.calls++; return f.st, f.err }
-func (f *fake) did(what string) error                                 { f.calls++; f.acts = append(f.acts, what); return f.act }
-func (f *fake) RefreshSession(context.Context) error                  { return f.did("refresh") }
-func (f *fake) LoginSession(context.Context) error                    { return f.did("login") }
-func (f *fake) ResetSession(context.Context) error                    { return f.did("reset") }
+func (f *fake) Status(context.Context) (session.Status, error) { f.calls++; return f.st, f.err }
+func (f *fake) did(what string) error                          { f.calls++; f.acts = append(f.acts, what); return f.act }
+func (f *fake) Refresh(context.Context) error                  { return f.did("refresh") }
+func (f *fake) Login(context.Context) error                    { return f.did("login") }
+func (f *fake) Reset(context.Context) error                    { return f.did("reset") }
 func (f *fake) Doctor(context.Context) []Finding {
 	f.calls++
 	return []Finding{{Tone: theme.Good, Name: "name", Text: "resolves"}, {Tone: theme.Bad, Name: "login", Text: "A code is demanded: two-factor authentication is on."}}

@@ -124,7 +124,7 @@ func eventKeys(r *root, cmd *cobra.Command, args []string, typed string) ([]stri
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
-		events, err := a.Inbox().List(ctx, receiver.Filter{Limit: 100})
+		events, err := a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: 100})
 		for _, s := range events {
 			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
 				out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))

@@ -38,7 +38,7 @@ func eventListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		inbox, whose := a.Inbox(), a.Context.Name
+		inbox, whose := a.Hooks().Inbox(), a.Context.Name
 		events, _, err := eventfilter.Find(ctx, inbox, choose, a.Now(), before, limit, math.MaxInt)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func eventShowCommand(r *root) *cobra.Command {
 		if id, is := receiver.RejectionID(args[0]); is {
 			return rejectedCard(r, ctx, a, id, refused)
 		}
-		inbox, whose := a.Inbox(), a.Context.Name
+		inbox, whose := a.Hooks().Inbox(), a.Context.Name
 		s, err := inbox.Get(ctx, args[0])
 		if err != nil {
 			return inboxError(err)
@@ -273,7 +273,7 @@ func eventSendCommand(r *root) *cobra.Command {
 				if err != nil {
 					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
 				}
-				return errors.Join(printSent(r, res, a.Context.Name, out), a.MergeEvent(ctx, res.Stored))
+				return errors.Join(printSent(r, res, a.Context.Name, out), a.Hooks().Merge(ctx, res.Stored))
 			})
 		})
 }
@@ -298,7 +298,7 @@ func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) er
 
 // withReceiver lends a receiver that takes nothing from the network.
 func withReceiver(r *root, ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
-	rec, err := a.Receiver(r.env.Getenv, false)
+	rec, err := a.Hooks().Receiver(r.env.Getenv, false)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func eventCodesCommand(r *root) *cobra.Command {
 		"is shown here was seen:\n" +
 		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
-			known, err := a.Meanings(ctx)
+			known, err := a.Hooks().Meanings(ctx)
 			if err != nil {
 				return err
 			}

@@ -43,16 +43,16 @@ func eventListenCommand(r *root) *cobra.Command {
 }
 
 func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON]) error {
-	rec, err := a.Receiver(r.env.Getenv, true)
+	rec, err := a.Hooks().Receiver(r.env.Getenv, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	srv, err := a.HookServer(ctx, rec)
+	srv, err := a.Hooks().Server(ctx, rec)
 	if err != nil {
 		return err
 	}
-	seq, err := a.Inbox().LastSeq(ctx)
+	seq, err := a.Hooks().Inbox().LastSeq(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 	defer cancel()
 	done, applied := make(chan error, 1), make(chan struct{})
 	go func() { done <- srv.Serve(ctx); cancel() }()
-	go func() { a.ApplyEvents(ctx, rec); close(applied) }()
+	go func() { a.Hooks().Apply(ctx, rec); close(applied) }()
 	stored := make(chan struct{}, 1)
 	defer rec.Notify(stored)()
-	err = follow(ctx, a.Context.Name, receiver.Follow(a.Inbox(), seq, lookEvery, stored),
+	err = follow(ctx, a.Context.Name, receiver.Follow(a.Hooks().Inbox(), seq, lookEvery, stored),
 		func(receiver.Stored) bool { return true }, out)
 	cancel()
 	<-applied
@@ -101,11 +101,11 @@ func eventSender(r *root, ctx context.Context, a *app.App, target, act string, s
 	var signer hook.Signer
 	var err error
 	if sign {
-		if signer, err = a.HookSigner(r.env.Getenv); err != nil {
+		if signer, err = a.Hooks().Signer(r.env.Getenv); err != nil {
 			return nil, err
 		}
 	}
-	f, err := receiver.NewForwarder(a.Inbox(), target, signer)
+	f, err := receiver.NewForwarder(a.Hooks().Inbox(), target, signer)
 	if err != nil {
 		return nil, usage("--to: %s", err)
 	}
@@ -157,7 +157,7 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 		if err != nil {
 			return inboxError(err)
 		}
-		if err := a.MergeEvent(ctx, s); err != nil {
+		if err := a.Hooks().Merge(ctx, s); err != nil {
 			return err
 		}
 		return out.told(jsonOf(s, a.Context.Name, false), "Replayed through our own receiver.")
@@ -263,14 +263,14 @@ func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Fol
 	case f.last > 1000:
 		return nil, nil, usage("--last must be at most 1000")
 	}
-	seq, err := a.Inbox().LastSeq(ctx)
+	seq, err := a.Hooks().Inbox().LastSeq(ctx)
 	if err == nil && f.last > 0 {
 		var events []receiver.Stored
-		if events, err = a.Inbox().List(ctx, receiver.Filter{Limit: f.last}); len(events) > 0 {
+		if events, err = a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: f.last}); len(events) > 0 {
 			seq = events[len(events)-1].Seq - 1
 		}
 	}
-	return receiver.Follow(a.Inbox(), seq, lookEvery, nil),
+	return receiver.Follow(a.Hooks().Inbox(), seq, lookEvery, nil),
 		func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, err
 }
 

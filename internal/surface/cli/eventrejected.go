@@ -44,11 +44,11 @@ func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
 // rejectedList prints what was not accepted, newest first, and tells how many
 // there were by reason.
 func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
-	list, err := a.Inbox().Rejected(ctx, limit)
+	list, err := a.Hooks().Inbox().Rejected(ctx, limit)
 	if err != nil {
 		return err
 	}
-	counts, err := a.Inbox().RejectCounts(ctx)
+	counts, err := a.Hooks().Inbox().RejectCounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 
 // rejectedCard prints one delivery that was not accepted.
 func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
-	x, err := a.Inbox().Rejection(ctx, id)
+	x, err := a.Hooks().Inbox().Rejection(ctx, id)
 	if err != nil {
 		return inboxError(err)
 	}

@@ -162,7 +162,7 @@ func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	if s = strings.TrimSpace(s); s != "" || file != "" {
 		return secret.New(s), nil
 	}
-	named, err := a.HookSecrets(r.env.Getenv)
+	named, err := a.Hooks().Secrets(r.env.Getenv)
 	if err != nil || named.Now.Empty() {
 		return secret.Value{}, usage("no new secret was given, and the config names none")
 	}

@@ -25,7 +25,7 @@ func indexStatusCommand(r *root) *cobra.Command {
 }
 
 func printIndex(ctx context.Context, a *app.App, out one[app.IndexStatus]) error {
-	s, err := a.IndexStatus(ctx)
+	s, err := a.Mirror().Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func indexSyncCommand(r *root) *cobra.Command {
 		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
 		"one does the work."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
-		if err := a.SyncIndex(ctx, wait, syncProgress(r)); err != nil {
+		if err := a.Mirror().Sync(ctx, wait, syncProgress(r)); err != nil {
 			return err
 		}
 		return printIndex(ctx, a, out)
@@ -132,7 +132,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 		"first. Exit 1 when anything differed."},
 		func(ctx context.Context, a *app.App, _ []string, out one[verifiedJSON]) error {
 			tell := r.progress()
-			c, err := a.VerifyIndex(ctx, func(done, total int64) { tell(int(done), int(total)) })
+			c, err := a.Mirror().Verify(ctx, func(done, total int64) { tell(int(done), int(total)) })
 			if err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func indexRebuildCommand(r *root) *cobra.Command {
 		"reads everything again, which costs calls and time. The history of operations stays.",
 		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
 			return asked{send: func(ctx context.Context) error {
-				if err := a.RebuildIndex(ctx); err != nil {
+				if err := a.Mirror().Rebuild(ctx); err != nil {
 					return err
 				}
 				r.say("The index is empty. The console and opdeck serve fill it, or opdeck index sync --wait.")

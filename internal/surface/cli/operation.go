@@ -48,7 +48,7 @@ func operationGetCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.Learn(ctx, op, sent)
+			a.Hooks().Learn(ctx, op, sent)
 			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op), mask.Needed(ctx)))
 		}
 		return getMany(r, ctx, a, args, out)

@@ -75,7 +75,7 @@ func operationHistoryCommand(r *root) *cobra.Command {
 
 // timelineOf is what happened to an operation, as the screen of its history shows it.
 func timelineOf(ctx context.Context, a *app.App, opid string, states []index.State) ([]present.Moment, error) {
-	hooks, err := a.Webhooks(ctx, opid)
+	hooks, err := a.Hooks().Of(ctx, opid)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func timelineOf(ctx context.Context, a *app.App, opid string, states []index.Sta
 	if !present.DocumentsChanged(line) {
 		return line, nil
 	}
-	writes, _ := a.DocumentWrites(ctx, opid) // no names where the trail cannot be read: opdeck audit list says why
+	writes, _ := a.Trail().DocumentWrites(ctx, opid) // no names where the trail cannot be read: opdeck audit list says why
 	return present.Timeline(states, hooks, writes), nil
 }
 

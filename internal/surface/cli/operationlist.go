@@ -233,7 +233,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 	if cached {
 		return nil
 	}
-	f, err := a.Freshen(ctx, pagesAtOnce)
+	f, err := a.Mirror().Freshen(ctx, pagesAtOnce)
 	if err != nil && (f.Rows == 0 || ctx.Err() != nil) {
 		return err
 	}
@@ -282,10 +282,10 @@ func operationExportCommand(r *root) *cobra.Command {
 			written := ""
 			if args[0] == "-" {
 				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
-				done.Rows, done.Fresh, err = a.ExportOperationsTo(ctx, w, sheet, r.progress())
+				done.Rows, done.Fresh, err = a.Mirror().ExportTo(ctx, w, sheet, r.progress())
 				err = errors.Join(err, w.Close())
 			} else {
-				done, err = a.ExportOperations(ctx, sheet, args[0], false, r.progress())
+				done, err = a.Mirror().Export(ctx, sheet, args[0], false, r.progress())
 				written = " written to " + args[0]
 			}
 			if err != nil {

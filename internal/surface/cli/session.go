@@ -38,7 +38,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		if watch {
 			return watchSession(r, ctx, a, out)
 		}
-		s, err := a.SessionStatus(ctx)
+		s, err := a.SharedSession().Status(ctx)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func moment(t time.Time) string {
 func watchSession(r *root, ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
-		s.Borrowers, _ = a.Borrowers(ctx) // a store that is away is told by the state
+		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // a store that is away is told by the state
 		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
 			s.Generation,
 			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
@@ -157,7 +157,7 @@ func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error 
 	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
 	if warn >= crit && crit >= 0 {
 		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
-			s, err := a.SessionStatus(ctx)
+			s, err := a.SharedSession().Status(ctx)
 			if err == nil {
 				code, what = checkResult(s, warn, crit)
 			}
@@ -217,26 +217,26 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 }
 
 func sessionRefreshCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, api.ActSessionRefresh, "Refreshed.", (*app.App).RefreshSession)
+	return sessionActCommand(r, api.ActSessionRefresh, "Refreshed.", app.SharedSession.Refresh)
 }
 
 func sessionLoginCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, api.ActSessionLogin, "Logged in.", (*app.App).LoginSession)
+	return sessionActCommand(r, api.ActSessionLogin, "Logged in.", app.SharedSession.Login)
 }
 
 func sessionResetCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, api.ActSessionReset, "Forgotten. The next call logs in.", (*app.App).ResetSession)
+	return sessionActCommand(r, api.ActSessionReset, "Forgotten. The next call logs in.", app.SharedSession.Reset)
 }
 
 // sessionActCommand is one of the three acts on the session.
 func sessionActCommand(r *root, kind api.ActKind, sentence string,
-	do func(*app.App, context.Context) error) *cobra.Command {
+	do func(app.SharedSession, context.Context) error) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
 		out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, kind, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, kind, sentence
 		if kind == api.ActSessionRefresh {
-			if s, err := a.SessionStatus(ctx); err == nil && !s.Renewable() {
+			if s, err := a.SharedSession().Status(ctx); err == nil && !s.Renewable() {
 				facts = append(facts, [2]string{"pair", "there is none to refresh: this logs in"})
 				kind, sentence = api.ActSessionLogin, "Logged in: there was no pair to refresh."
 			}
@@ -245,10 +245,10 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 			if r.dryRun {
 				return drySession(r, endpoint.Of(kind), account)
 			}
-			if err := do(a, ctx); err != nil {
+			if err := do(a.SharedSession(), ctx); err != nil {
 				return err
 			}
-			s, err := a.SessionStatus(ctx)
+			s, err := a.SharedSession().Status(ctx)
 			if err != nil && r.output != "table" {
 				return err
 			}
@@ -282,7 +282,7 @@ func sessionKeepCommand(r *root) *cobra.Command {
 func limitsCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
 		out listOf[limit.Usage]) error {
-		use, err := a.Usage(ctx)
+		use, err := a.Limits.Usage(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,15 +1,8 @@
 package console
 
 import (
-	"context"
-	"strings"
-
-	"opdeck/api"
-	"opdeck/api/untrusted"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/ui"
-	"opdeck/ui/theme"
 	"opdeck/views/approvals"
 	"opdeck/views/audittrail"
 	"opdeck/views/balances"
@@ -54,11 +47,11 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindLimits:
 		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
 	case ui.KindSession:
-		return sessions.New(env, d)
+		return sessions.New(env, sharedSession{d.SharedSession(), d.App})
 	case ui.KindEvents:
 		return d.events(env, p.Arg, false)
 	case ui.KindOnCall:
-		return oncall.New(env, oncall.Store{Freshness: d.Index.Freshness, Pending: d.Follow.Pending}, sessions.New(env, d), limits.NewScreen(env, d.Limits, d.Config.Limits.Policy), d.events(env, "", true))
+		return oncall.New(env, oncall.Store{Freshness: d.Index.Freshness, Pending: d.Follow.Pending}, sessions.New(env, sharedSession{d.SharedSession(), d.App}), limits.NewScreen(env, d.Limits, d.Config.Limits.Policy), d.events(env, "", true))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
@@ -74,14 +67,14 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
-		return history.New(env, d.Index, d, p.ID)
+		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites}, p.ID)
 	}
 	return nil
 }
 
 // events are the webhooks; part: on the page of who is on call.
 func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
-	return events.New(env, d.Inbox(), deliveries{d.App}, d.Client, events.Config{Listen: d.HooksAt(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
+	return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client, events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
 }
 
 // commands are those of the palette that no screen offers.
@@ -100,22 +93,3 @@ func (d *backend) known() ui.Known {
 
 // journeys are the customers' verifications.
 func (d *backend) journeys() journeys { return journeys{d.Journeys, &finder{backend: d}} }
-
-// Doctor looks at every step between this program and its service.
-func (d *backend) Doctor(ctx context.Context) []sessions.Finding {
-	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
-		e := api.AsError(err)
-		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
-	}
-	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Failed: theme.Bad, app.Skipped: theme.Dim}
-	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Failed: "failed", app.Skipped: "skipped"}
-	var out []sessions.Finding
-	app.Doctor(ctx, app.Options{Version: d.Version, Now: d.Now}, d.App, app.Shallow, func(f app.Finding) {
-		text := words[f.Health] + ": " + f.Text
-		if f.Hint != "" {
-			text = strings.TrimRight(text, ".") + ". " + f.Hint
-		}
-		out = append(out, sessions.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Text(text).Line(400)})
-	})
-	return out
-}

@@ -22,7 +22,7 @@ func TestDoctorNeedsTheRightThatTheCommandNeeds(t *testing.T) {
 			continue
 		}
 		ctx := api.WithActor(context.Background(), api.Actor{Name: "eve", Role: role, Via: "ssh"})
-		got := (&backend{}).Doctor(ctx) // without an App: it would panic if it looked
+		got := sharedSession{}.Doctor(ctx) // without an App: it would panic if it looked
 		if len(got) != 1 || got[0].Tone != theme.Bad || !strings.Contains(got[0].Text, "does not allow") {
 			t.Errorf("%s: %+v", role, got)
 		}

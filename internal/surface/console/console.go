@@ -136,12 +136,12 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 // keep does what a program does around its console: it records that the person
 // came and left, works in the background and receives webhooks.
 func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) string) (stop func(), err error) {
-	_, stopHooks, err := a.StartHooks(ctx, env)
+	_, stopHooks, err := a.Hooks().Start(ctx, env)
 	if err != nil {
 		return nil, err
 	}
 	came := make(chan struct{}) // the first frame does not wait for the disk
-	go func() { defer close(came); opened(ctx, a, who); a.SweepHandedOut() }()
+	go func() { defer close(came); opened(ctx, a, who); app.SweepHandedOut(a.State, a.Log) }()
 	stopWork := background(ctx, a)
 	return func() {
 		stopHooks()
@@ -156,7 +156,7 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stopFollow := a.StartFollow(ctx)
-	stopSync := a.StartSync(ctx)
+	stopSync := a.Mirror().Start(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); a.Audit.Run(ctx) }()
 	return func() { cancel(); stopFollow(); stopSync(); <-done }

@@ -17,22 +17,22 @@ type deliveries struct{ app *app.App }
 
 // Next waits for events behind seq, of any process on the store.
 func (d deliveries) Next(ctx context.Context, seq int64) ([]receiver.Stored, error) {
-	return receiver.Follow(d.app.Inbox(), seq, time.Second, nil).Next(ctx)
+	return receiver.Follow(d.app.Hooks().Inbox(), seq, time.Second, nil).Next(ctx)
 }
 
 // Codes is what all processes have learnt about numeric codes.
 func (d deliveries) Codes(ctx context.Context) ([]hook.Meaning, error) {
-	return d.app.Meanings(ctx)
+	return d.app.Hooks().Meanings(ctx)
 }
 
 // Trouble is what waits to be merged and what was not accepted.
 func (d deliveries) Trouble(ctx context.Context) (receiver.Trouble, error) {
-	return d.app.HookTrouble(ctx)
+	return d.app.Hooks().Trouble(ctx)
 }
 
 // Rejected are the last deliveries that were not accepted, newest first.
 func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) {
-	return d.app.Inbox().Rejected(ctx, receiver.MaxRejected)
+	return d.app.Hooks().Inbox().Rejected(ctx, receiver.MaxRejected)
 }
 
 // Replay puts a stored event through the receiver again, or sends it to a
@@ -44,11 +44,11 @@ func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.At
 	if target == "" {
 		return d.replayHere(ctx, key)
 	}
-	signer, err := d.app.HookSigner(os.Getenv)
+	signer, err := d.app.Hooks().Signer(os.Getenv)
 	if err != nil {
 		return receiver.Attempt{}, err
 	}
-	f, err := receiver.NewForwarder(d.app.Inbox(), target, signer)
+	f, err := receiver.NewForwarder(d.app.Hooks().Inbox(), target, signer)
 	if err != nil {
 		return receiver.Attempt{}, &api.Error{Op: "replay event", Kind: api.Usage, Public: err.Error(), Err: err}
 	}
@@ -57,7 +57,7 @@ func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.At
 }
 
 func (d deliveries) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
-	rec, err := d.app.Receiver(os.Getenv, false)
+	rec, err := d.app.Hooks().Receiver(os.Getenv, false)
 	if err != nil {
 		return receiver.Attempt{}, err
 	}
@@ -72,5 +72,5 @@ func (d deliveries) replayHere(ctx context.Context, key string) (receiver.Attemp
 	case err != nil:
 		return try, err
 	}
-	return try, d.app.MergeEvent(ctx, stored)
+	return try, d.app.Hooks().Merge(ctx, stored)
 }

@@ -291,7 +291,7 @@ func (f *feed) read(ctx context.Context) {
 	if _, err := f.app.Index.Poll(ctx); err != nil { // what it tells comes through Changes
 		f.app.Log.Warn("index", "err", err)
 	}
-	if st, err := f.app.SessionStatus(ctx); err != nil {
+	if st, err := f.app.SharedSession().Status(ctx); err != nil {
 		f.unreadable(api.AsError(err))
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
 		f.status = st
@@ -306,7 +306,7 @@ func (f *feed) read(ctx context.Context) {
 		f.put("people "+strconv.Itoa(f.newsCount), n)
 	}
 	f.sync.Store(nil)
-	if line, ok := f.app.SyncProgress(ctx); ok {
+	if line, ok := f.app.Mirror().Progress(ctx); ok {
 		f.sync.Store(&line)
 	}
 	f.confirm(ctx)
@@ -359,7 +359,7 @@ func (f *feed) confirm(ctx context.Context) {
 // readUsage reads the budgets; while calls of the last minute run out, that
 // changes without anybody writing.
 func (f *feed) readUsage(ctx context.Context) {
-	usage, err := f.app.Usage(ctx)
+	usage, err := f.app.Limits.Usage(ctx)
 	f.counting = 0
 	for _, u := range usage {
 		if u.Changes > 0 && (f.counting == 0 || u.Changes < f.counting) {

@@ -24,7 +24,7 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 		return a
 	}
 	first, a, other := open(), open(), open()
-	if _, err := first.SessionStatus(t.Context()); err != nil { // the first of all makes the session's row
+	if _, err := first.SharedSession().Status(t.Context()); err != nil { // the first of all makes the session's row
 		t.Fatal(err)
 	}
 	who := api.Actor{Name: "ana", Role: api.Operator, Via: "console"}
@@ -50,7 +50,7 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 	if looks() {
 		t.Error("it looks because of its own sign of life")
 	}
-	if _, err := other.SessionStatus(t.Context()); err != nil { // the other's sign of life
+	if _, err := other.SharedSession().Status(t.Context()); err != nil { // the other's sign of life
 		t.Fatal(err)
 	}
 	if !looks() {

@@ -38,15 +38,15 @@ type feedMonitor struct {
 }
 
 func newFeedMonitor(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *feedMonitor {
-	times := a.Inbox().Times
-	if a.Sandbox != nil && a.HooksAt() == "" { // a built-in service that stands still sends nothing
+	times := a.Hooks().Inbox().Times
+	if a.Sandbox != nil && a.Hooks().At() == "" { // a built-in service that stands still sends nothing
 		times = func(context.Context, int) ([]time.Time, error) { return nil, nil }
 	}
 	first := firstCheck
 	if a.Living {
 		first = firstCheckBuiltIn
 	}
-	return &feedMonitor{ctx: ctx, first: first, now: a.Now, times: times, trouble: a.HookTrouble, listens: a.HooksAt() != "", wait: wait}
+	return &feedMonitor{ctx: ctx, first: first, now: a.Now, times: times, trouble: a.Hooks().Trouble, listens: a.Hooks().At() != "", wait: wait}
 }
 
 // start is next for a console that opens; it is one of the shell's feeds.

@@ -50,7 +50,7 @@ func (h hostFiles) SaveDocument(ctx context.Context, cuid, id, path string, over
 	if err := refuseFiles(ctx, "save document"); err != nil {
 		return "", err
 	}
-	return h.app.SaveDocument(ctx, cuid, id, path, over)
+	return app.SaveDocument(ctx, h.app.Client, cuid, id, path, over)
 }
 
 // Export writes a sheet of operations to a file.
@@ -58,7 +58,7 @@ func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, repla
 	if err := refuseFiles(ctx, "export"); err != nil {
 		return operations.Exported{}, err
 	}
-	e, err := h.app.ExportOperations(ctx, s, path, replace, progress)
+	e, err := h.app.Mirror().Export(ctx, s, path, replace, progress)
 	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
 }
 

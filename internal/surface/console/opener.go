@@ -64,7 +64,7 @@ func (o *opener) open(ctx context.Context, name string, fill func(io.Writer) err
 		return "", context.Canceled
 	}
 	defer o.copying.Done()
-	path, remove, err := o.app.HandOut("document", fill)
+	path, remove, err := app.HandOut(o.app.State, "document", fill)
 	if err != nil {
 		return "", err
 	}

@@ -64,7 +64,7 @@ func mirrored(t *testing.T) *app.App {
 	t.Helper()
 	a := world(t, "", true)
 	ctx := api.WithActor(t.Context(), ana)
-	stop := a.StartSync(ctx)
+	stop := a.Mirror().Start(ctx)
 	defer stop()
 	for range 12_000 { // a minute
 		if p, err := index.LoadProgress(ctx, a.Index.Unmasked()); err == nil && !p.Last.Finished.IsZero() {

@@ -72,7 +72,7 @@ func TestToldAndShared(t *testing.T) {
 	r.call("viewer", "GET", "/v2/customer?meta.pageSize=1", "")
 	r.call("viewer", "POST", "/v2/auth/login", "{}")
 	r.stop()
-	st, err := r.app.SessionStatus(t.Context())
+	st, err := r.app.SharedSession().Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

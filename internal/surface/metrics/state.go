@@ -38,7 +38,7 @@ func newState(a *app.App, src Sources) *state {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
-	if st, err := a.SessionStatus(ctx); err == nil && len(st.History) > 0 {
+	if st, err := a.SharedSession().Status(ctx); err == nil && len(st.History) > 0 {
 		s.seen = st.History[len(st.History)-1].Seq
 	}
 	return s
@@ -116,7 +116,7 @@ func (s *state) collectWrites(ctx context.Context, out output) {
 var states = []string{"live", "none", "rotating", "doubtful", "blocked"}
 
 func (s *state) collectSession(ctx context.Context, out output) {
-	st, err := s.app.SessionStatus(ctx)
+	st, err := s.app.SharedSession().Status(ctx)
 	out.flag("store_readable", err == nil, "session")
 	if err != nil {
 		return
@@ -150,7 +150,7 @@ func (s *state) collectSession(ctx context.Context, out output) {
 }
 
 func (s *state) collectBudgets(ctx context.Context, out output) {
-	use, err := s.app.Usage(ctx)
+	use, err := s.app.Limits.Usage(ctx)
 	out.flag("store_readable", err == nil, "budgets")
 	for _, u := range use {
 		class := string(u.Class)
@@ -181,7 +181,7 @@ func (s *state) collectIndex(ctx context.Context, out output) {
 }
 
 func (s *state) collectHooks(ctx context.Context, out output) {
-	t, err := s.app.HookTrouble(ctx)
+	t, err := s.app.Hooks().Trouble(ctx)
 	out.flag("store_readable", err == nil, "hooks")
 	if err != nil {
 		return

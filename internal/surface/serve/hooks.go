@@ -14,10 +14,10 @@ func (s *server) openHooks(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.hooks, err = s.app.Receiver(s.opt.Getenv, true); err != nil {
+	if s.hooks, err = s.app.Hooks().Receiver(s.opt.Getenv, true); err != nil {
 		return err
 	}
-	s.hooksAt, err = s.app.HookServer(ctx, s.hooks)
+	s.hooksAt, err = s.app.Hooks().Server(ctx, s.hooks)
 	return err
 }
 

@@ -107,7 +107,7 @@ func (s *server) run(ctx context.Context) error {
 		})
 	}
 	defer s.app.StartFollow(ctx)()
-	stopSync := s.app.StartSync(ctx)
+	stopSync := s.app.Mirror().Start(ctx)
 	part("The store", func(ctx context.Context) error { return s.app.Store.WatchLost(ctx) })
 	part("The session keeper", func(ctx context.Context) error { return app.SessionError(s.app.Session.Keep(ctx)) })
 	if s.ssh != nil {
@@ -117,7 +117,7 @@ func (s *server) run(ctx context.Context) error {
 	if s.hooksAt != nil {
 		part("The webhook receiver", s.hooksAt.Serve)
 	}
-	front.Go(func() { s.app.ApplyEvents(ctx, s.hooks) })
+	front.Go(func() { s.app.Hooks().Apply(ctx, s.hooks) })
 	if s.lender != nil {
 		part("Lending", s.lender.Serve)
 	}

@@ -201,7 +201,7 @@ func (w *World) request(op api.Operation) string {
 
 // event is the key of a stored event.
 func (w *World) event(op api.Operation) string {
-	rec, err := w.App.Receiver(func(string) string { return "" }, false)
+	rec, err := w.App.Hooks().Receiver(func(string) string { return "" }, false)
 	if err != nil {
 		w.T.Fatal(err)
 	}

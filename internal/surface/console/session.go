@@ -1,0 +1,37 @@
+package console
+
+import (
+	"context"
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
+	"opdeck/internal/app"
+	"opdeck/ui/theme"
+	"opdeck/views/sessions"
+	"strings"
+)
+
+// sharedSession is the session as its screen asks for it: with the doctor.
+type sharedSession struct {
+	app.SharedSession
+	app *app.App
+}
+
+// Doctor looks at every step between this program and its service.
+func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
+	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
+		e := api.AsError(err)
+		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
+	}
+	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Failed: theme.Bad, app.Skipped: theme.Dim}
+	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Failed: "failed", app.Skipped: "skipped"}
+	var out []sessions.Finding
+	app.Doctor(ctx, app.Options{Version: s.app.Version, Now: s.app.Now}, s.app, app.Shallow, func(f app.Finding) {
+		text := words[f.Health] + ": " + f.Text
+		if f.Hint != "" {
+			text = strings.TrimRight(text, ".") + ". " + f.Hint
+		}
+		out = append(out, sessions.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Text(text).Line(400)})
+	})
+	return out
+}
