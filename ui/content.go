@@ -143,7 +143,7 @@ func (s Driver) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
 // false when there is nothing.
 func (s Driver) Escape() (tea.Cmd, bool) {
 	st := s.top()
-	a, cmd := st.screen.Update(s.keys.Global.Back.Msg())
+	a, cmd := Update(st.screen, s.keys.Global.Back.Msg())
 	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
 }
 

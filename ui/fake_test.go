@@ -35,6 +35,7 @@ const paneFrom = 70
 
 // fake is a small documents screen.
 type fake struct {
+	ui.Wanted
 	*world
 	env     *ui.Env
 	place   ui.Place
@@ -126,7 +127,13 @@ func (f *fake) reload() tea.Cmd {
 	return read
 }
 
-func (f *fake) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+func (f *fake) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return f, f.Keep(f.take(msg)) }
+
+func (f *fake) take(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		f.setSize(size.Width, size.Height)
+		return nil, nil
+	}
 	if f.extra != nil {
 		if a, cmd, ok := f.extra(msg); ok {
 			return a, cmd
@@ -256,7 +263,7 @@ func (f *fake) Drawn() ui.Drawn {
 	return d
 }
 
-func (f *fake) SetSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
+func (f *fake) setSize(w, h int) { f.w, f.h = w, h; f.table.SetSize(w, h) }
 func (f *fake) Keys() []keymap.Key {
 	if f.keysFor != nil {
 		return f.keysFor(f.env.Keys)

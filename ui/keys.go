@@ -72,7 +72,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	if k.Why() != "" {
 		return s.refuse(k)
 	}
-	a, cmd := top.screen.Update(p)
+	a, cmd := Update(top.screen, p)
 	if a == nil && cmd == nil && !known {
 		return s.hint(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
@@ -140,7 +140,7 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 	switch {
 	case g.Back.Match(p), g.Quit.Match(p):
 		// The screen goes first: it may have something to close of its own.
-		a, cmd := top.screen.Update(p)
+		a, cmd := Update(top.screen, p)
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}

@@ -8,14 +8,14 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Model is one screen as a program of its own, with its dialogs, notices and key
+// Program is one screen as a program of its own, with its dialogs, notices and key
 // hints: a Shell that knows no other place. The models of the views are made of it
 // (operation.Model, documents.Model, compliance.ShareForm, limits.Model).
-type Model struct{ *Shell }
+type Program struct{ *Shell }
 
 // Alone makes the model of the screen of one place. The zero Options do; questions
 // are those of a sandbox then.
-func Alone(o Options, p Place, screen func(*Env) Screen) Model {
+func Alone(o Options, p Place, screen func(*Env) Screen) Program {
 	o.Start = p
 	o.Make = func(env *Env, at Place) Screen {
 		if at != p {
@@ -23,7 +23,7 @@ func Alone(o Options, p Place, screen func(*Env) Screen) Model {
 		}
 		return screen(env)
 	}
-	m := Model{New(o)}
+	m := Program{New(o)}
 	others := append(keymap.All(m.keys.Global)[:places], m.keys.Global.OpenID)
 	m.keys.Allow(func(k keymap.Key) (why string) {
 		if slices.ContainsFunc(others, func(o keymap.Key) bool { return o.Name == k.Name }) {
@@ -35,7 +35,7 @@ func Alone(o Options, p Place, screen func(*Env) Screen) Model {
 }
 
 // Update implements tea.Model.
-func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m Program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := m.Shell.Update(msg)
 	return m, cmd
 }

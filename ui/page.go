@@ -15,6 +15,7 @@ import (
 // PageScreen is what a screen adds to its Page. All methods are called from the update
 // loop; none of them may wait.
 type PageScreen interface {
+	tea.Model
 	// Answer takes every message that is neither a key nor an answer to Env.Read or Write.
 	Answer(tea.Msg) (Action, tea.Cmd)
 	// OwnKey takes a key that is not text; false leaves it to the page.
@@ -33,7 +34,8 @@ type PageScreen interface {
 // Page is the body of a screen that is text, in a viewer with search: it draws the
 // screen's Content. View changes nothing.
 type Page struct {
-	W, H  int       // the size that SetSize told
+	Wanted
+	W, H  int       // the size of the body, in cells
 	Loads *Requests // what the page shows
 	At    time.Time // when it was read
 	Err   *api.Error
@@ -61,10 +63,18 @@ func NewPage(env *Env, screen PageScreen, origin, class string) Page {
 func (p *Page) Init() tea.Cmd { return p.screen.Reload() }
 
 // Update implements Screen.
-func (p *Page) Update(msg tea.Msg) (Action, tea.Cmd) {
+func (p *Page) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return p.screen, p.Keep(p.take(msg)) }
+
+func (p *Page) take(msg tea.Msg) (Action, tea.Cmd) {
 	defer p.Layout()
-	if press, ok := msg.(keymap.Press); ok {
-		return p.key(press)
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.SetSize(msg.Width, msg.Height)
+		return nil, nil
+	case tea.KeyMsg:
+		return p.key(keymap.Read(msg))
+	case keymap.Press:
+		return p.key(msg)
 	}
 	if a, cmd, ok := Answered(msg); ok {
 		return a, cmd
@@ -72,7 +82,7 @@ func (p *Page) Update(msg tea.Msg) (Action, tea.Cmd) {
 	return p.screen.Answer(msg)
 }
 
-// SetSize implements Screen. A cursor that was on screen stays there.
+// SetSize lays the page out for a size in cells. A cursor that was on screen stays there.
 func (p *Page) SetSize(w, h int) {
 	saw := p.view.Sees(p.line)
 	p.W, p.H = w, h

@@ -96,7 +96,7 @@ func (s *screenStack) mount(p Place) *openScreen {
 
 func (s *router) begin(st *openScreen) tea.Cmd {
 	w, h := s.body()
-	st.screen.SetSize(w, h)
+	st.screen.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	s.fadeNotice()
 	return tea.Batch(st.screen.Init(), s.remember(st.screen.Place()))
 }
@@ -179,7 +179,7 @@ func unsaved(st *openScreen) string {
 
 // deliver hands a message to a screen and does what it answers.
 func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
-	a, cmd := st.screen.Update(msg)
+	a, cmd := Update(st.screen, msg)
 	return tea.Batch(s.perform(st, a), cmd)
 }
 
@@ -188,7 +188,7 @@ func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 func (s *router) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
 		stayed := s.stayed(st, msg.Asker())
-		a, cmd := st.screen.Update(msg)
+		a, cmd := Update(st.screen, msg)
 		if _, read := msg.(readMsg); !stayed {
 			a = late(a, read)
 		}

@@ -12,18 +12,14 @@ import (
 // update loop, so a screen needs no locks; none of them may wait or send
 // anything: what may travel goes into the tea.Cmd.
 type Screen interface {
-	// Init returns the first load. It must not load in its body.
-	Init() tea.Cmd
-	// Update takes a key (keymap.Press), an answer to this screen's question, News,
-	// Shown or Tick, and returns what it wants from the shell (nil: nothing).
-	Update(tea.Msg) (Action, tea.Cmd)
-	// View draws exactly the size given by SetSize: h lines of at most w cells. It
-	// changes nothing: what it draws was laid out by Update and SetSize.
+	// Init returns the first load and must not load in its body. Update takes a tea.WindowSizeMsg
+	// with the size of the body (before Init and whenever it changes), a key (keymap.Press), an
+	// answer to this screen's question, News, Shown or Tick; the shell does what it wants then.
+	// View draws exactly that size: h lines of at most w cells. It changes nothing: what it draws
+	// was laid out by Update.
 	// A screen that has a method Lines() []string too is asked for that instead:
 	// lines that stay the same strings from frame to frame cost nothing.
-	View() string
-	// SetSize is told before the first View and whenever the body changes size.
-	SetSize(w, h int)
+	Model
 	// Keys lists the keys of the screen: the hint line, the help, the palette and
 	// the "why off" answers are made from it.
 	Keys() []keymap.Key

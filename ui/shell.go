@@ -263,7 +263,7 @@ func (s *router) resize(w, h int) {
 	s.w, s.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
 	bw, bh := s.body()
 	for _, st := range s.stack {
-		st.screen.SetSize(bw, bh)
+		st.screen.Update(tea.WindowSizeMsg{Width: bw, Height: bh})
 	}
 	if !s.fits() {
 		for _, q := range s.questions() { // to be seen again before a key counts

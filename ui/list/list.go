@@ -25,6 +25,7 @@ import (
 // Screen is what a screen adds to its List. All methods are called from the
 // update loop; none of them may wait.
 type Screen interface {
+	tea.Model
 	// Answer takes every message that is not a key.
 	Answer(tea.Msg) (ui.Action, tea.Cmd)
 	// OwnKey takes a key that is not text; false leaves it to the list.
@@ -85,6 +86,7 @@ type Spec[T any] struct {
 
 // List is the state of a list screen. It implements ui.Screen.
 type List[T any] struct {
+	ui.Wanted
 	Env    *ui.Env
 	Table  *widget.Table
 	Loads  *ui.Requests // the rows
@@ -141,10 +143,17 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 func (l *List[T]) Init() tea.Cmd { return l.screen.Reload() }
 
 // Update implements ui.Screen.
-func (l *List[T]) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+func (l *List[T]) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return l.screen, l.Keep(l.take(msg)) }
+
+func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var action ui.Action
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		l.SetSize(msg.Width, msg.Height)
+		return nil, nil
+	case tea.KeyMsg:
+		action, cmd = l.key(keymap.Read(msg))
 	case keymap.Press:
 		action, cmd = l.key(msg)
 	case offersMsg:
@@ -325,7 +334,7 @@ func (l *List[T]) Lines() []string {
 	return lines
 }
 
-// SetSize implements ui.Screen.
+// SetSize lays the list out for a size in cells.
 func (l *List[T]) SetSize(w, h int) {
 	if l.spec.Columns != nil && w != l.w {
 		l.Table.SetColumns(l.spec.Columns(w)...)

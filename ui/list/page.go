@@ -59,11 +59,11 @@ func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
 		move = nav.Up
 	}
 	l.Close()
-	_, moved := l.Update(move.Msg())
+	_, moved := l.take(move.Msg())
 	if l.Table.SelectedID() == before {
 		by = 0
 	}
-	action, opened := l.Update(l.Env.Keys.List.Open.Msg())
+	action, opened := l.take(l.Env.Keys.List.Open.Msg())
 	if by == 0 {
 		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "The list ends here."}}
 	}

@@ -21,6 +21,7 @@ import (
 
 // testScreen is a screen with rows, a write that takes its time, and a stream.
 type testScreen struct {
+	ui.Wanted
 	env   *ui.Env
 	keys  keymap.Documents
 	table *widget.Table
@@ -67,7 +68,9 @@ func (p *testScreen) IndexOf(id string) int {
 	return -1
 }
 
-func (p *testScreen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+func (p *testScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return p, p.Keep(p.take(msg)) }
+
+func (p *testScreen) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case gone:
 		p.doing = ""
@@ -115,7 +118,6 @@ func (p *testScreen) form() ui.Ask {
 }
 
 func (p *testScreen) View() string         { return "" }
-func (p *testScreen) SetSize(w, h int)     {}
 func (p *testScreen) Editing() bool        { return false }
 func (p *testScreen) Title() string        { return "Papers" }
 func (p *testScreen) Place() ui.Place      { return ui.Place{Kind: "papers"} }

@@ -123,17 +123,22 @@ func has(t *testing.T, r *uitest.Run, want ...string) {
 
 // other stands for the screens of other rooms.
 type other struct {
+	ui.Wanted
 	env  *ui.Env
 	p    ui.Place
 	w, h int
 }
 
-func (o *other) Init() tea.Cmd                       { return nil }
-func (o *other) Update(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
-func (o *other) View() string                        { return o.p.Kind + " " + o.p.ID + strings.Repeat("\n", max(o.h-1, 0)) }
-func (o *other) SetSize(w, h int)                    { o.w, o.h = w, h }
-func (o *other) Keys() []keymap.Key                  { return nil }
-func (o *other) Editing() bool                       { return false }
-func (o *other) Title() string                       { return o.p.Kind }
-func (o *other) Place() ui.Place                     { return o.p }
-func (o *other) Source() ui.Source                   { return ui.Source{} }
+func (o *other) Init() tea.Cmd { return nil }
+func (o *other) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		o.w, o.h = size.Width, size.Height
+	}
+	return o, nil
+}
+func (o *other) View() string       { return o.p.Kind + " " + o.p.ID + strings.Repeat("\n", max(o.h-1, 0)) }
+func (o *other) Keys() []keymap.Key { return nil }
+func (o *other) Editing() bool      { return false }
+func (o *other) Title() string      { return o.p.Kind }
+func (o *other) Place() ui.Place    { return o.p }
+func (o *other) Source() ui.Source  { return ui.Source{} }

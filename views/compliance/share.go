@@ -18,7 +18,7 @@ import (
 // ShareForm is the form for a customer's share token as a program of its own: it
 // takes the token unseen, asks with the customer's id and kind, presents the token
 // and tells what came of it.
-type ShareForm = ui.Model
+type ShareForm = ui.Program
 
 // NewShareForm makes the form for a customer; the token is presented once.
 func NewShareForm(o ui.Options, journeys Journeys, c api.Customer) ShareForm {

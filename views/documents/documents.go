@@ -62,17 +62,7 @@ type Jobs interface {
 // removed is a document that was taken off here and can be put back.
 type removed struct{ guid, name string }
 
-// Model is the documents of one operation as a program of its own.
-type Model = ui.Model
-
-// New makes the model of one operation's documents; it writes by caller.
-func New(o ui.Options, caller endpoint.Caller, parts Parts, opid string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindDocuments, ID: opid}, func(env *ui.Env) ui.Screen {
-		return NewScreen(env, caller, parts, opid)
-	})
-}
-
-// Screen is the same in the console; it implements ui.Screen.
+// Screen is the documents of one operation; it implements ui.Screen.
 type Screen struct {
 	*list.List[api.Document]
 	*ui.Latest

@@ -341,19 +341,17 @@ func TestViewIsPure(t *testing.T) {
 	})
 }
 
-// TestModel runs the documents as a program of their own: a document is removed.
-func TestModel(t *testing.T) {
-	var m tea.Model = New(ui.Options{}, nil, (&fake{}).parts(), opid)
-	if _, ok := m.(Model); !ok {
-		t.Fatal("no model")
-	}
+var _ tea.Model = (*Screen)(nil)
+
+// TestAlone runs the documents without the shell: a document is removed once its question is
+// answered.
+func TestAlone(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	f.remove = func(r api.RemoveDocument) (api.Operation, error) { return without(f.op, r.GUID), nil }
-	p := uitest.NewProgram(t)
-	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f.caller(), f.parts(), opid))
-	p.See("invoice.pdf").Type("1").See("Only this screen is open here.")
-	p.Type("x").See("Remove invoice.pdf from operation").Type("y").See("Removed invoice.pdf; z puts it back.")
-	p.Type("q").See("Leave the console?").Type("y").Ended()
+	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
+		func(env *ui.Env) ui.Screen { return NewScreen(env, f.caller(), f.parts(), opid) })
+	p.See("invoice.pdf").Type("x").See("Remove invoice.pdf from operation")
+	p.Type("Y").See("Removed invoice.pdf; z puts it back.").Type("\x03").Ended()
 }
 
 // TestDoneAndNotShown: a proven write is done, also when the operation could not be

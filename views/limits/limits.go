@@ -31,15 +31,7 @@ type News struct {
 	Err   error // why the budgets cannot be read; nil: Usage holds
 }
 
-// Model is the status of the rate limits as a program of its own.
-type Model = ui.Model
-
-// New makes the model; policy is the config's: wait or warn.
-func New(o ui.Options, budgets Budgets, policy string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindLimits}, func(env *ui.Env) ui.Screen { return NewScreen(env, budgets, policy) })
-}
-
-// Screen is the same in the console; it implements ui.Screen.
+// Screen is the status of the rate limits; it implements ui.Screen.
 type Screen struct {
 	ui.Page
 	env     *ui.Env

@@ -13,15 +13,14 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-var _ tea.Model = Model{}
+var _ tea.Model = (*Screen)(nil)
 
-// TestModel runs the budgets as a program of their own.
-func TestModel(t *testing.T) {
+// TestAlone runs the budgets without the shell: what they want is taken from them.
+func TestAlone(t *testing.T) {
 	f := &fake{usage: classes(usedUp)}
-	p := uitest.NewProgram(t)
-	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f, "wait"))
-	p.See("billing: used up").Type("?").See("reload (costs one call")
-	p.Type("qq").See("Leave the console?").Type("y").Ended()
+	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
+		func(env *ui.Env) ui.Screen { return NewScreen(env, f, "wait") })
+	p.See("billing: used up").Type("F").See("open commissions").Type("\x03").Ended()
 }
 
 // TestViewIsPure: whether frames are drawn makes no difference.

@@ -85,7 +85,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var acts ui.Many
 	var cmds []tea.Cmd
 	for _, p := range s.parts {
-		a, cmd := p.Update(msg)
+		a, cmd := ui.Update(p, msg)
 		if a != nil {
 			acts = append(acts, a)
 		}
@@ -120,7 +120,7 @@ func (s *Screen) Refresh() {
 		if s.beside(i) && right > 0 {
 			w = right
 		}
-		p.SetSize(w, partHeight)
+		p.Update(tea.WindowSizeMsg{Width: w, Height: partHeight})
 	}
 }
 

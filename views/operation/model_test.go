@@ -14,17 +14,18 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-var _ tea.Model = Model{}
+var _ tea.Model = (*Screen)(nil)
 
-// TestModel runs the detail as a program of its own.
-func TestModel(t *testing.T) {
+// TestAlone runs the detail without the shell: what it wants is taken from it.
+func TestAlone(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
-	p := uitest.NewProgram(t)
-	p.Run(New(ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}, f.caller(), f.local(), f.history, string(f.op.OPID)))
-	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("There is no screen for this: documents.")
-	p.Type("/").Type("Harbour").See("1/")
-	p.Type("\r").Type("J").See("Operation " + string(f.op.OPID))
-	p.Type("qqq").See("Leave the console?").Type("y").Ended()
+	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
+		func(env *ui.Env) ui.Screen {
+			return NewScreen(env, f.caller(), f.local(), f.history, string(f.op.OPID))
+		})
+	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("open documents")
+	p.Type("/").Type("Harbour").See("3/3")
+	p.Type("\r").Type("y").See("ui.Copy").Type("\x03").Ended()
 }
 
 // TestViewIsPure: whether frames are drawn makes no difference.

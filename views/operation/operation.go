@@ -22,17 +22,7 @@ import (
 // costs no call.
 type History func(ctx context.Context, opid string) ([]index.State, error)
 
-// Model is the detail of one operation as a program of its own.
-type Model = ui.Model
-
-// New makes the model of one operation; reads by caller are all that it sends.
-func New(o ui.Options, caller endpoint.Caller, known ui.Known, history History, opid string) Model {
-	return ui.Alone(o, ui.Place{Kind: ui.KindOperation, ID: opid}, func(env *ui.Env) ui.Screen {
-		return NewScreen(env, caller, known, history, opid)
-	})
-}
-
-// Screen is the same in the console; it implements ui.Screen.
+// Screen is the detail of one operation; it implements ui.Screen.
 type Screen struct {
 	ui.Page
 	*ui.Latest

@@ -141,13 +141,13 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 }
 
 // Update implements ui.Screen: open totals follow the marks.
-func (s *Screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
+func (s *Screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := s.Table.Marks()
-	action, cmd := s.List.Update(msg)
+	_, cmd := s.List.Update(msg)
 	if s.panel.open() && s.Table.Marks() != before {
 		cmd = tea.Batch(cmd, s.sums().refreshPanel())
 	}
-	return action, cmd
+	return s, cmd
 }
 
 // Init implements ui.Screen.

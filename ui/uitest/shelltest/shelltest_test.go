@@ -12,6 +12,7 @@ import (
 )
 
 type screen struct {
+	ui.Wanted
 	env  *ui.Env
 	w, h int
 	asks *int
@@ -20,14 +21,18 @@ type screen struct {
 
 func (s *screen) Init() tea.Cmd { return s.load() }
 func (s *screen) load() tea.Cmd { return func() tea.Msg { *s.asks++; return nil } }
-func (s *screen) Update(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if k, ok := msg.(keymap.Press); ok && s.env.Keys.Global.Reload.Match(k) {
-		return nil, s.load()
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.w, s.h = msg.Width, msg.Height
+	case keymap.Press:
+		if s.env.Keys.Global.Reload.Match(msg) {
+			return s, s.load()
+		}
 	}
-	return nil, nil
+	return s, nil
 }
 func (s *screen) View() string       { return strings.Repeat("\n", max(s.h-1, 0)) }
-func (s *screen) SetSize(w, h int)   { s.w, s.h = w, h }
 func (s *screen) Keys() []keymap.Key { return nil }
 func (s *screen) Editing() bool      { return false }
 func (s *screen) Title() string      { return "Empty" }
