@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/sandbox"
@@ -53,7 +54,7 @@ func TestReport(t *testing.T) {
 		if _, err := a.SaveReport(ctx, api.ReportQuery{}, path); api.AsError(err) == nil || api.AsError(err).Rule != api.RuleRole {
 			t.Errorf("%q: %v", role, err)
 		}
-		if _, err := a.Client.OperationReport(ctx, api.ReportQuery{}, io.Discard); api.AsError(err) == nil {
+		if _, err := endpoint.Do(ctx, a.Client, endpoint.GetReport, endpoint.ReportTo{To: io.Discard}); api.AsError(err) == nil {
 			t.Errorf("%q reads it past the record", role)
 		}
 	}

@@ -94,7 +94,7 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	if got := told(f); got["status"]+got["usage"]+got["budget"]+got["session none"] != 0 {
 		t.Errorf("nothing changed, and yet: %v", got)
 	}
-	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 3}); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 3}); err != nil {
 		t.Fatal(err)
 	}
 	f.read(ctx)
@@ -148,7 +148,7 @@ func TestNewsOfOneObjectReplaceEachOther(t *testing.T) {
 // numbers are the account numbers that the service really has.
 func numbers(t *testing.T, ctx context.Context, a *app.App, opid string) []string {
 	t.Helper()
-	op, err := a.Client.Operation(ctx, opid)
+	op, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, opid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/journey"
@@ -23,7 +24,7 @@ import (
 func read(t *testing.T, a *app.App) []api.Operation {
 	t.Helper()
 	ctx, _ := as(api.Admin)
-	page, err := a.Client.Operations(ctx, api.OperationQuery{Size: 100})
+	page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/approval"
@@ -222,12 +223,12 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	ctx := api.WithActor(t.Context(), ana)
-	page, err := a.Client.Customers(ctx, api.CustomerQuery{})
+	page, err := endpoint.Do(ctx, a.Client, endpoint.ListCustomers, api.CustomerQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	shared, other := string(page.Items[0].CUID), string(page.Items[1].CUID)
-	if res, err := a.Client.Share(ctx, shared, secret.New("demo-"+strings.ToLower(string(page.Items[0].Type))+"-ok-x")); err != nil || !res.Applied {
+	if res, err := endpoint.Do(ctx, a.Client, endpoint.Share, endpoint.ShareToken{CUID: shared, Token: secret.New("demo-" + strings.ToLower(string(page.Items[0].Type)) + "-ok-x")}); err != nil || !res.Applied {
 		t.Fatal(res, err) // by somebody whose store is another one
 	}
 	dir := t.TempDir()

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
@@ -53,7 +54,7 @@ func world(t *testing.T, more string, mirror bool) *app.App {
 func filled(t *testing.T, more string) *app.App {
 	t.Helper()
 	a := world(t, more, false)
-	if _, err := a.Client.Operations(api.WithActor(t.Context(), ana), api.OperationQuery{}); err != nil {
+	if _, err := endpoint.Do(api.WithActor(t.Context(), ana), a.Client, endpoint.ListOperations, api.OperationQuery{}); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -272,7 +273,7 @@ func newest(t *testing.T, a *app.App, n int) api.Operation {
 // now reads an operation from the service.
 func now(t *testing.T, a *app.App, id string) api.Operation {
 	t.Helper()
-	op, err := a.Client.Operation(api.WithActor(t.Context(), ana), id)
+	op, err := endpoint.Do(api.WithActor(t.Context(), ana), a.Client, endpoint.GetOperation, id)
 	if err != nil {
 		t.Fatal(err)
 	}

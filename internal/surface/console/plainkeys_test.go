@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/plain"
@@ -23,7 +24,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin, Via: "console"}), a.Audit))
 	defer cancel()
 	who := api.ActorOf(ctx)
-	page, err := a.Client.Operations(ctx, api.OperationQuery{})
+	page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

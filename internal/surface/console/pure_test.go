@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/views/approvals"
@@ -22,7 +23,7 @@ import (
 func TestViewIsPure(t *testing.T) {
 	a, _ := open(t)
 	ctx, who := as(api.Admin)
-	page, err := a.Client.Operations(ctx, api.OperationQuery{})
+	page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{})
 	if err != nil || len(page.Items) == 0 {
 		t.Fatal(err)
 	}

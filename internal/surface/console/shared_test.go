@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/views/operations"
@@ -31,7 +32,7 @@ func rowsOf(ctx context.Context, t *testing.T, x operations.Index) []index.Recor
 func TestConsolesShareRows(t *testing.T) {
 	a, clock := open(t)
 	ctx, _ := as(api.Admin)
-	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 20}); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 20}); err != nil {
 		t.Fatal(err)
 	}
 	s := NewShared(a)
@@ -53,7 +54,7 @@ func TestConsolesShareRows(t *testing.T) {
 	clock.now = clock.now.Add(time.Minute)
 	clock.mu.Unlock()
 	seen := q[0].Seen
-	if _, err := a.Client.Operation(ctx, string(q[0].Op.OPID)); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, string(q[0].Op.OPID)); err != nil {
 		t.Fatal(err)
 	}
 	if now := rowsOf(ctx, t, two)[0]; !now.Seen.After(seen) {
@@ -73,7 +74,7 @@ func TestConsolesShareRows(t *testing.T) {
 	if q[0].Op.Comment == "changed" {
 		t.Error("rows that somebody holds were changed")
 	}
-	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 50}); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 50}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := two.Count(ctx, filter.OperationExpr{}); err != nil || n != 50 {
@@ -85,7 +86,7 @@ func TestConsolesShareRows(t *testing.T) {
 func TestSharingKeepsRolesApart(t *testing.T) {
 	a, _ := open(t)
 	ctx, _ := as(api.Admin)
-	if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 5}); err != nil {
+	if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 5}); err != nil {
 		t.Fatal(err)
 	}
 	s := NewShared(a)

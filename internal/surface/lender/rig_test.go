@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/lend"
 	"opdeck/internal/sandbox"
@@ -175,7 +176,7 @@ func (r *rig) onSocket() *http.Client {
 func (r *rig) operation(locked bool) (op api.Operation, doc api.Document) {
 	r.t.Helper()
 	ctx := api.WithActor(r.t.Context(), api.Actor{Name: "keeper", Role: api.Admin})
-	p, err := r.app.Client.Operations(ctx, api.OperationQuery{Size: 60})
+	p, err := endpoint.Do(ctx, r.app.Client, endpoint.ListOperations, api.OperationQuery{Size: 60})
 	if err != nil {
 		r.t.Fatal(err)
 	}

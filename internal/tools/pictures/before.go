@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/sandbox"
@@ -19,12 +20,12 @@ const hookSecret = "Zk3!x9-Qv7_Lm2@Rt5#Yp8$Wn4%Bc6&H"
 // deliver lets some webhooks arrive: signed ones, one twice, and a forged one.
 func deliver(ctx context.Context, a *app.App, ids []string) error {
 	env := func(string) string { return hookSecret }
-	rec, err := a.Receiver(env, true)
+	rec, err := a.Hooks().Receiver(env, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	sign, err := a.HookSigner(env)
+	sign, err := a.Hooks().Signer(env)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 func request(ctx context.Context, a *app.App, _ []string) error {
 	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "command", From: "desk", UID: "1001",
 		Host: "desk"})
-	page, err := a.Client.Operations(ctx, api.OperationQuery{Size: 100})
+	page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 100})
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func request(ctx context.Context, a *app.App, _ []string) error {
 			if d.IsLock || asked == 3 {
 				continue
 			}
-			if _, err := a.Client.RemoveDocument(ctx, api.RemoveDocument{OPID: string(op.OPID),
+			if _, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID),
 				GUID: string(d.GUID)}); err != nil {
 				asked++
 			}

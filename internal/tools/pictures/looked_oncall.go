@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/sandbox"
 )
@@ -163,7 +164,7 @@ func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.Sandbox.ForeignLogin(ctx); err != nil {
 		return err
 	}
-	_, _ = a.Client.Operations(ctx, api.OperationQuery{Size: 1}) // fails where the next login is refused
+	_, _ = endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1}) // fails where the next login is refused
 	return nil
 }
 
@@ -178,7 +179,7 @@ func dropPair(ctx context.Context, a *app.App, _ []string) error { return a.Sess
 // useUp spends the minute's billing calls.
 func useUp(ctx context.Context, a *app.App, _ []string) error {
 	for range 7 {
-		if _, err := a.Client.Operations(ctx, api.OperationQuery{Size: 1}); err != nil {
+		if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1}); err != nil {
 			return err
 		}
 	}

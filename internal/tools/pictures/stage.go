@@ -20,6 +20,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/surface/console"
@@ -258,7 +259,7 @@ func press(w io.Writer, keys string) error {
 // returns the ids.
 func fill(ctx context.Context, a *app.App) (ids []string, err error) {
 	for n := 0; ; n++ {
-		page, err := a.Client.Operations(ctx, api.OperationQuery{Page: n, Size: 100})
+		page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Page: n, Size: 100})
 		if err != nil {
 			return nil, err
 		}

@@ -56,7 +56,7 @@ func (w *World) Use(t testing.TB, a *app.App) {
 	})
 	ctx := w.as("keeper", api.Admin)
 	for page := range 5 {
-		p, err := a.Client.Operations(ctx, api.OperationQuery{Page: page, Size: 100})
+		p, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Page: page, Size: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func (w *World) Use(t testing.TB, a *app.App) {
 			}
 		}
 	}
-	customers, err := a.Client.Customers(ctx, api.CustomerQuery{Size: 100})
+	customers, err := endpoint.Do(ctx, a.Client, endpoint.ListCustomers, api.CustomerQuery{Size: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (w *World) Objects(r Row) Words {
 	if !strings.Contains(r.Command+strings.Join(r.Keys, ""), "{free}") {
 		return w.more(r, op, words)
 	}
-	f, err := a.Client.UploadDocument(ctx, api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n),
+	f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n),
 		Content: fmt.Appendf(content, "%% %d\n", w.n)})
 	if err != nil {
 		w.T.Fatal(err)
