@@ -18,16 +18,16 @@
 //
 //	type Screen struct {
 //		ui.Page
-//		env    *ui.Env
-//		client Client // declared here: the methods this screen needs
-//		keys   keymap.Session // a copy: switched on and off here
-//		st     session.Status
+//		env     *ui.Env
+//		session Session // what this screen asks beside the service; calls of the service go by endpoint.Do
+//		keys    keymap.Session // a copy: switched on and off here
+//		st      session.Status
 //	}
 //
 //	func (s *Screen) Reload() tea.Cmd {
-//		client := s.client // a copy: the command runs elsewhere
+//		shared := s.session // a copy: the command runs elsewhere
 //		return s.env.Read(s.Loads, func(ctx context.Context) ui.Then { // cancels the read before
-//			st, err := client.SessionStatus(ctx)
+//			st, err := shared.Status(ctx)
 //			return func() (ui.Action, tea.Cmd) { // in the update loop, unless it is the answer to an older read
 //				if s.Err = api.AsError(err); err == nil {
 //					s.st = st
