@@ -68,7 +68,7 @@ func (a *activity) note(at time.Time, k Level, line string) {
 
 // newActivity is the page behind "!".
 func newActivity(s *Shell) *pager {
-	p := newPager(s, 0, "What is going on", activityLines)
+	p := newPager(s, 0, "Activity", activityLines)
 	p.live = func(s *Shell, now time.Time) time.Time {
 		var at time.Time
 		for _, c := range s.activity.calls {
@@ -100,11 +100,11 @@ func activityLines(s *Shell) []string {
 	}
 	out := []string{s.th.Title.Render("Now")}
 	for _, w := range s.Waiting() {
-		out = append(out, "  "+s.th.Warn.Render(s.th.Signs.Wait+" sent, not answered: "+w))
+		out = append(out, "  "+s.th.Warn.Render(s.th.Signs.Wait+" sent, no answer yet: "+w))
 	}
 	out = append(out, open...)
 	if len(out) == 1 {
-		out = append(out, s.th.Dim.Render("  Nothing is under way."))
+		out = append(out, s.th.Dim.Render("  Nothing in progress."))
 	}
 	var notes []string
 	for i := len(s.activity.notes) - 1; i >= 0; i-- {

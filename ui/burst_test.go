@@ -20,7 +20,7 @@ func TestBurstIsTyping(t *testing.T) {
 		"a held key":     {[]tea.Msg{uitest.Burst("jjjjjjjj")}, []string{"3 of 3"}},
 		"down and up":    {[]tea.Msg{uitest.Burst("jjk")}, []string{"2 of 3"}},
 		"the palette":    {[]tea.Msg{uitest.Burst(":what is")}, []string{"Commands", "what is", "what is going on"}},
-		"its choice":     {[]tea.Msg{uitest.Burst(":what is going"), uitest.Key("enter")}, []string{"What is going on"}},
+		"its choice":     {[]tea.Msg{uitest.Burst(":what is going"), uitest.Key("enter")}, []string{"Activity"}},
 		"a number":       {[]tea.Msg{uitest.Burst("j5")}, []string{"Limits"}},
 		"an id":          {[]tea.Msg{uitest.Burst("o9f1c"), uitest.Key("enter")}, []string{"Operation 9f1c"}},
 		"a search":       {[]tea.Msg{uitest.Burst("J/unit")}, []string{"unit"}},
@@ -58,7 +58,7 @@ func TestBurstIsNoAnswer(t *testing.T) {
 			for _, g := range []ui.Environment{ui.Test, ui.Production} {
 				w := newWorld()
 				r := w.start(t, w.options(g)).Send(uitest.Burst(burst))
-				has(t, r, "Remove document", "[ No ]", "wait, keys count")
+				has(t, r, "Remove document", "[ No ]", "wait, keys work")
 				r.Send(w.clock.Wait(armed), uitest.Key("enter"))
 				hasNot(t, r, "Remove document")
 				if len(w.removed) > 0 {
@@ -91,7 +91,7 @@ func TestQuestionIsArmedWhenItIsSeen(t *testing.T) {
 	if len(w.screens) != 2 || len(w.top().seen) != 0 {
 		t.Fatal("a question that nobody saw was answered")
 	}
-	has(t, r, "wait, keys count")
+	has(t, r, "wait, keys work")
 	r.Model = p.Model
 	r.Send(p.held...)
 	r.Send(w.clock.Wait(armed-1), uitest.Key("y"))

@@ -44,7 +44,7 @@ func ClipFrom(getenv func(string) string) Clip {
 }
 
 // ErrNoClip is returned where nothing can be copied.
-var ErrNoClip = errors.New("this terminal has no clipboard that can be reached")
+var ErrNoClip = errors.New("this terminal offers no clipboard")
 
 // Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
 // text that is too long is an error: half a copy would be worse.
@@ -101,5 +101,5 @@ func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if what == "" {
 		what = "text"
 	}
-	return s.notify(Success, strings.ToUpper(what[:1])+what[1:]+" sent to the terminal by OSC 52.")
+	return s.notify(Success, "Copied "+what+" (OSC 52).")
 }

@@ -245,7 +245,7 @@ func (s *topLine) Standing() []string {
 		line := "The session is " + safe(f.State) + "."
 		if f.AccessUntil.After(now) {
 			left, _ := draw.Until(f.AccessUntil, now)
-			line += " The access token has " + left + " left."
+			line += " The access token expires in " + left + "."
 		}
 		if f.Note != "" {
 			line += " Attention: " + safe(f.Note)
@@ -253,11 +253,11 @@ func (s *topLine) Standing() []string {
 		out = append(out, line)
 	}
 	if b, ok := s.budgets["billing"]; ok {
-		out = append(out, "There is room for "+draw.Plural(b.Room, "billing call", "billing calls")+" of "+
+		out = append(out, "Budget: "+draw.Plural(b.Room, "billing call", "billing calls")+" left of "+
 			draw.Count(b.Limit)+" a minute.")
 	}
 	if f := s.feed; f.State != "" {
-		out = append(out, "The feed of webhooks is "+safe(f.State)+".")
+		out = append(out, "The webhook feed is "+safe(f.State)+".")
 	}
 	if n := s.asked; n > 0 {
 		out = append(out, draw.Plural(n, "write waits", "writes wait")+" for your approval.")
@@ -274,7 +274,7 @@ func (src Source) Aged(now time.Time, zone *time.Location) string {
 	line := "From the " + src.Origin + ", " + ago
 	if old := src.Oldest; !old.IsZero() && old.Before(src.At) {
 		if then, _ := draw.Ago(old, now); then != ago {
-			line += ", the oldest of it " + then
+			line += ", oldest row " + then
 		}
 	}
 	if src.Problem != "" {

@@ -17,11 +17,11 @@ type viewMode struct{ *router }
 func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
 
 func (s *viewMode) showUTC(utc bool) tea.Cmd {
-	word := "Times are UTC now."
+	word := "Times are now in UTC."
 	s.shown.zone = time.UTC
 	if !utc {
 		s.shown.zone = s.shown.local
-		word = "Times are local now (" + s.now().In(s.shown.zone).Format("MST, -07:00") + ")."
+		word = "Times are now local (" + s.now().In(s.shown.zone).Format("MST, -07:00") + ")."
 	}
 	return tea.Batch(s.notify(Info, word), s.broadcast(DisplayChanged{}))
 }

@@ -54,8 +54,8 @@ func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	id := s.stack[i].id
 	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(s)) }
 	for _, st := range s.stack[i+1:] {
-		if why := unsaved(st); why != "" {
-			return s.askDiscard(why, closing)
+		if what := unsaved(st); what != "" {
+			return s.askDiscard(what, "", closing)
 		}
 	}
 	return s.perform(nil, do(closing))
@@ -71,12 +71,12 @@ func (s *Shell) RunCommand(c Command) tea.Cmd {
 func (s *Shell) setTheme(name string) tea.Cmd {
 	next := s.opt.Themes(name)
 	if next == nil {
-		return s.notify(Denied, "There is no theme "+safe(name)+".")
+		return s.notify(Denied, "Unknown theme: "+safe(name)+".")
 	}
 	*s.th = *next // screens and widgets hold the same pointer
 	s.hinted = [2]hinted{}
-	return tea.Batch(s.notify(Info, "Drawn in the theme "+next.Name+
-		" until this console ends; [ui] theme in the config keeps one."), s.broadcast(DisplayChanged{}))
+	return tea.Batch(s.notify(Info, "Theme "+next.Name+
+		" until you quit. To keep it, set [ui] theme in the config."), s.broadcast(DisplayChanged{}))
 }
 
 // switchContext leaves the console to open it on another context: what was sent is
@@ -87,8 +87,8 @@ func (s *exit) switchContext(name string) tea.Cmd {
 		return s.Leave()
 	}
 	for _, st := range s.stack {
-		if why := unsaved(st); why != "" {
-			return s.askDiscard(why+" The console is opened on "+safe(name)+".", leave)
+		if what := unsaved(st); what != "" {
+			return s.askDiscard(what, "The console opens "+safe(name)+".", leave)
 		}
 	}
 	return s.perform(nil, do(leave))

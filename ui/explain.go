@@ -73,7 +73,7 @@ func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: x.e.Title, scroll: x.scroll, tone: theme.Warn}
 	if x.e.failed && now.Before(x.armed) {
-		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
+		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
 	}
 	for _, l := range x.e.Lines {
 		p.body = append(p.body, draw.Wrap(safe(l), in)...)

@@ -30,13 +30,13 @@ func Failure(what string, err error) Explain {
 	}
 	k := keymap.New()
 	if e.Kind == api.UnknownOutcome {
-		lines = append(lines, "A notice tells when its outcome is known; "+k.Global.Audit.Help().Key+" lists what is open.")
+		lines = append(lines, "A notice appears when the outcome is known; "+k.Global.Audit.Help().Key+" lists open writes.")
 	}
 	if e.Kind == api.RateLimited {
-		lines = append(lines, k.Global.Limits.Help().Key+" shows when there is room; do it again then.")
+		lines = append(lines, k.Global.Limits.Help().Key+" shows when the budget has room; try again then.")
 	}
 	if e.Rule == api.RuleApproval {
-		lines = append(lines, "In the console they find it with "+k.Global.Audit.Help().Key+", then "+
+		lines = append(lines, "They find it in the console with "+k.Global.Audit.Help().Key+", then "+
 			k.Audit.Approvals.Help().Key+".")
 	}
 	var facts []widget.Pair
@@ -67,7 +67,7 @@ func newRefused(s *Shell, owner screenID, a Ask, e Explain) *input {
 		a.problem = append(a.problem, f.Label+" "+f.Value)
 	}
 	if slices.ContainsFunc(a.Fields, func(f widget.Field) bool { return f.Secret }) {
-		a.problem = append(a.problem, "A secret is not kept: type it again.")
+		a.problem = append(a.problem, "Secrets are not kept: type it again.")
 	}
 	d := newInput(s, owner, a)
 	d.refused, d.armed = true, s.now().Add(armAfter)

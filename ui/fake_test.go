@@ -289,7 +289,7 @@ func (f *fake) Source() ui.Source {
 }
 func (f *fake) Unsaved() string {
 	if f.filter.Value() != "" {
-		return "The filter you typed."
+		return "the filter you typed"
 	}
 	return ""
 }

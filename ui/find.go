@@ -84,7 +84,7 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	f := m.finding
 	switch {
 	case m.err != nil:
-		return s.notify(Error, "The index cannot be asked: "+m.err.Error())
+		return s.notify(Error, "The index cannot be read: "+m.err.Error())
 	case f.Only != "":
 		return s.open(Place{Kind: m.kind, ID: f.Only})
 	case len(f.all()) == 0 && f.Whole:
@@ -96,7 +96,8 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	for _, one := range f.all() {
 		items = append(items, Choice{Text: one.Text, About: one.About})
 	}
-	s.push(newMenu(s, 0, Choose{Title: draw.Plural(len(items), "operation fits", "operations fit") + " “" + safe(m.typed) +
+	s.push(newMenu(s, 0, Choose{Title: draw.Plural(len(items), "operation matches", "operations match") +
+		" “" + safe(m.typed) +
 		"”", Items: items, Pick: func(i int) (Action, tea.Cmd) {
 		return do(func(s *Shell) tea.Cmd { return s.open(Place{Kind: m.kind, ID: f.all()[i].Place.ID}) }), nil
 	}}))
@@ -109,9 +110,9 @@ const askService = "ask the service: one billing call"
 // nothingFound says that nothing fits what was typed.
 func nothingFound(typed string) string {
 	if err := CheckID(typed); err != nil {
-		return "Nothing known here has “" + draw.Cut(safe(typed), 40) + "” in its reference or customer, and " + err.Error() +
+		return "No match for “" + draw.Cut(safe(typed), 40) + "” among references and customers, and " + err.Error() +
 			"."
 	}
-	return "No operation known here begins with “" + draw.Cut(safe(typed), 40) +
-		"”, has it in its reference or is of such a customer. A whole id is read from the service."
+	return "No id, reference or customer in the local index matches “" + draw.Cut(safe(typed), 40) +
+		"”. A full id is read from the service."
 }

@@ -210,7 +210,7 @@ func TestZone(t *testing.T) {
 		t.Errorf("zone %v", e.Zone())
 	}
 	r.Send(uitest.Key("t"))
-	has(t, r, "Times are local now (CET, +01:00).")
+	has(t, r, "Times are now local (CET, +01:00).")
 }
 
 func TestHeaderTellsTrouble(t *testing.T) {

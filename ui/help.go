@@ -65,7 +65,7 @@ func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 	}
 	marks := []string{s.th.Title.Render("Marks")}
 	return append(out, append(marks, s.helpEntry("·", namesIn(w, 1), s.th.Key,
-		"stands for a character that must not be drawn; the raw view is exact. "+
+		"hidden or unsafe character; the raw view is exact. "+
 			"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
 }
 

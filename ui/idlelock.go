@@ -77,7 +77,7 @@ func (s *idleGuard) unlock(now time.Time) {
 		s.deliver(top, Tick{})
 	}
 	if was.lapsed > 0 {
-		line := "The question lapsed while the screen was blank: nothing was done."
+		line := "The question expired while the screen was blank: nothing was done."
 		if was.missed == 0 {
 			s.notify(Warning, line)
 			return
@@ -121,9 +121,9 @@ func (s *statusLine) blank() []string {
 	if room := s.w - draw.Width(head) - 1; room >= 3 {
 		head += " " + s.th.Strong.Render(draw.Cut(safe(s.opt.About.Context), min(room, 24)))
 	}
-	say := "Nobody has pressed a key for " + draw.Duration(s.opt.IdleLock) + "."
+	say := "No key pressed for " + draw.Duration(s.opt.IdleLock) + "."
 	if len(s.writes) > 0 {
-		say += "\nWhat was sent is awaited."
+		say += "\nStill waiting for answers to sent requests."
 	}
 	var lines []string
 	for _, l := range strings.Split(say, "\n") {
@@ -131,7 +131,7 @@ func (s *statusLine) blank() []string {
 			lines = append(lines, s.th.Dim.Render(part))
 		}
 	}
-	for _, part := range draw.Wrap("Press any key to go on.", max(s.w-2, 1)) {
+	for _, part := range draw.Wrap("Press any key to continue.", max(s.w-2, 1)) {
 		lines = append(lines, s.th.Strong.Render(part))
 	}
 	top := []string{head}

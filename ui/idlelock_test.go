@@ -90,7 +90,7 @@ func TestVeilAndDialogs(t *testing.T) {
 	r := veiled(t, w, ui.Production).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Type("b1"), w.clock.Wait(away))
 	hasNot(t, r, "Remove document")
 	r.Send(uitest.Key("c"))
-	has(t, r, "The question lapsed", "Documents 7f3a")
+	has(t, r, "The question expired", "Documents 7f3a")
 	hasNot(t, r, "[ No ]")
 	if len(w.removed) > 0 {
 		t.Errorf("removed %v", w.removed)
@@ -113,7 +113,7 @@ func TestVeilAndWrites(t *testing.T) {
 	w.slow = 20 * time.Minute
 	r := veiled(t, w, ui.Test).Send(w.clock.Wait(time.Hour), uitest.Key("j"), w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"))
 	r.Send(w.clock.Wait(away))
-	has(t, r, "What was sent is awaited.", "Press any key")
+	has(t, r, "Still waiting for answers to sent requests.", "Press any key")
 	r.Send(w.clock.Wait(away))
 	if len(w.removed) != 1 {
 		t.Fatalf("removed %v", w.removed)
@@ -179,7 +179,7 @@ func TestVeilWhileLeaving(t *testing.T) {
 	w.slow = time.Hour
 	r := veiled(t, w, ui.Test).Send(w.clock.Wait(2*time.Hour), uitest.Key("j"), w.clock.Wait(time.Second),
 		uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"), w.clock.Wait(away))
-	has(t, r, "Leaving as soon as it is answered")
+	has(t, r, "Closing after the answer to")
 	if r.Send(w.clock.Wait(time.Hour)); !r.Quit {
 		t.Error("it never left")
 	}

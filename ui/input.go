@@ -39,7 +39,7 @@ func (d *input) keys() []keymap.Key {
 	k, next := d.k.Submit, d.k.Next
 	switch {
 	case d.picks.at >= 0:
-		k.SetHelp("enter", "take it")
+		k.SetHelp("enter", "accept")
 	case !d.form.Last():
 		k.SetHelp("enter", "next field")
 	case d.ask.Verb != "":
@@ -106,7 +106,7 @@ func (d *input) cancel() (Action, tea.Cmd, bool) {
 		return nil, nil, true
 	}
 	return do(func(s *Shell) tea.Cmd {
-		return s.askDiscard("What you typed in “"+d.ask.Title+"”.", func(s *Shell) tea.Cmd {
+		return s.askDiscard(formName(d.ask), "", func(s *Shell) tea.Cmd {
 			d.form.Clear()
 			s.remove(d)
 			return nil
@@ -220,10 +220,10 @@ func (d *input) panel(s *Shell, w, h int, now time.Time) panel {
 	fields, focus := d.form.View(s.th, in)
 	p := panel{title: d.ask.Title, tone: theme.Accent}
 	if now.Before(d.armed) {
-		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
+		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
 	}
 	if d.sending {
-		p.foot = s.th.Signs.Wait + " looking at it first …"
+		p.foot = s.th.Signs.Wait + " checking first …"
 	}
 	for _, l := range d.ask.problem {
 		for _, l := range draw.Wrap(l, in) {
@@ -276,9 +276,9 @@ func (d *input) listLines(th *theme.Theme, w, rows int) []string {
 		case d.picks.seek.busy:
 			said = "Reading the folder …"
 		case f.Complete != nil:
-			said = "tab completes, down lists what is there"
+			said = "tab completes, down lists the folder"
 		case len(f.Options) > 0:
-			said = "None of the known values fits; another may be sent all the same."
+			said = "Not one of the known values; you can still send it."
 		}
 		return []string{th.Dim.Render(draw.Cut(said, w))}
 	}
@@ -300,7 +300,7 @@ func CheckID(s string) error {
 	}
 	for _, r := range s {
 		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_') {
-			return errors.New("an id is letters, digits, “-” and “_” only")
+			return errors.New("an id has only letters, digits, “-” and “_” only")
 		}
 	}
 	return nil

@@ -54,5 +54,5 @@ func late(a Action, read bool) Action {
 		return a
 	}
 	return Notify{Level: Warning, Text: "“" + untrusted.Text(title).Line(80) +
-		"” was not opened, because you went on meanwhile. Nothing was sent; begin again where you were."}
+		"” was not opened because you moved on. Nothing was sent; start again from there."}
 }

@@ -7,7 +7,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
-	"opdeck/ui/widget"
 )
 
 // writeEndedMsg is the end of a command that sends something; its answer came before.
@@ -56,19 +55,21 @@ func (s *exit) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
 	if len(s.writes) > 0 {
-		c.Risk = "Something was sent and is not answered yet; leaving waits for it."
+		c.Risk = "A request has no answer yet; the console waits for it before it closes."
 	}
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
-// askDiscard asks before typed text is lost.
-func (s *router) askDiscard(what string, then func(*Shell) tea.Cmd) tea.Cmd {
+// askDiscard asks before what, such as "the form", is lost; next is a sentence about what follows, or "".
+func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cmd {
 	c := Confirm{
-		Title: "Discard typed text", Ask: "Discard what you typed?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
-		Facts: []widget.Pair{{Label: "lost", Value: safe(what), Long: true}},
+		Title: "Discard typed text", Ask: "Discard " + what + "?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
+		Risk: next,
 	}
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
+
+func formName(a Ask) string { return "the form “" + a.Title + "”" }
 
 // interrupt is ctrl+c: it leaves at once, but asks when typed text would be
 // lost. Pressed again in that question it leaves.
@@ -82,13 +83,13 @@ func (s *exit) interrupt() tea.Cmd {
 			return s.Leave()
 		case *input:
 			if o.dirty() {
-				return s.askDiscard("What you typed in “"+o.ask.Title+"”. The console is left.", leave)
+				return s.askDiscard(formName(o.ask), "The console closes.", leave)
 			}
 		}
 	}
 	for _, st := range s.stack {
-		if why := unsaved(st); why != "" {
-			return s.askDiscard(why+" The console is left.", leave)
+		if what := unsaved(st); what != "" {
+			return s.askDiscard(what, "The console closes.", leave)
 		}
 	}
 	return s.Leave()

@@ -134,8 +134,8 @@ func (p *Page) linkKeys() []keymap.Key {
 		open.Extra = true
 	}
 	next.SetHelp(next.Help().Key, "next link")
-	next.Long, next.Extra = "to the next line that opens something; j and k go from line to line", false
-	before.SetHelp(before.Help().Key, "link before")
-	before.Long = "to the line before that opens something"
+	next.Long, next.Extra = "next line that opens something; j and k move line by line", false
+	before.SetHelp(before.Help().Key, "previous link")
+	before.Long = "previous line that opens something"
 	return []keymap.Key{open, next, before}
 }

@@ -161,11 +161,11 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	}
 	switch {
 	case len(list) == 0 && m.seek.busy:
-		lines = append(lines, s.th.Dim.Render("Looking into the index …"))
+		lines = append(lines, s.th.Dim.Render("Searching the index …"))
 	case m.takes():
-		lines = append(lines, s.th.Dim.Render(draw.Cut("None of these; "+m.k.Choose.Help().Key+" takes what you typed.", in)))
+		lines = append(lines, s.th.Dim.Render(draw.Cut("No match; "+m.k.Choose.Help().Key+" uses what you typed.", in)))
 	case len(list) == 0:
-		lines = append(lines, s.th.Dim.Render(draw.Cut("Nothing matches; backspace widens the search.", in)))
+		lines = append(lines, s.th.Dim.Render(draw.Cut("No match; backspace widens the search.", in)))
 	}
 	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
 	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1),
@@ -210,7 +210,7 @@ func (c Choice) about() string {
 }
 
 // choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:
-// none), and says how many more follow; further: there are more than are listed.
+// none), and says how many more; further: there are more than are listed.
 func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
 	more := len(list) > rows || further
 	if more && rows > 1 {
@@ -231,7 +231,7 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	case to < len(list):
 		said = "  " + th.Signs.More + " " + draw.Count(len(list)-to) + " more follow"
 	case further:
-		said = "  " + th.Signs.More + " further ones begin so"
+		said = "  " + th.Signs.More + " more with this beginning"
 	}
 	return append(out, th.Dim.Render(draw.Cut(said, w)))
 }

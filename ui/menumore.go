@@ -50,7 +50,7 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 		return nil
 	}
 	n, ctx := m.reads.begin(s.root)
-	m.Items[len(m.Items)-1].Text = "Reading further ones …"
+	m.Items[len(m.Items)-1].Text = "Reading more …"
 	more := m.More
 	return func() tea.Msg { return moreMsg{m, n, more(ctx)} }
 }

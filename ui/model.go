@@ -27,7 +27,7 @@ func Alone(o Options, p Place, screen func(*Env) Screen) Program {
 	others := append(keymap.All(m.keys.Global)[:places], m.keys.Global.OpenID)
 	m.keys.Allow(func(k keymap.Key) (why string) {
 		if slices.ContainsFunc(others, func(o keymap.Key) bool { return o.Name == k.Name }) {
-			return "Only this screen is open here."
+			return "Only this screen is available here."
 		}
 		return ""
 	})

@@ -111,7 +111,7 @@ func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
 	d.seek.busy = false
 	d.found, d.answers, d.recent, d.at = m.finding, m.typed, m.recent, -1
 	if d.note = ""; m.err != nil {
-		d.note = "The index cannot be asked: " + m.err.Error()
+		d.note = "The index cannot be read: " + m.err.Error()
 	}
 	if n := len(d.rows()); n > 0 && (n == 1 || d.recent || d.found.Only != "") {
 		d.at = 0
@@ -176,7 +176,7 @@ func (d *opener) choose() (Action, tea.Cmd, bool) {
 	case len(rows) == 0:
 		d.note = nothingFound(d.answers)
 	case d.at < 0:
-		d.at, d.note = 0, "Several could be meant: choose one."
+		d.at, d.note = 0, "Several matches: choose one."
 	default:
 		to := Place{Kind: d.kind, ID: rows[min(d.at, len(rows)-1)].Place.ID}
 		if at := rows[min(d.at, len(rows)-1)].Place.Kind; at == KindCompliance {
@@ -221,11 +221,11 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	head := ""
 	switch {
 	case d.recent && len(rows) > 0:
-		head = "Opened last"
+		head = "Recently opened"
 	case d.seek.busy:
-		head = "Looking into the index …"
+		head = "Searching the index …"
 	case len(rows) == 0 && d.answers != "":
-		head = "Nothing known here fits."
+		head = "No match in the local index."
 	}
 	if head != "" && room > 1 {
 		tail = append(tail, s.th.Dim.Render(draw.Cut(head, in)))

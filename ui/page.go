@@ -186,7 +186,7 @@ func (p *Page) NotReread() []string {
 		return nil
 	}
 	th := p.env.Theme
-	return []string{th.Warn.Render(th.Signs.Warn + " Not read again: " + p.Err.Public)}
+	return []string{th.Warn.Render(th.Signs.Warn + " Refresh failed: " + p.Err.Public)}
 }
 
 // Problem is the sentence of an error for Source, "" when there is none.

@@ -47,7 +47,7 @@ func (p *pager) readRaw(s *Shell) {
 	lines, whole := draw.JSON(is, maxRawLines)
 	if !whole {
 		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+
-			" in all; the command that reads it shows everything with -o json")
+			" in total; the command with -o json shows all of it")
 	}
 	p.lines, p.copy = func(*Shell) []string { return lines }, Copy{Text: string(is), What: "the JSON"}
 }

@@ -162,7 +162,7 @@ func (p *palette) own() {
 		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
 	if s.opt.Themes != nil {
 		for _, name := range theme.Names() {
-			p.add(Choice{Text: "theme " + name, About: "draw in other colours until this console ends",
+			p.add(Choice{Text: "theme " + name, About: "change the colours until you quit",
 				Words: []string{"colours " + name, "colors " + name}},
 				func(s *Shell) tea.Cmd { return s.setTheme(name) })
 		}
@@ -183,7 +183,7 @@ func (p *palette) contexts() {
 	}
 	if len(p.s.opt.Contexts) == 0 {
 		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"},
-			Why: "There is no other one to open from here."}, nil)
+			Why: "No other context to open from here."}, nil)
 	}
 }
 

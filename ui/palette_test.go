@@ -118,7 +118,7 @@ func TestPaletteDoes(t *testing.T) {
 				t.Errorf("next is %q, left %v", got, r.Quit)
 			}
 		},
-		"utc": sees("Times are UTC now."), "theme light": sees("Drawn in the theme"), "limits": sees("› Limits"), "customers": sees("› Compliance"),
+		"utc": sees("Times are now in UTC."), "theme light": sees("Theme light until"), "limits": sees("› Limits"), "customers": sees("› Compliance"),
 		"62387": sees("Operation 62387cd9"), "acme": sees("Compliance c-1"), "remove": sees("Remove document", "[ No ]"),
 		"session: doctor": sees("Session", "pressed D"), "audit: approve": sees("› Audit", "P: approve this write"),
 	} {
@@ -153,7 +153,7 @@ func TestOpenerCallsNothing(t *testing.T) {
 	o := w.options(ui.Test)
 	o.Finder = k
 	r := w.start(t, o).Send(uitest.Key("o"))
-	has(t, r, "Opened last", "62387c…50c0b8", "seen before")
+	has(t, r, "Recently opened", "62387c…50c0b8", "seen before")
 	reads := w.reads
 	r.Send(uitest.Type("237f91"))
 	has(t, r, "237f91db-a65d", "PENDING")
@@ -165,14 +165,14 @@ func TestOpenerCallsNothing(t *testing.T) {
 		t.Errorf("opened %v", p)
 	}
 	r.Send(uitest.Key("o"), uitest.Type("237f"), uitest.Key("enter"))
-	has(t, r, "Several could be meant", "237f0000")
+	has(t, r, "Several matches", "237f0000")
 	r.Send(uitest.Keys("down", "enter"))
 	if p := w.top().place; p.ID != k.ids[1] {
 		t.Errorf("opened %v", p)
 	}
 	n := len(w.opened)
 	r.Send(uitest.Key("o"), uitest.Type("zzz"), uitest.Key("enter"))
-	has(t, r, "No operation known here begins with “zzz”")
+	has(t, r, "No id, reference or customer in the local index matches “zzz”")
 	if len(w.opened) != n {
 		t.Errorf("what nobody knows was opened: %v", w.opened[n:])
 	}

@@ -152,7 +152,7 @@ func (s *Shell) onComplete(m completeMsg) tea.Cmd {
 		return d.move(s, 1)
 	}
 	if done {
-		d.form.Note("Nothing is listed here.")
+		d.form.Note("The list is empty.")
 	}
 	d.form.Set(m.found.Common)
 	p.folder, p.typed, p.more, p.at = m.found.Options, m.typed, m.found.More, -1

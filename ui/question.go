@@ -54,7 +54,7 @@ type question struct {
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	if c.second && s.opt.About.SecondPerson {
 		c.Verb = "Ask for approval"
-		c.Risk = strings.TrimSpace(c.Risk + " Another person must approve it first; once one has, this sends it.")
+		c.Risk = strings.TrimSpace(c.Risk + " A second person must approve this first. Once approved, this sends it.")
 	}
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
@@ -209,7 +209,7 @@ func (q *question) matches() bool { return q.want != "" && q.edit.Value() == q.w
 func (q *question) demand(short bool) string {
 	switch {
 	case q.want == "":
-		return "This id cannot be typed: the answer can only be no."
+		return "This id cannot be typed: you can only answer no."
 	case short:
 		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
@@ -284,7 +284,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 		p.tone = theme.Bad
 	}
 	if !q.ready(now) {
-		p.foot = s.th.Signs.Wait + " wait, keys count in a moment"
+		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
 	}
 	return p
 }

@@ -11,7 +11,7 @@ func (e *Env) RemoteCommand(words ...string) string {
 // copies: over SSH a file of the host would be the server's.
 func (e *Env) OverSSH(title, line string, more ...string) Action {
 	return Explain{Title: title, Copy: Copy{Text: line, What: "the command"},
-		Lines: append([]string{"Files here would be the server's, not yours. Run this on your own machine; words in " +
-			"capitals are yours to fill in:", "", line, "",
-			"The host is the address that this server sees; use the name that you know it by."}, more...)}
+		Lines: append([]string{"Files here are on the server. Run this on your own machine and fill in the " +
+			"words in capitals:", "", line, "",
+			"The host is this server's address; use the name you know it by."}, more...)}
 }

@@ -62,7 +62,7 @@ func (s *screenStack) indexOf(p Place) int {
 func (s *router) open(p Place) tea.Cmd {
 	if i := s.indexOf(p); i >= 0 {
 		if i == len(s.stack)-1 {
-			return s.hint(Info, "You are here already.")
+			return s.hint(Info, "You are already here.")
 		}
 		return s.unwind(i)
 	}
@@ -76,7 +76,7 @@ func (s *router) open(p Place) tea.Cmd {
 }
 
 func (s *router) unknownPlace(p Place) tea.Cmd {
-	return s.notify(Denied, "There is no screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
+	return s.notify(Denied, "No screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 }
 
 // mount makes the screen of a place.
@@ -132,8 +132,8 @@ func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 		s.stack[i] = next
 		return s.begin(next)
 	}
-	if why := unsaved(old); why != "" {
-		return s.askDiscard(why, swap)
+	if what := unsaved(old); what != "" {
+		return s.askDiscard(what, "", swap)
 	}
 	return s.perform(nil, do(swap))
 }

@@ -119,7 +119,7 @@ func TestLookingAround(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Keys("5", "6", "7", "6", "8"))
 	has(t, r, "Operations › Documents 7f3a › Audit")
 	r.Send(uitest.Key("5"), uitest.Key("/"), uitest.Type("x"), uitest.Key("enter"), uitest.Key("6"))
-	has(t, r, "Discard what you typed?", "› Limits")
+	has(t, r, "Discard the filter you typed?", "› Limits")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"))
 	has(t, r, "› Limits")
 	r.Send(uitest.Key("6"), w.clock.Wait(armed), uitest.Key("y"))
@@ -147,7 +147,7 @@ func TestUnknownPlace(t *testing.T) {
 		return ui.Open{Place: ui.Place{Kind: "nowhere"}}, nil, true
 	}
 	r.Send(uitest.Key("a"))
-	has(t, r, "There is no screen for this: nowhere.")
+	has(t, r, "No screen for this: nowhere.")
 }
 
 func TestNoFirstScreen(t *testing.T) {
@@ -155,7 +155,7 @@ func TestNoFirstScreen(t *testing.T) {
 	o := w.options(ui.Test)
 	o.Start = ui.Place{Kind: "nowhere"}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24))
-	has(t, r, "There is no screen for this: nowhere.")
+	has(t, r, "No screen for this: nowhere.")
 	r.Send(uitest.Keys("?", ":", "x", "5"))
 	has(t, r, "Limits")
 	r = uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
@@ -170,12 +170,12 @@ func TestTypedTextIsNotLost(t *testing.T) {
 	has(t, r, "Documents 7f3a")
 	for _, k := range []string{"q", "1", "esc"} {
 		r.Send(uitest.Key(k))
-		has(t, r, "Discard what you typed?", "The filter you typed.")
+		has(t, r, "Discard the filter you typed?")
 		r.Send(w.clock.Wait(armed), uitest.Key("enter"))
 		has(t, r, "Documents 7f3a")
 	}
 	r.Send(uitest.Key("ctrl+c"))
-	has(t, r, "Discard what you typed?")
+	has(t, r, "Discard the filter you typed?")
 	if r.Quit {
 		t.Fatal("left with typed text")
 	}
@@ -191,7 +191,7 @@ func TestInputKeepsTypedText(t *testing.T) {
 		return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Document id"}}}, nil, ok && k.Name == "a"
 	}
 	r.Send(uitest.Key("a"), uitest.Type("7f"), uitest.Key("esc"))
-	has(t, r, "Discard what you typed?")
+	has(t, r, "Discard the form “Attach”?")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"))
 	has(t, r, "Attach", "7f")
 	r.Send(uitest.Key("esc"), w.clock.Wait(armed), uitest.Key("y"))
@@ -215,7 +215,7 @@ func TestLeavingAwaitsASentWrite(t *testing.T) {
 	w := newWorld()
 	w.slow = 3 * time.Second
 	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(4*time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"))
-	has(t, r, "Leaving as soon as it is answered: Remove document")
+	has(t, r, "Closing after the answer to: Remove document")
 	if r.Quit || w.top().env.Root.Err() == nil {
 		t.Fatal("left too early, or unsent writes go on")
 	}
@@ -267,7 +267,7 @@ func TestFeedsAndNews(t *testing.T) {
 		ui.CallFacts{ID: "1", What: "GET operation", Phase: ui.CallDone, At: w.clock.Now()})
 	has(t, r, "✓ done")
 	r.Send(uitest.Key("q"))
-	hasNot(t, r, "What is going on")
+	hasNot(t, r, "Activity")
 }
 
 func TestCopy(t *testing.T) {
@@ -278,11 +278,11 @@ func TestCopy(t *testing.T) {
 		want string // start of the sequence
 		says string
 	}{
-		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "The document id sent to the terminal by OSC 52."},
-		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "sent to the terminal"},
-		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "sent to the terminal"},
+		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "Copied the document id (OSC 52)."},
+		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "(OSC 52)"},
+		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "(OSC 52)"},
 		{"failed", ui.Clip{}, errors.New("the terminal is gone"), "\x1b]52;c;", "Not copied: the terminal is gone."},
-		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal has no clipboard"},
+		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal offers no clipboard"},
 		{"too long", ui.Clip{Max: 10}, nil, "", "Not copied: 36 B is too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,9 +93,8 @@ type HelpTopic interface {
 	HelpTopic() (title string, lines []string)
 }
 
-// UnsavedText is for screens that may hold typed text. Unsaved returns a sentence
-// naming what would be lost ("The filter you typed."), or "". The shell asks
-// before it closes such a screen.
+// UnsavedText is for screens that may hold typed text. Unsaved names what
+// would be lost ("the filter you typed"), or is "". The shell asks before it closes such a screen.
 type UnsavedText interface{ Unsaved() string }
 
 // SubjectOf names the object a screen is about or has under the cursor, so that

@@ -174,7 +174,7 @@ func (s *topLine) CallWaits() string {
 		return "The service has not answered yet."
 	case !s.goes(c).IsZero():
 		left, _ := draw.Until(s.goes(c), now)
-		return "It waits for room among the " + safe(c.Class) + " calls; the next one goes in " + left + "."
+		return "Waiting for room in the " + safe(c.Class) + " budget; next call in " + left + "."
 	}
-	return "It waits for room among the " + safe(c.Class) + " calls, or for the session."
+	return "Waiting for room in the " + safe(c.Class) + " budget, or for the session."
 }

@@ -43,7 +43,7 @@ func (s *statusLine) noticeLine(w int) string {
 func (s *statusLine) noticeLines(w, most int) []string {
 	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
 	if s.leaving {
-		line = "Leaving as soon as it is answered: " + strings.Join(s.Waiting(), ", ")
+		line = "Closing after the answer to: " + strings.Join(s.Waiting(), ", ")
 	} else if s.notice.text != "" {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
@@ -83,7 +83,7 @@ func (s *statusLine) noSession() string {
 	said := safe(s.session.Note)
 	first, size := utf8.DecodeRuneInString(said)
 	said = strings.TrimRight(string(unicode.ToUpper(first))+said[size:], ".")
-	return said + ". " + s.keys.Global.Session.Help().Key + " tells more."
+	return said + ". " + s.keys.Global.Session.Help().Key + " shows more."
 }
 
 // placeNotice puts the notice into a frame that is drawn down to its body, and

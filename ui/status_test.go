@@ -126,7 +126,7 @@ func TestLongNoticeBesideAQuestion(t *testing.T) {
 func TestNoSessionToBeHad(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(80, 24))
-	const why = "The session cannot be renewed at present. 6 tells more."
+	const why = "The session cannot be renewed at present. 6 shows more."
 	r.Send(ui.SessionFacts{State: "none"})
 	hasNot(t, r, "cannot be renewed")
 	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed at present"})
@@ -137,5 +137,5 @@ func TestNoSessionToBeHad(t *testing.T) {
 	r.Send(w.clock.Wait(time.Minute))
 	has(t, r, why)
 	r.Send(ui.SessionFacts{State: "live", Note: "another client logs in"})
-	hasNot(t, r, "6 tells more")
+	hasNot(t, r, "6 shows more")
 }

@@ -25,9 +25,9 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	i := s.listBelow(p)
 	switch {
 	case p.ID == "":
-		return s.hint(Info, key.Help().Key+" goes through a list from inside one of its objects.")
+		return s.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
 	case i < 0:
-		return s.hint(Info, "This was not opened from a list that "+key.Help().Key+" could go through.")
+		return s.hint(Info, "Not opened from a list, so "+key.Help().Key+" leads nowhere.")
 	}
 	list := s.stack[i]
 	move := s.keys.Nav.Down
@@ -39,9 +39,9 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	next := list.screen.(SubjectOf).Subject(kind)
 	switch {
 	case next == p.ID && by > 0:
-		return tea.Batch(cmd, s.hint(Info, "This is the last one of the list."))
+		return tea.Batch(cmd, s.hint(Info, "Last one in the list."))
 	case next == p.ID:
-		return tea.Batch(cmd, s.hint(Info, "This is the first one of the list."))
+		return tea.Batch(cmd, s.hint(Info, "First one in the list."))
 	case next == "": // a row that is not read yet: its answer is on the way
 		return tea.Batch(cmd, s.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
 	}
@@ -92,8 +92,8 @@ func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
 		return s.begin(next)
 	}
 	for i := len(s.stack) - 1; s.stack[i].id != id; i-- {
-		if why := unsaved(s.stack[i]); why != "" {
-			return s.askDiscard(why, swap)
+		if what := unsaved(s.stack[i]); what != "" {
+			return s.askDiscard(what, "", swap)
 		}
 	}
 	return s.perform(nil, do(swap))

@@ -44,9 +44,9 @@ func (s *router) travel(by int) tea.Cmd {
 	to := t.at + by
 	switch {
 	case to < 0:
-		return s.hint(Info, "You were nowhere before this.")
+		return s.hint(Info, "No earlier place.")
 	case to >= len(t.places):
-		return s.hint(Info, "There is nothing ahead; "+s.keys.Global.Before.Help().Key+" leads back to where you were.")
+		return s.hint(Info, "Nothing to go forward to; "+s.keys.Global.Before.Help().Key+" goes back.")
 	}
 	p, top := t.places[to], s.top()
 	var cmd tea.Cmd

@@ -79,13 +79,13 @@ func TestBackAndForward(t *testing.T) {
 		has(t, r, want)
 	}
 	r.Send(uitest.Key("["))
-	has(t, r, "You were nowhere before this.")
+	has(t, r, "No earlier place.")
 	r.Send(uitest.Keys("]", "]"))
 	has(t, r, "› Limits")
 	r.Send(uitest.Key("6")) // elsewhere: what lay ahead is forgotten
 	has(t, r, "› Session")
 	r.Send(uitest.Key("]"))
-	has(t, r, "There is nothing ahead")
+	has(t, r, "Nothing to go forward to")
 	r.Send(uitest.Key("["))
 	has(t, r, "› Limits")
 }
@@ -94,9 +94,9 @@ func TestBackAndForward(t *testing.T) {
 func TestBackAsksAboutTypedText(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme"), uitest.Keys("enter", "["))
-	has(t, r, "Discard what you typed?")
+	has(t, r, "Discard the filter you typed?")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key("["))
-	has(t, r, "Discard what you typed?")
+	has(t, r, "Discard the filter you typed?")
 	r.Send(w.clock.Wait(armed), uitest.Key("y"))
 	hasNot(t, r, "Documents 7f3a")
 	r.Send(uitest.Key("]"))
@@ -118,7 +118,7 @@ func (w *world) rows(t *testing.T) *uitest.Run {
 	return r
 }
 
-// TestNextAndPrevious goes through a list from inside one of its objects, in whatever
+// TestNextAndPrevious moves through a list from inside one of its records, in whatever
 // place of that object; the cursor of the list moves along.
 func TestNextAndPrevious(t *testing.T) {
 	for _, open := range []string{"enter", "d"} {
@@ -137,12 +137,12 @@ func TestNextAndPrevious(t *testing.T) {
 		r.Send(uitest.Key(">"))
 		at(2)
 		r.Send(uitest.Key(">"))
-		has(t, r, "This is the last one of the list.")
+		has(t, r, "Last one in the list.")
 		at(2)
 		r.Send(uitest.Keys("<", "<"))
 		at(0)
 		r.Send(uitest.Key("<"))
-		has(t, r, "This is the first one of the list.")
+		has(t, r, "First one in the list.")
 		hasNot(t, r, "› Documents 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 ›")
 		r.Send(uitest.Key("esc"))
 		has(t, r, "1 of 3")
@@ -164,9 +164,9 @@ func TestNextThroughWhatIsBetween(t *testing.T) {
 func TestNextNeedsAList(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(">"))
-	has(t, r, "This was not opened from a list")
+	has(t, r, "Not opened from a list")
 	r.Send(uitest.Key("esc"), uitest.Key("<"))
-	has(t, r, "goes through a list from inside one of its objects")
+	has(t, r, "moves through a list from inside one of its records")
 }
 
 // TestTrailIsBounded: it forgets its oldest places.
@@ -179,5 +179,5 @@ func TestTrailIsBounded(t *testing.T) {
 	for range 60 {
 		r.Send(uitest.Key("["))
 	}
-	has(t, r, "You were nowhere before this.")
+	has(t, r, "No earlier place.")
 }

@@ -125,7 +125,7 @@ func TestCustomer(t *testing.T) {
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
 		x.shows("document sets are outstanding")
-		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("sent to the terminal by OSC 52")
+		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("(OSC 52).")
 		link := x.wrote(`\x1b\]52;c;([A-Za-z0-9+/=]+)\a`, 1)
 		url, err := base64.StdEncoding.DecodeString(string(link[1]))
 		if err != nil || !strings.HasPrefix(string(url), "http") {
@@ -156,7 +156,7 @@ func TestEverywhere(t *testing.T) {
 		x.press("/").shows("status:PENDING amount").types("status:PEND").shows("PEND").types("ING currency:EUR").press(enter).matches(`\d+ match`)
 		x.escape().shows("60 operations")
 		x.press("J").shows(`"opid"`).escape()
-		x.press("y").shows("he operation id sent to the terminal by OSC 52")
+		x.press("y").shows("Copied the operation id (OSC 52).")
 		x.press("Y").shows("he operation as JSON sent")
 		x.press("t").shows("Times are")
 		x.press("M").shows("Masked values are shown for 30 s.")

@@ -24,7 +24,7 @@ func TestVeil(t *testing.T) {
 	x.press("d").shows("1 of 3", "invoice.pdf")
 	x.press("x").armed("Remove invoice.pdf from operation")
 	left := time.Now()
-	x.shows("Nobody has pressed a key for 10s.", "Press any key to go on.")
+	x.shows("No key pressed for 10s.", "Press any key to continue.")
 	if away := time.Since(left); away < 9*time.Second {
 		t.Errorf("blank after %s", away)
 	}
@@ -33,12 +33,12 @@ func TestVeil(t *testing.T) {
 			t.Errorf("%q is read behind the veil:\n%s", secret, x.screen())
 		}
 	}
-	x.press("y").shows("The question lapsed while the screen was blank: nothing was done.", "invoice.pdf", "1 of 3").gone("Press any key")
+	x.press("y").shows("The question expired while the screen was blank: nothing was done.", "invoice.pdf", "1 of 3").gone("Press any key")
 	time.Sleep(500 * time.Millisecond) // keys typed with the first one are dropped too
 	x.press("j").shows("2 of 3")
 	if n := w.removals(); n != 0 {
 		t.Errorf("%d documents were removed by the key that lifted the veil", n)
 	}
-	x.press("x").armed("Remove contract.pdf").press("y").shows("Removed contract.pdf") // and keys count again
+	x.press("x").armed("Remove contract.pdf").press("y").shows("Removed contract.pdf") // and keys work again
 	x.quit()
 }

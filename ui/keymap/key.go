@@ -40,9 +40,9 @@ type Typed struct {
 
 // Why plain mode has no command for some keys.
 const (
-	byNumber  = "a row is named by its number"
-	drawnList = "widths and places of columns are of a drawn list"
-	inFull    = "texts are said in full"
+	byNumber  = "rows have numbers"
+	drawnList = "plain mode has no columns"
+	inFull    = "plain mode shows texts in full"
 )
 
 // Bind declares a key. short is for the hint line (one or two words), long for

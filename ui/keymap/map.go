@@ -135,22 +135,22 @@ func New() *Map {
 			Filter: Bind("list.filter", "filter", "filter; esc clears",
 				"/").ofList().typed("shows only what matches; filter off shows everything, filter help explains the language."),
 			Sort: Bind("list.sort", "sort", "sort by the column that ← → chose, or choose one",
-				"s").ofList().typed("asks by what; the present order is reversed."),
+				"s").ofList().typed("asks for the column; the current order is reversed."),
 			Views: Bind("list.views", "views", "saved views", "v").ofList(),
 			Mark:  Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all",
-				"mark all that the filter shows; again unmarks", "*").extra().ofList(),
+				"mark all that the filter shows; press again to unmark", "*").extra().ofList(),
 			Range:  Bind("list.range", "mark range", "mark the rows from the last mark to the cursor", "m").extra(),
-			Remark: Bind("list.remark", "marks back", "bring back the marks that were cleared last", "U").extra().ofList(),
-			Left:   Bind("list.left", "column left", "to the column before, for s", "left").extra().unoffered(drawnList),
-			Right: Bind("list.right", "column right", "to the next column; those without room scroll in",
+			Remark: Bind("list.remark", "marks back", "restore the marks cleared last", "U").extra().ofList(),
+			Left:   Bind("list.left", "column left", "previous column, for s", "left").extra().unoffered(drawnList),
+			Right: Bind("list.right", "column right", "next column, for s; hidden ones scroll in",
 				"right").extra().unoffered(drawnList),
-			Preview: Bind("list.preview", "preview", "preview beside the list, from 140 columns on",
-				"|").extra().unoffered("nothing is beside another; a number opens the row"),
+			Preview: Bind("list.preview", "preview", "preview beside the list (140 columns or wider)",
+				"|").extra().unoffered("plain mode has no preview; a number opens the row"),
 		},
 		Item: Item{
-			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y").typed("says the id.").quiet(),
+			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y").typed("shows the id.").quiet(),
 			CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)",
-				"Y").extra().typed("says it as JSON, on one line.").quiet(),
+				"Y").extra().typed("shows it as JSON, on one line.").quiet(),
 			Raw: Bind("item.raw", "raw", "raw JSON as the service sent it", "J").extra().quiet(),
 		},
 		Operations: Operations{
@@ -164,9 +164,9 @@ func New() *Map {
 		},
 		Totals: Totals{
 			Within: Bind("totals.within", "within", "divide each group of the totals further", "w").ofList(),
-			Left: Bind("totals.left", "currency before", "in the totals: the currency before",
+			Left: Bind("totals.left", "previous currency", "in the totals: previous currency",
 				"left").extra().unoffered(inFull),
-			Right: Bind("totals.right", "next currency", "in the totals: the next currency", "right").extra().unoffered(inFull),
+			Right: Bind("totals.right", "next currency", "in the totals: next currency", "right").extra().unoffered(inFull),
 		},
 		Columns: columnKeys(),
 		Operation: Operation{
@@ -200,7 +200,7 @@ func New() *Map {
 		Hooks: Hooks{Change: of(act.HookSet)},
 		Audit: Audit{
 			Verify: of(act.AuditVerify).ofList(), Export: of(act.AuditExport),
-			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals alone", "a").ofList(),
+			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals only", "a").ofList(),
 			Approvals:  of(act.ApprovalList).ofList(),
 			Approve:    of(act.ApprovalApprove), Deny: of(act.ApprovalDeny),
 		},
@@ -222,21 +222,22 @@ func globalKeys() Global {
 			":").unoffered("? lists the commands"),
 		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer",
 			"o").extra().ofList(),
-		Back: Bind("back", "back", "back; at the root only marks, then the filter; asks before text is lost",
+		Back: Bind("back", "back", "back; at the root clears marks, then the filter; asks before it discards text",
 			"esc").extra().unoffered("back"),
 		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra().unoffered("back"),
-		Leave: Bind("leave", "leave", "leave (an unsent write is dropped, a sent one is awaited)",
+		Leave: Bind("leave", "leave", "leave (drops an unsent write, waits for a sent one)",
 			"ctrl+c").extra().unoffered("quit, and ctrl+c"),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)",
-			"r").typed("reads it again from where it came."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
-		PaneBack: Bind("paneback", "pane before", "pane before", "shift+tab").extra().unoffered("pane goes there and back"),
+			"r").typed("reads it again from its source."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
+		PaneBack: Bind("paneback", "previous pane", "previous pane", "shift+tab").extra().
+			unoffered("pane switches between the two"),
 		Zone:     Bind("zone", "UTC", "local time / UTC", "t").extra().quiet(),
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra().quiet(),
 		Reveal:   of(act.Reveal),
-		Before:   Bind("before", "before", "where you were before", "[").extra(),
+		Before:   Bind("before", "before", "previous place", "[").extra(),
 		After:    Bind("after", "forward", "forward again, after [", "]").extra(),
-		Previous: Bind("previous", "one before", "from inside one object: the one before it in its list", "<").extra(),
-		Next:     Bind("next", "next one", "from inside one object: the next one in its list", ">").extra(),
+		Previous: Bind("previous", "one before", "inside a record: the previous one in its list", "<").extra(),
+		Next:     Bind("next", "next one", "inside a record: the next one in its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page",
 			"B").extra(),
 	}
@@ -313,22 +314,22 @@ func (m *Map) Allow(may func(k Key) (why string)) {
 
 func columnKeys() Columns {
 	return Columns{
-		Show: Bind("columns.show", "show or hide", "show or hide the column; one without room is kept before others",
+		Show: Bind("columns.show", "show or hide", "show or hide the column; a hidden one gets room first",
 			" "),
 		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"),
 		Wider:    Bind("columns.wider", "wider", "wider", "right", "+"),
 		Earlier:  Bind("columns.earlier", "earlier", "move it to the left", "K", "<"),
 		Later:    Bind("columns.later", "later", "move it to the right", "J", ">"),
-		Reset:    Bind("columns.reset", "reset", "the usual columns again", "r"),
-		Keep:     Bind("columns.keep", "keep", "keep the choice", "enter", "c"), Cancel: Bind("columns.cancel", "as before",
-			"as before", "esc", "q"),
+		Reset:    Bind("columns.reset", "reset", "restore the default columns", "r"),
+		Keep:     Bind("columns.keep", "keep", "keep the choice", "enter", "c"),
+		Cancel:   Bind("columns.cancel", "cancel", "cancel", "esc", "q"),
 	}
 }
 
 func dialogKeys() Dialog {
 	return Dialog{
 		Yes: Bind("dialog.yes", "yes", "yes", "y"), No: Bind("dialog.no", "no", "no", "n", "esc"),
-		Answer: Bind("dialog.answer", "marked answer", "take the marked answer; No is marked first", "enter"),
+		Answer: Bind("dialog.answer", "marked answer", "choose the marked answer; No is marked first", "enter"),
 		Next:   Bind("dialog.next", "other answer", "the other answer", "tab", "right", "down"),
 		Prev:   Bind("dialog.prev", "other answer", "the other answer", "shift+tab", "left", "up").extra(),
 		Close:  Bind("dialog.close", "close", "close", " ", "q").extra(),
@@ -347,8 +348,8 @@ func formKeys() Form {
 func viewerKeys() Viewer {
 	return Viewer{
 		Search: Bind("viewer.search", "search", "search", "/").unoffered(inFull),
-		Next:   Bind("viewer.next", "next", "next hit", "n").extra().unoffered(inFull),
-		Prev:   Bind("viewer.prev", "previous", "hit before", "N").extra().unoffered(inFull),
+		Next:   Bind("viewer.next", "next", "next match", "n").extra().unoffered(inFull),
+		Prev:   Bind("viewer.prev", "previous", "previous match", "N").extra().unoffered(inFull),
 		Copy:   Bind("viewer.copy", "copy", "copy all (OSC 52)", "y").unoffered(inFull),
 		Close:  Bind("viewer.close", "close", "close", "esc", "q").unoffered(inFull),
 	}
@@ -358,6 +359,6 @@ func menuKeys() Menu {
 	return Menu{
 		Up: Bind("menu.up", "up", "one line up", "up", "ctrl+p").extra(), Down: Bind("menu.down", "down", "one line down",
 			"down", "ctrl+n").extra(),
-		Choose: Bind("menu.choose", "choose", "do it", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
+		Choose: Bind("menu.choose", "choose", "choose", "enter"), Close: Bind("menu.close", "close", "close", "esc"),
 	}
 }

@@ -93,8 +93,8 @@ func (l *List[T]) switchBeside() ui.Action {
 	on := !l.Env.Preview()
 	act := l.Env.SwitchPreview()
 	if on && l.w < besideFrom {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on, and is shown from " + draw.Count(besideFrom) +
-			" columns on; this window has " + draw.Count(l.w) + "."}}
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + draw.Count(besideFrom) +
+			" columns; this window has " + draw.Count(l.w) + "."}}
 	}
 	return act
 }

@@ -51,7 +51,7 @@ func StatusSigns() []Sign {
 			Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
 	}
 	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign },
-		Says: "a status word that is not known here"})
+		Says: "unknown status"})
 }
 
 // HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.
@@ -126,7 +126,7 @@ func (l *List[T]) try() tea.Cmd {
 	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
 		still := "showing everything"
 		if !l.Filter.Empty() {
-			still = "showing the last right filter: " + l.Filter.String()
+			still = "showing the last valid filter: " + l.Filter.String()
 		}
 		l.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 		return nil

@@ -26,11 +26,11 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	case l.Filter.Empty():
 		return none
 	case l.bar != nil && l.spec.Further != "": // its keys are text now
-		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " looks through all of them"}
+		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " searches all of them"}
 	case l.bar != nil:
 		return widget.Notice{Text: l.spec.None}
 	case on != "":
-		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; of the filter, " + changes + ", " + clears}
+		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; filter: " + changes + ", " + clears}
 	}
 	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
 }
@@ -78,7 +78,7 @@ func (l *List[T]) Stale() []string {
 		return nil
 	}
 	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read again: "+untrusted.Text(l.Err.Public).Line(200),
+	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Refresh failed: "+untrusted.Text(l.Err.Public).Line(200),
 		l.w))}
 }
 

@@ -219,7 +219,7 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	}
 	if n := l.Table.Unmark(); n > 0 {
 		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " +
-			l.Env.Keys.List.Remark.Help().Key + " brings them back."}, nil
+			l.Env.Keys.List.Remark.Help().Key + " restores them."}, nil
 	}
 	switch {
 	case !l.Filter.Empty():
@@ -233,9 +233,9 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 func (l *List[T]) remark() ui.Action {
 	n := l.Table.Remark()
 	if n == 0 {
-		return ui.Notify{Level: ui.Denied, Text: "No marks were cleared that are still in the list."}
+		return ui.Notify{Level: ui.Denied, Text: "No cleared marks to restore in this list."}
 	}
-	return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark is", "marks are") + " back."}
+	return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " restored."}
 }
 
 // Read is Env.Read.
@@ -373,7 +373,7 @@ func (l *List[T]) Editing() bool { return l.bar != nil || l.Page != nil && l.Pag
 // Unsaved implements ui.UnsavedText.
 func (l *List[T]) Unsaved() string {
 	if l.bar != nil && l.bar.Value() != l.Text {
-		return "The filter you typed."
+		return "the filter you typed"
 	}
 	return ""
 }

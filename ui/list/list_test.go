@@ -142,9 +142,9 @@ func TestTheFilterActsWhileItIsTyped(t *testing.T) {
 	r, s, _ := open(t, "")
 	has(t, r, "4 fruits", "1 of 4")
 	r.Send(uitest.Key("/"), uitest.Type("name:ap"))
-	has(t, r, "/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc as before  tab complete")
+	has(t, r, "/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc cancel  tab complete")
 	r.Send(uitest.Type(" size:1"))
-	has(t, r, `There is no field "size"`, "showing the last right filter: name:ap size") // "size" alone was a word
+	has(t, r, `There is no field "size"`, "showing the last valid filter: name:ap size") // "size" alone was a word
 	r.Send(uitest.Key("enter"))                                                          // what is wrong is not applied, and stays to be corrected
 	has(t, r, `There is no field "size"`)
 	r.Send(uitest.Key("esc"))
@@ -191,7 +191,7 @@ func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
 func TestATypedFilterIsNotLostUnasked(t *testing.T) {
 	r, _, _ := open(t, "")
 	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Key("ctrl+c"))
-	has(t, r, "The filter you typed.")
+	has(t, r, "Discard the filter you typed?")
 }
 
 func TestABeginning(t *testing.T) {
@@ -272,7 +272,7 @@ func TestAFailedRead(t *testing.T) {
 	r, s, _ := open(t, "")
 	s.err = fmt.Errorf("broken")
 	r.Send(uitest.Key("r"))
-	has(t, r, "4 fruits", "Not read again:")
+	has(t, r, "4 fruits", "Refresh failed:")
 	s.rows.Set(nil)
 	s.Changed()
 	r.Send(uitest.Key("r"))

@@ -65,7 +65,7 @@ func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
 	}
 	action, opened := l.take(l.Env.Keys.List.Open.Msg())
 	if by == 0 {
-		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "The list ends here."}}
+		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "End of the list."}}
 	}
 	return action, tea.Batch(moved, opened), true
 }

@@ -63,12 +63,12 @@ func (p Pages[T]) Of() string {
 func (p Pages[T]) Read(many string) string {
 	switch n := len(p.All); {
 	case p.Whole() && n == 0:
-		return "There are no " + many
+		return "No " + many
 	case p.Whole():
-		return "All " + many + " were read: " + draw.Count(n)
+		return "All " + many + " read: " + draw.Count(n)
 	case p.Ended():
-		return draw.Count(n) + p.Of() + " " + many + " were read; the service shows no more"
+		return draw.Count(n) + p.Of() + " " + many + " read; the service shows no more"
 	default:
-		return draw.Count(n) + p.Of() + " " + many + " were read"
+		return draw.Count(n) + p.Of() + " " + many + " read"
 	}
 }

@@ -17,18 +17,18 @@ func TestPages(t *testing.T) {
 		whole bool
 		said  string
 	}{
-		"none":               {[]api.Page[string]{page("0")}, 0, true, "There are no files"},
-		"one page":           {[]api.Page[string]{page("2", "a", "b")}, 2, true, "All files were read: 2"},
-		"first of two":       {[]api.Page[string]{page("3", "a", "b")}, 2, false, "2 of 3 files were read"},
-		"a record came":      {[]api.Page[string]{page("3", "a", "b"), page("4", "b", "c")}, 3, false, "3 of 4 files were read"},
-		"no id":              {[]api.Page[string]{page("3", "a", "", "b")}, 2, false, "2 of 3 files were read"},
-		"without a total":    {[]api.Page[string]{page("", "a"), page("", "b")}, 2, false, "2 files were read"},
-		"its end":            {[]api.Page[string]{page("", "a"), page("")}, 1, true, "All files were read: 1"},
-		"a total too large":  {[]api.Page[string]{page("9", "a"), page("9")}, 1, false, "1 of 9 files were read; the service shows no more"},
-		"a page repeated":    {[]api.Page[string]{page("", "a"), page("", "a")}, 1, false, "1 files were read; the service shows no more"},
-		"a total too small":  {[]api.Page[string]{page("0", "a", "b")}, 2, false, "2 of 0 files were read"},
-		"and its end":        {[]api.Page[string]{page("1", "a", "b"), page("1")}, 2, true, "All files were read: 2"},
-		"a total of no kind": {[]api.Page[string]{page("many", "a")}, 1, false, "1 of many files were read"},
+		"none":               {[]api.Page[string]{page("0")}, 0, true, "No files"},
+		"one page":           {[]api.Page[string]{page("2", "a", "b")}, 2, true, "All files read: 2"},
+		"first of two":       {[]api.Page[string]{page("3", "a", "b")}, 2, false, "2 of 3 files read"},
+		"a record came":      {[]api.Page[string]{page("3", "a", "b"), page("4", "b", "c")}, 3, false, "3 of 4 files read"},
+		"no id":              {[]api.Page[string]{page("3", "a", "", "b")}, 2, false, "2 of 3 files read"},
+		"without a total":    {[]api.Page[string]{page("", "a"), page("", "b")}, 2, false, "2 files read"},
+		"its end":            {[]api.Page[string]{page("", "a"), page("")}, 1, true, "All files read: 1"},
+		"a total too large":  {[]api.Page[string]{page("9", "a"), page("9")}, 1, false, "1 of 9 files read; the service shows no more"},
+		"a page repeated":    {[]api.Page[string]{page("", "a"), page("", "a")}, 1, false, "1 files read; the service shows no more"},
+		"a total too small":  {[]api.Page[string]{page("0", "a", "b")}, 2, false, "2 of 0 files read"},
+		"and its end":        {[]api.Page[string]{page("1", "a", "b"), page("1")}, 2, true, "All files read: 2"},
+		"a total of no kind": {[]api.Page[string]{page("many", "a")}, 1, false, "1 of many files read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Pages[string]{ID: func(s string) string { return s }}

@@ -40,14 +40,14 @@ func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
 	}
 	if column := l.Table.Column(); column != "" {
 		if !slices.Contains(all.Fields, column) {
-			return ui.Notify{Level: ui.Denied, Text: "The list cannot be sorted by " + column + "; by " +
+			return ui.Notify{Level: ui.Denied, Text: "Cannot sort by " + column + ". Sortable: " +
 				strings.Join(named(all.Fields), ", ") + "."}, nil
 		}
 		return nil, all.Take(next(column))
 	}
 	items := make([]ui.Choice, len(all.Fields))
 	for i, f := range all.Fields {
-		items[i] = ui.Choice{Text: cmp.Or(f, "as it came"), Note: all.Note(next(f))}
+		items[i] = ui.Choice{Text: cmp.Or(f, "original order"), Note: all.Note(next(f))}
 		if f == now.By && f != "" {
 			items[i].Text += ", reversed"
 		}
@@ -120,7 +120,7 @@ func (l *List[T]) SortedBy(o Order, money bool) string {
 		line = "  by " + o.By + " " + th.Signs.Down
 	}
 	if money {
-		line += ", the number alone: currencies are mixed"
+		line += ", by number only: currencies are mixed"
 	}
 	return th.Dim.Render(line)
 }

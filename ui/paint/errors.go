@@ -18,7 +18,7 @@ type PanicError struct {
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return "the program met a fault of its own and had to stop" }
+func (e *PanicError) Error() string { return "the program stopped because of an internal error" }
 
 // SignalError is returned by [Run] when a signal ended the program.
 type SignalError struct{ Signal os.Signal }

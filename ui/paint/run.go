@@ -61,7 +61,7 @@ type Options struct {
 }
 
 // Message that a person sees after a panic, on the restored terminal.
-const panicMessage = "The console met a fault of its own and had to stop. Your terminal is restored.\r\n"
+const panicMessage = "The console stopped because of an internal error. Your terminal is restored.\r\n"
 
 // Run runs a program until it quits and returns its last model. However it ends,
 // the terminal is restored exactly once before Run returns: on quit, error,

@@ -32,7 +32,7 @@ func (t *tty) raw() error {
 	}
 	st, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
-		return errors.Join(errors.New("the terminal does not enter raw mode"), err)
+		return errors.Join(errors.New("cannot put the terminal into raw mode"), err)
 	}
 	if t.saved == nil {
 		t.saved = st

@@ -114,13 +114,13 @@ func (h *Host) moves() []command {
 			out = append(out, command{name: name, alias: alias, help: help,
 				do: func(ctx context.Context, _ string) error { return h.page(ctx, k, none) }})
 		}
-		turn("next", "n", "says the next page.", nav.PageDown, "There is no further page.")
-		turn("previous", "p", "says the page before.", nav.PageUp, "This is the first page.")
-		turn("first", "", "says the first page.", nav.Top, "This is the first page.")
-		turn("last", "", "says the last page.", nav.Bottom, "This is the last page.")
+		turn("next", "n", "shows the next page.", nav.PageDown, "No more pages.")
+		turn("previous", "p", "shows the previous page.", nav.PageUp, "This is the first page.")
+		turn("first", "", "shows the first page.", nav.Top, "This is the first page.")
+		turn("last", "", "shows the last page.", nav.Bottom, "This is the last page.")
 	}
 	if len(c.Sections) > 0 {
-		out = append(out, command{name: "all", help: "says everything. One part by its name: " + List(titles(c.Sections)) +
+		out = append(out, command{name: "all", help: "shows everything. One part by name: " + List(titles(c.Sections)) +
 			".", do: func(context.Context, string) error {
 			c := h.content()
 			h.talk.Say(append(append(sentences(c.Lines), h.sections(c.Sections)...), "That is all.")...)
@@ -133,13 +133,13 @@ func (h *Host) moves() []command {
 // always are the commands of every place.
 func (h *Host) always() []command {
 	return []command{
-		{name: "where", help: "says which context this is, and how session and budgets stand.",
+		{name: "where", help: "shows the context, the session and the budgets.",
 			do: func(context.Context, string) error {
 				h.talk.Say(h.opt.Ground)
 				h.talk.Say(h.sh.Standing()...)
 				return nil
 			}},
-		{name: "again", help: "says this place once more.", do: func(context.Context, string) error {
+		{name: "again", help: "shows this place again.", do: func(context.Context, string) error {
 			if h.home {
 				h.sayHome()
 			} else {
@@ -147,12 +147,12 @@ func (h *Host) always() []command {
 			}
 			return nil
 		}},
-		{name: "back", alias: "esc", key: "esc", help: "goes back; a filter or marks are taken away first.",
+		{name: "back", alias: "esc", key: "esc", help: "goes back; clears a filter or marks first.",
 			do: func(ctx context.Context, _ string) error { return h.back(ctx) }},
 		{name: "menu", help: "goes to the main menu.", do: func(context.Context, string) error { return ErrHome }},
 		{name: "quit", alias: "exit", help: "leaves the console.",
 			do: func(context.Context, string) error { return ErrQuit }},
-		{name: "help", alias: "?", key: "?", help: "lists what can be typed.",
+		{name: "help", alias: "?", key: "?", help: "lists the commands.",
 			do: func(context.Context, string) error { h.help(); return nil }},
 	}
 }
@@ -163,9 +163,9 @@ func (h *Host) help() {
 	} else {
 		h.talk.Say("You are in: " + h.sh.Top().Title() + ".")
 		if h.content().Table != nil {
-			h.talk.Say("A number opens that row, or says it. Behind a command it names the row that is meant.")
+			h.talk.Say("A number opens that row, or shows it. After a command, it selects the row.")
 		} else if len(h.opening()) > 0 {
-			h.talk.Say("A number opens what the line of that number names.")
+			h.talk.Say("A number opens the line with that number.")
 		}
 	}
 	for _, c := range h.commands() {

@@ -45,7 +45,7 @@ func (h *Host) dialogs(ctx context.Context) error {
 			h.talk.Say(d.Title + ".")
 			h.talk.Say(d.Lines[:min(len(d.Lines), maxLines)]...)
 			if len(d.Lines) > maxLines {
-				h.talk.Say("It is longer than that; the rest is not said.")
+				h.talk.Say("The text is longer; the rest is not shown.")
 			}
 			cmd = h.sh.Close()
 		}
@@ -170,7 +170,7 @@ const maxSecretFile = 16 << 10
 // secret takes a text unseen, or from a file where nothing can be typed unseen.
 func (h *Host) secret(ctx context.Context, label string, f widget.Field) (string, error) {
 	if h.arg != "" {
-		h.talk.Say("A secret is never typed behind the command, where it can be seen. Change it if it was a real one.")
+		h.talk.Say("Do not type a secret after the command: it is visible there. If it was a real one, change it.")
 		return "", ErrBack
 	}
 	for {
@@ -193,15 +193,15 @@ func (h *Host) secret(ctx context.Context, label string, f widget.Field) (string
 }
 
 func (h *Host) fromFile(ctx context.Context, label string) (string, error) {
-	const cannot = "A secret cannot be typed hidden here, so it is not taken from what you type."
+	const cannot = "Input cannot be hidden here, so you cannot type a secret."
 	if h.opt.NoFiles != "" {
-		h.talk.Say(cannot, "Give it to the command over SSH, which reads it from standard input.")
+		h.talk.Say(cannot, "Use the command over SSH; it reads the secret from standard input.")
 		return "", ErrBack
 	}
-	h.talk.Say(cannot, "Put it into a file of this host and name the file, or give it to the command, which reads it "+
-		"from standard input or a file.")
+	h.talk.Say(cannot, "Put it in a file on this host and name the file, or use the command, "+
+		"which reads standard input or a file.")
 	path, err := h.talk.Ask(ctx, Field{Label: "File with the " + strings.ToLower(label),
-		Help: "The file is read once and should be removed then."})
+		Help: "The file is read once; delete it afterwards."})
 	if err != nil {
 		return "", err
 	}
@@ -230,7 +230,7 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 			i = -1
 		}
 		if i < 0 {
-			h.talk.Say("There is no " + arg + " among these.")
+			h.talk.Say("Not one of these: " + arg + ".")
 		}
 	}
 	if i < 0 {
@@ -296,8 +296,8 @@ func (h *Host) filter(ctx context.Context) error {
 		}
 	}
 	if bar := h.content().Filter; bar != nil {
-		h.talk.Say("The filter was not understood. "+sentence(bar.Said()),
-			"The list stays as it was. filter help explains the language.")
+		h.talk.Say("Not a valid filter. "+sentence(bar.Said()),
+			"The list is unchanged. filter help explains the language.")
 		return h.press(ctx, k.Form.Cancel)
 	}
 	return nil

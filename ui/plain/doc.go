@@ -26,5 +26,5 @@ var (
 	ErrEnd         = errors.New("plain: end of input")
 	ErrInterrupted = errors.New("plain: interrupted")
 	ErrGone        = errors.New("plain: the other end is gone") // a write failed
-	ErrNoSecret    = errors.New("plain: nothing can be typed unseen here")
+	ErrNoSecret    = errors.New("plain: input cannot be hidden here")
 )

@@ -130,7 +130,7 @@ func (h *Host) converse(ctx context.Context) error {
 		h.arg = ""
 		switch err := h.take(ctx, line); {
 		case errors.Is(err, ErrBack):
-			h.talk.Say("Left as it was.")
+			h.talk.Say("Unchanged.")
 		case errors.Is(err, ErrHome):
 			if err := h.goHome(ctx); err != nil {
 				return err
@@ -166,7 +166,7 @@ func (h *Host) readNews(ctx context.Context) error {
 	err := h.settle(ctx)
 	h.news = false
 	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now != before {
-		h.talk.Say("News. What is shown here has changed. again says it.")
+		h.talk.Say("This place has changed. again shows it.")
 		h.said = now
 	}
 	return err
@@ -259,7 +259,7 @@ func (h *Host) take(ctx context.Context, typed string) error {
 		return h.after(ctx, h.run(ctx, do()), keymap.Key{})
 	}
 	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) +
-		" ? lists what can be typed.")
+		" ? lists the commands.")
 	return nil
 }
 
@@ -284,7 +284,7 @@ func (h *Host) do(ctx context.Context, c command, arg string) error {
 func (h *Host) number(ctx context.Context, n int) error {
 	if h.home {
 		if n < 1 || n > len(h.opt.Places) {
-			h.talk.Say("There are the numbers 1 to " + strconv.Itoa(len(h.opt.Places)) + ".")
+			h.talk.Say("Type a number from 1 to " + strconv.Itoa(len(h.opt.Places)) + ".")
 			return nil
 		}
 		return h.open(ctx, h.opt.Places[n-1])
@@ -294,7 +294,7 @@ func (h *Host) number(ctx context.Context, n int) error {
 	case h.point(n):
 		return h.after(ctx, h.press(ctx, list), list)
 	case links > 0:
-		h.talk.Say("Give a number of this page: 1 to " + draw.Count(links) + ".")
+		h.talk.Say("Type a number on this page: 1 to " + draw.Count(links) + ".")
 		return nil
 	case !h.selectRow(n):
 		return nil
@@ -323,13 +323,13 @@ func (h *Host) point(n int) bool {
 func (h *Host) selectRow(n int) bool {
 	t := h.content().Table
 	if t == nil || t.Len() == 0 {
-		h.talk.Say("There is no row here that a number could mean.")
+		h.talk.Say("There are no rows here.")
 		return false
 	}
 	from, to := t.Visible()
 	s, ok := h.sh.Top().(ui.Selecter)
 	if n <= from || n > to || !ok || !s.Select(t.Row(n-1).ID) {
-		h.talk.Say("Give a number of this page: " + draw.Count(from+1) + " to " + draw.Count(to) + ".")
+		h.talk.Say("Type a number on this page: " + draw.Count(from+1) + " to " + draw.Count(to) + ".")
 		return false
 	}
 	return true

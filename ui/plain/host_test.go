@@ -195,12 +195,12 @@ func TestKeysAreCommands(t *testing.T) {
 		wants(t, d.says("17"), "Note, or an empty line for none:")
 		wants(t, d.says(""), "Attached.", "17/")
 		wants(t, d.says("attach 2 x"), "Note, or an empty line for none:") // the row, then what is asked for
-		wants(t, d.says("back"), "Left as it was.")
-		wants(t, d.says("sort size"), "There is no size among these.", "2. size. Not now: All are equal.")
-		wants(t, d.says("2"), "That cannot be chosen now. All are equal.")
+		wants(t, d.says("back"), "Unchanged.")
+		wants(t, d.says("sort size"), "Not one of these: size.", "2. size. Not now: All are equal.")
+		wants(t, d.says("2"), "Not available now. All are equal.")
 		wants(t, d.says("na"), "The order:", "sorted")
 		wants(t, d.says("mark 3"), "1 row is marked.")
-		wants(t, d.says("remove 9"), "Give a number of this page: 1 to 3.")
+		wants(t, d.says("remove 9"), "Type a number on this page: 1 to 3.")
 		wants(t, d.says("rem"), "There is no command rem here. Did you mean remove?")
 		_ = d.in.Close()
 		if err := <-d.done; !errors.Is(err, ErrEnd) {
@@ -249,7 +249,7 @@ func TestMenuGivesUpAllThatIsAsked(t *testing.T) {
 		wants(t, d.says("menu"), "Main menu. A number")
 		asks("papers", "upload")
 		wants(t, d.says("back"), "Id, or back:") // it is a No there
-		wants(t, d.says("back"), "Left as it was.", "Papers. A number")
+		wants(t, d.says("back"), "Unchanged.", "Papers. A number")
 		asks("upload")
 		d.says("quit")
 		if err := <-d.done; !errors.Is(err, ErrQuit) {

@@ -203,7 +203,7 @@ func (h *Host) still(ctx context.Context, doing string, at time.Duration) {
 		h.loop.start(h.update(m), true)
 	}
 	if doing == "" {
-		doing = "at work"
+		doing = "working"
 	}
 	said := "Still " + doing + ", " + span(at) + " so far."
 	if why := h.sh.CallWaits(); why != "" {

@@ -34,7 +34,7 @@ func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, fin
 		case i < 0:
 			t.Say("Type a number from 1 to " + strconv.Itoa(len(choices)) + ". An empty line goes back.")
 		case why != nil && why(i) != "":
-			t.Say("That cannot be chosen now. " + why(i))
+			t.Say("Not available now. " + why(i))
 		default:
 			return i, nil
 		}

@@ -239,7 +239,7 @@ func TestAskAndChoose(t *testing.T) {
 		t.Errorf("an empty line chose: %v", err)
 	}
 	why := func(i int) string { return []string{"Because.", "", ""}[i] }
-	if i, err := k.Choose(t.Context(), "Which", list, why); i != 2 || err != nil || !strings.Contains(out.String(), "That cannot be chosen now. Because.") {
+	if i, err := k.Choose(t.Context(), "Which", list, why); i != 2 || err != nil || !strings.Contains(out.String(), "Not available now. Because.") {
 		t.Errorf("choose by a word: %d %v", i, err)
 	}
 	if _, err := k.Ask(t.Context(), Field{Label: "Word"}); !errors.Is(err, ErrHome) {

@@ -63,7 +63,7 @@ func (t *Talk) judge(ctx context.Context, q ui.Question, answer string) (bool, e
 		return false, nil
 	case t.in.follows(ctx, t.opt.Settle):
 		t.in.hush(ctx, t.opt.Pause)
-		t.Say("More text came right behind the answer, as when something is pasted. That counts as No. Nothing was sent.")
+		t.Say("More text followed the answer, as in a paste. That counts as No. Nothing was sent.")
 		return false, nil
 	case ctx.Err() != nil:
 		return false, ErrInterrupted

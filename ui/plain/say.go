@@ -109,7 +109,7 @@ func (h *reader) screen() (parts [3][]string) {
 	parts[0] = sentences(c.Lines)
 	parts[1] = h.sections(c.Sections)
 	if names := titles(c.Sections); c.Table == nil && len(parts[1]) > atOnce && len(names) > 0 {
-		parts[1] = []string{"all says everything. By parts: " + List(names) + "."}
+		parts[1] = []string{"all shows everything. Parts: " + List(names) + "."}
 	}
 	if c.Table != nil {
 		parts[2] = rows(top.Title(), c.Table)
@@ -152,7 +152,7 @@ func rows(title string, t *widget.Table) []string {
 		out = append(out, draw.Count(i+1)+". "+line)
 	}
 	if to < n {
-		out = append(out, "next says more.")
+		out = append(out, "next shows more.")
 	}
 	return out
 }

@@ -136,7 +136,7 @@ func (t *Talk) read(ctx context.Context, unseen bool) (string, error) {
 			return "", err
 		}
 		if l.long {
-			t.Say("That line is too long and was not taken. Again:")
+			t.Say("That line is too long. Try again:")
 			continue
 		}
 		s := strings.TrimSpace(l.text)
@@ -187,7 +187,7 @@ func (t *Talk) Ask(ctx context.Context, f Field) (string, error) {
 		}
 		switch strings.ToLower(s) {
 		case "?", "help":
-			t.Say(strings.TrimSpace(f.Help + " back gives it up, menu goes to the main menu, quit leaves."))
+			t.Say(strings.TrimSpace(f.Help + " back cancels, menu goes to the main menu, quit leaves."))
 			continue
 		case "":
 			if !f.Optional && f.Value == "" {

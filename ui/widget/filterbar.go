@@ -181,10 +181,10 @@ const maxSaid = 400 // characters
 func FilterKeys(k *keymap.Map) []keymap.Key {
 	apply, cancel, next := k.Form.Submit, k.Form.Cancel, k.Form.Next
 	apply.SetHelp(apply.Help().Key, "apply")
-	cancel.SetHelp(cancel.Help().Key, "as before")
+	cancel.SetHelp(cancel.Help().Key, "cancel")
 	next.SetHelp(next.Help().Key, "complete")
 	before := k.Menu.Up
-	before.SetHelp(before.Help().Key, "filters before")
+	before.SetHelp(before.Help().Key, "history")
 	before.Extra = false
 	return []keymap.Key{apply, cancel, next, before}
 }

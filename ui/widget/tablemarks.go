@@ -124,7 +124,7 @@ func (t *Table) markRange() {
 		}
 	}
 	if unread > 0 {
-		t.note = draw.Plural(unread, "row", "rows") + " between are not read yet and stay without a mark."
+		t.note = draw.Plural(unread, "row", "rows") + " between are not loaded yet and stay unmarked."
 	}
 }
 
@@ -137,6 +137,6 @@ func (t *Table) markAll() {
 		t.mark(t.source.Row(i).ID, true)
 	}
 	if t.source.Len() > maxMarks {
-		t.note = "The first " + draw.Count(maxMarks) + " rows are marked; more cannot be."
+		t.note = "The first " + draw.Count(maxMarks) + " rows are marked; that is the limit."
 	}
 }

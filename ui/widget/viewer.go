@@ -268,7 +268,7 @@ func (v *Viewer) Lines() []string {
 	case v.Seeking() && page < v.h:
 		out = draw.Lay(out, v.w, page)
 		q := v.query.View(v.th, max(v.w-16, 1), v.searching, "")
-		found := "no hit"
+		found := "no match"
 		if len(v.hits) > 0 {
 			found = draw.Count(v.hit+1) + "/" + draw.Count(len(v.hits))
 		}

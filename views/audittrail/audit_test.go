@@ -88,7 +88,7 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	r, _ := open(t, log)
 	before := len(log.queries)
 	r.Send(uitest.Key("/"), uitest.Type("person:ana event:document.* since:2h invoice"))
-	has(t, r, "enter apply  esc as before  tab complete")
+	has(t, r, "enter apply  esc cancel  tab complete")
 	if len(log.queries) != before {
 		t.Fatal("typing asks the trail, which records each question")
 	}
@@ -143,7 +143,7 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r.Send(uitest.Key("/"))
 	has(t, r, "tab person:  event:  id:")
 	r.Send(uitest.Type("person:"))
-	has(t, r, "tab ana  bob", "showing the last right filter: person") // "person" alone was a word
+	has(t, r, "tab ana  bob", "showing the last valid filter: person") // "person" alone was a word
 	r.Send(uitest.Key("tab"), uitest.Key("tab"))
 	has(t, r, "/ person:bob")
 	r.Send(uitest.Type(" outcome:"))
@@ -342,7 +342,7 @@ func TestExportOverSSHIsACommand(t *testing.T) {
 	r.Send(uitest.Key("e"))
 	has(t, r, "Evidence pack of operation 7f3a2b10", "The whole trail")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Files here would be the server's, not yours.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
+	has(t, r, "Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
 	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"), uitest.Key("down"), uitest.Key("enter"))
-	has(t, r, "Files here would be the server's, not yours.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
+	has(t, r, "Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
 }

@@ -62,7 +62,7 @@ func TestSetApplication(t *testing.T) {
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
 	has(t, r, "Application, individual", "firstName", "Kovačević", "What is not shown here stays as it was read.")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter", "enter"))
-	has(t, r, "File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files were read: 2")
+	has(t, r, "File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files read: 2")
 	r.Send(uitest.Key("esc")) // back to the form, with what was typed
 	has(t, r, "Anna", "PROOF_OF_RESIDENCE")
 	r.Send(uitest.Keys("enter", "enter", "enter"), uitest.Type("lease"), uitest.Key("enter"))
@@ -183,29 +183,29 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r, _ := open(t, f, unmasked)
 	before := f.calls
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
-	has(t, r, "File of DEED", "other.pdf", "not known yet how a document names", "1 of 3 files were read", "Further files, one customer call")
+	has(t, r, "File of DEED", "other.pdf", "not known yet how a document names", "1 of 3 files read", "Further files, one customer call")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
 	}
 	r.Send(uitest.Keys("down", "down"))
-	has(t, r, "▌ photo.png", "2 of 3 files were read")
+	has(t, r, "▌ photo.png", "2 of 3 files read")
 	f.noFiles = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
 	r.Send(uitest.Key("down"))
 	has(t, r, "could not be read: The service does not answer.", "Further files")
 	f.noFiles = nil
 	r.Send(uitest.Key("down"))
-	has(t, r, "▌ lease.pdf", "All files were read: 3")
+	has(t, r, "▌ lease.pdf", "All files read: 3")
 	if strings.Contains(r.View(), "not known yet") || f.calls != before+5 {
 		t.Errorf("%d calls\n%s", f.calls-before, r.View())
 	}
 	r.Send(uitest.Key("esc"))
 	has(t, r, "Application, individual", "DEED") // the form is still known after reading on
 	r.Send(uitest.Keys("tab", "tab", "enter"))
-	has(t, r, "All files were read: 3") // and are not asked for again
+	has(t, r, "All files read: 3") // and are not asked for again
 	r.Send(uitest.Type("photo"), uitest.Key("enter"))
 	has(t, r, "Take off DEED, file f-1")
 	r.Send(uitest.Type("another"), uitest.Key("enter"), uitest.Type("DEED"), uitest.Key("enter"))
-	has(t, r, "File of DEED", "All files were read: 3")
+	has(t, r, "File of DEED", "All files read: 3")
 	r.Send(uitest.Paste("f-77"), uitest.Key("enter"))
 	has(t, r, "Take off DEED, file f-77")
 	if f.calls != before+5 {
@@ -221,7 +221,7 @@ func TestARefusedTokenIsTypedAgain(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Size(110, 40), uitest.Key("S"), uitest.Paste(token), uitest.Key("enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Share refused.", "The service refused this token.", "A secret is not kept: type it again.", "› Token")
+	has(t, r, "Share refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
 	if strings.Contains(r.View(), "••") {
 		t.Errorf("the token is kept:\n%s", r.View())
 	}
@@ -254,7 +254,7 @@ func TestSeveralDocuments(t *testing.T) {
 	r.Send(uitest.Key("esc")) // to the form that was filled in last; esc there asks before it is lost
 	has(t, r, "Another document", "PHOTO")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "What you typed in")
+	has(t, r, "Discard the form “")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"), uitest.Keys("enter", "enter"))
 	has(t, r, "one request with 2 documents")
 	r.Send(uitest.Key("enter"))

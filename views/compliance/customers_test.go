@@ -109,13 +109,13 @@ func TestTypingASearchDoesNothingElse(t *testing.T) {
 	r.Send(uitest.Key("/"))
 	has(t, r, "enter find", "esc end the search")
 	r.Send(uitest.Type("rSlfOyYJ"), uitest.Key("enter"))
-	has(t, r, "/rSlfOyYJ", "no hit", "esc end the search")
+	has(t, r, "/rSlfOyYJ", "no match", "esc end the search")
 	if f.calls != before {
 		t.Errorf("%d calls while a search was typed", f.calls-before)
 	}
 	r.Send(uitest.Key("esc"))
 	has(t, r, "Verification")
-	if strings.Contains(r.View(), "no hit") {
+	if strings.Contains(r.View(), "no match") {
 		t.Error("esc does not end the search")
 	}
 }

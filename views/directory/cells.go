@@ -14,5 +14,5 @@ func standingSigns() []list.Sign {
 			Says: "status: " + s.says})
 	}
 	return append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Unknown },
-		Says: "a status word that is not known here"})
+		Says: "unknown status"})
 }

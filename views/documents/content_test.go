@@ -114,13 +114,13 @@ func TestAttachListReadsOn(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("a"))
-	has(t, r, "▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files were read")
+	has(t, r, "▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files read")
 	r.Send(uitest.Keys("down", "down"))
 	if f.calls != before+1 {
 		t.Errorf("%d calls before the end was reached", f.calls-before)
 	}
 	r.Send(uitest.Key("down"))
-	has(t, r, "▌ three.pdf", "4 of 5 files were read")
+	has(t, r, "▌ three.pdf", "4 of 5 files read")
 	r.Send(uitest.Type("one"))
 	has(t, r, "▌ one.pdf", "Further files")
 	if strings.Contains(r.View(), "three.pdf") || f.calls != before+2 {
@@ -131,7 +131,7 @@ func TestAttachListReadsOn(t *testing.T) {
 	has(t, r, "could not be read: The service does not answer.", "Further files")
 	f.err = nil
 	r.Send(uitest.Keys("up", "down"))
-	has(t, r, "All files were read: 5")
+	has(t, r, "All files read: 5")
 	if strings.Contains(r.View(), "Further files") {
 		t.Errorf("\n%s", r.View())
 	}

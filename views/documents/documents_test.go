@@ -400,6 +400,6 @@ func TestWhatIsKnownOfTheOperation(t *testing.T) {
 		}
 		r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid})
 		r.Send(uitest.Key(key))
-		has(t, r, "There is no screen for this: "+kind+".")
+		has(t, r, "No screen for this: "+kind+".")
 	}
 }

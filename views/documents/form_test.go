@@ -99,7 +99,7 @@ func TestTypesAreOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := uploading(t, &fake{op: apitest.Operation(nil)})
 			r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"))
-			has(t, r, "of a document here", "more follow")
+			has(t, r, "of a document here", "more")
 			r.Send(c.keys...)
 			has(t, r, "› Info", c.kind)
 			r.Send(uitest.Key("enter"))
@@ -118,11 +118,11 @@ func TestARefusedFormComesBack(t *testing.T) {
 	r, clock := uploading(t, f)
 	r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("contracct"), uitest.Key("enter"), uitest.Type("signed"), uitest.Key("enter"))
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed", "wait, keys count in a moment")
+	has(t, r, "Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed", "wait, keys work in a moment")
 	r.Send(uitest.Keys("enter", "esc"), uitest.Type("x"))
 	has(t, r, "Upload refused", "› Type")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"))
-	has(t, r, "What you typed in “Upload and attach”.") // nothing is lost without a question
+	has(t, r, "Discard the form “Upload and attach”?") // nothing is lost without a question
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
 	f.upload = func(string) (api.CustomerFile, error) { return api.CustomerFile{ID: "f-1"}, nil }
 	f.attach = func(string, string) (api.Operation, error) { return f.op, nil }
@@ -174,7 +174,7 @@ func TestTheTypedQuestionSaysWhatEnterDoes(t *testing.T) {
 func TestASecondPersonIsAskedFor(t *testing.T) {
 	r, _ := open(t, &fake{op: apitest.Operation(nil)}, func(o *ui.Options) { o.About.SecondPerson = true })
 	r.Send(uitest.Key("x"))
-	has(t, r, "[ No ]    Ask for approval", "Another person must", "approve it first")
+	has(t, r, "[ No ]    Ask for approval", "A second person must", "approve this first")
 }
 
 // TestOverSSHTheCommandIsShown: no form opens; what is copied is what stands there, and a
@@ -198,7 +198,7 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 				o.Copy = func(seq string) error { copied = seq; return nil }
 			})
 			r.Send(c.keys...)
-			has(t, r, "Files here would be the server's, not yours.", "enter close  y copy the command")
+			has(t, r, "Files here are on the server.", "enter close  y copy the command")
 			if strings.Contains(r.View(), "File on this host") {
 				t.Errorf("a form opened:\n%s", r.View())
 			}

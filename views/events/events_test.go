@@ -160,8 +160,8 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r, _ := open(t, f, here)
 	before := f.calls
 	r.Send(uitest.Key("/"), uitest.Type("type:c"))
-	has(t, r, "enter apply  esc as before  tab complete")
-	has(t, r, "tab client  counterparty  account", "showing the last right filter: type") // "type" alone was a word
+	has(t, r, "enter apply  esc cancel  tab complete")
+	has(t, r, "tab client  counterparty  account", "showing the last valid filter: type") // "type" alone was a word
 	r.Send(uitest.Key("tab"))
 	has(t, r, "/ type:client")
 	r.Send(uitest.Type(" status:x"))

@@ -68,13 +68,13 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 
 func TestTheLastRightFilterIsNamed(t *testing.T) {
 	d := open(t, &fake{n: 30}).typed("amount>=x")
-	has(t, d, "is not an amount", "showing the last right filter: amount") // "amount" alone was a word
+	has(t, d, "is not an amount", "showing the last valid filter: amount") // "amount" alone was a word
 	d.keys("esc")
 	d.typed("(")
 	has(t, d, "showing everything", "1 of 30")
 	d.keys("esc")
 	d.typed("status:PENDING currency>5")
-	has(t, d, "showing the last right filter: status:PENDING", "15")
+	has(t, d, "showing the last valid filter: status:PENDING", "15")
 	if n := d.list.rows.total; n != 15 {
 		t.Errorf("%d rows", n)
 	}

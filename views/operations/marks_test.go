@@ -26,7 +26,7 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 	d.keys("T")
 	has(t, d, "of 2 marked")
 	d.keys("esc")
-	has(t, d, "2 marks cleared; U brings them back.")
+	has(t, d, "2 marks cleared; U restores them.")
 	if q, n := d.list.meant(); n != 0 || !q.Empty() {
 		t.Errorf("without marks %d are meant: %s", n, q)
 	}
@@ -34,13 +34,13 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 		t.Error("the totals are still those of the marked")
 	}
 	d.keys("U")
-	has(t, d, "2 marks are back.")
+	has(t, d, "2 marks restored.")
 	item := d.list.Item()
 	if item.Title != "2 marked operations" || !strings.HasPrefix(string(item.JSON), "[{") || strings.Count(string(item.JSON), `"opid"`) != 2 {
 		t.Errorf("%s: %s %s", item.Title, item.JSON, item.NoJSON)
 	}
 	d.keys("esc", "U", "U")
-	has(t, d, "No marks were cleared that are still in the list.")
+	has(t, d, "No cleared marks to restore in this list.")
 }
 
 // TestOfIDsFindsThose: the filter of marked rows is one of the language.

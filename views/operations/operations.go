@@ -127,7 +127,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
-		Reading: "Looking into the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
+		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
 		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
 			values, err := ix.Values(ctx, field, typed, offeredValues)

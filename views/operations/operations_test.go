@@ -161,7 +161,7 @@ func TestTypedFilterIsNotLostUnasked(t *testing.T) {
 	d.keys("/")
 	d.Send(uitest.Type("status:X"))
 	d.keys("ctrl+c")
-	has(t, d, "Discard what you typed?", "The filter you typed.")
+	has(t, d, "Discard the filter you typed?")
 }
 
 // TestStaleWindowIsDropped: the answer to an older filter changes nothing.
@@ -389,6 +389,6 @@ func TestNothingMatches(t *testing.T) {
 func TestWhatIsKnownOfTheRow(t *testing.T) {
 	for key, kind := range map[string]string{"h": ui.KindHistory, "C": ui.KindCompliance} {
 		d := open(t, &fake{n: 3})
-		has(t, d.keys(key), "There is no screen for this: "+kind+".")
+		has(t, d.keys(key), "No screen for this: "+kind+".")
 	}
 }

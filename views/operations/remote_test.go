@@ -35,7 +35,7 @@ func TestExportsOverSSHAreCommands(t *testing.T) {
 				has(t, d, "40 marked operations are too many to")
 				return
 			}
-			has(t, d, "Files here would be the server's, not yours.", "y copy the command")
+			has(t, d, "Files here are on the server.", "y copy the command")
 			d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
 			if want := base64.StdEncoding.EncodeToString([]byte(c.copy)); !strings.Contains(copied, want) {
 				t.Errorf("copied %q, not %q\n%s", copied, c.copy, d.View())

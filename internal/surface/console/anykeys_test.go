@@ -47,7 +47,7 @@ func TestAnyKeys(t *testing.T) {
 	w.run.Send(uitest.Size(80, 24))
 	for range 40 {
 		key := "esc"
-		if strings.Contains(w.run.View(), "Discard what you typed?") {
+		if strings.Contains(w.run.View(), "Discard the ") {
 			key = "y"
 		}
 		w.run.Send(w.clock.Wait(time.Second), uitest.Key(key))

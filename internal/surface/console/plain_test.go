@@ -63,7 +63,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("reveal", "number: "+op.Source.Account.Number.Line(0))
 	p.say("raw", `"opid": "`+id+`"`)
 	p.say("all", "1. cuid: "+op.Customer.CUID.Line(0), "6. ")
-	p.say("99", "Give a number of this page: 1 to ")
+	p.say("99", "Type a number on this page: 1 to ")
 	p.say("6", "Documents, 3 rows.")
 	p.say("back", "Operation "+id)
 	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
@@ -190,7 +190,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p, _ := startPlain(t, a, ana, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return token, nil } })
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
-	p.say("next", "There is no further page.")
+	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
 	p.say("1", "Share: optional.", "Finalize: ", "Nothing is left to do. The customer is accepted.")
 	p.say("share "+token, "never typed behind the command")
@@ -245,8 +245,8 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS verification program", "A secret is not kept: type it again.", "File with the token, or back:")
-	p.say("back", "Left as it was.")
+	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
+	p.say("back", "Unchanged.")
 	p.say("share", "works once and lives about 20 minutes") // it is never off for ever
 	p.say("back")
 	if err := p.leave(); err != nil {

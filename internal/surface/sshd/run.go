@@ -130,7 +130,7 @@ func (r *run) guarded() (code int, message string) {
 			r.x.srv.opt.Log.Error("ssh session panic", "session", r.id, "type", fmt.Sprintf("%T", v), "stack",
 				string(debug.Stack()))
 			r.fault = true
-			code, message = api.Internal.Exit(), "The console met a fault of its own and had to stop."
+			code, message = api.Internal.Exit(), "The console stopped because of an internal error."
 		}
 	}()
 	switch {

@@ -69,7 +69,7 @@ var lookedOnCall = []scene{
 		before: faulty("delay=billing:30s"), steps: []step{list, {"L", "no answer for"}}},
 	{name: "unreachable", title: "The service cannot be reached", where: "Operations", word: "see below",
 		before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}}},
-	{name: "notices", title: "What is going on while nothing answers", where: "Operations", word: "What is going on",
+	{name: "notices", title: "What is going on while nothing answers", where: "Operations", word: "Activity",
 		before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}, {"!", "What is going on"}}},
 	{name: "waits", title: "A call that waits for its turn", where: "Operations", word: "waits for room", more: patient,
 		before: useUp, steps: []step{list, {"L", "waits for room"}}},

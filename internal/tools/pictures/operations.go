@@ -9,7 +9,7 @@ var (
 
 // customerOf goes to the verification of the customer whom a filter of the list finds.
 func customerOf(filter, shows string, more ...step) []step {
-	return then(then([]step{list, {"K", "20 customers"}, {"/", "esc as before"}, {filter + enter, "of 20 read"},
+	return then(then([]step{list, {"K", "20 customers"}, {"/", "esc cancel"}, {filter + enter, "of 20 read"},
 		{enter, shows}}), more...)
 }
 
@@ -32,7 +32,7 @@ var lookedOperations = []scene{
 		word: "within each by status", steps: then(toTotals("T by type", "T by customer"),
 			step{"w", "╭─ Divide each group by"}, step{down + enter, "within each by status"})},
 	{name: "child", title: "A child operation", where: "› Operation", word: "parent",
-		steps: []step{list, {"/", "esc as before"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"},
+		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"},
 			{enter, "next link"}, {"T", "enter open"}, {enter, "Operation 6973"}}},
 	{name: "removed", title: "A document was removed", where: "› Documents", word: "z puts", steps: removed},
 	{name: "files", title: "A customer's files", where: "› Files", word: "1 of", steps: toFiles},
@@ -72,7 +72,7 @@ var lookedOperations = []scene{
 			step{"PHOTO" + enter, "╭─ Documents to add"},
 			step{down + enter, "╭─ Another document"}, step{"INVOICE" + enter, "2 documents"})},
 	{name: "customers-filter", title: "Customers by their status", where: "› Customers", word: "2 customers",
-		steps: []step{list, {"K", "20 customers"}, {"/", "esc as before"}, {"status:VERIFY" + enter, "of 20 read"}}},
+		steps: []step{list, {"K", "20 customers"}, {"/", "esc cancel"}, {"status:VERIFY" + enter, "of 20 read"}}},
 	{name: "palette-typed", title: "The palette with something typed", where: "Operations", word: "Ledger",
 		steps: []step{list, {":", "╭─ Commands"}, {"ledger", "customer DVb6"}}},
 	{name: "approval", title: "A write that waits, and what it would do", more: secondPerson, before: request,

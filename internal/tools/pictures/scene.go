@@ -40,7 +40,7 @@ var list = step{"", "500 operations"}
 
 // Ways that several scenes go.
 var (
-	toDocuments = []step{list, {"/", "esc as before"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "R replace"}}
+	toDocuments = []step{list, {"/", "esc cancel"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "R replace"}}
 	toCustomer  = []step{list, {enter, "next link"}, {"C", "Verification"}}
 	removed     = then(toDocuments, step{"x", "[ No ]"}, step{"y", "Removed "})
 )
@@ -67,7 +67,7 @@ var large = []scene{
 	{name: "operations", title: "The list of operations, from the local index", where: "Operations", word: "3 of 500",
 		steps: []step{list, {down, "2 of 500"}, {down, "3 of 500"}}},
 	{name: "filter", title: "A filter being typed, its rows below", where: "Operations", word: "status:PENDING cur",
-		steps: []step{list, {"/", "esc as before"}, {"status:PENDING cur", "status:PENDING cur"}}},
+		steps: []step{list, {"/", "esc cancel"}, {"status:PENDING cur", "status:PENDING cur"}}},
 	{name: "totals", title: "Totals by currency", where: "Operations", word: "by status",
 		steps: []step{list, {"T", "by status"}}},
 	{name: "operation", title: "One operation", where: "Operations › ", word: "reference",
@@ -95,7 +95,7 @@ var large = []scene{
 		steps: []step{list, {"?", "╭─ Help"}}},
 	{name: "palette", title: "The palette: everything by name", where: "Operations", word: "╭─ Commands",
 		steps: []step{list, {":", "╭─ Commands"}}},
-	{name: "activity", title: "What is going on", where: "› Documents", word: "remove document",
+	{name: "activity", title: "Activity", where: "› Documents", word: "remove document",
 		steps: then(removed, step{"!", "What is going on"})},
 }
 
