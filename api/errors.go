@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -105,7 +106,12 @@ type Error struct {
 	RequestID  string
 	RetryAfter time.Duration
 	Err        error // the cause, for the log
+
+	own string // Public before Quote
 }
+
+// Own is the sentence without the service's words, which may name somebody.
+func (e *Error) Own() string { return cmp.Or(e.own, e.Public) }
 
 func (e *Error) Error() string {
 	if e.Op == "" {

@@ -160,10 +160,12 @@ func Classify(op string, status int, body []byte) *Error {
 // unknownType is how the service names a wrong input; it gives no code for it.
 var unknownType = known(`Unknown document type\b`)
 
-// Quote adds the service's words to the sentence, unless it has them already.
+// Quote adds the service's words to the sentence, unless they only repeat that there were too many requests.
 func (e *Error) Quote(said string) {
-	if bare := strings.ToLower(strings.TrimRight(said, ".! ")); bare != "" && !strings.Contains(strings.ToLower(e.Public),
-		bare) {
+	e.own = e.Public
+	bare := strings.TrimRight(said, ".! ")
+	repeats := e.Status == http.StatusTooManyRequests && strings.EqualFold(bare, http.StatusText(e.Status))
+	if bare != "" && !repeats {
 		e.Public += " It says: " + said
 	}
 }

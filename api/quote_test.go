@@ -16,6 +16,7 @@ func TestTheServicesWordsStandOnce(t *testing.T) {
 		{429, `{"message":"too many requests."}`, false},
 		{429, `{"error":"Twelve calls a minute"}`, true},
 		{403, `{"error":"Not for you"}`, true},
+		{404, `{"error":"no such"}`, true}, // words that our sentence happens to hold
 		{500, `{"error":"..."}`, false},
 		{500, `{}`, false},
 	} {
@@ -23,6 +24,9 @@ func TestTheServicesWordsStandOnce(t *testing.T) {
 		said := Said([]byte(c.body))
 		if strings.Contains(e.Public, "It says: ") != c.quoted || c.quoted && !strings.HasSuffix(e.Public, said) {
 			t.Errorf("%d %s: %q", c.status, c.body, e.Public)
+		}
+		if own := e.Own(); own == "" || !strings.HasPrefix(e.Public, own) || (own != e.Public) != c.quoted {
+			t.Errorf("%d %s: our own sentence is %q", c.status, c.body, own)
 		}
 	}
 }

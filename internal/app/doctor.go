@@ -235,8 +235,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	switch {
 	case err != nil:
 		e := api.AsError(err)
-		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
-		d.add(name, Skipped, "not told: "+public,
+		d.add(name, Skipped, "not told: "+e.Own(),
 			"Ask the service's operator whether the account has it switched on; it must be off.")
 	case !found:
 		d.add(name, Skipped, "not told: the first page of the service's users does not show the account", "")

@@ -58,8 +58,7 @@ func (d *doctor) probed(name string, p api.Inspection) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {
 		e := api.AsError(p.Err)
-		public, _, _ := strings.Cut(e.Public, " It says: ") // the service's words may name somebody
-		f.Health, f.Text, f.Hint = Failed, f.Text+": "+public, remedy.Command(e)
+		f.Health, f.Text, f.Hint = Failed, f.Text+": "+e.Own(), remedy.Command(e)
 		if e.Remedy.Kind == api.CompareAnswers { // that is under way
 			f.Hint = ""
 		}

@@ -262,7 +262,7 @@ func TestSettings(t *testing.T) {
 	r.Send(uitest.Key("W"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("enter"), uitest.Key("tab"), uitest.Key("tab"), uitest.Type("short"), uitest.Key("tab"))
-	has(t, r, "this secret cannot be used")
+	has(t, r, "This webhook secret cannot be used: it has 5 bytes")
 	r.Send(uitest.Key("shift+tab"), uitest.Type("-and-now-it-is-long-enough-for-a-key"), uitest.Keys("tab", "tab", "ctrl+u"), uitest.Type("off"),
 		uitest.Keys("tab", "tab", "enter"), clock.Wait(time.Second))
 	has(t, r, "customers", "on → off", "a new one")

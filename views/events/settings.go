@@ -10,7 +10,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/hook"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
@@ -146,25 +145,21 @@ func checkOnOff(v string) error {
 	return nil
 }
 
-func checkHookURL(v string) error {
-	if v == "" {
-		return nil // nowhere
-	}
-	return checkURL(v)
-}
+func checkHookURL(v string) error { return inField(endpoint.CheckHookURL(v)) }
 
 func checkSecret(v string) error {
 	if v == "" {
+		return nil // it stays
+	}
+	return inField(endpoint.CheckHookSecret(secret.New(v)))
+}
+
+// inField is an error without the act, which the form's title names.
+func inField(err error) error {
+	if err == nil {
 		return nil
 	}
-	if _, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: secret.New(v)}); err != nil {
-		var bad *hook.SecretError
-		if errors.As(err, &bad) {
-			return errors.New("this secret cannot be used: " + bad.Error())
-		}
-		return errors.New("this secret cannot be used")
-	}
-	return nil
+	return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
 }
 
 // confirmSettings asks with what was and what would be.

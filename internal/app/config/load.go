@@ -179,7 +179,7 @@ func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 	return md, nil
 }
 
-// lastKey is how the decoder words a mistake of type.
+// lastKey is how the decoder words a mistake of type, for which it has no type of error.
 var lastKey = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
 
 // syntax turns the decoder's error into a Mistake without the line's content.
@@ -188,9 +188,6 @@ func syntax(path string, err error) Mistake {
 	var p toml.ParseError
 	if errors.As(err, &p) {
 		m.Line, m.Key, m.What = p.Position.Line, p.LastKey, p.Message
-		if m.What == "" {
-			m.What = strings.TrimPrefix(p.Error(), "toml: ")
-		}
 	}
 	if at := lastKey.FindStringSubmatch(m.What); at != nil && m.Line == 0 {
 		m.Line, _ = strconv.Atoi(at[1])
