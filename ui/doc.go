@@ -1,8 +1,7 @@
 // Package ui is the shell of the console, a tea.Model. It owns the layout, the
 // stack of screens, the dialogs, the notices, the palette, the help and the clock.
-// Screens (packages views/...) are made through a Factory, return what they want as
-// an Action and know nothing of each other. Alone makes a Model of one screen, with
-// the same dialogs.
+// Screens (packages views/...) are tea.Models made through a Factory; each leaves what it wants as
+// an Action (Wants), which the shell takes right after Update, and knows nothing of the others.
 //
 // Shell composes parts, each with a state of its own and resting only on those before it:
 // window (size, theme, keys), screenStack, dialogStack, sentWrites, topLine (session,
@@ -48,7 +47,7 @@
 //
 // # Rules
 //
-//   - Nothing is sent in Init's body, Update, View or SetSize: only in commands.
+//   - Nothing is sent in Init's body, Update or View: only in commands.
 //     A command owns copies of what it needs. View changes nothing.
 //   - An answer embeds the Ticket of its request. The shell takes it to the screen
 //     that asked, wherever that is; when it is closed, to nobody. Env.Ctx ends then,
