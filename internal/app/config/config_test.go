@@ -6,9 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+
+	"opdeck/internal/field"
 )
 
 func example(t *testing.T) string {
@@ -29,6 +33,18 @@ func TestExampleEqualsTheDefaults(t *testing.T) {
 	want.Path = "config.example.toml"
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the example says\n%+v\nthe defaults are\n%+v", c, want)
+	}
+}
+
+// TestExampleNamesEveryColumn: people learn the names of the columns there.
+func TestExampleNamesEveryColumn(t *testing.T) {
+	_, list, _ := strings.Cut(example(t), "# There are ")
+	list, _, _ = strings.Cut(list, "columns =")
+	words := strings.FieldsFunc(list, func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, f := range field.Operations.All() {
+		if f.Column.Min > 0 && !slices.Contains(words, f.Name) {
+			t.Errorf("the example does not name the column %s", f.Name)
+		}
 	}
 }
 
