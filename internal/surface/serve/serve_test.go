@@ -249,7 +249,7 @@ func TestNothingToServe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct{ name, config, want string }{
-		{"nothing", "", "asks for nothing to be served"},
+		{"nothing", "", "Nothing to serve"},
 		{"no host key", "[ssh]\nlisten=\"127.0.0.1:0\"\nhost_key=\"" + dir + "/none\"\nauthorized_keys=\"" + dir +
 			"/none\"\n", "no such file"},
 		{"port in use", "[serve]\nmetrics=\"256.0.0.1:1\"\n", "metrics"},
