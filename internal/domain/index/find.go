@@ -50,12 +50,12 @@ const shownID = 500
 // lists show it, a reference, a customer; at most limit of each. It costs no call.
 func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time) (Lookup, error) {
 	typed = strings.TrimSpace(typed)
-	out, err := x.byID(ctx, typed, limit, now)
+	out, err := lookup{x, now}.byID(ctx, typed, limit)
 	if err != nil || len([]rune(typed)) < 2 {
 		return out, err
 	}
 	for _, name := range []string{field.OpReference, field.OpCustomer} {
-		rows, err := x.holding(ctx, name, typed, limit-len(out.Related), now)
+		rows, err := lookup{x, now}.holding(ctx, name, typed, limit-len(out.Related))
 		if err != nil {
 			return out, err
 		}
@@ -69,8 +69,14 @@ func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time
 	return out, nil
 }
 
+// lookup is one search by what a person typed.
+type lookup struct {
+	index *Index
+	now   time.Time
+}
+
 // byID finds what Lookup tells of ids.
-func (x *Index) byID(ctx context.Context, typed string, limit int, now time.Time) (out Lookup, err error) {
+func (l lookup) byID(ctx context.Context, typed string, limit int) (out Lookup, err error) {
 	head, tail, shortened := strings.Cut(strings.ReplaceAll(typed, "...", "…"), "…")
 	if api.CheckID("find operation", head) != nil ||
 		shortened && tail != "" && api.CheckID("find operation", tail) != nil {
@@ -80,7 +86,7 @@ func (x *Index) byID(ctx context.Context, typed string, limit int, now time.Time
 	if tail != "" {
 		asked = shownID
 	}
-	rows, err := x.holding(ctx, "id", head, asked, now)
+	rows, err := l.holding(ctx, "id", head, asked)
 	if err != nil {
 		return out, err
 	}
@@ -97,18 +103,18 @@ func (x *Index) byID(ctx context.Context, typed string, limit int, now time.Time
 		}
 	}
 	if !shortened && !slices.ContainsFunc(out.Beginning, func(r Record) bool { return string(r.Op.OPID) == typed }) {
-		out, err = x.exact(ctx, out, typed)
+		out, err = l.exact(ctx, out, typed)
 	}
 	if err != nil || shortened {
 		return out, err
 	}
-	out.Whole, err = x.whole(ctx, typed, now)
+	out.Whole, err = l.whole(ctx, typed)
 	return out, err
 }
 
 // exact puts the operation with this id first, also one that is gone from the list.
-func (x *Index) exact(ctx context.Context, out Lookup, id string) (Lookup, error) {
-	r, err := x.Get(ctx, id)
+func (l lookup) exact(ctx context.Context, out Lookup, id string) (Lookup, error) {
+	r, err := l.index.Get(ctx, id)
 	if errors.Is(err, ErrNone) {
 		return out, nil
 	}
@@ -120,11 +126,11 @@ func (x *Index) exact(ctx context.Context, out Lookup, id string) (Lookup, error
 
 // whole reports whether id can be a whole one: a UUID, or as long as an id that the
 // service gave. While nothing is known, everything can.
-func (x *Index) whole(ctx context.Context, id string, now time.Time) (bool, error) {
+func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 	if _, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return true, nil
 	}
-	w, err := x.Window(ctx, Query{Sort: Sort{Field: field.OpCreated, Desc: true}, After: 1}, now)
+	w, err := l.index.Window(ctx, Query{Sort: Sort{Field: field.OpCreated, Desc: true}, After: 1}, l.now)
 	if err != nil {
 		return false, err
 	}
@@ -132,7 +138,7 @@ func (x *Index) whole(ctx context.Context, id string, now time.Time) (bool, erro
 }
 
 // holding lists the newest operations by one field of the filter language.
-func (x *Index) holding(ctx context.Context, name, value string, limit int, now time.Time) ([]Record, error) {
+func (l lookup) holding(ctx context.Context, name, value string, limit int) ([]Record, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -140,7 +146,7 @@ func (x *Index) holding(ctx context.Context, name, value string, limit int, now 
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}
-	w, err := x.Window(ctx, Query{Filter: e, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, now)
+	w, err := l.index.Window(ctx, Query{Filter: e, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, l.now)
 	return w.Rows, err
 }
 
@@ -150,7 +156,7 @@ func (x *Index) holding(ctx context.Context, name, value string, limit int, now 
 // several operations begin so. It costs no call.
 func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (string, error) {
 	typed = strings.TrimSpace(typed)
-	l, err := x.byID(ctx, typed, 5, now)
+	l, err := lookup{x, now}.byID(ctx, typed, 5)
 	if err != nil {
 		return "", err
 	}

@@ -28,50 +28,6 @@ type Answer struct {
 	Fresh  Freshness
 }
 
-// apart is how far two clocks may be apart to pass for one.
-const apart = 2 * time.Second
-
-// shift is what is added to a time of the store to have this host's.
-func (x *Index) shift(ctx context.Context) (time.Duration, error) {
-	if x.ahead != nil {
-		return *x.ahead, nil
-	}
-	at, err := x.store.Now(ctx)
-	ahead := x.now().Round(0).Sub(at)
-	if max(ahead, -ahead) < apart {
-		ahead = 0
-	}
-	return ahead, err
-}
-
-// StoreTime is the store's time of a moment of this host.
-func (x *Index) StoreTime(ctx context.Context, here time.Time) (time.Time, error) {
-	if here.IsZero() {
-		return here, nil
-	}
-	at, err := x.store.Now(ctx)
-	return at.Add(-max(x.now().Sub(here), 0)), err
-}
-
-// Here is this host's time of a moment of the store, never ahead of now.
-func (x *Index) Here(ctx context.Context, at time.Time) time.Time {
-	by, err := x.shift(ctx)
-	if err != nil {
-		return at
-	}
-	return x.here(at, by)
-}
-
-func (x *Index) here(at time.Time, by time.Duration) time.Time {
-	if at.IsZero() {
-		return at
-	}
-	if at, now := at.Add(by), x.now(); at.Before(now) {
-		return at
-	}
-	return x.now().Round(0).UTC()
-}
-
 // Consistent runs fn with an index that answers every question from one state.
 func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 	by, err := x.shift(ctx)
@@ -79,7 +35,7 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 		return err
 	}
 	return x.store.Snapshot(ctx, func(s Store) error {
-		return fn(&Index{store: s, mode: x.mode, now: x.now, ahead: &by})
+		return fn(&Index{store: s, mode: x.mode, clock: clock{store: s, now: x.now, ahead: &by}})
 	})
 }
 
@@ -115,9 +71,9 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	f.Owed, f.Total = len(owed), p.Total
 	f.Complete = p.complete(f.Sights) && !p.ahead(now)
 	if at := f.asOf(p, now); !at.IsZero() {
-		f.AsOf = x.here(at, by)
+		f.AsOf = x.local(at, by)
 	}
-	f.Oldest, f.Newest = x.here(f.Oldest, by), x.here(f.Newest, by)
+	f.Oldest, f.Newest = x.local(f.Oldest, by), x.local(f.Newest, by)
 	return f, err
 }
 

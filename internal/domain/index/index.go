@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"opdeck/api"
@@ -22,21 +21,15 @@ const (
 // Index is the local mirror of one machine account's operations. It is safe for
 // many goroutines.
 type Index struct {
+	clock
+	subscribers
 	store Store
 	mode  Mode
-	now   func() time.Time
-	// ahead is how far this host's clock is ahead of the store's, where that is fixed
-	// for several queries; nil: read for each.
-	ahead *time.Duration
-
-	mu      sync.Mutex
-	subs    map[chan int64]struct{} // guarded by mu
-	version int64                   // guarded by mu; the last one sent
 }
 
 // New makes an index over a store.
 func New(store Store, mode Mode, now func() time.Time) *Index {
-	return &Index{store: store, mode: mode, now: now, subs: map[chan int64]struct{}{}}
+	return &Index{store: store, mode: mode, clock: clock{store: store, now: now}}
 }
 
 // Mode tells what the index keeps.
@@ -114,21 +107,6 @@ func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
 	return x.Put(ctx, []Entry{entry})
 }
 
-// Changes gives a channel that receives the index's version after changes, of
-// this process at once and of others when Watch sees them. Only the newest
-// version waits in it. stop ends the subscription.
-func (x *Index) Changes() (changes <-chan int64, stop func()) {
-	c := make(chan int64, 1)
-	x.mu.Lock()
-	x.subs[c] = struct{}{}
-	x.mu.Unlock()
-	return c, func() {
-		x.mu.Lock()
-		delete(x.subs, c)
-		x.mu.Unlock()
-	}
-}
-
 // Unmasked is the store behind the index, for the program itself: it asks nobody
 // who they are.
 func (x *Index) Unmasked() Store { return x.store }
@@ -143,20 +121,7 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if v == x.version {
-		return false, nil
-	}
-	x.version = v
-	for c := range x.subs {
-		select {
-		case <-c: // drop the older version
-		default:
-		}
-		c <- v
-	}
-	return true, nil
+	return x.announce(v), nil
 }
 
 // Watch polls for changes of other processes every interval until ctx ends. Errors

@@ -15,7 +15,7 @@ import (
 
 // record is r as the person may see it, in this host's time.
 func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
-	r.Seen, r.Changed, r.Gone = x.here(r.Seen, by), x.here(r.Changed, by), x.here(r.Gone, by)
+	r.Seen, r.Changed, r.Gone = x.local(r.Seen, by), x.local(r.Changed, by), x.local(r.Gone, by)
 	return mask.For(ctx, r)
 }
 
@@ -85,7 +85,7 @@ func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	}
 	states, err := x.store.History(ctx, opid)
 	for i := range states {
-		states[i].At = x.here(states[i].At, by)
+		states[i].At = x.local(states[i].At, by)
 	}
 	return mask.For(ctx, states), err
 }
