@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 
 	"opdeck/internal/surface/cli"
-	"opdeck/internal/surface/program"
+	"opdeck/internal/surface/entry"
 )
 
-func main() { os.Exit(program.Main(build())) }
+func main() { os.Exit(entry.Main(build())) }
 
 // release, commit and builtAt (RFC 3339) are set when a release is built; without them
 // the commit is the one that the go command found.

@@ -1,6 +1,6 @@
 package ui
 
-import "opdeck/internal/host/shellwords"
+import "opdeck/internal/format/shellwords"
 
 // RemoteCommand writes a command line for the shell of a person who came over SSH.
 func (e *Env) RemoteCommand(words ...string) string {

@@ -28,13 +28,13 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/replace"
-	"opdeck/internal/host/filecheck"
-	"opdeck/internal/host/localuser"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/seal"
+	"opdeck/internal/system/filecheck"
+	"opdeck/internal/system/localuser"
 )
 
 // Options say what to open.

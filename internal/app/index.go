@@ -14,9 +14,9 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
+	"opdeck/internal/system/wholefile"
 )
 
 // openIndex opens the mirror of operations. Switched off, it holds in memory

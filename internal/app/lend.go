@@ -10,12 +10,12 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/internal/app/config"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 )
 
 // BorrowerKeys reads the keys of the borrowers that the config names.
-func (a *App) BorrowerKeys(getenv func(string) string) (*lend.Keys, error) {
-	keys := new(lend.Keys)
+func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
+	keys := new(lending.Keys)
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Lend.Borrowers)) {
 		b := a.Config.Lend.Borrowers[name]
 		key, err := b.Key(getenv)
@@ -33,25 +33,25 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lend.Keys, error) {
 
 // keyedBorrower is known by its key: for approvals it is a person of its own, as one
 // over SSH is.
-func keyedBorrower(name string, b config.Borrower, key secret.Value) lend.Borrower {
-	return lend.Borrower{Name: name, Role: b.Role, Priority: lend.Priority(b.Priority), PerMinute: b.PerMinute,
-		Who: api.Actor{Name: name, Role: b.Role, Via: lend.Via, Key: lend.Fingerprint(key), Login: lend.Via + " " + name}}
+func keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
+	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key), Login: lending.Via + " " + name}}
 }
 
 // LocalBorrower is a command that the person at this terminal starts: with the role
 // and bounds of the borrower that the config has under that name, else with the
 // person's role. For approvals it is that person.
-func (a *App) LocalBorrower(as, command string) (lend.Borrower, error) {
-	who := a.LocalActor(lend.Via)
+func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
+	who := a.LocalActor(lending.Via)
 	who.From = command
-	out := lend.Borrower{Name: who.Name, Role: who.Role, Priority: lend.Background}
+	out := lending.Borrower{Name: who.Name, Role: who.Role, Priority: lending.Background}
 	if as != "" {
 		b, ok := a.Config.Lend.Borrowers[as]
 		if !ok {
 			return out, &api.Error{Kind: api.Usage, Public: fmt.Sprintf("The config has no [lend.borrowers.%s].", as),
 				Hint: "--as takes the name of a borrower; without it the command has your own role."}
 		}
-		out = lend.Borrower{Name: as, Role: b.Role, Priority: lend.Priority(b.Priority), PerMinute: b.PerMinute}
+		out = lending.Borrower{Name: as, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute}
 		who.Name, who.Role = as, b.Role
 	}
 	out.Who = who

@@ -10,7 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // ReportTo writes the service's report of operations to w, with a record in the trail,

@@ -9,7 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // SaveDocument writes a customer's document to a file of this host that only its owner may

@@ -7,7 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/session"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/store/journal"
 )
 
@@ -33,7 +33,7 @@ func (s SharedSession) Status(ctx context.Context) (session.Status, error) {
 // Borrowers are the scripts that used the session within a day; it costs no call.
 func (s SharedSession) Borrowers(ctx context.Context) ([]session.Borrower, error) {
 	posts, err := journal.NewBorrowers(s.app.Store.Core).Posts(ctx, s.app.Scope())
-	return lend.Together(posts), err
+	return lending.Together(posts), err
 }
 
 // Refresh replaces the pair by a refresh; everybody's token changes.

@@ -7,7 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
-	"opdeck/internal/host/folder"
+	"opdeck/internal/system/folder"
 )
 
 // ReadUpload reads a file that is to be uploaded, no more of it than the service

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/internal/host/csvcell"
+	"opdeck/internal/format/csvcell"
 )
 
 // SheetColumn is one column of an export: Cell is safe in a spreadsheet.

@@ -13,7 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"

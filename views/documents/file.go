@@ -7,7 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
-	"opdeck/internal/host/folder"
+	"opdeck/internal/system/folder"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"

@@ -8,12 +8,12 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 )
 
 // filled has the defaults for what the file leaves out.
 func (b Borrower) filled() Borrower {
-	b.Role, b.Priority = cmp.Or(b.Role, api.Viewer), cmp.Or(b.Priority, string(lend.Background))
+	b.Role, b.Priority = cmp.Or(b.Role, api.Viewer), cmp.Or(b.Priority, string(lending.Background))
 	return b
 }
 
@@ -28,8 +28,8 @@ func (b Borrower) Key(env func(string) string) (secret.Value, error) {
 	} else if key = secret.New(env(b.KeyEnv)); key.Empty() {
 		return key, fmt.Errorf("the environment variable %s (key_env) is empty or not set", b.KeyEnv)
 	}
-	if n := len(key.Reveal()); n < lend.LeastKey {
-		return key, fmt.Errorf("the key has %d characters and needs %d; openssl rand -hex 32 makes one", n, lend.LeastKey)
+	if n := len(key.Reveal()); n < lending.LeastKey {
+		return key, fmt.Errorf("the key has %d characters and needs %d; openssl rand -hex 32 makes one", n, lending.LeastKey)
 	}
 	return key, nil
 }
@@ -58,7 +58,7 @@ func (c *Config) checkLend(k *checker) {
 		if !b.Role.Valid() {
 			k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
 		}
-		k.oneOf(b.Priority, []string{string(lend.Background), string(lend.Person)}, at("priority")...)
+		k.oneOf(b.Priority, []string{string(lending.Background), string(lending.Person)}, at("priority")...)
 		if b.PerMinute < 0 || b.PerMinute > 10_000 {
 			k.add("must be from 0 (none) to 10000 calls", at("per_minute")...)
 		}

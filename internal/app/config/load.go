@@ -14,7 +14,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"opdeck/internal/host/filecheck"
+	"opdeck/internal/system/filecheck"
 )
 
 var errDuration = errors.New(`a duration like "15s" or "5m" is needed`)

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // maxKeyFile is the size of the largest file that is read as a key.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"opdeck/internal/host/csvcell"
+	"opdeck/internal/format/csvcell"
 )
 
 // GroupValue is what the operations of a line of totals share.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
-	"opdeck/internal/host/listen"
+	"opdeck/internal/system/listen"
 )
 
 const (

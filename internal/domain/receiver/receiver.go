@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"opdeck/api/hook"
-	"opdeck/internal/host/listen"
+	"opdeck/internal/system/listen"
 )
 
 // MaxBody is the largest body that is taken, in bytes.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"opdeck/internal/host/listen"
+	"opdeck/internal/system/listen"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"opdeck/api/hook"
-	"opdeck/internal/host/listen"
+	"opdeck/internal/system/listen"
 )
 
 // ServerOptions say where to listen. Zero fields have the defaults named.

@@ -22,7 +22,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // Step is where a job stands. The -ing steps were begun and may or may not have

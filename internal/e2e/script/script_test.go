@@ -24,12 +24,12 @@ import (
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/surface/cli"
-	"opdeck/internal/surface/program"
+	"opdeck/internal/surface/entry"
 )
 
 // TestMain makes the test binary run as opdeck in scripts.
 func TestMain(m *testing.M) {
-	programs := map[string]func(){"opdeck": func() { os.Exit(program.Main(cli.Build{Release: "dev"})) }}
+	programs := map[string]func(){"opdeck": func() { os.Exit(entry.Main(cli.Build{Release: "dev"})) }}
 	if racedetector.Enabled {
 		programs = nil
 	}
@@ -331,14 +331,14 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	flags := narrow(t, "5m")
 	var out, errs strings.Builder
-	if code := program.Run(t.Context(), cli.Build{}, append(flags, "operation", "list", "--live"), strings.NewReader(""), &out, &errs); code != 0 {
+	if code := entry.Run(t.Context(), cli.Build{}, append(flags, "operation", "list", "--live"), strings.NewReader(""), &out, &errs); code != 0 {
 		t.Fatal(code, errs.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	errs.Reset()
 	began := time.Now()
-	code := program.Run(ctx, cli.Build{}, append(flags, "operation", "list", "--live", "-o", "json"), strings.NewReader(""), &out, &errs)
+	code := entry.Run(ctx, cli.Build{}, append(flags, "operation", "list", "--live", "-o", "json"), strings.NewReader(""), &out, &errs)
 	if code != 130 || !strings.Contains(errs.String(), `"kind":"interrupted"`) || time.Since(began) > 15*time.Second {
 		t.Errorf("exit %d after %s: %s", code, time.Since(began), errs.String())
 	}
@@ -367,7 +367,7 @@ func TestInterruptedWhileLoggingIn(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, cancel)
 	var out, errs strings.Builder
 	began := time.Now()
-	code := program.Run(ctx, cli.Build{}, []string{"--config", file, "--state", filepath.Join(dir, "s"), "customer", "list"}, strings.NewReader(""), &out, &errs)
+	code := entry.Run(ctx, cli.Build{}, []string{"--config", file, "--state", filepath.Join(dir, "s"), "customer", "list"}, strings.NewReader(""), &out, &errs)
 	if code != 130 || time.Since(began) > 20*time.Second {
 		t.Errorf("exit %d after %s: %s", code, time.Since(began), errs.String())
 	}
@@ -391,12 +391,12 @@ func TestInterruptedServers(t *testing.T) {
 	for _, args := range [][]string{{"session", "keep"}, {"session", "status", "--watch"}, {"event", "tail", "--last", "1"},
 		{"event", "listen", "--addr", "127.0.0.1:0", "--verify", "none"}, {"sandbox", "--addr", "127.0.0.1:0", "--operations", "1"}} {
 		flags := narrow(t, "1s")
-		if code := program.Run(t.Context(), cli.Build{}, append(flags, "event", "send", "-"), strings.NewReader(event), io.Discard, io.Discard); code != 2 {
+		if code := entry.Run(t.Context(), cli.Build{}, append(flags, "event", "send", "-"), strings.NewReader(event), io.Discard, io.Discard); code != 2 {
 			t.Fatal("send", code)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		word := &first{tell: cancel}
-		if code := program.Run(ctx, cli.Build{}, append(flags, args...), strings.NewReader(""), word, word); code != 0 {
+		if code := entry.Run(ctx, cli.Build{}, append(flags, args...), strings.NewReader(""), word, word); code != 0 {
 			t.Errorf("%v: exit %d", args, code)
 		}
 		cancel()
@@ -415,7 +415,7 @@ func TestClosedPipe(t *testing.T) {
 	flags := narrow(t, "1s")
 	for _, form := range []string{"table", "json", "csv"} {
 		var errs strings.Builder
-		if code := program.Run(t.Context(), cli.Build{}, append(flags, "limits", "-o", form), strings.NewReader(""), closedPipe{}, &errs); code != 0 || errs.Len() > 0 {
+		if code := entry.Run(t.Context(), cli.Build{}, append(flags, "limits", "-o", form), strings.NewReader(""), closedPipe{}, &errs); code != 0 || errs.Len() > 0 {
 			t.Errorf("%s: exit %d: %s", form, code, errs.String())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // UnsafePathError says why opdeck does not trust a folder or a file with its

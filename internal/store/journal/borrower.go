@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/session"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/store"
 )
 
@@ -14,15 +14,15 @@ import (
 const borrowerKept = 24 * time.Hour
 
 // Borrowers keeps what scripts borrowed, in the core database. It implements
-// lend.Board.
+// lending.Board.
 type Borrowers struct{ db *store.DB }
 
-var _ lend.Board = (*Borrowers)(nil)
+var _ lending.Board = (*Borrowers)(nil)
 
 // NewBorrowers returns the board of db.
 func NewBorrowers(db *store.DB) *Borrowers { return &Borrowers{db: db} }
 
-// Post implements lend.Board.
+// Post implements lending.Board.
 func (s *Borrowers) Post(ctx context.Context, scope, process string, list []session.Borrower) error {
 	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		now, err := tx.Now(ctx)
@@ -46,14 +46,14 @@ ON CONFLICT (scope, process, name) DO UPDATE SET body = excluded.body, seen_us =
 	})
 }
 
-// Posts implements lend.Board.
-func (s *Borrowers) Posts(ctx context.Context, scope string) ([]lend.Post, error) {
+// Posts implements lending.Board.
+func (s *Borrowers) Posts(ctx context.Context, scope string) ([]lending.Post, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return store.List(ctx, s.db, func(scan store.Scan) (lend.Post, error) {
-		var p lend.Post
+	return store.List(ctx, s.db, func(scan store.Scan) (lending.Post, error) {
+		var p lending.Post
 		var body string
 		var seen int64
 		if err := scan(&body, &seen); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"opdeck/api/session"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/store"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
@@ -31,7 +31,7 @@ func TestBorrowers(t *testing.T) {
 		if err != nil || len(posts) != 2 || posts[0].Age > time.Minute {
 			t.Fatalf("%+v, %v", posts, err)
 		}
-		if all := lend.Together(posts); len(all) != 1 || all[0].Calls != 7 || !all[0].Last.Equal(at) || !all[0].Running {
+		if all := lending.Together(posts); len(all) != 1 || all[0].Calls != 7 || !all[0].Last.Equal(at) || !all[0].Running {
 			t.Errorf("%+v", all)
 		}
 	})

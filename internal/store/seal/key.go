@@ -14,9 +14,9 @@ import (
 	"io/fs"
 	"os"
 
-	"opdeck/internal/host/wholefile"
 	"opdeck/internal/store"
 	"opdeck/internal/store/files"
+	"opdeck/internal/system/wholefile"
 )
 
 // keySize is the length of the master key in bytes.

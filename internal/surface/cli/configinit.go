@@ -17,7 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // draft is a first config.

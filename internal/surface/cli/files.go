@@ -11,7 +11,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // unbounded is for read: whatever there is.

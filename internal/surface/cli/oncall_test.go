@@ -38,7 +38,7 @@ func runbook(t *testing.T) string { return guides(t)["oncall.md"] }
 // the program can show, and what it measures exists.
 func TestRunbookQuotesTheProgram(t *testing.T) {
 	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/surface/console",
-		"views/documents", "views/compliance", "views/events", "internal/surface/serve", "internal/domain/followup")
+		"views/documents", "views/compliance", "views/events", "internal/surface/server", "internal/domain/followup")
 	quoted := regexp.MustCompile(`(?m)^\| \*([^*]+)\*`).FindAllStringSubmatch(runbook(t), -1)
 	for _, m := range quoted {
 		if !strings.Contains(said, m[1]) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
-	"opdeck/internal/host/csvcell"
+	"opdeck/internal/format/csvcell"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 )

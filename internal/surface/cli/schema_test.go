@@ -22,7 +22,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/surface/serve/roletest"
+	"opdeck/internal/surface/server/roletest"
 )
 
 // tried are the commands whose JSON is held against the schema, besides those of the

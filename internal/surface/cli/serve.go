@@ -12,8 +12,8 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/surface/serve"
-	"opdeck/internal/surface/sshd"
+	"opdeck/internal/surface/server"
+	"opdeck/internal/surface/sshserver"
 )
 
 // The server runs commands for other people, so it refers to all of them: as an
@@ -33,7 +33,7 @@ func serveCommand(r *root) *cobra.Command {
 			}
 			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
 				r.served.Store(true)
-				return serve.Run(ctx, a, serve.Options{Out: r.env.Out, Getenv: r.env.Getenv,
+				return server.Run(ctx, a, server.Options{Out: r.env.Out, Getenv: r.env.Getenv,
 					Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
 			})
 		}}
@@ -43,8 +43,8 @@ func serveCommand(r *root) *cobra.Command {
 // the server's App, as the person in ctx, and only those that offered allows. Of the
 // server's environment they see the secrets that the config names.
 func remote(version string, build Build, getenv func(string) string) func(ctx context.Context, a *app.App,
-	c sshd.Command) int {
-	return func(ctx context.Context, a *app.App, c sshd.Command) int {
+	c sshserver.Command) int {
+	return func(ctx context.Context, a *app.App, c sshserver.Command) int {
 		args := c.Args
 		if len(args) > 0 && args[0] == "opdeck" { // as it is typed on a host of one's own
 			args = args[1:]

@@ -13,8 +13,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/lend"
-	"opdeck/internal/surface/lender"
+	"opdeck/internal/domain/lending"
+	"opdeck/internal/surface/lendproxy"
 )
 
 func sessionProxyCommand(r *root) *cobra.Command {
@@ -26,14 +26,14 @@ func sessionProxyCommand(r *root) *cobra.Command {
 		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
 		"[lend.borrowers.NAME] of the config. Without flags the places are those of [lend].",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			return lendUntilInterrupted(r, ctx, a, lender.Options{Socket: socket, Listen: addr})
+			return lendUntilInterrupted(r, ctx, a, lendproxy.Options{Socket: socket, Listen: addr})
 		})}
 	cmd.Flags().StringVar(&socket, "socket", "", "path of a Unix socket (default [lend] socket)")
 	cmd.Flags().StringVar(&addr, "addr", "", "loopback address (default [lend] listen)")
 	return cmd
 }
 
-func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lender.Options) error {
+func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendproxy.Options) error {
 	if opt.Socket == "" && opt.Listen == "" {
 		opt.Socket, opt.Listen = a.Config.Lend.Socket, a.Config.Lend.Listen
 	}
@@ -49,7 +49,7 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lender.O
 			"[lend.borrowers.NAME].",
 			Hint: "Add a borrower, or use --socket, where the user is the borrower."}
 	}
-	l, err := lender.Open(ctx, a, opt)
+	l, err := lendproxy.Open(ctx, a, opt)
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) 
 	if err != nil {
 		return err
 	}
-	key, keys := lend.NewKey(), new(lend.Keys)
+	key, keys := lending.NewKey(), new(lending.Keys)
 	keys.Add(key, b)
-	l, err := lender.Open(ctx, a, lender.Options{Listen: "127.0.0.1:0", Keys: keys})
+	l, err := lendproxy.Open(ctx, a, lendproxy.Options{Listen: "127.0.0.1:0", Keys: keys})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
-	"opdeck/internal/surface/serve/roletest"
+	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 )

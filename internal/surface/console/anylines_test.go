@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"opdeck/api"
-	"opdeck/internal/surface/serve/roletest"
+	"opdeck/internal/surface/server/roletest"
 )
 
 // TestAnyLines answers plain mode at random: each line is answered by a prompt, what is

@@ -23,7 +23,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/host/shellwords"
+	"opdeck/internal/format/shellwords"
 	"opdeck/ui"
 	"opdeck/ui/paint"
 	"opdeck/ui/theme"

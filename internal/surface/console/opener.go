@@ -13,7 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
-	"opdeck/internal/host/desktop"
+	"opdeck/internal/system/desktop"
 )
 
 // opener opens copies of documents on the person's own desktop. The copies go when the

@@ -5,7 +5,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
-	"opdeck/internal/surface/serve/roletest"
+	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 )

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"opdeck/api"
-	"opdeck/internal/host/wholefile"
+	"opdeck/internal/system/wholefile"
 )
 
 // personFile is the file of the person in ctx in a folder of the state folder; ""

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/surface/console"
-	"opdeck/internal/surface/serve/roletest"
+	"opdeck/internal/surface/server/roletest"
 )
 
 // tried is a world in which each row of the table of acts is tried in plain mode.

@@ -18,16 +18,16 @@ import (
 
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/host/listen"
-	"opdeck/internal/surface/lender"
-	"opdeck/internal/surface/sshd"
+	"opdeck/internal/surface/lendproxy"
+	"opdeck/internal/surface/sshserver"
+	"opdeck/internal/system/listen"
 )
 
 // Sources are parts that may be off.
 type Sources struct {
-	SSH   func() sshd.Counters     // nil: not served
-	Hooks func() receiver.Counters // nil: not received
-	Lend  func() lender.Counters   // nil: not lent
+	SSH   func() sshserver.Counters // nil: not served
+	Hooks func() receiver.Counters  // nil: not received
+	Lend  func() lendproxy.Counters // nil: not lent
 }
 
 // Metrics counts what happens in this process and reads the rest when asked.

@@ -2,13 +2,13 @@ package metrics
 
 import (
 	"opdeck/api/limit"
-	"opdeck/internal/domain/lend"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/surface/lender"
-	"opdeck/internal/surface/sshd"
+	"opdeck/internal/surface/lendproxy"
+	"opdeck/internal/surface/sshserver"
 )
 
-func collectSSH(c sshd.Counters, out output) {
+func collectSSH(c sshserver.Counters, out output) {
 	for kind, n := range c.Sessions {
 		out.gauge("ssh_sessions", float64(n), kind)
 	}
@@ -47,12 +47,12 @@ func collectReceiver(c receiver.Counters, out output) {
 	}
 }
 
-func collectLender(c lender.Counters, out output) {
+func collectLender(c lendproxy.Counters, out output) {
 	out.gauge("lend_borrowers", float64(c.Borrowers))
 	out.gauge("lend_connections", float64(c.Connections))
 	out.count("lend_unknown_total", c.Unknown)
 	for _, class := range limit.Classes {
-		for _, o := range lend.Outcomes {
+		for _, o := range lending.Outcomes {
 			out.count("lend_calls_total", c.Calls[class][o], string(class), string(o))
 		}
 	}

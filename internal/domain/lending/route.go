@@ -1,0 +1,110 @@
+package lending
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/session"
+	"opdeck/internal/act"
+)
+
+// Call is a request as it was understood: a call of the service that scripts may make.
+// Which these are, by which query names and with which body, is said where the call is
+// declared (package endpoint); what is not declared is refused.
+type Call struct {
+	*endpoint.Route
+	IDs   []string
+	Query url.Values
+}
+
+// Op names the call for people; "" for one that was not understood.
+func (c Call) Op() string {
+	if c.Route == nil {
+		return ""
+	}
+	return c.Route.Op
+}
+
+// Writes reports whether the call changes something at the service.
+func (c Call) Writes() bool { return c.Route != nil && c.Route.Writes() }
+
+// Write does the write of the call and returns what the service would have answered.
+func (c Call) Write(ctx context.Context, client endpoint.Caller, body endpoint.Content) (json.RawMessage, error) {
+	return c.Lent.Write(ctx, client, c.IDs, body)
+}
+
+// Refusal says why a role may not make the call in a context that is read-only or not;
+// nil: it may. The gate looks again at writes.
+func (c Call) Refusal(role api.Role, readOnly bool) *api.Error {
+	row := act.Of(c.Kind)
+	if row == nil {
+		row = &act.Act{Name: c.Route.Op, Need: c.Need}
+	}
+	return row.Refusal(role, readOnly)
+}
+
+// Match reads the target of a request: uri as it stood in the request line. A refusal
+// says what to do instead.
+func Match(method, uri string) (Call, *Refusal) {
+	path, query, _ := strings.Cut(uri, "?")
+	if bad := checkTarget(path, query); bad != nil {
+		return Call{}, bad
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return Call{}, refuse(http.StatusBadRequest, api.Usage, "The query of the address cannot be read.",
+			"Write it as name=value, joined by &, with other characters as %XX.")
+	}
+	const table = "docs/lending.md lists what passes"
+	const auth = "Leave it out: opdeck begins, renews and ends the session by itself. Another client that did would end " +
+		"it for everybody."
+	route, ids, others := endpoint.Match(method, path)
+	switch {
+	case route != nil && route.IsLent():
+		return Call{Route: route, IDs: ids, Query: values}, nil
+	case route != nil && route.Lent.Instead != "":
+		return Call{}, refuse(http.StatusForbidden, api.Refused, "opdeck does not lend "+path+".", route.Lent.Instead)
+	case len(others) > 0:
+		r := refuse(http.StatusMethodNotAllowed, api.Refused,
+			method+" of this path is no call that opdeck knows, so it is not sent.",
+			table+"; for this path "+strings.Join(others, ", ")+".")
+		r.Allow = strings.Join(others, ", ")
+		return Call{}, r
+	case strings.HasPrefix(path, session.AuthPath):
+		return Call{}, refuse(http.StatusForbidden, api.Refused, "opdeck does not lend "+path+".", auth)
+	}
+	return Call{}, refuse(http.StatusForbidden, api.Refused, fmt.Sprintf("opdeck does not lend this path (%s).", method),
+		table+".")
+}
+
+// checkTarget refuses what a plain path is not: another host's address, escapes, dots
+// and empty segments, which two programs may read in two ways.
+func checkTarget(path, query string) *Refusal {
+	bad := func(what, instead string) *Refusal {
+		return refuse(http.StatusBadRequest, api.Usage, what, instead)
+	}
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return bad("The request names no path of the service.",
+			"Send the path alone, like GET /v2/billing/operation; opdeck is not a proxy to other hosts.")
+	case len(path) > 512 || len(query) > 4096:
+		return bad("The address is too long.", "A path has up to 512 characters, a query up to 4,096.")
+	case strings.ContainsAny(path, "%\\;#") ||
+		strings.ContainsFunc(path+query, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return bad("The path holds characters that no path of the service has.",
+			"Ids are letters, digits, - and _; they need no escape.")
+	}
+	for s := range strings.SplitSeq(path[1:], "/") {
+		if s == "" || s == "." || s == ".." {
+			return bad("The path has an empty part, or dots for one.",
+				"Write it as the service's documents do, without a slash at the end.")
+		}
+	}
+	return nil
+}

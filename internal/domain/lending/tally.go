@@ -1,0 +1,187 @@
+package lending
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/session"
+)
+
+// waitCounts is the wait from which on a call counts as one that waited.
+const waitCounts = 100 * time.Millisecond
+
+// Outcome is what became of a borrower's call, for the tally and the metrics.
+type Outcome string
+
+// The outcomes.
+const (
+	Answered Outcome = "answered" // by the service, whatever it said
+	Turned   Outcome = "refused"  // by us
+	NoRoom   Outcome = "no_room"  // no slot in time
+	Failed   Outcome = "failed"   // no session, no answer, or an outcome that is not known
+)
+
+// Outcomes lists them.
+var Outcomes = []Outcome{Answered, Turned, NoRoom, Failed}
+
+// Done is a call that ended.
+type Done struct {
+	Borrower Borrower
+	Class    limit.Class
+	Write    bool
+	Waited   time.Duration
+	Outcome  Outcome
+}
+
+// Tally counts the calls of borrowers in this process. It is safe for concurrent use.
+type Tally struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	list    map[string]*count          // guarded by mu: by borrower
+	classes map[limit.Class]classCount // guarded by mu
+}
+
+type classCount map[Outcome]int64
+
+// count is one borrower's.
+type count struct {
+	session.Borrower
+	classes map[limit.Class]int64
+	seconds [60]int // calls by the second of the minute
+	at      int64   // the Unix second up to which seconds are right
+}
+
+// NewTally counts from zero.
+func NewTally(now func() time.Time) *Tally {
+	return &Tally{now: now, list: map[string]*count{}, classes: map[limit.Class]classCount{}}
+}
+
+// advance forgets the calls that are more than a minute old.
+func (c *count) advance(to int64) {
+	for s := max(c.at+1, to-59); s <= to; s++ {
+		c.seconds[s%60] = 0
+	}
+	c.at = max(c.at, to)
+}
+
+// Count takes a call; first reports whether the borrower made none before, or none
+// for longer than quiet.
+func (t *Tally) Count(d Done, quiet time.Duration) (first bool) {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.list[d.Borrower.Name]
+	if c == nil {
+		c = &count{at: now.Unix(), classes: map[limit.Class]int64{}}
+		c.Name, c.Running = d.Borrower.Name, true
+		t.list[c.Name] = c
+	}
+	first = now.Sub(c.Last) > quiet
+	c.advance(now.Unix())
+	c.seconds[c.at%60]++
+	c.Role, c.Priority, c.Last = string(d.Borrower.Role), string(d.Borrower.Priority), now.UTC()
+	c.Calls++
+	c.classes[d.Class]++
+	if d.Write {
+		c.Writes++
+	}
+	if d.Waited >= waitCounts {
+		c.Waits++
+		c.Waited += d.Waited.Seconds()
+	}
+	if d.Outcome == Turned {
+		c.Refused++
+	}
+	if t.classes[d.Class] == nil {
+		t.classes[d.Class] = classCount{}
+	}
+	t.classes[d.Class][d.Outcome]++
+	return first
+}
+
+// Borrowers is everybody's count, by name.
+func (t *Tally) Borrowers() []session.Borrower {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]session.Borrower, 0, len(t.list))
+	for _, name := range slices.Sorted(maps.Keys(t.list)) {
+		c := t.list[name]
+		c.advance(now.Unix())
+		b := c.Borrower
+		b.LastMinute = 0
+		for _, n := range c.seconds {
+			b.LastMinute += n
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Classes is a borrower's calls by class, for a sentence: "billing 12, customer 3".
+func (t *Tally) Classes(name string) map[limit.Class]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.list[name]; c != nil {
+		return maps.Clone(c.classes)
+	}
+	return nil
+}
+
+// ByClass is the calls of all borrowers by class and outcome.
+func (t *Tally) ByClass() map[limit.Class]map[Outcome]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[limit.Class]map[Outcome]int64{}
+	for class, n := range t.classes {
+		out[class] = maps.Clone(n)
+	}
+	return out
+}
+
+// Board shares the counts of all proxies of an account.
+type Board interface {
+	// Post replaces the counts of one process. Those of processes that have not posted
+	// for a day are dropped.
+	Post(ctx context.Context, scope, process string, list []session.Borrower) error
+	// Posts returns the counts of all processes that posted within a day. Age is how
+	// long ago.
+	Posts(ctx context.Context, scope string) ([]Post, error)
+}
+
+// Post is one borrower's counts by one process.
+type Post struct {
+	session.Borrower
+	Age time.Duration
+}
+
+// PostEvery is how often a process posts while something changes; Silent is when one
+// that posts nothing any more is taken for ended.
+const (
+	PostEvery = 2 * time.Second
+	Silent    = 20 * time.Second
+)
+
+// Together joins the posts of all processes, by name.
+func Together(posts []Post) []session.Borrower {
+	by := map[string]session.Borrower{}
+	for _, p := range posts {
+		if p.Age > Silent {
+			p.Running = false
+		}
+		if !p.Running || p.Age > time.Minute {
+			p.LastMinute = 0
+		}
+		if have, ok := by[p.Name]; ok {
+			p.Borrower = have.Add(p.Borrower)
+		}
+		by[p.Name] = p.Borrower
+	}
+	return slices.SortedFunc(maps.Values(by), func(a, b session.Borrower) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,195 @@
+// Package lendproxy is lending on the network: it answers the service's own paths on a
+// Unix socket or a loopback port, for borrowers that hold no token.
+package lendproxy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/internal/app"
+	"opdeck/internal/domain/lending"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/system/listen"
+)
+
+// Options say where to lend, and to whom.
+type Options struct {
+	Socket string        // path of a Unix socket; "": none
+	Listen string        // loopback address; "": none
+	Keys   *lending.Keys // of borrowers; nil: nobody has one
+	// MaxConns bounds the connections at a time; 0: 512. Further ones are closed.
+	MaxConns int
+}
+
+// Bounds of a connection.
+const (
+	maxConns    = 512
+	maxHeader   = 16 << 10 // bytes; net/http adds 4 KiB
+	headerTime  = 5 * time.Second
+	bodyTime    = 30 * time.Second // for a borrower to send a whole body
+	chunkTime   = 30 * time.Second // for a borrower to take a piece of an answer
+	idleTime    = time.Minute
+	finishGrace = 5 * time.Second
+)
+
+// Lender lends one App's session.
+type Lender struct {
+	app   *app.App
+	opt   Options
+	tally *lending.Tally
+	board lending.Board
+	id    string // of this process on the board
+
+	socket, port net.Listener
+	conns        atomic.Int64
+	refused      atomic.Int64 // requests of nobody we know
+	sums         summaries
+}
+
+// Open opens the socket and the port. The caller must Serve, or Close.
+func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
+	opt.MaxConns = cmp.Or(opt.MaxConns, maxConns)
+	if opt.Keys == nil {
+		opt.Keys = new(lending.Keys)
+	}
+	l := &Lender{app: a, opt: opt, tally: lending.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core),
+		id:   uuid.NewString(),
+		sums: summaries{told: map[string]told{}}}
+	var err error
+	if opt.Socket != "" {
+		if l.socket, err = listenSocket(ctx, opt.Socket); err != nil {
+			return nil, misplaced("socket", err)
+		}
+	}
+	if opt.Listen == "" {
+		return l, nil
+	}
+	if l.port, err = listenLoopback(ctx, opt.Listen); err != nil {
+		_ = l.Close()
+		return nil, misplaced("listen", err)
+	}
+	return l, nil
+}
+
+func misplaced(key string, err error) error {
+	return &api.Error{Kind: api.BadConfig, Public: "[lend] " + key + ": " + err.Error() + ".", Err: err}
+}
+
+// listenLoopback opens a port that only this host reaches.
+func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address; write it like 127.0.0.1:8789", addr)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("%q is not a loopback address; the session is lent on this host only", addr)
+	}
+	return listen.Open(ctx, "lend", addr)
+}
+
+// Addr is the address of the port, "" without one.
+func (l *Lender) Addr() string {
+	if l.port == nil {
+		return ""
+	}
+	return l.port.Addr().String()
+}
+
+// Lines say where the session is lent, a line a place.
+func (l *Lender) Lines() []string {
+	var out []string
+	if l.socket != nil {
+		out = append(out, fmt.Sprintf("lend      %s, for %s", l.opt.Socket, l.app.LocalActor(lending.Via).Name))
+	}
+	if l.port != nil {
+		out = append(out, fmt.Sprintf("lend      http://%s, for %d with a key", l.Addr(), l.opt.Keys.Len()))
+	}
+	return out
+}
+
+// Close closes what Serve did not get.
+func (l *Lender) Close() error {
+	for _, at := range []net.Listener{l.socket, l.port} {
+		if at != nil {
+			_ = at.Close()
+		}
+	}
+	return nil
+}
+
+// Serve answers until ctx ends, then finishes the calls at work within five seconds.
+// It returns nil after such an end.
+func (l *Lender) Serve(ctx context.Context) error {
+	posting, stop := context.WithCancel(ctx)
+	defer stop()
+	var all sync.WaitGroup
+	all.Go(func() { l.post(posting) })
+	failed := make(chan error, 2)
+	serving := 0
+	for _, at := range []net.Listener{l.socket, l.port} {
+		if at == nil {
+			continue
+		}
+		serving++
+		go func() { failed <- listen.Serve(posting, "lend", l.server(ctx), at, finishGrace) }()
+	}
+	var err error
+	for range serving {
+		if e := <-failed; e != nil && err == nil {
+			err = e
+		}
+		stop() // one place alone is not what was asked for
+	}
+	all.Wait()
+	return err
+}
+
+func (l *Lender) server(ctx context.Context) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Server{Handler: l, Protocols: protocols, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime,
+		IdleTimeout: idleTime,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withPeer, ConnState: l.bound,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(l.app.Log.Handler(), slog.LevelDebug)}
+}
+
+// bound closes connections beyond the most.
+func (l *Lender) bound(c net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		if l.conns.Add(1) > int64(l.opt.MaxConns) {
+			_ = c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		l.conns.Add(-1)
+	}
+}
+
+// Counters are what a lender counts for the metrics.
+type Counters struct {
+	Borrowers, Connections int
+	Calls                  map[limit.Class]map[lending.Outcome]int64
+	Unknown                int64 // requests of nobody we know
+}
+
+// Counters tells what was lent since the process began.
+func (l *Lender) Counters() Counters {
+	n := 0
+	for _, b := range l.tally.Borrowers() {
+		if b.LastMinute > 0 {
+			n++
+		}
+	}
+	return Counters{Borrowers: n, Connections: int(l.conns.Load()), Calls: l.tally.ByClass(), Unknown: l.refused.Load()}
+}

@@ -1,0 +1,28 @@
+package lendproxy
+
+import (
+	"net"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// tellsPeer: the kernel says which user connected (SO_PEERCRED).
+const tellsPeer = true
+
+// peerUID is the user id of the process that connected, "" when it cannot be told.
+func peerUID(c *net.UnixConn) string {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	uid := ""
+	if err := raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			uid = strconv.FormatUint(uint64(cred.Uid), 10)
+		}
+	}); err != nil {
+		return ""
+	}
+	return uid
+}

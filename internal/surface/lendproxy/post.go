@@ -1,0 +1,113 @@
+package lendproxy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/lending"
+)
+
+// quiet is how long a borrower makes no call until its next one is recorded as a
+// beginning; every is how often what it borrowed is recorded while it goes on.
+const (
+	quiet = 10 * time.Minute
+	every = 10 * time.Minute
+)
+
+// summaries remember what the audit trail was told of each borrower.
+type summaries struct {
+	mu   sync.Mutex
+	told map[string]told // guarded by mu: by borrower
+}
+
+type told struct {
+	who     api.Actor
+	calls   int64
+	refused int64
+	classes map[limit.Class]int64
+}
+
+// began records that a borrower begins to use the session.
+func (l *Lender) began(b lending.Borrower) {
+	l.sums.mu.Lock()
+	t := l.sums.told[b.Name]
+	t.who = b.Who
+	l.sums.told[b.Name] = t
+	l.sums.mu.Unlock()
+	l.note(context.Background(), b.Who, api.Event{Name: audit.EventLendBegan, Object: "borrower", ID: b.Name,
+		Detail: fmt.Sprintf("role %s, priority %s", b.Role, b.Priority)})
+}
+
+// summarise records what each borrower did since the last time.
+func (l *Lender) summarise() {
+	for _, b := range l.tally.Borrowers() {
+		l.sums.mu.Lock()
+		before := l.sums.told[b.Name]
+		now := told{who: before.who, calls: b.Calls, refused: b.Refused, classes: l.tally.Classes(b.Name)}
+		l.sums.told[b.Name] = now
+		l.sums.mu.Unlock()
+		if now.calls == before.calls {
+			continue
+		}
+		var by []string
+		for _, class := range slices.Sorted(maps.Keys(now.classes)) {
+			if n := now.classes[class] - before.classes[class]; n > 0 {
+				by = append(by, fmt.Sprintf("%s %d", class, n))
+			}
+		}
+		l.note(context.Background(), now.who, api.Event{Name: audit.EventLent, Object: "borrower", ID: b.Name,
+			Detail: fmt.Sprintf("%d calls (%s), %d of them refused by opdeck", now.calls-before.calls, strings.Join(by, ", "),
+				now.refused-before.refused)})
+	}
+}
+
+// post tells other processes and the trail what is lent, until ctx ends.
+func (l *Lender) post(ctx context.Context) {
+	tick := time.NewTicker(lending.PostEvery)
+	defer tick.Stop()
+	var last []session.Borrower
+	posted, summed := time.Time{}, time.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+		list := l.tally.Borrowers()
+		ended := ctx.Err() != nil
+		for i := range list {
+			list[i].Running = !ended
+		}
+		if ended || !reflect.DeepEqual(list, last) || len(list) > 0 && time.Since(posted) > lending.Silent/2 {
+			l.publish(list)
+			last, posted = list, time.Now()
+		}
+		if ended || time.Since(summed) >= every {
+			l.summarise()
+			summed = time.Now()
+		}
+	}
+}
+
+// postTime bounds a post, so that a slow store does not keep a proxy from ending.
+const postTime = 3 * time.Second
+
+func (l *Lender) publish(list []session.Borrower) {
+	if len(list) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), postTime)
+	defer cancel()
+	if err := l.board.Post(ctx, l.app.Scope(), l.id, list); err != nil {
+		l.app.Log.Warn("lend: the counts of borrowers cannot be shared", "err", err)
+	}
+}

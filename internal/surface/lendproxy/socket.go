@@ -1,0 +1,96 @@
+package lendproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// maxSocket is the longest path of a Unix socket, in bytes, on the systems that we
+// know, less what a name beside it needs.
+const maxSocket = 90
+
+// listenSocket makes a socket that its owner alone can connect to. It is made in a
+// folder of the owner's and moved to its place, so that nobody gets in before its mode
+// is set. One that nobody listens at is replaced; anything else in its place stays.
+func listenSocket(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > maxSocket {
+		return nil, fmt.Errorf("the path has %d characters, and a socket's has up to %d", len(path), maxSocket)
+	}
+	if err := replaceable(ctx, path); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".lend")
+	if err != nil {
+		return nil, fmt.Errorf("the folder of %s cannot be written to: %w", path, err)
+	}
+	defer os.RemoveAll(dir)
+	made := filepath.Join(dir, "s")
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "unix", made)
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the name is another by then
+	err = errors.Join(os.Chmod(made, 0o600), os.Rename(made, path))
+	info, statErr := os.Lstat(path)
+	if err = errors.Join(err, statErr); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &socket{Listener: l, path: path, info: info}, nil
+}
+
+// replaceable refuses a path where something is that must stay.
+func replaceable(ctx context.Context, path string) error {
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case st.Mode()&os.ModeSocket == 0:
+		return fmt.Errorf("%s is there and is not a socket", path)
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = c.Close()
+		return fmt.Errorf("somebody listens at %s already", path)
+	}
+	return nil
+}
+
+// socket removes its file when it closes, unless another one took its place.
+type socket struct {
+	net.Listener
+	path string
+	info os.FileInfo
+}
+
+func (s *socket) Close() error {
+	err := s.Listener.Close()
+	if now, statErr := os.Lstat(s.path); statErr == nil && os.SameFile(now, s.info) {
+		err = errors.Join(err, os.Remove(s.path))
+	}
+	return err
+}
+
+// peer is who is at the other end of a connection.
+type peer struct {
+	local bool   // on the Unix socket
+	uid   string // of the process that connected, as the kernel knows it; "": it does not tell
+}
+
+type peerKey struct{}
+
+// withPeer notes the peer of a connection.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	p := peer{}
+	if u, ok := c.(*net.UnixConn); ok {
+		p = peer{local: true, uid: peerUID(u)}
+	}
+	return context.WithValue(ctx, peerKey{}, p)
+}

@@ -1,5 +1,0 @@
-package sshd
-
-import "net/netip"
-
-func addr(s string) netip.Addr { return netip.MustParseAddr(s) }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package sshd
-
-const raceOn = false

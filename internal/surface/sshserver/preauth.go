@@ -1,0 +1,274 @@
+package sshserver
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// preAuthLimit bounds connections that have not proven who they are: in all, from
+// one narrow network (/32 of IPv4, /64 of IPv6, which is what one sender has of
+// addresses) and from one wide one (/24, /48). Some places are kept for sources
+// that somebody logged in from before; the wide bound is not theirs.
+//
+// A connection beyond a bound takes the place of the one whose client keeps us
+// waiting the longest, silent ones first. When all make progress, it waits its turn;
+// those whose client has sent something come before silent ones.
+type preAuthLimit struct {
+	all, reserved int           // places, and those of them for known sources
+	narrow, wide  int           // places of one network
+	queueWait     time.Duration // that a connection waits for a place
+	silentFor     time.Duration // that a client may keep us waiting before it can lose its place
+	known         *knownSources
+
+	mu      sync.Mutex
+	inside  map[*place]bool      // guarded by mu
+	from    map[netip.Prefix]int // guarded by mu: places by narrow network
+	around  map[netip.Prefix]int // guarded by mu: those of unknown sources, by wide network
+	unknown int                  // guarded by mu: those of unknown sources
+	queue   []*place             // guarded by mu: waiting connections, oldest first
+	retry   *time.Timer          // guarded by mu: looks again while somebody waits
+}
+
+// client is the connection of a place.
+type client interface {
+	// waited is how long it has kept us waiting in all, silent whether it has never
+	// sent anything.
+	waited() (d time.Duration, silent bool)
+	// proving reports that it has offered a key that is accepted, so that a person
+	// may be asked for a touch or a passphrase.
+	proving() bool
+	// drop ends it.
+	drop()
+}
+
+// place is one connection, inside or in the queue.
+type place struct {
+	narrow, wide netip.Prefix
+	known        bool
+	client       client
+	decided      chan struct{} // closed when it left the queue
+	admitted     bool          // set before decided is closed
+}
+
+func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
+
+func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
+
+// queueFactor is how many may wait for each place, retryEvery how often those are
+// looked at while no place is given back. slowFactor is how much longer than a silent client
+// one that says something may keep us waiting.
+const (
+	queueFactor = 8
+	slowFactor  = 4
+	retryEvery  = 50 * time.Millisecond
+)
+
+func newPreAuthLimit(l Limits) *preAuthLimit {
+	return &preAuthLimit{all: l.Pending, reserved: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork,
+		queueWait: l.QueueWait, silentFor: l.SilentFor,
+		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{},
+		around: map[netip.Prefix]int{}}
+}
+
+// networks are the narrow and the wide network of an address; without an address
+// both are the zero Prefix, a network of its own.
+func networks(a netip.Addr) (narrow, wide netip.Prefix) {
+	a = a.Unmap().WithZone("")
+	bits := [2]int{32, 24}
+	if a.Is6() {
+		bits = [2]int{64, 48}
+	}
+	narrow, _ = a.Prefix(bits[0])
+	wide, _ = a.Prefix(bits[1])
+	return narrow, wide
+}
+
+// enter takes a place for a connection; ok is false when there was none in time.
+// leave gives it back and may be called twice.
+func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leave func(), ok bool) {
+	p := &place{client: c, decided: make(chan struct{})}
+	p.narrow, p.wide = networks(a)
+	p.known = l.known.has(p.narrow)
+	if !l.enqueue(p) {
+		return nil, false
+	}
+	l.admit()
+	t := time.NewTimer(l.queueWait)
+	defer t.Stop()
+	select {
+	case <-p.decided:
+	case <-t.C:
+	case <-stop:
+	}
+	if l.dequeue(p); !p.admitted {
+		return nil, false
+	}
+	return sync.OnceFunc(func() { l.leave(p) }), true
+}
+
+// enqueue puts p at the end of the queue. When that is full, the silent one in it that
+// came first is turned away; ok is false when there is none.
+func (l *preAuthLimit) enqueue(p *place) (ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, bound := range []struct {
+		most int
+		of   func(*place) bool
+	}{
+		{queueFactor * l.narrow, func(q *place) bool { return q.narrow == p.narrow }},
+		{queueFactor * l.wide, func(q *place) bool { return !p.known && !q.known && q.wide == p.wide }},
+		{queueFactor * l.all, func(*place) bool { return true }},
+	} {
+		n, out := 0, -1
+		for i, q := range l.queue {
+			if !bound.of(q) {
+				continue
+			}
+			if n++; out < 0 && q.silent() {
+				out = i
+			}
+		}
+		switch {
+		case n < bound.most:
+		case out < 0:
+			return false
+		default:
+			l.queue[out].decide(false)
+			l.queue = slices.Delete(l.queue, out, out+1)
+		}
+	}
+	l.queue = append(l.queue, p)
+	return true
+}
+
+// dequeue takes p out of the queue if it is still there.
+func (l *preAuthLimit) dequeue(p *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.queue, p); i >= 0 {
+		l.queue = slices.Delete(l.queue, i, i+1)
+	}
+}
+
+// admit gives places to those in the queue, in its order, and ends the connections
+// whose places they take.
+func (l *preAuthLimit) admit() {
+	l.mu.Lock()
+	var dropped []*place
+	for _, silent := range []bool{false, true} {
+		l.queue = slices.DeleteFunc(l.queue, func(p *place) bool {
+			if p.silent() != silent {
+				return false
+			}
+			if full := l.full(p); full != nil {
+				victim := l.slowest(full, silent)
+				if victim == nil {
+					return false
+				}
+				l.remove(victim)
+				dropped = append(dropped, victim)
+				if l.full(p) != nil { // another bound holds as well
+					return false
+				}
+			}
+			l.add(p)
+			p.decide(true)
+			return true
+		})
+	}
+	if len(l.queue) > 0 {
+		if l.retry == nil {
+			l.retry = time.AfterFunc(retryEvery, l.admit)
+		} else {
+			l.retry.Reset(retryEvery)
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range dropped {
+		p.client.drop()
+	}
+}
+
+// full says which places p would have to wait for, nil when there is one free. mu
+// is held.
+func (l *preAuthLimit) full(p *place) func(*place) bool {
+	strangers := func(q *place) bool { return !q.known }
+	switch {
+	case l.from[p.narrow] >= l.narrow:
+		return func(q *place) bool { return q.narrow == p.narrow }
+	case !p.known && l.around[p.wide] >= l.wide:
+		return func(q *place) bool { return !q.known && q.wide == p.wide }
+	case !p.known && (l.unknown >= l.all-l.reserved || len(l.inside) >= l.all):
+		return strangers
+	case len(l.inside) >= l.all && l.unknown > 0:
+		return strangers
+	case len(l.inside) >= l.all:
+		return func(*place) bool { return true }
+	}
+	return nil
+}
+
+// slowest is the place that is taken away first: that of the silent client which
+// kept us waiting the longest, for quiet at least, then, unless it is for a silent one,
+// that of the slowest client, for slowFactor times as long. nil: all of them make
+// progress. mu is held.
+func (l *preAuthLimit) slowest(of func(*place) bool, forSilent bool) *place {
+	var mute, slow *place
+	most, mostSlow := l.silentFor, slowFactor*l.silentFor
+	for p := range l.inside {
+		if !of(p) || p.client.proving() {
+			continue
+		}
+		switch w, silent := p.client.waited(); {
+		case silent && w >= most:
+			mute, most = p, w
+		case !silent && w >= mostSlow:
+			slow, mostSlow = p, w
+		}
+	}
+	if mute != nil || forSilent {
+		return mute
+	}
+	return slow
+}
+
+func (l *preAuthLimit) add(p *place) {
+	l.inside[p] = true
+	l.from[p.narrow]++
+	if !p.known {
+		l.unknown++
+		l.around[p.wide]++
+	}
+}
+
+func (l *preAuthLimit) remove(p *place) {
+	delete(l.inside, p)
+	decrement(l.from, p.narrow)
+	if !p.known {
+		l.unknown--
+		decrement(l.around, p.wide)
+	}
+}
+
+// leave gives a place back; one that was taken away is not there any more.
+func (l *preAuthLimit) leave(p *place) {
+	l.mu.Lock()
+	inside := l.inside[p]
+	if inside {
+		l.remove(p)
+	}
+	waiting := len(l.queue) > 0
+	l.mu.Unlock()
+	if inside && waiting {
+		l.admit()
+	}
+}
+
+// count is the number of connections inside.
+func (l *preAuthLimit) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.inside)
+}

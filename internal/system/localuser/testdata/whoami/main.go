@@ -1,0 +1,15 @@
+// Command whoami prints who runs it, for the tests.
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"opdeck/internal/system/localuser"
+)
+
+func main() {
+	if err := json.NewEncoder(os.Stdout).Encode(localuser.Current()); err != nil {
+		os.Exit(1)
+	}
+}
