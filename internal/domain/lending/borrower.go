@@ -46,14 +46,9 @@ func (b Borrower) Context(ctx context.Context) context.Context {
 // service.
 func (b Borrower) bound() limit.Class { return limit.Class("lend:" + b.Name) }
 
-// Budgets keeps a borrower's own bound.
-type Budgets interface {
-	TakeBound(ctx context.Context, class limit.Class, perMinute int) error
-}
-
 // TakeBound waits for the borrower's own bound; a borrower without one goes on at
 // once. The error is that of limit.Budgets.
-func (b Borrower) TakeBound(ctx context.Context, budgets Budgets) error {
+func (b Borrower) TakeBound(ctx context.Context, budgets *limit.Budgets) error {
 	if b.PerMinute <= 0 {
 		return nil
 	}

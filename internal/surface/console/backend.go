@@ -38,7 +38,8 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOperation:
 		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, p.ID)
 	case ui.KindDocuments:
-		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: replacements{d.App}, Types: d.Index, Open: d.Follow.Of}, p.ID)
+		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: replacements{d.App},
+			Types: d.Index, Open: d.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.journeys(), p.Arg)
@@ -51,7 +52,9 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindEvents:
 		return d.events(env, p.Arg, false)
 	case ui.KindOnCall:
-		return oncall.New(env, oncall.Store{Freshness: d.Index.Freshness, Pending: d.Follow.Pending}, sessions.New(env, sharedSession{d.SharedSession(), d.App}), limits.NewScreen(env, d.Limits, d.Config.Limits.Policy), d.events(env, "", true))
+		return oncall.New(env, oncall.Store{Freshness: d.Index.Freshness, Pending: d.Follow.Pending},
+			sessions.New(env, sharedSession{d.SharedSession(), d.App}), limits.NewScreen(env, d.Limits, d.Config.Limits.Policy),
+			d.events(env, "", true))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
@@ -74,12 +77,14 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 
 // events are the webhooks; part: on the page of who is on call.
 func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
-	return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client, events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
+	return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
+		events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
 }
 
 // commands are those of the palette that no screen offers.
 func (d *backend) commands() []ui.Command {
-	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person", Words: []string{"approval list"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
+	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person", Words: []string{"approval list"},
+		Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
 	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
 	}

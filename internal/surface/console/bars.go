@@ -32,7 +32,8 @@ func mayPress(role api.Role) func(keymap.Key) string {
 
 // denied records that a person pressed a key that read-only mode or the role bars: an
 // attempt, recorded as one by command is.
-func denied(ctx context.Context, trail api.Auditor, who api.Actor, readOnly bool) func(a *act.Act, at ui.Place) tea.Cmd {
+func denied(ctx context.Context, trail api.Auditor, who api.Actor,
+	readOnly bool) func(a *act.Act, at ui.Place) tea.Cmd {
 	return func(a *act.Act, at ui.Place) tea.Cmd {
 		rule, what := api.RuleRole, string(a.Need)
 		if err := a.Refusal(who.Role, readOnly); err != nil {

@@ -64,7 +64,8 @@ func (d *backend) recall(ctx context.Context) (kept, error) {
 			c.kept = &read
 		}
 	}
-	return kept{maps.Clone(c.kept.Operations), slices.Clone(c.kept.Views), maps.Clone(c.kept.Filters), c.kept.NoPreview}, err
+	k := c.kept
+	return kept{maps.Clone(k.Operations), slices.Clone(k.Views), maps.Clone(k.Filters), k.NoPreview}, err
 }
 
 // keepChoice changes what the person in ctx chose, in memory and in the file, which
@@ -164,7 +165,8 @@ func (d *backend) OwnViews(ctx context.Context) ([]operations.View, error) {
 	k, err := d.recall(ctx)
 	var out []operations.View
 	for _, v := range k.Views {
-		out = append(out, operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns), Own: true})
+		out = append(out,
+			operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns), Own: true})
 	}
 	return out, err
 }
@@ -191,7 +193,8 @@ func (d *backend) KeepView(ctx context.Context, name string, v *operations.View)
 		k.Views = now
 	})
 	if err == nil && full {
-		return &api.Error{Op: "keep a view", Kind: api.Usage, Public: "there are as many views as can be kept; delete one first."}
+		return &api.Error{Op: "keep a view", Kind: api.Usage,
+			Public: "there are as many views as can be kept; delete one first."}
 	}
 	return err
 }
@@ -212,7 +215,8 @@ func (d *backend) KeepFilter(ctx context.Context, kind, text string) error {
 		if now == nil {
 			now = map[string][]string{}
 		}
-		list := append([]string{text}, slices.DeleteFunc(slices.Clone(now[kind]), func(o string) bool { return o == text })...)
+		list := append([]string{text},
+			slices.DeleteFunc(slices.Clone(now[kind]), func(o string) bool { return o == text })...)
 		now[kind] = list[:min(len(list), maxFilters)]
 		k.Filters = now
 	})

@@ -87,11 +87,12 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			return errors.New("the terminal is too slow to take another copy")
 		}
 	}))
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies}, paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
-		Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
-		OnPanic: func(v any, stack []byte) {
-			a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
-		}})
+	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies},
+		paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+			Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
+			OnPanic: func(v any, stack []byte) {
+				a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
+			}})
 	if next := shell.NextContext(); next != "" && left(err) == nil {
 		return &SwitchContext{Name: next}
 	}
@@ -118,7 +119,8 @@ func otherContexts(a *app.App, who api.Actor) []string {
 
 // shellOptions are those of a person's console: its screens, what the role may
 // press and see, and the news.
-func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed, copy func(string) error) ui.Options {
+func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
+	copy func(string) error) ui.Options {
 	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a, opt.opener, noOpener(who)}}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
@@ -127,7 +129,8 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
-		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt), May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt),
+		May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
@@ -187,7 +190,8 @@ func left(err error) error {
 	case errors.Is(err, tea.ErrInterrupted), errors.Is(err, context.Canceled), errors.As(err, &sig):
 		return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
-	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.", Hint: "--log-file keeps what is known about it.", Err: err}
+	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.",
+		Hint: "--log-file keeps what is known about it.", Err: err}
 }
 
 // copier lets a copy reach the painter from a command.
@@ -227,7 +231,8 @@ func about(a *app.App, who api.Actor) ui.About {
 	if who.Via != "ssh" {
 		person = ""
 	}
-	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person, Role: string(who.Role), Remote: remote(who),
+	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person,
+		Role: string(who.Role), Remote: remote(who),
 		SecondPerson: a.Context.Approval == "second_person"}
 }
 

@@ -69,7 +69,8 @@ type feed struct {
 }
 
 func newFeed(ctx context.Context, a *app.App, people *people) *feed {
-	f := &feed{ctx: ctx, app: a, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1), reads: make(chan struct{}, 1), waiting: map[string]any{}}
+	f := &feed{ctx: ctx, app: a, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+		reads: make(chan struct{}, 1), waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
 	people.onMove = f.pollSoon
@@ -128,7 +129,8 @@ func (f *feed) settled(s followup.Settled) {
 		if s.Outcome.Verdict == api.Done {
 			kind = ui.Success
 		}
-		f.put("settled "+s.Row.Ref, ui.Toast{Level: kind, Text: untrusted.Text(strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))).Line(300)})
+		text := strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))
+		f.put("settled "+s.Row.Ref, ui.Toast{Level: kind, Text: untrusted.Text(text).Line(300)})
 	}
 	switch s.Row.Object {
 	case "operation":

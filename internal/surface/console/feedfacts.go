@@ -44,7 +44,8 @@ func sessionFacts(st session.Status) ui.SessionFacts {
 	if st.Access.Dead && state == "doubtful" {
 		state = "dead"
 	}
-	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second), Note: st.Warning}
+	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second),
+		Note: st.Warning}
 }
 
 func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
@@ -60,7 +61,8 @@ func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 
 // callFacts is one line of the activity list, of a call that enters its phase now.
 func callFacts(c api.Call, now time.Time) ui.CallFacts {
-	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At, Note: c.Error, Moved: c.Moved, Size: c.Size}
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At,
+		Note: c.Error, Moved: c.Moved, Size: c.Size}
 	switch {
 	case c.Phase == api.CallWaits:
 		f.Phase = ui.CallWaits

@@ -26,13 +26,14 @@ const (
 // feedMonitor tells the header whether webhooks still arrive. It sleeps until the
 // moment at which silence becomes unusual.
 type feedMonitor struct {
-	ctx      context.Context
-	now      func() time.Time
-	times    func(ctx context.Context, n int) ([]time.Time, error) // of the newest deliveries
-	trouble  func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
-	listens  bool                                                  // this program, or one with its config, receives webhooks
-	wait     func(ctx context.Context, d time.Duration) bool       // false: it is over
-	first    time.Duration                                         // before the first look
+	ctx     context.Context
+	now     func() time.Time
+	times   func(ctx context.Context, n int) ([]time.Time, error) // of the newest deliveries
+	trouble func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
+	// this program, or one with its config, receives webhooks
+	listens  bool
+	wait     func(ctx context.Context, d time.Duration) bool // false: it is over
+	first    time.Duration                                   // before the first look
 	sent     ui.FeedFacts
 	sentOnce bool
 }
@@ -46,7 +47,8 @@ func newFeedMonitor(ctx context.Context, a *app.App, wait func(context.Context, 
 	if a.Living {
 		first = firstCheckBuiltIn
 	}
-	return &feedMonitor{ctx: ctx, first: first, now: a.Now, times: times, trouble: a.Hooks().Trouble, listens: a.Hooks().At() != "", wait: wait}
+	return &feedMonitor{ctx: ctx, first: first, now: a.Now, times: times, trouble: a.Hooks().Trouble,
+		listens: a.Hooks().At() != "", wait: wait}
 }
 
 // start is next for a console that opens; it is one of the shell's feeds.
@@ -60,7 +62,8 @@ func (m *feedMonitor) next() tea.Msg {
 			m.addTrouble(&facts)
 			again = min(again, recheckTrouble)
 		}
-		if !m.sentOnce || facts.State != m.sent.State || facts.Rejected != m.sent.Rejected || facts.Waiting != m.sent.Waiting {
+		if !m.sentOnce || facts.State != m.sent.State || facts.Rejected != m.sent.Rejected ||
+			facts.Waiting != m.sent.Waiting {
 			was := m.sent.State
 			m.sent, m.sentOnce = facts, true
 			return ui.StreamMsg{Msg: news(facts, was, rhythm), Next: m.after(again)}
@@ -86,7 +89,8 @@ func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.BatchMsg {
 	out := ui.BatchMsg{facts}
 	switch {
 	case facts.State == "stalled" && was != "stalled":
-		out = append(out, ui.Toast{Level: ui.Warning, Text: "The webhook feed may be stalled: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
+		out = append(out, ui.Toast{Level: ui.Warning,
+			Text: "The webhook feed may be stalled: " + r.String() + ". What is shown may be out of date; 7 opens Events."})
 	case was == "stalled" && facts.State == "live":
 		out = append(out, ui.Toast{Level: ui.Success, Text: "Webhook events arrive again."})
 	}

@@ -71,9 +71,11 @@ func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Fin
 // foundOperation names an operation as a list would.
 func foundOperation(r index.Record) ui.Found {
 	o := r.Op
-	about := []string{draw.Pad(o.Status.Line(14), 10), draw.Pad(o.Type.Line(14), 8), draw.PadLeft(draw.Money(o.SourceAmount.Sum), 16), o.Customer.Name.Line(40), o.Reference.Line(40)}
+	about := []string{draw.Pad(o.Status.Line(14), 10), draw.Pad(o.Type.Line(14), 8),
+		draw.PadLeft(draw.Money(o.SourceAmount.Sum), 16), o.Customer.Name.Line(40), o.Reference.Line(40)}
 	about = slices.DeleteFunc(about, func(s string) bool { return strings.TrimSpace(s) == "" })
-	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13), About: strings.Join(about, "  ")}
+	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13),
+		About: strings.Join(about, "  ")}
 }
 
 // customers are those of the newest operations whose customer's name holds what was
@@ -88,7 +90,8 @@ func (f *finder) customers(ctx context.Context, typed string) ([]ui.Found, error
 		to := ui.Place{Kind: ui.KindCompliance, ID: string(r.Op.Customer.CUID)}
 		same := func(o ui.Found) bool { return o.Place == to }
 		if to.ID != "" && len(out) < foundAtMost && !slices.ContainsFunc(out, same) {
-			out = append(out, ui.Found{Place: to, Text: r.Op.Customer.Name.Line(40), About: "customer " + r.Op.Customer.CUID.Line(64)})
+			out = append(out,
+				ui.Found{Place: to, Text: r.Op.Customer.Name.Line(40), About: "customer " + r.Op.Customer.CUID.Line(64)})
 		}
 	}
 	return out, nil
@@ -104,7 +107,8 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	if err != nil { // nothing that the language can ask for
 		return nil, nil
 	}
-	w, err := f.backend.Index.Window(ctx, index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.Now())
+	w, err := f.backend.Index.Window(ctx,
+		index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.Now())
 	return w.Rows, err
 }
 
@@ -129,7 +133,8 @@ func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []
 	}
 	var out []untrusted.Text
 	for _, r := range rows {
-		if name := r.Op.Customer.Name; string(r.Op.Customer.CUID) == cuid && name != "" && name != c.FullName() && !slices.Contains(out, name) {
+		if name := r.Op.Customer.Name; string(r.Op.Customer.CUID) == cuid && name != "" && name != c.FullName() &&
+			!slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -54,7 +54,8 @@ func (h hostFiles) SaveDocument(ctx context.Context, cuid, id, path string, over
 }
 
 // Export writes a sheet of operations to a file.
-func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (operations.Exported, error) {
+func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, replace bool,
+	progress func(done, total int)) (operations.Exported, error) {
 	if err := refuseFiles(ctx, "export"); err != nil {
 		return operations.Exported{}, err
 	}

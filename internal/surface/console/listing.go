@@ -53,11 +53,14 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 
 // listConfig is the config's part in the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress, Preview: operation.Preview(env, d.known()), Export: d.files.Export,
-		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews, KeepView: d.KeepView}
+	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress,
+		Preview: operation.Preview(env, d.known()), Export: d.files.Export,
+		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews,
+		KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
 		v := d.Config.Views[name]
-		c.Views = append(c.Views, operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
+		c.Views = append(c.Views,
+			operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
 	}
 	return c
 }

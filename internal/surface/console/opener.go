@@ -85,7 +85,9 @@ func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 	}
 	extension := desktop.Extension(name, begins)
 	if extension == "" {
-		return "", api.Refusal("open document", api.RuleFile, "%s", "This file is not opened: it is no PDF, picture, plain text or office document, and a desktop could run it. Save it instead.")
+		return "", api.Refusal("open document", api.RuleFile, "%s",
+			"This file is not opened: it is no PDF, picture, plain text or office document, "+
+				"and a desktop could run it. Save it instead.")
 	}
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	named := filepath.Join(filepath.Dir(path), stem+extension)
@@ -93,7 +95,8 @@ func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 		return "", err
 	}
 	if err := o.desktop.Start(ctx, named, o.app.ChildEnv()); err != nil {
-		public := o.desktop.String() + " opened nothing: " + untrusted.Text(err.Error()).Line(200) + ". Save the document instead."
+		public := o.desktop.String() + " opened nothing: " + untrusted.Text(err.Error()).Line(200) +
+			". Save the document instead."
 		return "", &api.Error{Op: "open document", Kind: api.Internal, Public: public, Err: err}
 	}
 	return named, nil

@@ -185,7 +185,8 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	}
 	switch {
 	case p.mayDecide(r):
-		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " + what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
+		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " +
+			what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
@@ -224,7 +225,8 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 		}
 		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}
 		if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-			return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
+			return &api.Error{Kind: api.Refused, Rule: api.RuleAudit,
+				Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
 		}
 		return nil
 	}
@@ -247,7 +249,8 @@ func (p *people) reminders(ctx context.Context) []any {
 		for _, l := range left {
 			names, t.Each = append(names, l.what), append(t.Each, l.sentence)
 		}
-		t.Text = fmt.Sprintf("%d things wait: %s; %s tells what to do.", len(left), strings.Join(names, ", "), press(keymap.New().Global.Activity))
+		t.Text = fmt.Sprintf("%d things wait: %s; %s tells what to do.", len(left), strings.Join(names, ", "),
+			press(keymap.New().Global.Activity))
 		out = append(out, t)
 	}
 	return out
@@ -272,7 +275,8 @@ func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	find := &finder{backend: &backend{App: a}}
 	var out []ui.Found
 	for _, r := range open {
-		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID), About: "begun and not finalised"})
+		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID),
+			About: "begun and not finalised"})
 	}
 	return out, err
 }
@@ -290,7 +294,8 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 	var left []waiting
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
 		left = append(left, waiting{"a replacement stands still",
-			"A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " + press(keys.Documents.Replace) + "."})
+			"A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " +
+				press(keys.Documents.Replace) + "."})
 	}
 	if waits, err := begunVerifications(ctx, a); err == nil && len(waits) > 0 {
 		names := waits[0].Text
@@ -301,7 +306,8 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 			names += " and " + draw.Plural(len(waits)-1, "other", "others")
 		}
 		left = append(left, waiting{draw.Plural(len(waits), "verification is", "verifications are") + " begun",
-			draw.Plural(len(waits), "verification waits", "verifications wait") + ": " + names + "; " + opens + " " + plural(len(waits), "it", "them") + "."})
+			draw.Plural(len(waits), "verification waits", "verifications wait") + ": " + names + "; " + opens + " " +
+				plural(len(waits), "it", "them") + "."})
 	}
 	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
 		what := draw.Plural(len(acts), "write has", "writes have") + " no known outcome"

@@ -62,7 +62,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 		}
 		defer stop()
 	}
-	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv), Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
+	talk := plain.New(plain.Options{In: opt.In, Out: opt.Out, Width: opt.Width, ASCII: onlyASCII(opt.Getenv),
+		Echo: opt.Echo, Secret: opt.Secret, Pause: opt.Pause})
 	defer talk.Close()
 	people := newPeople(a, who)
 	people.opens, people.greeted = "approvals", true
@@ -73,16 +74,18 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
 	n := &plainNews{alone: true}
-	host := plain.NewHost(talk, plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
-		News: func(_ context.Context, look bool) []tea.Msg {
-			if look {
-				feed.poll()
-			}
-			return []tea.Msg(feed.take())
-		}})
+	host := plain.NewHost(talk,
+		plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
+			News: func(_ context.Context, look bool) []tea.Msg {
+				if look {
+					feed.poll()
+				}
+				return []tea.Msg(feed.take())
+			}})
 	shell := ui.New(plainShell(told, a, who, opt, feed, host))
 	talk.Say("opdeck, plain mode.", ground(a, who),
-		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, quit leaves. A key that is named can be typed too.")
+		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, "+
+			"quit leaves. A key that is named can be typed too.")
 	if opt.Notice != "" {
 		talk.Say(opt.Notice)
 	}
@@ -98,7 +101,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 }
 
 // plainShell are the options of a drawn console, for one that says what it shows.
-func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed, host *plain.Host) ui.Options {
+func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed,
+	host *plain.Host) ui.Options {
 	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
 	all := o.Commands
 	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words stand beside what is drawn
@@ -111,16 +115,20 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 var plainPlaces = []plain.Place{
 	{Name: "Operations", Word: "operations", Place: ui.Place{Kind: ui.KindOperations}},
 	{Name: "Operation, by its id", Word: "operation", Place: ui.Place{Kind: ui.KindOperation}, ByID: true, IDs: true},
-	{Name: "Documents of an operation, by its id", Word: "documents", Place: ui.Place{Kind: ui.KindDocuments}, ByID: true, IDs: true},
-	{Name: "Compliance: customers and their verification", Word: "compliance", Place: ui.Place{Kind: ui.KindCompliance}, IDs: true},
+	{Name: "Documents of an operation, by its id", Word: "documents", Place: ui.Place{Kind: ui.KindDocuments}, ByID: true,
+		IDs: true},
+	{Name: "Compliance: customers and their verification", Word: "compliance", Place: ui.Place{Kind: ui.KindCompliance},
+		IDs: true},
 	{Name: "Limits", Word: "limits", Place: ui.Place{Kind: ui.KindLimits}},
 	{Name: "Session", Word: "session", Place: ui.Place{Kind: ui.KindSession}},
 	{Name: "Events", Word: "events", Place: ui.Place{Kind: ui.KindEvents}},
 	{Name: "Audit", Word: "audit", Place: ui.Place{Kind: ui.KindAudit}},
 	{Name: "Approvals", Word: "approvals", Place: ui.Place{Kind: approvals.Kind}},
 	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: balances.Kind}, IDs: true},
-	{Name: "Counterparties and the status of their accounts", Word: "counterparties", Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
-	{Name: "On call: session, limits, feed, index and writes in doubt", Word: "on-call", Place: ui.Place{Kind: ui.KindOnCall}},
+	{Name: "Counterparties and the status of their accounts", Word: "counterparties",
+		Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
+	{Name: "On call: session, limits, feed, index and writes in doubt", Word: "on-call",
+		Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
 // plainLeft says goodbye, and which ways out are no failures.

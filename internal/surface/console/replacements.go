@@ -13,7 +13,8 @@ import (
 type replacements struct{ app *app.App }
 
 // Replace plans a replacement and runs it.
-func (r replacements) Replace(ctx context.Context, op api.Operation, guid string, u api.Upload, force bool) (replace.Job, error) {
+func (r replacements) Replace(ctx context.Context, op api.Operation, guid string, u api.Upload,
+	force bool) (replace.Job, error) {
 	j, err := r.app.Jobs.Plan(ctx, op, guid, u, force)
 	if err != nil {
 		return j, err
@@ -38,10 +39,12 @@ func (r replacements) Again(ctx context.Context, id string) (replace.Job, error)
 
 // Use takes a file of the customer as the one that a job uploaded.
 func (r replacements) Use(ctx context.Context, id, file string) (replace.Job, error) {
-	return r.with(ctx, id, func(ctx context.Context, j replace.Job) (replace.Job, error) { return r.app.Jobs.Use(ctx, j, file) })
+	return r.with(ctx, id,
+		func(ctx context.Context, j replace.Job) (replace.Job, error) { return r.app.Jobs.Use(ctx, j, file) })
 }
 
-func (r replacements) with(ctx context.Context, id string, do func(context.Context, replace.Job) (replace.Job, error)) (replace.Job, error) {
+func (r replacements) with(ctx context.Context, id string,
+	do func(context.Context, replace.Job) (replace.Job, error)) (replace.Job, error) {
 	j, err := r.app.Jobs.Store.Job(ctx, id)
 	if err != nil {
 		return j, err

@@ -90,7 +90,8 @@ var tasks = []task{
 		button: "let somebody else log in to this account", press: (*tour).foreignLogin,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			v := seen.session
-			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient && s.Screen.Place().Kind == ui.KindSession
+			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient &&
+				s.Screen.Place().Kind == ui.KindSession
 		}},
 	{name: "Totals",
 		how: "1, then T: exact totals by currency of what the filter shows. T " +
@@ -114,7 +115,8 @@ var tasks = []task{
 			}
 			return false
 		}},
-	{name: "Who did what", how: "8 opens the audit trail: every write with its outcome, the lost one too. enter shows one.",
+	{name: "Who did what",
+		how:  "8 opens the audit trail: every write with its outcome, the lost one too. enter shows one.",
 		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindAudit }},
 }
 

@@ -24,7 +24,7 @@ var plainer = []struct{ pattern, instead string }{
 }
 
 // clean are the parts of the program that were read; "ui" and "views" follow.
-var clean = []string{"internal/act", "internal/field", "internal/format", "internal/domain/lend", "internal/surface/lender"}
+var clean = []string{"internal/act", "internal/field", "internal/format", "internal/domain/lending", "internal/surface/lendproxy"}
 
 // TestPlainWords reads every sentence of clean.
 func TestPlainWords(t *testing.T) {
