@@ -107,7 +107,8 @@ type Act struct {
 	Key     Key
 	Place   string // kind of the screen on which the key works
 	Words   Question
-	Event   string             // of the audit trail, where it differs from Name or the act is not an ActKind; "-": leaves no record
+	// of the audit trail, where it differs from Name or the act is not an ActKind; "-": leaves no record
+	Event   string
 	Without map[Surface]string // why a surface does not have it
 }
 

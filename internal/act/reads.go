@@ -21,103 +21,185 @@ var keepers = []api.Role{api.OnCall, api.Admin}
 
 // The acts that change nothing at the service.
 var (
-	OperationList = declare(&reads, Act{Name: "operation.list", Aliases: []string{"ops"}, Need: api.MayRead, Short: "Operations, filtered and sorted", Place: "operations", Key: Key{Press: "1", Hint: "operations", Help: "Operations", Extra: true}})
-	OperationGet  = declare(&reads, Act{Name: "operation.get", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "OPID", Many: true}}, Short: "One or more operations as the service sent them (- reads ids from standard input)",
+	OperationList = declare(&reads, Act{Name: "operation.list", Aliases: []string{"ops"}, Need: api.MayRead,
+		Short: "Operations, filtered and sorted", Place: "operations",
+		Key: Key{Press: "1", Hint: "operations", Help: "Operations", Extra: true}})
+	OperationGet = declare(&reads, Act{Name: "operation.get", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Args:  []Arg{{Name: "OPID", Many: true}},
+		Short: "One or more operations as the service sent them (- reads ids from standard input)",
 		Place: "operation", Key: Key{Press: "2", Hint: "operation", Help: "Operation", Extra: true}})
-	OperationTree = declare(&reads, Act{Name: "operation.tree", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "An operation with its parent and its child operations",
+	OperationTree = declare(&reads, Act{Name: "operation.tree", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Args: args("OPID"), Short: "An operation with its parent and its child operations",
 		Place: "operation", Key: Key{Press: "T", Hint: "tree", Help: "the parent and the child operations"}})
-	OperationHistory = declare(&reads, Act{Name: "operation.history", Need: api.MayRead, Args: args("OPID"), Short: "Timeline of an operation: reads and events, with what changed",
+	OperationHistory = declare(&reads, Act{Name: "operation.history", Need: api.MayRead, Args: args("OPID"),
+		Short: "Timeline of an operation: reads and events, with what changed",
 		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "timeline: reads and events, with what changed"}})
-	OperationTotals = declare(&reads, Act{Name: "operation.totals", Need: api.MayRead, Short: "Exact totals of operations by group and currency",
-		Place: "operations", Key: Key{Press: "T", Hint: "totals", Help: "totals by currency; press again to group by status, type, ..."}})
-	OperationExport = declare(&reads, Act{Name: "operation.export", Effect: TakeOut, Need: api.MayExport, Event: "export", Args: []Arg{{Name: "FILE", File: true}}, Short: "Export operations from the index to a new file",
+	OperationTotals = declare(&reads, Act{Name: "operation.totals", Need: api.MayRead,
+		Short: "Exact totals of operations by group and currency",
+		Place: "operations",
+		Key:   Key{Press: "T", Hint: "totals", Help: "totals by currency; press again to group by status, type, ..."}})
+	OperationExport = declare(&reads, Act{Name: "operation.export", Effect: TakeOut, Need: api.MayExport, Event: "export",
+		Args: []Arg{{Name: "FILE", File: true}}, Short: "Export operations from the index to a new file",
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export the filtered rows", Extra: true}})
-	OperationReport = declare(&reads, Act{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut, Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
+	OperationReport = declare(&reads, Act{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut,
+		Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
 		Short:   "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
 		Without: map[Surface]string{Screen: "the report ignores the filter; use the command to save it"}})
-	DocumentList = declare(&reads, Act{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1), Args: args("OPID"), Short: "The documents of an operation",
+	DocumentList = declare(&reads, Act{Name: "document.list", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Args: args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}})
-	DocumentDownload = declare(&reads, Act{Name: "document.download", Effect: TakeOut, Need: api.MayExport, Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
+	DocumentDownload = declare(&reads, Act{Name: "document.download", Effect: TakeOut, Need: api.MayExport,
+		Costs: cost(limit.Customer, 1),
+		Args:  []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Save a customer's document to a file (- is standard output)",
 		Place: "documents", Key: Key{Press: "w", Hint: "save", Help: "save the document to a file"}})
-	DocumentOpen = declare(&reads, Act{Name: "document.open", Effect: TakeOut, Need: api.MayExport, Event: "document.download", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}},
+	DocumentOpen = declare(&reads, Act{Name: "document.open", Effect: TakeOut, Need: api.MayExport,
+		Event: "document.download", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}},
 		Short: "Open a copy of a document in this computer's default program",
-		Place: "documents", Key: Key{Press: "O", Hint: "open copy", Help: "open a copy in this computer's default program (asks)"},
-		Without: map[Surface]string{Command: "document download saves the file; open it from the shell", Remote: "the program would open on the server"}})
-	CustomerList = declare(&reads, Act{Name: "customer.list", Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Short: "Customers: one page, or all that match a filter",
+		Place: "documents",
+		Key:   Key{Press: "O", Hint: "open copy", Help: "open a copy in this computer's default program (asks)"},
+		Without: map[Surface]string{Command: "document download saves the file; open it from the shell",
+			Remote: "the program would open on the server"}})
+	CustomerList = declare(&reads, Act{Name: "customer.list",
+		Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1),
+		Short: "Customers: one page, or all that match a filter",
 		Place: "operations", Key: Key{Press: "K", Hint: "customers", Help: "all customers, and who is waiting", Extra: true}})
-	CustomerGet = declare(&reads, Act{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "One customer",
-		Place: "compliance", Key: Key{Press: "4", Hint: "compliance", Help: "Compliance: this customer, then all customers", Extra: true}})
-	CustomerApplication = declare(&reads, Act{Name: "customer.application", Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's application", Place: "compliance"})
-	CustomerFiles       = declare(&reads, Act{Name: "customer.files", Aliases: []string{"customer delete-file"}, Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's uploaded files, one page",
+	CustomerGet = declare(&reads, Act{Name: "customer.get", Need: api.MayRead, Costs: cost(limit.Customer, 1),
+		Args: args("CUID"), Short: "One customer",
+		Place: "compliance",
+		Key:   Key{Press: "4", Hint: "compliance", Help: "Compliance: this customer, then all customers", Extra: true}})
+	CustomerApplication = declare(&reads, Act{Name: "customer.application", Need: api.MayRead,
+		Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's application", Place: "compliance"})
+	CustomerFiles = declare(&reads, Act{Name: "customer.files", Aliases: []string{"customer delete-file"},
+		Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's uploaded files, one page",
 		Place: "compliance", Key: Key{Press: "F", Hint: "files", Help: "the customer's files: open, save, delete"}})
-	AccountList = declare(&reads, Act{Name: "account.list", Aliases: []string{"accounts"}, Need: api.MayRead, Costs: cost(limit.Account, 1), Short: "Accounts with their balances, one page",
-		Place: "operations", Key: Key{Press: "A", Hint: "accounts", Help: "accounts with their balances and holds", Extra: true}})
-	AccountGet = declare(&reads, Act{Name: "account.get", Need: api.MayRead, Costs: cost(limit.Account, 1), Args: args("ID"), Short: "One account: balance, hold, status, requisites",
-		Place: "operation", Key: Key{Press: "a", Hint: "account", Help: "the customer's account: balance, hold, status, requisites"}})
-	CounterpartyList = declare(&reads, Act{Name: "counterparty.list", Aliases: []string{"counterparties"}, Need: api.MayRead, Costs: cost(limit.General, 1), Short: "Counterparties and the status of their accounts, one page",
-		Place: "operations", Key: Key{Press: "P", Hint: "counterparties", Help: "counterparties and the status of their accounts", Extra: true}})
-	CounterpartyGet = declare(&reads, Act{Name: "counterparty.get", Need: api.MayRead, Costs: cost(limit.General, 1), Args: args("ID"), Short: "One counterparty with its accounts and their status",
-		Place: "operation", Key: Key{Press: "p", Hint: "counterparty", Help: "the counterparty: its accounts and their status"}})
-	TariffLimits = declare(&reads, Act{Name: "tariff.limits", Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "The service's payment limits, one page",
+	AccountList = declare(&reads, Act{Name: "account.list", Aliases: []string{"accounts"}, Need: api.MayRead,
+		Costs: cost(limit.Account, 1), Short: "Accounts with their balances, one page",
+		Place: "operations",
+		Key:   Key{Press: "A", Hint: "accounts", Help: "accounts with their balances and holds", Extra: true}})
+	AccountGet = declare(&reads, Act{Name: "account.get", Need: api.MayRead, Costs: cost(limit.Account, 1),
+		Args: args("ID"), Short: "One account: balance, hold, status, requisites",
+		Place: "operation",
+		Key:   Key{Press: "a", Hint: "account", Help: "the customer's account: balance, hold, status, requisites"}})
+	CounterpartyList = declare(&reads, Act{Name: "counterparty.list", Aliases: []string{"counterparties"},
+		Need: api.MayRead, Costs: cost(limit.General, 1), Short: "Counterparties and the status of their accounts, one page",
+		Place: "operations",
+		Key:   Key{Press: "P", Hint: "counterparties", Help: "counterparties and the status of their accounts", Extra: true}})
+	CounterpartyGet = declare(&reads, Act{Name: "counterparty.get", Need: api.MayRead, Costs: cost(limit.General, 1),
+		Args: args("ID"), Short: "One counterparty with its accounts and their status",
+		Place: "operation",
+		Key:   Key{Press: "p", Hint: "counterparty", Help: "the counterparty: its accounts and their status"}})
+	TariffLimits = declare(&reads, Act{Name: "tariff.limits", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Short: "The service's payment limits, one page",
 		Place: "limits", Key: Key{Press: "L", Hint: "payment limits", Help: "the service's payment limits"}})
-	TariffCommissions = declare(&reads, Act{Name: "tariff.commissions", Aliases: []string{"fees", "tariffs"}, Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "The service's commissions, one page",
+	TariffCommissions = declare(&reads, Act{Name: "tariff.commissions", Aliases: []string{"fees", "tariffs"},
+		Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "The service's commissions, one page",
 		Place: "limits", Key: Key{Press: "F", Hint: "commissions", Help: "the service's commissions"}})
-	ComplianceJourney = declare(&reads, Act{Name: "compliance.journey", Need: api.MayRead, Costs: cost(limit.Customer, 2), Args: args("CUID"), Short: "A customer's verification: progress and next step", Place: "compliance"})
-	SessionStatus     = declare(&reads, Act{Name: "session.status", Need: api.MayRead, Short: "State, lifetimes and history of the session; costs no call",
+	ComplianceJourney = declare(&reads, Act{Name: "compliance.journey", Need: api.MayRead, Costs: cost(limit.Customer, 2),
+		Args: args("CUID"), Short: "A customer's verification: progress and next step", Place: "compliance"})
+	SessionStatus = declare(&reads, Act{Name: "session.status", Need: api.MayRead,
+		Short: "State, lifetimes and history of the session; costs no call",
 		Place: "session", Key: Key{Press: "6", Hint: "session", Help: "Session", Extra: true}})
-	SessionKeep  = declare(&reads, Act{Name: "session.keep", Need: api.MaySession, Short: "Keep the session alive until interrupted", Without: onlyCommand(serves)})
-	SessionProxy = declare(&reads, Act{Name: "session.proxy", Need: api.MayRead, Event: "lend.began", Short: "Lend the session to scripts until interrupted: they call the service's paths without a token", Without: onlyCommand(serves)})
-	SessionExec  = declare(&reads, Act{Name: "session.exec", Need: api.MayRead, Event: "lend.began", Args: []Arg{{Name: "CMD", Many: true}}, Short: "Start a command that may use the session",
+	SessionKeep = declare(&reads, Act{Name: "session.keep", Need: api.MaySession,
+		Short: "Keep the session alive until interrupted", Without: onlyCommand(serves)})
+	SessionProxy = declare(&reads, Act{Name: "session.proxy", Need: api.MayRead, Event: "lend.began",
+		Short:   "Lend the session to scripts until interrupted: they call the service's paths without a token",
+		Without: onlyCommand(serves)})
+	SessionExec = declare(&reads, Act{Name: "session.exec", Need: api.MayRead, Event: "lend.began",
+		Args: []Arg{{Name: "CMD", Many: true}}, Short: "Start a command that may use the session",
 		Without: onlyCommand("starts a command of this host")})
-	Limits = declare(&reads, Act{Name: "limits", Need: api.MayRead, Short: "Calls used and left per endpoint class, all instances together; costs no call",
+	Limits = declare(&reads, Act{Name: "limits", Need: api.MayRead,
+		Short: "Calls used and left per endpoint class, all instances together; costs no call",
 		Place: "limits", Key: Key{Press: "5", Hint: "limits", Help: "Limits", Extra: true}})
-	IndexStatus  = declare(&reads, Act{Name: "index.status", Need: api.MayRead, Short: "Size and age of the index, and how long a full pass takes; costs no call", Without: onlyCommand("the header shows it")})
-	IndexSync    = declare(&reads, Act{Name: "index.sync", Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "Fetch new operations now; --wait reads everything", Without: onlyCommand("runs in the background")})
-	IndexVerify  = declare(&reads, Act{Name: "index.verify", Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "Compare the index with the service and repair it; exit 1 when they differ", Without: onlyCommand("can take long: it waits for the call budget")})
-	IndexRebuild = declare(&reads, Act{Name: "index.rebuild", Effect: Local, Ask: YesNo, Need: api.MaySession, Short: "Empty the index of this account and start again",
-		Words: Question{Title: "Rebuild index", Verb: "Drop", Ask: "Remove all operations from the index?", Risk: "The sync then reads them again, which costs calls and time.", Done: "The index is empty."}, Without: onlyCommand(ofHost)})
-	EventList = declare(&reads, Act{Name: "event.list", Need: api.MayRead, Short: "Stored events, newest first", Place: "events", Key: Key{Press: "7", Hint: "events", Help: "Events", Extra: true}})
-	EventShow = declare(&reads, Act{Name: "event.show", Need: api.MayRead, Args: args("HOOKID"), Short: "One event with its body and its result", Place: "events"})
-	EventTail = declare(&reads, Act{Name: "event.tail", Aliases: []string{"tail"}, Need: api.MayRead, Short: "Follow the inbox until interrupted, one line per event",
+	IndexStatus = declare(&reads, Act{Name: "index.status", Need: api.MayRead,
+		Short:   "Size and age of the index, and how long a full pass takes; costs no call",
+		Without: onlyCommand("the header shows it")})
+	IndexSync = declare(&reads, Act{Name: "index.sync", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Short: "Fetch new operations now; --wait reads everything", Without: onlyCommand("runs in the background")})
+	IndexVerify = declare(&reads, Act{Name: "index.verify", Need: api.MayRead, Costs: cost(limit.Billing, 1),
+		Short:   "Compare the index with the service and repair it; exit 1 when they differ",
+		Without: onlyCommand("can take long: it waits for the call budget")})
+	IndexRebuild = declare(&reads, Act{Name: "index.rebuild", Effect: Local, Ask: YesNo, Need: api.MaySession,
+		Short: "Empty the index of this account and start again",
+		Words: Question{Title: "Rebuild index", Verb: "Drop", Ask: "Remove all operations from the index?",
+			Risk: "The sync then reads them again, which costs calls and time.", Done: "The index is empty."},
+		Without: onlyCommand(ofHost)})
+	EventList = declare(&reads, Act{Name: "event.list", Need: api.MayRead, Short: "Stored events, newest first",
+		Place: "events", Key: Key{Press: "7", Hint: "events", Help: "Events", Extra: true}})
+	EventShow = declare(&reads, Act{Name: "event.show", Need: api.MayRead, Args: args("HOOKID"),
+		Short: "One event with its body and its result", Place: "events"})
+	EventTail = declare(&reads, Act{Name: "event.tail", Aliases: []string{"tail"}, Need: api.MayRead,
+		Short: "Follow the inbox until interrupted, one line per event",
 		Place: "events", Key: Key{Press: "p", Hint: "follow", Help: "follow new events, or stop"}})
-	EventCodes = declare(&reads, Act{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead, Short: "Learned meanings of the numeric codes in webhooks",
+	EventCodes = declare(&reads, Act{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead,
+		Short: "Learned meanings of the numeric codes in webhooks",
 		Place: "events", Key: Key{Press: "c", Hint: "codes", Help: "learned meanings of numeric codes"}})
-	EventListen = declare(&reads, Act{Name: "event.listen", Effect: Local, Need: api.MayRead, Short: "Receive webhooks until interrupted, one line per webhook", Without: onlyCommand(serves)})
-	EventSend   = declare(&reads, Act{Name: "event.send", Effect: Local, Need: api.MayHooks, Event: "-", Args: []Arg{{Name: "FILE", File: true}}, Short: "Feed a stored body (- is standard input) to the receiver, without the network",
+	EventListen = declare(&reads, Act{Name: "event.listen", Effect: Local, Need: api.MayRead,
+		Short: "Receive webhooks until interrupted, one line per webhook", Without: onlyCommand(serves)})
+	EventSend = declare(&reads, Act{Name: "event.send", Effect: Local, Need: api.MayHooks, Event: "-",
+		Args:    []Arg{{Name: "FILE", File: true}},
+		Short:   "Feed a stored body (- is standard input) to the receiver, without the network",
 		Without: map[Surface]string{Screen: "reads a file on this host; use the command"}})
-	HookGet = declare(&reads, Act{Name: "hook.get", Aliases: []string{"hook", "hooks", "hook set"}, Need: api.MayRead, Costs: cost(limit.General, 1), Short: "The service's webhook settings; the secret is shown as dots",
+	HookGet = declare(&reads, Act{Name: "hook.get", Aliases: []string{"hook", "hooks", "hook set"}, Need: api.MayRead,
+		Costs: cost(limit.General, 1), Short: "The service's webhook settings; the secret is shown as dots",
 		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}})
-	AuditList   = declare(&reads, Act{Name: "audit.list", Need: api.MayAudit, Event: "audit.read", Short: "Records, newest first", Place: "audit", Key: Key{Press: "8", Hint: "audit", Help: "Audit", Extra: true}})
-	AuditVerify = declare(&reads, Act{Name: "audit.verify", Need: api.MayAudit, Event: "-", Short: "Check that the trail is complete and unchanged",
+	AuditList = declare(&reads, Act{Name: "audit.list", Need: api.MayAudit, Event: "audit.read",
+		Short: "Records, newest first", Place: "audit", Key: Key{Press: "8", Hint: "audit", Help: "Audit", Extra: true}})
+	AuditVerify = declare(&reads, Act{Name: "audit.verify", Need: api.MayAudit, Event: "-",
+		Short: "Check that the trail is complete and unchanged",
 		Args:  []Arg{{Name: "FILE", File: true, Optional: true, Many: true}},
 		Place: "audit", Key: Key{Press: "V", Hint: "verify", Help: "check that the trail is complete and unchanged"}})
-	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Need: api.MayAudit, Event: "-", Short: "Sign the current end of the trail and print the signed note",
+	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Need: api.MayAudit, Event: "-",
+		Short:   "Sign the current end of the trail and print the signed note",
 		Without: map[Surface]string{Screen: "the note belongs on another host; use the command"}})
-	AuditExport = declare(&reads, Act{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut, Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail, or the evidence about one object",
+	AuditExport = declare(&reads, Act{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut,
+		Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail, or the evidence about one object",
 		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}})
-	AuditProve = declare(&reads, Act{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract", Args: []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},
-		Short: "Prove that a record is in the trail without showing the others", Without: map[Surface]string{Screen: "a proof is a file; use the command"}})
-	AuditKey       = declare(&reads, Act{Name: "audit.key", Need: api.MayRead, Short: "The public key that verifies the checkpoints, and where the checkpoints are", Without: map[Surface]string{Screen: "the command prints it"}})
-	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-", Short: "Writes with an unknown outcome", Place: "audit"})
-	AuditSettle    = declare(&reads, Act{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"), Short: "Close an unsettled write after you checked its object",
+	AuditProve = declare(&reads, Act{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract",
+		Args:    []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},
+		Short:   "Prove that a record is in the trail without showing the others",
+		Without: map[Surface]string{Screen: "a proof is a file; use the command"}})
+	AuditKey = declare(&reads, Act{Name: "audit.key", Need: api.MayRead,
+		Short:   "The public key that verifies the checkpoints, and where the checkpoints are",
+		Without: map[Surface]string{Screen: "the command prints it"}})
+	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
+		Short: "Writes with an unknown outcome", Place: "audit"})
+	AuditSettle = declare(&reads, Act{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"),
+		Short:   "Close an unsettled write after you checked its object",
 		Without: map[Surface]string{Screen: "needs a note; use the command"}})
-	ApprovalList = declare(&reads, Act{Name: "approval.list", Aliases: []string{"approvals"}, Need: api.MayRead, Short: "Requests, newest first",
+	ApprovalList = declare(&reads, Act{Name: "approval.list", Aliases: []string{"approvals"}, Need: api.MayRead,
+		Short: "Requests, newest first",
 		Place: "audit", Key: Key{Press: "A", Hint: "approvals", Help: "writes waiting for a second person"}})
-	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"), Short: "One request: what it sends, who asked, until when", Place: "approvals"})
-	Reveal       = declare(&reads, Act{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal", Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
-		Without: map[Surface]string{Command: "commands show roles that may reveal the unmasked values", Remote: "commands show roles that may reveal the unmasked values"}})
+	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
+		Short: "One request: what it sends, who asked, until when", Place: "approvals"})
+	Reveal = declare(&reads, Act{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal",
+		Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
+		Without: map[Surface]string{Command: "commands show roles that may reveal the unmasked values",
+			Remote: "commands show roles that may reveal the unmasked values"}})
 
-	Doctor = declare(&reads, Act{Name: "doctor", Aliases: []string{"health"}, Roles: keepers, Short: "Check each step from here to the service",
+	Doctor = declare(&reads, Act{Name: "doctor", Aliases: []string{"health"}, Roles: keepers,
+		Short: "Check each step from here to the service",
 		Place: "session", Key: Key{Press: "D", Hint: "doctor", Help: "check name, TLS, login, clock, store and feed"}})
-	ConfigInit  = declare(&reads, Act{Name: "config.init", Effect: Local, Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
-	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Report each mistake with file, line and key", Without: onlyCommand(ofHost)})
-	ConfigShow  = declare(&reads, Act{Name: "config.show", Short: "Show the config with its defaults, without secrets", Without: onlyCommand(ofHost)})
-	ConfigPath  = declare(&reads, Act{Name: "config.path", Short: "Show where opdeck looks for the config file and the state folder", Without: onlyCommand(ofHost)})
-	Serve       = declare(&reads, Act{Name: "serve", Short: "Serve the console over SSH, receive webhooks, keep the session alive, publish metrics", Without: onlyCommand(serves)})
-	Sandbox     = declare(&reads, Act{Name: "sandbox", Short: "Run the built-in service as a separate server", Without: onlyCommand(serves)})
-	Schema      = declare(&reads, Act{Name: "schema", Short: "All commands, flags, arguments, JSON fields and exit codes as JSON", Without: map[Surface]string{Screen: "for programs"}})
-	Version     = declare(&reads, Act{Name: "version", Short: "Version, commit and build", Without: map[Surface]string{Screen: "the help names it"}})
-	Completion  = declare(&reads, Act{Name: "completion", Args: args("SHELL"), Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")})
-	Man         = declare(&reads, Act{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}}, Short: "Show the manual page, or write the pages of all commands to a folder", Without: onlyCommand(ofHost)})
+	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
+		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
+	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},
+		Short: "Report each mistake with file, line and key", Without: onlyCommand(ofHost)})
+	ConfigShow = declare(&reads, Act{Name: "config.show", Short: "Show the config with its defaults, without secrets",
+		Without: onlyCommand(ofHost)})
+	ConfigPath = declare(&reads, Act{Name: "config.path",
+		Short: "Show where opdeck looks for the config file and the state folder", Without: onlyCommand(ofHost)})
+	Serve = declare(&reads, Act{Name: "serve",
+		Short:   "Serve the console over SSH, receive webhooks, keep the session alive, publish metrics",
+		Without: onlyCommand(serves)})
+	Sandbox = declare(&reads, Act{Name: "sandbox", Short: "Run the built-in service as a separate server",
+		Without: onlyCommand(serves)})
+	Schema = declare(&reads, Act{Name: "schema",
+		Short:   "All commands, flags, arguments, JSON fields and exit codes as JSON",
+		Without: map[Surface]string{Screen: "for programs"}})
+	Version = declare(&reads, Act{Name: "version", Short: "Version, commit and build",
+		Without: map[Surface]string{Screen: "the help names it"}})
+	Completion = declare(&reads, Act{Name: "completion", Args: args("SHELL"),
+		Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")})
+	Man = declare(&reads, Act{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}},
+		Short: "Show the manual page, or write the pages of all commands to a folder", Without: onlyCommand(ofHost)})
 )

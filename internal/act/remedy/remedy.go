@@ -34,27 +34,32 @@ const session = "opdeck session status says why"
 
 var sentences = map[api.RemedyKind]words{
 	api.RecheckID: {command: "Check the id; it may belong to another account or context."},
-	api.CopyID: {command: "Copy the id from the list or the answer that shows it.", screen: "Copy the id from the screen that shows it.",
-		plain: "Copy the id from the place that shows it."},
+	api.CopyID: {command: "Copy the id from the list or the answer that shows it.",
+		screen: "Copy the id from the screen that shows it.",
+		plain:  "Copy the id from the place that shows it."},
 	api.Reload:      {command: "Reload the operation: its documents may have changed."},
 	api.ReloadFiles: {command: "Read the customer's files again: they may have changed."},
 	api.LookAgain:   {command: "Check it again before you decide."},
-	api.History:     {command: "Its history shows the last known states: opdeck operation history {id}.", screen: "Its history shows the last known states."},
-	api.AwaitSync:   {command: "The index still lists it; the next full sync removes it if it is gone."},
+	api.History: {command: "Its history shows the last known states: opdeck operation history {id}.",
+		screen: "Its history shows the last known states."},
+	api.AwaitSync: {command: "The index still lists it; the next full sync removes it if it is gone."},
 
 	api.Force: {command: "Use --force to let the service decide.", screen: "Force it to let the service decide.",
 		plain: "Repeat the command to let the service decide."},
 	api.CopyToken:    {command: "Copy it again from the verification provider."},
 	api.CorrectToken: {command: "Nothing changed. Correct the token and try again."},
-	api.DiscardToken: {command: "Do not send this token again. Try a new one: the service answers 409 if it applied the first."},
-	api.MakeAnother:  {command: "Create another link. The unseen one expires by itself."},
+	api.DiscardToken: {command: "Do not send this token again. Try a new one: the service answers 409 if it applied the " +
+		"first."},
+	api.MakeAnother: {command: "Create another link. The unseen one expires by itself."},
 	api.MakeLink: {command: "The answer to that share listed the outstanding document sets. If you did not see it, " +
 		"create a link: it shows the customer what is missing."},
-	api.UseLink:            {command: "Use the compliance link instead: the customer hands in the documents there. If this account is not on that program, try again."},
+	api.UseLink: {command: "Use the compliance link instead: the customer hands in the documents there. If " +
+		"this account is not on that program, try again."},
 	api.PrepareApplication: {command: "First share a token, set the application, or have the customer use the link."},
 	api.SayEach: {command: "Give a value for each of them, or ask the service's operator for the current " +
 		"ones."},
-	api.FollowOutcome: {command: "Do not repeat it yet: opdeck keeps checking. opdeck audit unsettled shows the state, --settle checks now.",
+	api.FollowOutcome: {command: "Do not repeat it yet: opdeck keeps checking. opdeck audit unsettled shows the state, " +
+		"--settle checks now.",
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},
 	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
 	api.SmallerFile: {command: "The service takes The service takes PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, " +
@@ -65,29 +70,35 @@ var sentences = map[api.RemedyKind]words{
 	api.LiftLock:      {command: "The compliance team sets locks. Ask them to remove this one."},
 	api.ReportRequest: {command: "Send the request id to the service's operator."},
 
-	api.Login:          {command: session + "; opdeck session login starts a new session.", screen: session + "; log in to start a new session."},
-	api.SessionStatus:  {command: session + "."},
-	api.FixCredentials: {command: "Correct the login or password of the context and make sure that two-factor authentication is off for the machine account. To retry with the same ones: opdeck session reset."},
-	api.NoSecondFactor: {command: "Switch two-factor authentication off for the machine account, then run opdeck session reset."},
-	api.SeeLimits:      {command: "The service recommends a call rate for all consoles together; opdeck limits shows it."},
-	api.WaitTogether:   {command: "All instances now wait as long as the service asked."},
-	api.LendSession:    {command: "If it is a script, let it use this session instead: start it with opdeck session exec, or run opdeck session proxy."},
-	api.TryLater:       {command: "Try again in a moment. If it persists, report the request id."},
-	api.CheckNetwork:   {command: "Check the network. opdeck doctor checks each step."},
-	api.Doctor:         {command: "opdeck doctor checks {id}."},
+	api.Login: {command: session + "; opdeck session login starts a new session.",
+		screen: session + "; log in to start a new session."},
+	api.SessionStatus: {command: session + "."},
+	api.FixCredentials: {command: "Correct the login or password of the context and make sure that two-factor " +
+		"authentication is off for the machine account. To retry with the same ones: opdeck session reset."},
+	api.NoSecondFactor: {command: "Switch two-factor authentication off for the machine account, then run opdeck " +
+		"session reset."},
+	api.SeeLimits:    {command: "The service recommends a call rate for all consoles together; opdeck limits shows it."},
+	api.WaitTogether: {command: "All instances now wait as long as the service asked."},
+	api.LendSession: {command: "If it is a script, let it use this session instead: start it with opdeck session " +
+		"exec, or run opdeck session proxy."},
+	api.TryLater:     {command: "Try again in a moment. If it persists, report the request id."},
+	api.CheckNetwork: {command: "Check the network. opdeck doctor checks each step."},
+	api.Doctor:       {command: "opdeck doctor checks {id}."},
 
-	api.LeaveReadOnly:  {command: "To write, use a context with read_only = false, without --read-only."},
-	api.ChooseContext:  {command: "Choose one with --context: {names}."},
-	api.CheckBaseURL:   {command: "Check base_url: it must be the address of the service, not of a proxy or a web page."},
-	api.AskForLess:     {command: "Ask for smaller pages ([service] list_page_size)."},
-	api.NameListField:  {command: "Set [service] list_field to the name of the array that holds the list; opdeck doctor --deep shows what the service answers."},
+	api.LeaveReadOnly: {command: "To write, use a context with read_only = false, without --read-only."},
+	api.ChooseContext: {command: "Choose one with --context: {names}."},
+	api.CheckBaseURL:  {command: "Check base_url: it must be the address of the service, not of a proxy or a web page."},
+	api.AskForLess:    {command: "Ask for smaller pages ([service] list_page_size)."},
+	api.NameListField: {command: "Set [service] list_field to the name of the array that holds the list; opdeck doctor " +
+		"--deep shows what the service answers."},
 	api.CompareAnswers: {command: "opdeck doctor --deep shows how the service's answers differ from what opdeck expects."},
 	api.FixSettings:    {command: "See {names} of {id}."},
 	api.OtherFile:      {command: "--log-file takes a regular file or a new name."},
 	api.CheckStore:     {command: "Check the disk or the database of the store. Reading still works."},
-	api.RestoreStore:   {command: "Stop every opdeck process. Then restore the file from a backup, or start without it, which costs one login."},
-	api.NeedStore:      {command: "opdeck sends nothing without the shared store."},
-	api.WaitingEvents:  {command: "The console and opdeck serve try again; opdeck event list --waiting shows it."},
+	api.RestoreStore: {command: "Stop every opdeck process. Then restore the file from a backup, or start without it, " +
+		"which costs one login."},
+	api.NeedStore:     {command: "opdeck sends nothing without the shared store."},
+	api.WaitingEvents: {command: "The console and opdeck serve try again; opdeck event list --waiting shows it."},
 }
 
 // tell fills a sentence in and puts what a surface said itself before it.
@@ -97,7 +108,8 @@ func tell(e *api.Error, sentence string) string {
 	if r.Wait > 0 {
 		parts = append(parts, "Next try in "+max(r.Wait, time.Second).Round(time.Second).String()+".")
 	}
-	parts = append(parts, strings.NewReplacer("{id}", cmp.Or(r.ID, "each step"), "{names}", strings.Join(r.Names, ", ")).Replace(sentence))
+	parts = append(parts,
+		strings.NewReplacer("{id}", cmp.Or(r.ID, "each step"), "{names}", strings.Join(r.Names, ", ")).Replace(sentence))
 	if e.Unsent {
 		parts = append(parts, "Nothing was sent.")
 	}
