@@ -35,7 +35,8 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 // over SSH is.
 func keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
 	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
-		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key), Login: lending.Via + " " + name}}
+		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key),
+			Login: lending.Via + " " + name}}
 }
 
 // LocalBorrower is a command that the person at this terminal starts: with the role

@@ -70,7 +70,8 @@ type Answer struct {
 // each. A page beyond the first, and a size, are passed on; size 0 is the usual
 // one. A role that may not reveal account numbers cannot ask for one. When no question
 // brings operations, the last answer is returned.
-func Ask(ctx context.Context, c endpoint.Caller, f filter.OperationExpr, page, size int, now time.Time) (Answer, error) {
+func Ask(ctx context.Context, c endpoint.Caller, f filter.OperationExpr, page, size int,
+	now time.Time) (Answer, error) {
 	var last Answer
 	f = f.For(ctx)
 	for _, q := range Questions(f) {

@@ -243,8 +243,8 @@ func readBody(w http.ResponseWriter, r *http.Request, call lending.Call) ([]byte
 }
 
 // head writes what each answer says about its call.
-func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lending.Call, b lending.Borrower, waited time.Duration,
-	request string) {
+func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lending.Call, b lending.Borrower,
+	waited time.Duration, request string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(lending.HeaderWaited, strconv.FormatFloat(waited.Seconds(), 'f', 3, 64))

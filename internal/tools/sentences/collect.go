@@ -112,7 +112,8 @@ func joined(e ast.Expr) (string, bool) {
 
 var (
 	words = regexp.MustCompile(`(?i)[a-z]{2,}['’,;:]? [a-z]+`)
-	query = regexp.MustCompile(`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|PRAGMA|WHERE|ORDER BY|VALUES|BEGIN|JOIN|UNION|EXISTS)\b`)
+	query = regexp.MustCompile(
+		`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|PRAGMA|WHERE|ORDER BY|VALUES|BEGIN|JOIN|UNION|EXISTS)\b`)
 )
 
 // prose reports whether a text has two words beside each other and is no query.
