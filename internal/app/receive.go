@@ -169,7 +169,8 @@ func (h Hooks) inProcess() (*receiver.Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return receiver.New(receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Verifier: verifier, Log: h.app.Log, Now: h.app.Now})
+	return receiver.New(receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Verifier: verifier, Log: h.app.Log,
+		Now: h.app.Now})
 }
 
 // open opens the configured address; both are nil where nothing is received.

@@ -55,7 +55,8 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 		return IndexStatus{}, err
 	}
 	p := f.Progress
-	s := IndexStatus{Enabled: m.app.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows, Gone: f.Gone,
+	s := IndexStatus{Enabled: m.app.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows,
+		Gone:   f.Gone,
 		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: m.app.Index.Here(ctx, p.News.At), Order: string(p.Order),
 		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
 	if f.Total >= 0 {

@@ -95,7 +95,8 @@ func (h Hooks) Signer(env func(string) string) (hook.Signer, error) {
 // verifies, and only Send and Replay work. The caller closes it.
 func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
 	w := h.app.Config.Webhooks
-	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log, Now: h.app.Now}
+	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log,
+		Now: h.app.Now}
 	if network {
 		secrets, err := h.Secrets(env)
 		if err != nil {

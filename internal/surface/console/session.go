@@ -23,7 +23,8 @@ func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
 		e := api.AsError(err)
 		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
 	}
-	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Failed: theme.Bad, app.Skipped: theme.Dim}
+	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Failed: theme.Bad,
+		app.Skipped: theme.Dim}
 	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Failed: "failed", app.Skipped: "skipped"}
 	var out []sessions.Finding
 	app.Doctor(ctx, app.Options{Version: s.app.Version, Now: s.app.Now}, s.app, app.Shallow, func(f app.Finding) {
