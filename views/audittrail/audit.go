@@ -158,7 +158,7 @@ func (s *Screen) Empty() widget.Notice {
 		return out
 	}
 	if s.Filter.Empty() {
-		out.Text = "No write and no refusal stands in the trail."
+		out.Text = "No writes or refusals yet."
 	}
 	if out.Hint != "" {
 		out.Hint += "; "
@@ -230,7 +230,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if s.Page == nil {
 		other := s.keys.Everything
 		if s.all {
-			other.SetHelp(other.Help().Key, "writes alone")
+			other.SetHelp(other.Help().Key, "writes only")
 		}
 		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
 	}

@@ -122,7 +122,7 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 		t.Error(r.View())
 	}
 	r.Send(uitest.Key("a"))
-	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes alone")
+	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes only")
 	r.Send(uitest.Key("a"), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
 	has(t, r, "0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
@@ -132,7 +132,7 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 	has(t, r, "1 record of all kinds; a shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
 	r.Send(uitest.Key("esc"), uitest.Key("a"))
-	has(t, r, "No write and no refusal stands in the trail.", "a looks through every kind of record")
+	has(t, r, "No writes or refusals yet.", "a looks through every kind of record")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
@@ -255,7 +255,7 @@ func TestStates(t *testing.T) {
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{}, nil }
 	r, _ := open(t, log)
-	has(t, r, "No write and no refusal stands in the trail.")
+	has(t, r, "No writes or refusals yet.")
 	log.find = func(audit.Query) (audit.Page, error) {
 		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) does not allow to read the audit trail.", Hint: "Roles that do: admin."}
 	}

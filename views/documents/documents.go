@@ -284,7 +284,7 @@ func (s *Screen) Above() []string {
 	out := []string{head + th.Dim.Render(id)}
 	if phase := s.parts.Known.Phase(*s.Op); phase.Ended() {
 		out = append(out,
-			th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+": its documents are normally not changed any more."))
+			th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+". Its documents can usually no longer be changed."))
 	}
 	out = append(out, s.Stale()...)
 	for _, r := range s.open {

@@ -259,7 +259,7 @@ func (s *Screen) Above() []string {
 	since := "since you last looked (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case s.lastSeen.IsZero() && s.asked && s.person != "":
-		out = append(out, th.Dim.Render("You look at it for the first time."))
+		out = append(out, th.Dim.Render("First time you open it."))
 	case fresh > 0:
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(draw.Plural(fresh, "change", "changes")+" "+since, w-2)))
 	case !s.lastSeen.IsZero():

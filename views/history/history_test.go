@@ -187,7 +187,7 @@ func TestSinceYouLastLooked(t *testing.T) {
 	ix = fake(t)
 	ix.last = time.Time{}
 	r, _ = open(t, ix)
-	has(t, r, "for the first time")
+	has(t, r, "First time you open it.")
 	ix = fake(t)
 	ix.last = noon
 	r, _ = open(t, ix)

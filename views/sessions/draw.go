@@ -61,7 +61,7 @@ func (s *Screen) Verdict() string {
 		sign, tone = th.Signs.Bad, theme.Bad
 	}
 	meaning := map[string]string{
-		"live":     "the pair is good",
+		"live":     "Session OK. Tokens are valid.",
 		"none":     "no pair yet; the first call logs in",
 		"rotating": "a new pair is on its way; calls wait for it",
 		"doubtful": "the pair may be dead; the next call logs in",
@@ -146,7 +146,7 @@ func (s *Screen) verdict() []string {
 		tone, said := th.Strong, v.Sentence
 		if v.Healed {
 			over, _ := draw.Ago(v.Over, s.now())
-			tone, said = th.Dim, "Earlier, over since "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
+			tone, said = th.Dim, "Resolved at "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
 		}
 		for _, l := range draw.Wrap(said, max(s.W, 1)) {
 			out = append(out, tone.Render(l))
@@ -199,10 +199,10 @@ func (s *Screen) facts() []widget.Pair {
 		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host, s.st.By.PID)})
 	}
 	if !s.st.NextRotation.IsZero() {
-		p = append(p, widget.Pair{Label: "next rotation", Value: draw.Clock(s.st.NextRotation, zone) + ", by whoever calls first"})
+		p = append(p, widget.Pair{Label: "next refresh", Value: draw.Clock(s.st.NextRotation, zone)})
 	}
 	if h := s.st.Holder; h != nil {
-		p = append(p, widget.Pair{Label: "rotating now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID), Tone: theme.Info})
+		p = append(p, widget.Pair{Label: "refreshing now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID), Tone: theme.Info})
 	}
 	for _, b := range []struct {
 		label string
@@ -214,12 +214,12 @@ func (s *Screen) facts() []widget.Pair {
 	}
 	c := s.st.Counts
 	if s.W < roomy { // one column: the history is not pushed off the screen
-		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d died early", draw.Plural(int(c.Logins), "login", "logins"),
+		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d revoked", draw.Plural(int(c.Logins), "login", "logins"),
 			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
 	}
 	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
 		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)}, widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
-		widget.Pair{Label: "died early", Value: fmt.Sprint(c.Premature)})
+		widget.Pair{Label: "revoked", Value: fmt.Sprint(c.Premature)})
 }
 
 func (s *Screen) instances(now time.Time) []string {
