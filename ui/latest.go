@@ -12,9 +12,11 @@ import (
 
 // Known is what is known of operations without a call.
 type Known struct {
-	Get    func(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool) // the newest state
-	MaxAge time.Duration                                                                        // a state that is older is read again
-	Phase  func(api.Operation) api.Phase                                                        // what its status word means
+	Get func(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool) // the newest state
+	// a state that is older is read again
+	MaxAge time.Duration
+	// what its status word means
+	Phase func(api.Operation) api.Phase
 }
 
 // Latest is the newest state of one operation that a screen has: what is known locally

@@ -34,34 +34,39 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	if items[1].Why = s.who.Role.WhyNot(api.MayAudit); e.Damaged {
 		items[1].Why = "The record is damaged; V names the first bad one."
 	}
-	return ui.Choose{Title: "No known outcome: " + draw.Line(read(e.Event), 40), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		switch i {
-		case 0:
-			return ui.Open{Place: where}, nil
-		case 1:
-			return s.askSettle(e), nil
-		}
-		s.show(record{e, true})
-		return nil, nil
-	}}
+	return ui.Choose{Title: "No known outcome: " + draw.Line(read(e.Event), 40), Items: items,
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			switch i {
+			case 0:
+				return ui.Open{Place: where}, nil
+			case 1:
+				return s.askSettle(e), nil
+			}
+			s.show(record{e, true})
+			return nil, nil
+		}}
 }
 
 func (s *Screen) askSettle(e audit.Entry) ui.Action {
 	return ui.Ask{Title: "Settle " + draw.Line(read(e.Event), 40), Verb: "write down",
-		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. The note says what you found when you looked.",
-			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " + draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
-		Fields: []widget.Field{widget.Note("What was found", "the document is still attached", "a sentence is needed: what did the object look like?")},
+		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. " +
+			"The note says what you found when you looked.",
+			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " +
+				draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
+		Fields: []widget.Field{widget.Note("What was found", "the document is still attached",
+			"a sentence is needed: what did the object look like?")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"
-			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40), Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				err := log.Settle(ctx, who, ref, note)
-				const done = "The act is settled as unknown, with your note."
-				return func() (ui.Action, tea.Cmd) {
-					s.Doing, s.newer = "", s.newer || err == nil
-					return ui.Ended("Settling", done, err), s.loadUnsettled()
-				}, ui.EndedElsewhere("Not settled", done, err)
-			})}, nil
+			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40),
+				Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+					err := log.Settle(ctx, who, ref, note)
+					const done = "The act is settled as unknown, with your note."
+					return func() (ui.Action, tea.Cmd) {
+						s.Doing, s.newer = "", s.newer || err == nil
+						return ui.Ended("Settling", done, err), s.loadUnsettled()
+					}, ui.EndedElsewhere("Not settled", done, err)
+				})}, nil
 		}}
 }
 
@@ -73,7 +78,8 @@ func (s *Screen) askExport() ui.Action {
 	}
 	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
 	whole := s.take("Export the audit trail", nil, "audit-"+day+".jsonl",
-		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is recorded.",
+		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is "+
+			"recorded.",
 		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
 	r, ok := s.rows.Find(s.ItemID())
 	if !ok || r.Damaged || r.Object != "operation" || r.ID == "" {
@@ -84,10 +90,13 @@ func (s *Screen) askExport() ui.Action {
 	if untrusted.Text(id).Flags().Suspicious() {
 		named = "OPID"
 	}
-	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named}, "evidence-"+fileName(id)+".json",
-		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is recorded.",
+	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named},
+		"evidence-"+fileName(id)+".json",
+		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is "+
+			"recorded.",
 		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
-	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)}, {Text: "The whole trail"}},
+	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)},
+		{Text: "The whole trail"}},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			if i == 0 {
 				return one, nil
@@ -107,7 +116,8 @@ func fileName(id string) string {
 }
 
 // take asks for the file of an export, or gives the command with these flags that does it.
-func (s *Screen) take(title string, flags []string, name, intro string, write func(Log, sink) (int64, error)) ui.Action {
+func (s *Screen) take(title string, flags []string, name, intro string,
+	write func(Log, sink) (int64, error)) ui.Action {
 	if s.env.About.Remote != "" {
 		more := []string{intro}
 		if flags == nil {
@@ -158,7 +168,8 @@ func fileError(err error) error {
 	if err == nil || errors.As(err, &worded) {
 		return err
 	}
-	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.", Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
+	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.",
+		Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
 	if errors.Is(err, os.ErrExist) {
 		e.Public = "There is a file of that name already; it was left alone."
 	}

@@ -50,11 +50,15 @@ type Screen struct {
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, log Log, start string) *Screen {
-	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(), checks: env.Requests()}
+	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(),
+		checks: env.Requests()}
 	s.rows = list.NewRows(record.id, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Signs: legend(), Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
-		Reading: "Reading the audit trail …", None: "No record matches the filter.", Further: "No record matches among those read so far.",
-		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h", Start: start, Records: s.records,
+	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Signs: legend(),
+		Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
+		Reading: "Reading the audit trail …", None: "No record matches the filter.",
+		Further: "No record matches among those read so far.",
+		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h",
+		Start: start, Records: s.records,
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.SelectedID()); on {
 				return s.record(r.Entry, w)
@@ -140,7 +144,8 @@ func (s *Screen) Item() ui.Item {
 	if !on {
 		return ui.Item{}
 	}
-	out := ui.Item{ID: r.UID, IDWhat: "the record's id", JSON: r.Raw, JSONWhat: "the record as JSON", Title: "Audit record " + draw.Count(int(r.Seq))}
+	out := ui.Item{ID: r.UID, IDWhat: "the record's id", JSON: r.Raw, JSONWhat: "the record as JSON",
+		Title: "Audit record " + draw.Count(int(r.Seq))}
 	if id := string(audit.Unquote(r.ID)); id != "" && !r.Damaged {
 		out.ID, out.IDWhat = id, "the id of the "+audit.Unquote(r.Object).Line(20)
 	}
@@ -210,9 +215,11 @@ func (s *Screen) trouble(w int) []string {
 	}
 	switch {
 	case h.Err != nil:
-		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+draw.Clock(h.Since, s.env.Zone())+": nothing can be changed until the store works again.")
+		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+draw.Clock(h.Since, s.env.Zone())+
+			": nothing can be changed until the store works again.")
 	case h.Waiting > 0:
-		warn(theme.Warn, th.Signs.Warn, draw.Plural(h.Waiting, "record waits", "records wait")+" to be stored; they are tried again by themselves.")
+		warn(theme.Warn, th.Signs.Warn, draw.Plural(h.Waiting, "record waits", "records wait")+
+			" to be stored; they are tried again by themselves.")
 	}
 	switch bad := h.Tampered(); {
 	case bad != nil:
@@ -232,7 +239,8 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		if s.all {
 			other.SetHelp(other.Help().Key, "writes only")
 		}
-		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...), keymap.Join(k.Item, k.Nav)...)
+		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...),
+			keymap.Join(k.Item, k.Nav)...)
 	}
 	own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
 	if s.Page.ID != "" {
@@ -274,7 +282,8 @@ func placeOf(e audit.Entry) ui.Place {
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
 	for _, e := range s.open {
-		out = append(out, ui.Command{Title: "Settle " + audit.Unquote(e.Event).Line(40) + " " + draw.ID(string(audit.Unquote(e.ID)), 20), Do: s.settleMenu(e)})
+		out = append(out, ui.Command{Title: "Settle " + audit.Unquote(e.Event).Line(40) + " " +
+			draw.ID(string(audit.Unquote(e.ID)), 20), Do: s.settleMenu(e)})
 	}
 	return out
 }

@@ -17,7 +17,8 @@ const (
 )
 
 // find reads one page of what the filter selects, from before on (0: the newest).
-func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, before int64) (out []audit.Entry, next int64, err error) {
+func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, before int64) (out []audit.Entry, next int64,
+	err error) {
 	found, err := auditfilter.Find(ctx, log, audit.Query{Before: before, Limit: pageSize}, f, now)
 	return found.Entries, found.Next, err
 }

@@ -36,9 +36,11 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 		out.Say(theme.Bad, th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.")
 		out.Gap()
 	}
-	out.Add(th.Tone(look.tone).Render(look.sign+" "+look.word)+"  "+th.Strong.Render(draw.Line(read(e.Event), 60)+times(e))+th.Dim.Render("  "+draw.Line(read(e.Code), 20)), "")
+	out.Add(th.Tone(look.tone).Render(look.sign+" "+look.word)+"  "+th.Strong.Render(draw.Line(read(e.Event), 60)+
+		times(e))+th.Dim.Render("  "+draw.Line(read(e.Code), 20)), "")
 	p := []widget.Pair{{Value: "Act"}, {Label: "when", Value: draw.Time(e.At, s.env.Zone())}}
-	p = append(p, say("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID, "item", e.Item, "name", e.Name)...)
+	p = append(p, say("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID,
+		"item", e.Item, "name", e.Name)...)
 	p = append(p, outcomePairs(e)...)
 	p = append(p, personPairs(e)...)
 	p = append(p, requestPairs(e)...)
@@ -66,7 +68,8 @@ func outcomePairs(e audit.Entry) []widget.Pair {
 		p = append(p, widget.Pair{Label: "took", Value: draw.Duration(time.Duration(e.Took) * time.Microsecond)})
 	}
 	if e.Count > 1 {
-		p = append(p, widget.Pair{Label: "stands for", Value: draw.Count(int(e.Count)) + " attempts since " + draw.Line(read(e.Since), 40)})
+		p = append(p, widget.Pair{Label: "stands for", Value: draw.Count(int(e.Count)) + " attempts since " +
+			draw.Line(read(e.Since), 40)})
 	}
 	if len(p) == 1 {
 		return nil
@@ -79,7 +82,8 @@ func personPairs(e audit.Entry) []widget.Pair {
 	if login == e.Actor.Name {
 		login = ""
 	}
-	return append([]widget.Pair{{Value: "Person"}}, say("name", e.Actor.Name, "role", e.Actor.Role, "login", login, "key", e.Actor.Key, "certificate", e.Actor.Serial,
+	return append([]widget.Pair{{Value: "Person"}}, say("name", e.Actor.Name, "role", e.Actor.Role, "login", login, "key",
+		e.Actor.Key, "certificate", e.Actor.Serial,
 		"known as", e.Actor.Claim, "via", e.Via, "from", e.From, "session", e.Sid,
 		"context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account)...)
 }

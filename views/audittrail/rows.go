@@ -22,7 +22,8 @@ func columns(w int) []widget.Column {
 	case w < 34:
 		event, result = 6, 10
 	}
-	return []widget.Column{{Title: "time", Min: clock, HidePriority: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1, HidePriority: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
+	return []widget.Column{{Title: "time", Min: clock, HidePriority: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1,
+		HidePriority: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
 		{Title: "object", Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2}, {Title: "outcome", Min: result}}
 }
 
@@ -76,7 +77,8 @@ func (s *Screen) row(r record) widget.Row {
 	}
 	w, _ := s.Size()
 	out := widget.Row{ID: r.id(),
-		Cells: []string{moment(e.At, s.env.Zone(), w >= wide), draw.Line(read(e.Actor.Name), 60), draw.Line(read(e.Event), 60) + times(e), object(e), look.sign + " " + look.word},
+		Cells: []string{moment(e.At, s.env.Zone(), w >= wide), draw.Line(read(e.Actor.Name), 60),
+			draw.Line(read(e.Event), 60) + times(e), object(e), look.sign + " " + look.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Plain, theme.Dim, look.tone}}
 	switch {
 	case r.unsettled:

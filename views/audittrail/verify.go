@@ -20,7 +20,8 @@ import (
 func (s *Screen) verify() tea.Cmd {
 	log := s.log
 	s.openPage("Verification", "", func(w int) []string {
-		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+s.env.Keys.Global.Back.Help().Key+" stops.", w))}
+		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+
+			s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
 	return s.Read(s.checks, func(ctx context.Context) ui.Then {
 		r, err := log.Verify(ctx)
@@ -108,11 +109,13 @@ func problems(th *theme.Theme, r audit.Report) []string {
 func (s *Screen) doubtLines(r audit.Report) []string {
 	var out []string
 	for _, d := range r.Unsettled {
-		out = append(out, s.env.Theme.Signs.Unknown+" "+draw.Time(d.At, s.env.Zone())+"  "+string(read(d.Event))+" by "+string(read(d.Actor))+" on "+string(read(d.Object))+" "+string(read(d.ID))+
+		out = append(out, s.env.Theme.Signs.Unknown+" "+draw.Time(d.At, s.env.Zone())+"  "+string(read(d.Event))+" by "+
+			string(read(d.Actor))+" on "+string(read(d.Object))+" "+string(read(d.ID))+
 			" (record "+draw.Count(int(d.Seq))+")")
 	}
 	if len(out) > 0 {
-		out = append(out, "Acts that are under way now count too. Those that stay are listed on top of the trail, with what to do.")
+		out = append(out, "Acts that are under way now count too. Those that stay are listed on top of the trail, with "+
+			"what to do.")
 	}
 	return out
 }

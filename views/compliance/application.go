@@ -136,7 +136,8 @@ func (d draft) apply(c change) (body json.RawMessage, differs []widget.Pair, err
 			return nil, nil, err
 		}
 		app[n] = raw
-		differs = append(differs, widget.Pair{Label: n, Value: quoted(was) + " → " + quoted(c.texts[i]), Long: true, Tone: theme.Warn})
+		differs = append(differs, widget.Pair{Label: n, Value: quoted(was) + " → " + quoted(c.texts[i]), Long: true,
+			Tone: theme.Warn})
 	}
 	if len(differs) > 0 {
 		if all["application"], err = json.Marshal(app); err != nil {
@@ -145,7 +146,8 @@ func (d draft) apply(c change) (body json.RawMessage, differs []widget.Pair, err
 	}
 	if len(c.docs) > 0 {
 		docs := slices.Clone(d.docs)
-		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " + draw.Count(len(d.docs)+len(c.docs)), Tone: theme.Warn})
+		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " +
+			draw.Count(len(d.docs)+len(c.docs)), Tone: theme.Warn})
 		for _, further := range c.docs {
 			doc := map[string]string{d.docType: further.kind}
 			if further.file != "" {
@@ -212,7 +214,8 @@ func (s *Screen) askApplication(d draft) ui.Action {
 	intro := []string{"What is not shown here stays as it was read. Nothing is sent before the question that follows.",
 		"The service announces this call as soon to be deprecated; " + s.keys.Link.Help().Key + " makes a link instead."}
 	if d.hidden > 0 {
-		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+", before this, shows them.")
+		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+
+			", before this, shows them.")
 	}
 	fields = append(fields, d.documentFields("Further document, its type", nil)...)
 	switch {
@@ -224,7 +227,8 @@ func (s *Screen) askApplication(d draft) ui.Action {
 		intro = append(intro, "No answer has shown yet how a document names its file, so only its type is sent.")
 	}
 	if len(fields) == 0 {
-		return ui.Notify{Level: ui.Denied, Text: "The application holds no text that can be changed here; opdeck customer set-application takes a whole file."}
+		return ui.Notify{Level: ui.Denied, Text: "The application holds no text that can be changed here; opdeck customer " +
+			"set-application takes a whole file."}
 	}
 	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -247,7 +251,8 @@ func (d draft) documentFields(label string, check func(string) error) []widget.F
 	if !d.lists {
 		return nil
 	}
-	return []widget.Field{{Name: api.FieldType, Label: label, Optional: check == nil, Hint: "PROOF_OF_RESIDENCE …", Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
+	return []widget.Field{{Name: api.FieldType, Label: label, Optional: check == nil, Hint: "PROOF_OF_RESIDENCE …",
+		Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 }
 
 // kindOf reads that field, which is field i of n.
@@ -289,7 +294,8 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 // add puts a document into the list of those that are to be added.
 func (s *Screen) add(d draft, c change, doc document) ui.Action {
 	if slices.Contains(c.docs, doc) {
-		return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " + untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}
+		return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " +
+			untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}
 	}
 	c.docs = append(slices.Clone(c.docs), doc)
 	return s.chooseDocuments(d, c)
@@ -298,7 +304,8 @@ func (s *Screen) add(d draft, c change, doc document) ui.Action {
 // chooseDocuments lists the documents that are to be added: another one, one less, or the
 // question about all of them.
 func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
-	items := []ui.Choice{{Text: "Go on", About: "a question, then one request with " + draw.Plural(len(c.docs), "document", "documents")}, {Text: "Add another"}}
+	items := []ui.Choice{{Text: "Go on", About: "a question, then one request with " + draw.Plural(len(c.docs), "document",
+		"documents")}, {Text: "Add another"}}
 	if len(c.docs) >= maxDocuments {
 		items[1].Why = "One request adds up to " + draw.Count(maxDocuments) + " documents here."
 	}
@@ -329,9 +336,10 @@ func (s *Screen) askDocument(d draft, c change) ui.Action {
 	for _, doc := range c.docs {
 		intro = append(intro, "To be added: "+untrusted.Text(doc.line()).Line(140))
 	}
-	return ui.Ask{Title: "Another document", Verb: "Add", Intro: intro, Fields: fields, Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-		return s.chooseFile(d, c, kindOf(v, 0, len(fields))), nil
-	}}
+	return ui.Ask{Title: "Another document", Verb: "Add", Intro: intro, Fields: fields,
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			return s.chooseFile(d, c, kindOf(v, 0, len(fields))), nil
+		}}
 }
 
 // confirmApplication asks with what was and what will be. What is sent is refused when
@@ -345,7 +353,10 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 		return ui.Notify{Level: ui.Info, Text: "Nothing differs from what was read: nothing is to be sent."}, nil
 	}
 	risk := ""
-	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool { return st.Key == "finalize" && st.State == journey.Done }) {
+	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool {
+		return st.Key == "finalize" &&
+			st.State == journey.Done
+	}) {
 		risk = "The application was submitted already: the service may refuse this."
 	}
 	return ui.Asking(act.CustomerSetApplication, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
@@ -363,13 +374,16 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 }
 
 // setApplication sends body if the application is still the one that was read.
-func setApplication(ctx context.Context, caller endpoint.Caller, id string, read, body json.RawMessage) (api.Result, error) {
+func setApplication(ctx context.Context, caller endpoint.Caller, id string, read, body json.RawMessage) (api.Result,
+	error) {
 	now, err := endpoint.Do(ctx, caller, endpoint.GetApplication, id)
 	if err != nil {
 		return api.Result{}, err
 	}
 	if !bytes.Equal(newDraft(now, false).read, read) {
-		return api.Result{}, api.Refusal("set application", api.RuleChanged, "The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, reads it again.")
+		return api.Result{}, api.Refusal("set application", api.RuleChanged,
+			"The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, "+
+				"reads it again.")
 	}
 	return endpoint.Do(ctx, caller, endpoint.SetApplication, endpoint.NewApplication{CUID: id, Body: body})
 }

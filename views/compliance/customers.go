@@ -41,17 +41,20 @@ type Customers struct {
 // NewCustomers makes the list; start is a filter to begin with.
 func NewCustomers(env *ui.Env, caller endpoint.Caller, journeys Journeys, start string) *Customers {
 	s := &Customers{env: env, journeys: journeys, reads: env.Requests()}
-	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers", One: "customer", Many: "customers", Class: "customer",
+	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
+		One: "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
-		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }), Example: "acme status:VERIFY,MODERATION type:corporate begun:yes",
-		ID: identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },
+		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }),
+		Example:  "acme status:VERIFY,MODERATION type:corporate begun:yes",
+		ID:       identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },
 		Ask:  customerfilter.NameIn,
 		Card: present.Customer,
 		Read: func(ctx context.Context, page int, name string) (api.Page[api.Customer], error) {
 			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: page})
 		},
 		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
-		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"}, start)
+		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"},
+		start)
 	return s
 }
 
@@ -134,7 +137,8 @@ func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 
 // askID opens a customer by a typed id, where there is no list to choose from.
 func (s *Customers) askID() ui.Action {
-	return ui.Ask{Title: "Open a customer", Verb: "Open", Intro: []string{"Share, link and finalize need no more than the customer's id."},
+	return ui.Ask{Title: "Open a customer", Verb: "Open",
+		Intro:  []string{"Share, link and finalize need no more than the customer's id."},
 		Fields: []widget.Field{{Label: "Customer id", Max: 64, Check: checkCUID}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: strings.TrimSpace(v.Text(0))}}, nil
@@ -171,7 +175,8 @@ func (s *Customers) Above() []string {
 		out = slices.Insert(out, 1, sign+th.Dim.Render(draw.Cut(" "+line, w-2)))
 	}
 	if s.failed != nil {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Which verifications were begun could not be read: "+untrusted.Text(s.failed.Public).Line(200), w)))
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Which verifications were begun could not be read: "+
+			untrusted.Text(s.failed.Public).Line(200), w)))
 	}
 	return out
 }
@@ -205,7 +210,8 @@ func (s *Customers) needs() string {
 // HelpKeys implements list.Screen.
 func (s *Customers) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID, k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
+	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID,
+		k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
 }
 
 // Commands implements ui.Commander.

@@ -158,7 +158,8 @@ func (s *Screen) linkLines(now time.Time) []string {
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; "+s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
+	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; "+
+		s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
 	tone := th.Good
 	said := "lapses in " + left
 	if !now.Before(s.until) {
@@ -194,13 +195,16 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 
 // record lists the fields of the customer's record beside those of the head.
 func (s *Screen) record() ui.Section {
-	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil), func(p widget.Pair) bool { return p.Label == "cuid" }) // stands in the head
+	// stands in the head
+	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil),
+		func(p widget.Pair) bool { return p.Label == "cuid" })
 	for _, name := range s.j.Named {
 		said := "“" + name.Line(200) + "”"
 		if name.Flags().Suspicious() {
 			said = name.Quoted()
 		}
-		list = append(list, widget.Pair{Label: "on operations", Value: said + ", as the service names the customer there", Long: true})
+		list = append(list, widget.Pair{Label: "on operations", Value: said + ", as the service names the customer there",
+			Long: true})
 	}
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }
@@ -221,7 +225,8 @@ func (s *Screen) application() ui.Section {
 			list[i].Value = string(mask.Detail(api.Detail{Label: p.Label, Value: untrusted.Text(p.Value)}, s.env.Masked()))
 		}
 	}
-	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list, Beside: true}
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list,
+		Beside: true}
 }
 
 // plain leaves out the word "application." that every path begins with, and

@@ -171,7 +171,8 @@ func (s *Screen) refreshKeys() {
 	case s.stale && s.Loads.Busy():
 		why = "Wait: the customer is read again after what was done."
 	case s.stale:
-		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) + "."
+		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) +
+			"."
 	}
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
@@ -184,7 +185,8 @@ func (s *Screen) refreshKeys() {
 	case s.j.Application.Kind() == "":
 		s.keys.SetApplication.Set("No application was read that could be changed.")
 	case role != "" && !role.May(api.MayReveal): // it is read masked, and would be sent back so
-		s.keys.SetApplication.Set("Your role (" + string(role) + ") reads values masked, and masked ones cannot be sent back.")
+		s.keys.SetApplication.Set("Your role (" + string(role) +
+			") reads values masked, and masked ones cannot be sent back.")
 	}
 	if s.j.Record.Applied {
 		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")
@@ -194,7 +196,8 @@ func (s *Screen) refreshKeys() {
 			s.keys.Finalize.Set("The application was submitted already.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) + " to look, or see opdeck audit unsettled.")
+			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) +
+				" to look, or see opdeck audit unsettled.")
 		}
 	}
 }
@@ -220,17 +223,19 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 }
 
 func (s *Screen) askLink() ui.Action {
-	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
-		Yes: func(ui.Seen) tea.Cmd {
-			s.start("making a link")
-			journeys, id, now := s.journeys, s.id, s.env.Now
-			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				l, err := journeys.Link(ctx, id)
-				at := now()
-				return func() (ui.Action, tea.Cmd) { return s.onLink(l, at, err), nil },
-					ui.EndedElsewhere("No link was made", "A link was made and not shown: the customer's screen was closed. Make another to get one.", err)
-			})
-		}})
+	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer),
+		ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
+			Yes: func(ui.Seen) tea.Cmd {
+				s.start("making a link")
+				journeys, id, now := s.journeys, s.id, s.env.Now
+				return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+					l, err := journeys.Link(ctx, id)
+					at := now()
+					return func() (ui.Action, tea.Cmd) { return s.onLink(l, at, err), nil },
+						ui.EndedElsewhere("No link was made", "A link was made and not shown: the customer's screen was closed. Make "+
+							"another to get one.", err)
+				})
+			}})
 }
 
 func (s *Screen) onLink(link api.Link, at time.Time, err error) ui.Action {
@@ -250,7 +255,8 @@ func (s *Screen) askFinalize() ui.Action {
 	list := facts(s.id, s.j.Customer)
 	switch k := s.j.Application.Kind(); {
 	case k != "":
-		list = append(list, widget.Pair{Label: "application", Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
+		list = append(list, widget.Pair{Label: "application",
+			Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
 	case s.j.Application.Unread:
 		list = append(list, widget.Pair{Label: "application", Value: "could not be read"})
 	default:
@@ -260,7 +266,8 @@ func (s *Screen) askFinalize() ui.Action {
 	case len(r.Outstanding) > 0:
 		list = append(list, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
 	case r.Applied && r.Outstanding == nil:
-		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen", Long: true})
+		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen",
+			Long: true})
 	}
 	risk := ""
 	if s.j.Application.Kind() == "" {
@@ -293,7 +300,8 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key {
-	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(), func(d api.Detail) bool { return mask.Detail(d, true) != d.Value })
+	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(),
+		func(d api.Detail) bool { return mask.Detail(d, true) != d.Value })
 	return s.PageKeys(secrets, keymap.Join(s.keys, s.env.Keys.Item)...)
 }
 

@@ -22,7 +22,8 @@ type ShareForm = ui.Program
 
 // NewShareForm makes the form for a customer; the token is presented once.
 func NewShareForm(o ui.Options, journeys Journeys, c api.Customer) ShareForm {
-	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)}, func(env *ui.Env) ui.Screen { return newSharePage(env, journeys, c) })
+	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)},
+		func(env *ui.Env) ui.Screen { return newSharePage(env, journeys, c) })
 }
 
 // share is the form's dialogs and what they send; the customer's screen and
@@ -49,7 +50,8 @@ func (f *share) ask() ui.Action {
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
 	intro := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
-		"A token works once and lives about 20 minutes: one issued just now lapses at " + draw.Clock(f.asked.Add(api.ShareTokenLife), f.env.Zone()) + ".",
+		"A token works once and lives about 20 minutes: one issued just now lapses at " +
+			draw.Clock(f.asked.Add(api.ShareTokenLife), f.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
 	if f.env.About.Environment == ui.Sandbox {
 		intro = append(intro, demoTokens(f.customer.Type == api.Corporate))
@@ -73,7 +75,8 @@ func (f *share) confirm(token secret.Value) ui.Action {
 	if f.unclear {
 		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same."
 	}
-	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer), Risk: risk,
+	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer),
+		Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			f.started()
 			t, ctx, journeys, id := f.env.Ticket(), f.env.Root, f.journeys, f.id
@@ -90,7 +93,8 @@ func demoTokens(corporate bool) string {
 	if corporate {
 		kind = "corporate"
 	}
-	return "Built-in service: type demo-" + kind + "-ok-1, demo-" + kind + "-outstanding-1 or demo-" + kind + "-rejected-1. Each works once; another ending makes another token."
+	return "Built-in service: type demo-" + kind + "-ok-1, demo-" + kind + "-outstanding-1 or demo-" + kind +
+		"-rejected-1. Each works once; another ending makes another token."
 }
 
 func checkToken(v string) error {
@@ -138,7 +142,8 @@ func whatNext(res api.ShareResult, keys keymap.Compliance) string {
 	case res.Outstanding == nil:
 		return "What is outstanding is not known: make a link" + press(keys.Link) + " to find out."
 	case n > 0:
-		return draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + press(keys.Link) + " for the customer."
+		return draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + press(keys.Link) +
+			" for the customer."
 	}
 	return "Finalize the application" + press(keys.Finalize) + "."
 }
@@ -228,7 +233,8 @@ func (s *sharePage) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 // Content implements ui.Contenter.
 func (s *sharePage) Content() ui.Content {
 	th := s.env.Theme
-	out := widget.Pairs(th, append([]widget.Pair{{Label: "id", Value: untrusted.Text(s.form.id).Line(64)}}, facts(s.form.id, s.form.customer)...), s.W)
+	out := widget.Pairs(th, append([]widget.Pair{{Label: "id", Value: untrusted.Text(s.form.id).Line(64)}},
+		facts(s.form.id, s.form.customer)...), s.W)
 	if s.told != "" {
 		out = append(out, "", th.Strong.Render(s.told))
 	}

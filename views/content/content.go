@@ -49,7 +49,9 @@ func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 3
 
 // Facts are what was told of the document, its id apart: a question shows that by itself.
 func (d Document) Facts() []widget.Pair {
-	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true}, {Label: "size", Value: draw.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type", d.MIME.Line(128))...)
+	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true},
+		{Label: "size", Value: draw.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type",
+		d.MIME.Line(128))...)
 }
 
 // Show opens a page over l with what is known of a document, and how to see what it holds.
@@ -82,12 +84,18 @@ func ways(env *ui.Env, host Host) []string {
 // of reach, it says by which command the document is saved elsewhere.
 func AskSave(env *ui.Env, host Host, d Document) ui.Action {
 	if why := host.NoFiles(env.Ctx); why != "" {
-		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID + " - > " + quoted(FileName(d))
-		return ui.Explain{Title: "Save document", Lines: []string{why, "Run this where the file is to be, with the name of this server for HOST."},
-			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}}, Copy: ui.Copy{Text: cmd, What: "the command"}}
+		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID +
+			" - > " + quoted(FileName(d))
+		return ui.Explain{Title: "Save document", Lines: []string{why,
+			"Run this where the file is to be, with the name of this server for HOST."},
+			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}},
+			Copy:  ui.Copy{Text: cmd, What: "the command"}}
 	}
-	return ui.Ask{Title: "Save document", Verb: "Save", Intro: []string{"Saves " + d.Line() + " to a file that only you may read. One customer call; the audit trail records it."},
-		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096, Check: checkPath}},
+	return ui.Ask{Title: "Save document", Verb: "Save",
+		Intro: []string{"Saves " + d.Line() + " to a file that only you may read. One customer call; the audit trail " +
+			"records it."},
+		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096,
+			Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, host, d, expand(v.Text(0)), false), nil }}
 }
 
@@ -102,9 +110,11 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 		done := "Saved " + d.Line() + " to " + untrusted.Text(full).Line(300) + "."
 		return func() (ui.Action, tea.Cmd) {
 			if !over && errors.Is(err, fs.ErrExist) {
-				return ui.Confirm{ID: d.ID, Title: "The file is there already", Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
-					Risk: "What it holds now is lost.", SkipTypedConfirmation: true, Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
-					Yes: func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
+				return ui.Confirm{ID: d.ID, Title: "The file is there already",
+					Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
+					Risk: "What it holds now is lost.", SkipTypedConfirmation: true,
+					Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
+					Yes:   func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
 			}
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)
@@ -120,15 +130,18 @@ func NoOpener(host Host) string {
 // AskOpen asks before a copy of the document is made and opened.
 func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 	program, folder, _ := host.Opener()
-	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open", SkipTypedConfirmation: true,
+	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
+		SkipTypedConfirmation: true,
 		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),
-		Risk: "The copy is not masked. Only you may read it, and it is removed when this console ends. One customer call; the audit trail records it.",
+		Risk: "The copy is not masked. Only you may read it, and it is removed when this console ends. One customer call; " +
+			"the audit trail records it.",
 		Yes: func(ui.Seen) tea.Cmd {
 			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				path, err := host.OpenDocument(ctx, d.CUID, d.ID, FileName(d))
 				done := "Opened a copy: " + untrusted.Text(path).Line(300) + ". It is removed when this console ends."
-				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening", done, err), nil }, ui.EndedElsewhere("Not opened", done, err)
+				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening", done, err), nil },
+					ui.EndedElsewhere("Not opened", done, err)
 			})
 		},
 		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. Nothing was written."} }}

@@ -25,7 +25,8 @@ type FileList struct {
 
 // NewFileList is the list before anything was read.
 func NewFileList(caller endpoint.Caller, cuid string) FileList {
-	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }}, caller: caller, cuid: cuid}
+	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }},
+		caller: caller, cuid: cuid}
 }
 
 // ReadOn reads the page that follows, in a command; it is the list as it is then.
@@ -52,7 +53,8 @@ func (f FileList) Newest() []Document {
 	var out []Document
 	for _, file := range files {
 		if file.ID != "" {
-			out = append(out, Document{CUID: f.cuid, ID: string(file.ID), Name: file.Title(), Kind: file.Type, MIME: file.MIME, Size: file.Size})
+			out = append(out, Document{CUID: f.cuid, ID: string(file.ID), Name: file.Title(), Kind: file.Type, MIME: file.MIME,
+				Size: file.Size})
 		}
 	}
 	return out
@@ -60,7 +62,8 @@ func (f FileList) Newest() []Document {
 
 // Choice is the document as a line of a menu.
 func (d Document) Choice() ui.Choice {
-	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) +
+		"  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
 }
 
 // Choose is the menu that show makes of the files; its end reads on. The mark goes then to

@@ -62,8 +62,10 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) locked(d api.Document, act string) ui.Action {
 	return ui.Explain{Title: "Locked", Lines: []string{
 		"This document is locked and cannot be " + act + ".",
-		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it nor when; the document itself is there since the time below.",
-		"Only the compliance team can lift it. Ask it, and name the ids below; then press " + s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
+		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it " +
+			"nor when; the document itself is there since the time below.",
+		"Only the compliance team can lift it. Ask it, and name the ids below; then press " +
+			s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
 	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...),
 		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
 }
@@ -84,11 +86,13 @@ func (s changes) askRemove(d api.Document) ui.Action {
 	risk := ""
 	ended := s.parts.Known.Phase(*s.Op).Ended()
 	if ended {
-		risk = "The operation is " + s.parts.Known.Phase(*s.Op).Word() + ": the service normally refuses this, and may refuse to take it back."
+		risk = "The operation is " + s.parts.Known.Phase(*s.Op).Word() +
+			": the service normally refuses this, and may refuse to take it back."
 	}
 	seen := *s.Op
-	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk, Facts: s.facts(d),
-		Yes: func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
+	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk,
+		Facts: s.facts(d),
+		Yes:   func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
 }
 
 // object is what a question about an item of the operation is filled with.
@@ -98,7 +102,8 @@ func (s *Screen) object(item string) act.Object {
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
-func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpoint.Caller) (api.Operation, error)) tea.Cmd {
+func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpoint.Caller) (api.Operation,
+	error)) tea.Cmd {
 	s.Doing, s.before = doing, s.Op
 	m.Ticket = s.env.Ticket()
 	ctx, caller := s.env.Root, s.caller
@@ -112,7 +117,8 @@ func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpo
 func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
-	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.", took: &removed{r.GUID, d.FileName.Line(80)}},
+	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.",
+		took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
 		})
@@ -126,13 +132,15 @@ func (s *Screen) target() []widget.Pair {
 
 func (s changes) askRestore() ui.Action {
 	last, id := s.undone[len(s.undone)-1], s.ID
-	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)), ui.Confirm{ID: last.guid, Facts: s.target(),
-		Yes: func(ui.Seen) tea.Cmd {
-			return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".", back: last.guid},
-				func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
-					return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
-				})
-		}})
+	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)),
+		ui.Confirm{ID: last.guid, Facts: s.target(),
+			Yes: func(ui.Seen) tea.Cmd {
+				return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".",
+					back: last.guid},
+					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
+					})
+			}})
 }
 
 func (s changes) askAttach() ui.Action {
@@ -159,14 +167,15 @@ func (s changes) askUpload() ui.Action {
 				"billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
-			return ui.Asking(act.DocumentUpload, s.object(f.name), ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
-				Facts: append(f.facts(), s.target()[1:]...),
-				Yes: func(ui.Seen) tea.Cmd {
-					return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
-						func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
-							return uploadAndAttach(ctx, c, host, op, f)
-						})
-				}}), nil
+			return ui.Asking(act.DocumentUpload, s.object(f.name),
+				ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
+					Facts: append(f.facts(), s.target()[1:]...),
+					Yes: func(ui.Seen) tea.Cmd {
+						return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
+							func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+								return uploadAndAttach(ctx, c, host, op, f)
+							})
+					}}), nil
 		}}
 }
 
@@ -177,7 +186,8 @@ type begunError struct{ err *api.Error }
 func (e *begunError) Error() string { return e.err.Error() }
 func (e *begunError) Unwrap() error { return e.err }
 
-func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.Operation, from file) (api.Operation, error) {
+func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.Operation, from file) (api.Operation,
+	error) {
 	u, err := from.read(ctx, host, op)
 	if err != nil {
 		return api.Operation{}, err
@@ -208,7 +218,8 @@ func (s changes) askReplace(d api.Document) ui.Action {
 		return s.replaceOverSSH(d)
 	}
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
-	intro := []string{"Replace " + d.FileName.Line(60) + " by another file: it is removed, the new file uploaded and attached.",
+	intro := []string{"Replace " + d.FileName.Line(60) +
+		" by another file: it is removed, the new file uploaded and attached.",
 		"One job, written down before each step; if it is cut off it can be resumed or given up."}
 	if ended {
 		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service normally refuses this.")
@@ -216,22 +227,24 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
 	if !sameKind || !sameInfo {
-		intro = append(intro, "Its type or its info holds characters that cannot be typed, or is too long; it is not taken over.")
+		intro = append(intro, "Its type or its info holds characters that cannot be typed, or is too long; it is not taken "+
+			"over.")
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			f, host := fileFrom(v, kind), s.parts.Host
-			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
-				Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
-				Yes: func(ui.Seen) tea.Cmd {
-					return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, jobs Jobs) (replace.Job, error) {
-						u, err := f.read(ctx, host, seen)
-						if err != nil {
-							return replace.Job{}, err
-						}
-						return jobs.Replace(ctx, seen, string(d.GUID), u, ended)
-					})
-				}}), nil
+			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)),
+				ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
+					Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
+					Yes: func(ui.Seen) tea.Cmd {
+						return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, jobs Jobs) (replace.Job, error) {
+							u, err := f.read(ctx, host, seen)
+							if err != nil {
+								return replace.Job{}, err
+							}
+							return jobs.Replace(ctx, seen, string(d.GUID), u, ended)
+						})
+					}}), nil
 		}}
 }
 
@@ -249,12 +262,14 @@ func (s changes) replacing(d api.Document, f file) []widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
 	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.shown(), Long: true},
+	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.shown(),
+		Long: true},
 		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
 	if d.Info != "" || f.info != "" {
 		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
 	}
-	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true}, widget.Pair{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())})
+	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true},
+		widget.Pair{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())})
 	return append(out, s.target()...)
 }
 
@@ -299,15 +314,18 @@ func (s changes) askResume(j replace.Job) ui.Action {
 	for i, c := range list {
 		items[i] = c.Choice
 	}
-	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30), Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
-		c := list[i]
-		if c.run == nil {
-			return nil, nil
-		}
-		return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true, Ask: c.Text + ": " + c.Note + "?",
-			Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)}, {Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
-			Yes:   func(ui.Seen) tea.Cmd { return s.runJob(strings.ToLower(c.Text)+": the replacement", c.run) }}, nil
-	}}
+	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30), Items: items,
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			c := list[i]
+			if c.run == nil {
+				return nil, nil
+			}
+			return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true,
+				Ask: c.Text + ": " + c.Note + "?",
+				Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
+					{Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
+				Yes: func(ui.Seen) tea.Cmd { return s.runJob(strings.ToLower(c.Text)+": the replacement", c.run) }}, nil
+		}}
 }
 
 // jobMsg carries what became of a job; the operation is read again after it.
@@ -349,7 +367,8 @@ func (s changes) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		s.toNew()
 	} else if msg.op != nil && msg.err == nil {
 		msg.done += " The operation could not be read to show it."
-		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " + s.env.Keys.Global.Reload.Help().Key + " reads it."}
+		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " +
+			s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
 		told := ui.Failure(msg.what, msg.err)

@@ -75,7 +75,8 @@ func (s customerFile) chooseFile(files content.FileList) ui.Choose {
 			items[i].About += ", removed here"
 		}
 	}
-	items = append(items, ui.Choice{Text: "Another file", About: "by its id, with another name there if you like", Words: []string{"id"}})
+	items = append(items, ui.Choice{Text: "Another file", About: "by its id, with another name there if you like",
+		Words: []string{"id"}})
 	return ui.Choose{Title: "Attach a file of the customer", Items: items,
 		Typed: func(id string) (ui.Action, bool) {
 			return s.confirmAttach(content.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
@@ -98,13 +99,14 @@ func (s customerFile) confirmAttach(d content.Document, name string) ui.Action {
 	if name != "" {
 		facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
 	}
-	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))), ui.Confirm{ID: d.ID, Facts: facts,
-		Yes: func(ui.Seen) tea.Cmd {
-			return s.changes().write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
-				func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
-					return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: d.ID, Name: name})
-				})
-		}})
+	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))),
+		ui.Confirm{ID: d.ID, Facts: facts,
+			Yes: func(ui.Seen) tea.Cmd {
+				return s.changes().write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
+					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
+						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: d.ID, Name: name})
+					})
+			}})
 }
 
 // toNew puts the cursor on a document that came by the write that began last.

@@ -28,7 +28,8 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 
 // known is what the operation tells of a document.
 func (s *Screen) known(d api.Document) content.Document {
-	return content.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType, MIME: d.MIME, Size: d.Size}
+	return content.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType,
+		MIME: d.MIME, Size: d.Size}
 }
 
 // noContent says why the content cannot be read; "" when it can.

@@ -18,8 +18,10 @@ import (
 // there at first.
 func (s *Screen) fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
-		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096, Complete: complete, Look: lookAtFile},
-		{Name: api.FieldType, Label: "Type", Optional: true, Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind, Options: s.types(), Capitals: true},
+		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096,
+			Complete: complete, Look: lookAtFile},
+		{Name: api.FieldType, Label: "Type", Optional: true, Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind,
+			Options: s.types(), Capitals: true},
 		{Label: "Info", Optional: true, Max: maxInfo, Value: info, Paste: widget.PasteKeep},
 	}
 }
@@ -121,7 +123,8 @@ func (f file) read(ctx context.Context, host Host, op api.Operation) (api.Upload
 
 func (f file) facts() []widget.Pair {
 	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
-	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind}, {Label: "info", Value: f.info, Long: true}} {
+	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind},
+		{Label: "info", Value: f.info, Long: true}} {
 		if p.Value != "" {
 			out = append(out, p)
 		}

@@ -10,7 +10,8 @@ import (
 // uploadOverSSH gives the commands in the place of a form: over SSH a file of the host
 // would be the server's.
 func (s *Screen) uploadOverSSH() ui.Action {
-	upload := []string{"document", "upload", "-", "--customer", word(s.Op.Customer.CUID, "CUSTOMER"), "--name", "NAME", "--type", "TYPE", "--yes"}
+	upload := []string{"document", "upload", "-", "--customer", word(s.Op.Customer.CUID, "CUSTOMER"), "--name", "NAME",
+		"--type", "TYPE", "--yes"}
 	return s.env.OverSSH("Upload a file of yours", s.env.RemoteCommand(upload...)+" < FILE",
 		"It prints the id of the uploaded document. "+s.keys.Attach.Help().Key+" attaches it here by that id, and so does:",
 		s.env.RemoteCommand("document", "attach", word(untrusted.Text(s.ID), "OPID"), "DOCID", "--yes"))
@@ -18,8 +19,10 @@ func (s *Screen) uploadOverSSH() ui.Action {
 
 // replaceOverSSH is the same for a replacement.
 func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
-	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.ID), "OPID"), word(d.GUID, "DOCID"), "-", "--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
-	return s.env.OverSSH("Replace by a file of yours", line, "Type and info stay those of "+d.FileName.Line(60)+"; --type and --info say otherwise.")
+	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.ID), "OPID"), word(d.GUID, "DOCID"), "-",
+		"--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
+	return s.env.OverSSH("Replace by a file of yours", line, "Type and info stay those of "+d.FileName.Line(60)+
+		"; --type and --info say otherwise.")
 }
 
 // word is a text of the service as a word of a command; unknown stands for one that is

@@ -14,7 +14,8 @@ import (
 func (s *Screen) Above() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" && len(s.rejections().troubles(w)) == 0 {
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" &&
+		len(s.rejections().troubles(w)) == 0 {
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)
@@ -72,8 +73,10 @@ func (s *Screen) following() string {
 // less of why.
 func (s *Screen) unheard(w int) string {
 	cure := s.helps(" ", s.keys.Settings, "shows where the service sends.")
-	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand."+cure,
-		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure, "No receiver here"+s.helps("; ", s.keys.Settings, "tells more."))
+	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand."+
+		cure,
+		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure,
+		"No receiver here"+s.helps("; ", s.keys.Settings, "tells more."))
 }
 
 // helps says what a key does about something: nothing on a page that this one is a part of.
@@ -94,8 +97,10 @@ func (s *Screen) warnings(w int) []string {
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
-			cure, more := s.helps(" ", s.keys.Settings, "shows where the service sends."), s.helps(" ", s.keys.Settings, "tells more.")
-			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure, "Feed may be stalled: "+r.String()+"."+more,
+			cure, more := s.helps(" ", s.keys.Settings, "shows where the service sends."),
+				s.helps(" ", s.keys.Settings, "tells more.")
+			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure,
+				"Feed may be stalled: "+r.String()+"."+more,
 				"Feed may be stalled."+more))
 		}
 	}
@@ -115,7 +120,8 @@ func (s *Screen) warnings(w int) []string {
 // nothing has come by other ways: as much of it as there is room for, whole.
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme
-	title, settings := th.Title.Render(draw.Cut(unreceived, w)), s.keys.Settings.Help().Key+" shows where the service sends now, and changes it."
+	title, settings := th.Title.Render(draw.Cut(unreceived, w)),
+		s.keys.Settings.Help().Key+" shows where the service sends now, and changes it."
 	page := func(lines ...string) (out []string) {
 		for _, l := range lines {
 			if strings.HasPrefix(l, " ") { // of the config
@@ -128,10 +134,13 @@ func (s *Screen) switchOn(w, h int) []string {
 	}
 	for _, out := range [][]string{
 		page(title, "", "The service sends a webhook for each change. To receive them, add to the config:", "",
-			"  [webhooks]", `  listen = "127.0.0.1:8788"  # where to listen`, `  path = "/hooks"`, `  verify = "jwt"             # how a delivery proves its origin`, `  secret_env = "OPDECK_HOOK_SECRET"`, "",
-			"and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without the console.", "",
+			"  [webhooks]", `  listen = "127.0.0.1:8788"  # where to listen`, `  path = "/hooks"`,
+			`  verify = "jwt"             # how a delivery proves its origin`, `  secret_env = "OPDECK_HOOK_SECRET"`, "",
+			"and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without "+
+				"the console.", "",
 			settings+" "+s.env.Keys.Global.Reload.Help().Key+" looks whether events came by other processes."),
-		page(title, "Add to the config and start again:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`, `  secret_env = "OPDECK_HOOK_SECRET"`, settings),
+		page(title, "Add to the config and start again:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`,
+			`  secret_env = "OPDECK_HOOK_SECRET"`, settings),
 	} {
 		if len(out) <= h && !slices.ContainsFunc(out, func(l string) bool { return draw.Width(l) > w }) {
 			return draw.Lay(out, w, h)

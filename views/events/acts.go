@@ -24,7 +24,9 @@ func (s replaying) askReplay(it item) ui.Action {
 		if i == 0 {
 			return s.confirmReplay(it, ""), nil
 		}
-		return ui.Ask{Title: "Replay to a URL", Verb: "go on", Intro: []string{"The body is sent byte for byte, with a fresh signature where a secret is configured. Redirects are not followed."},
+		return ui.Ask{Title: "Replay to a URL", Verb: "go on",
+			Intro: []string{"The body is sent byte for byte, with a fresh signature where a secret is configured. Redirects " +
+				"are not followed."},
 			Fields: []widget.Field{{Label: "URL", Hint: "http://127.0.0.1:3000/hooks", Max: 2000, Check: checkURL}},
 			Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return s.confirmReplay(it, v.Text(0)), nil }}, nil
 	}}
@@ -57,8 +59,10 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 		risk = "Whoever answers there gets the whole body, account numbers included."
 	}
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
-		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)}, {Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
-			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))}, {Label: "to", Value: to, Long: true}},
+		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)},
+			{Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
+			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))},
+			{Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "replaying"
 			feed, key := s.feed, it.Key

@@ -15,7 +15,9 @@ func (s *Screen) codeLines(w int) []string {
 	out := widget.NewText(s.env.Theme, w)
 	out.Title("Learnt meanings of numeric codes")
 	out.Gap()
-	out.Say(theme.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not published. A number and a word count as a pair only when an authenticated event and a read show the same moment of one operation. Nothing is guessed.")
+	out.Say(theme.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not "+
+		"published. A number and a word count as a pair only when an authenticated event and a read show the same moment "+
+		"of one operation. Nothing is guessed.")
 	if len(s.codes.list) == 0 {
 		out.Gap()
 		out.Say(theme.Plain, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
@@ -46,9 +48,11 @@ func (s *Screen) meaning(m hook.Meaning, w int) []string {
 	if m.Word == "" {
 		note = strconv.Itoa(m.Contradictions) + " observations disagree"
 	}
-	out := []string{"  " + th.Tone(tone).Render(sign+" "+draw.Fit(strconv.FormatInt(m.Code, 10), 4)+" "+draw.Fit(word, 20)) + "  " + th.Dim.Render(draw.Cut(note, max(w-31, 0)))}
+	out := []string{"  " + th.Tone(tone).Render(sign+" "+draw.Fit(strconv.FormatInt(m.Code, 10), 4)+" "+draw.Fit(word,
+		20)) + "  " + th.Dim.Render(draw.Cut(note, max(w-31, 0)))}
 	for _, e := range m.All {
-		said := "      " + e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " to the nanosecond"
+		said := "      " + e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) +
+			" to the nanosecond"
 		if e.Sample != "" {
 			said += ", for instance " + e.Sample.Line(64)
 		}

@@ -82,12 +82,17 @@ type Screen struct {
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
-	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx), keys: env.Keys.Events, follow: true,
-		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests(), watch: env.Requests()}
+	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
+		keys: env.Keys.Events, follow: true,
+		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(),
+		rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(), Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
-		Reading: "Reading the inbox …", None: "No event matches the filter.", Further: "No event matches among those read so far.",
-		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h", Start: start,
+	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(),
+		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
+		Reading: "Reading the inbox …", None: "No event matches the filter.",
+		Further: "No event matches among those read so far.",
+		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h",
+		Start:   start,
 		Records: s.newestFirst, Beside: func(w int) []string {
 			if it, on := s.rows.Find(s.Table.SelectedID()); on {
 				return s.delivered().eventLines(&page{item: it}, w)
@@ -182,7 +187,8 @@ func (s *Screen) Item() ui.Item {
 	if !on {
 		return ui.Item{}
 	}
-	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body", Title: "Event " + line(it.Key, 80)}
+	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body",
+		Title: "Event " + line(it.Key, 80)}
 	if s.env.Masked() && it.sensitive() {
 		out.NoJSON = "The body may hold account numbers: M reveals masked values first."
 	}
@@ -244,7 +250,8 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	case s.page.is(settingsPage):
 		out = append([]keymap.Key{s.hookSettings().change(), k.Global.Reload}, search...)
 	case s.page.is(eventPage):
-		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected, s.keys.Settings)
+		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected,
+			s.keys.Settings)
 		out = append(out, keymap.All(k.Item)...)
 	case s.Page != nil:
 		other := s.keys.Rejected
@@ -263,7 +270,8 @@ func (s *Screen) HelpKeys() []keymap.Key {
 			}
 			break
 		}
-		out = []keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected, s.keys.Operation, settings, k.Global.Reload}
+		out = []keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
+			s.keys.Operation, settings, k.Global.Reload}
 		out = append(out, keymap.All(k.Item)...)
 	default:
 		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)

@@ -41,7 +41,8 @@ func (s *Screen) Reload() tea.Cmd {
 	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
 		m := loaded{at: now()}
 		steps := []func() error{
-			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return }, // first: what comes meanwhile comes by the stream too
+			// first: what comes meanwhile comes by the stream too
+			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return },
 			func() (err error) {
 				m.list, m.older, err = eventfilter.Find(ctx, inbox, f, m.at, 0, pageSize, maxPages)
 				return

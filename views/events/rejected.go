@@ -27,12 +27,15 @@ func (s rejections) troubles(w int) []string {
 		if n == 1 {
 			shows = "shows it."
 		}
-		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ", s.keys.Rejected, shows),
-			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, shows), what+s.helps("; ", s.keys.Rejected, shows)))
+		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ",
+			s.keys.Rejected, shows),
+			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, shows),
+			what+s.helps("; ", s.keys.Rejected, shows)))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, draw.Fitting(w-2, what+" and are tried again: "+line(b.Reason, 200)+" Filter has:waiting shows them.",
+		out = append(out, draw.Fitting(w-2, what+" and are tried again: "+line(b.Reason, 200)+
+			" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
 	}
 	return out
@@ -81,7 +84,8 @@ func (s rejections) rejectedLines(w int) []string {
 		if c.Stray() || c.Passing() {
 			tone, sign = theme.Dim, th.Signs.Sep
 		}
-		out.Say(tone, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source), 64))
+		out.Say(tone, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source),
+			64))
 		out.Under(theme.Plain, line(c.Detail, 400))
 	}
 	if len(p.rejected) > 0 {
@@ -101,12 +105,14 @@ func (s rejections) rejectedLines(w int) []string {
 // unread says why the page could not be read.
 func (s rejections) unread(out *widget.Text) {
 	err := s.page.err
-	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+" tries again.")
+	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+
+		" tries again.")
 }
 
 // rejectedOne draws one delivery with what was kept of it.
 func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
-	out.Add(s.env.Theme.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64), w)))
+	out.Add(s.env.Theme.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64),
+		w)))
 	out.Under(theme.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
 	told := line(x.Request, 200)
 	if x.Algorithm != "" {

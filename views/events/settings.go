@@ -65,7 +65,8 @@ func (s hookForm) settingLines(w int) []string {
 	if s.cfg.Listen != "" {
 		listen = line(s.cfg.Listen, 200) + ", verify = " + line(s.cfg.Verify, 40)
 	}
-	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"}, widget.Pair{Label: "listening at", Value: listen, Long: true}))
+	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"},
+		widget.Pair{Label: "listening at", Value: listen, Long: true}))
 	out.Gap()
 	why := "enter changes them, behind a question."
 	if off := s.change().Why(); off != "" {
@@ -89,8 +90,10 @@ func hookPairs(h api.HookSettings) []widget.Pair {
 	case h.JWTSecret.Empty():
 		key = "none"
 	}
-	return append(p, widget.Pair{Label: "secret", Value: key}, onOff(h, "operations", "hookOperation", h.HookOperation), onOff(h, "customers", "hookCustomer", h.HookCustomer),
-		onOff(h, "accounts", "hookDepositAccount", h.HookDepositAccount), onOff(h, "counterparties", "hookCounterparty", h.HookCounterparty))
+	return append(p, widget.Pair{Label: "secret", Value: key}, onOff(h, "operations", "hookOperation", h.HookOperation),
+		onOff(h, "customers", "hookCustomer", h.HookCustomer),
+		onOff(h, "accounts", "hookDepositAccount", h.HookDepositAccount), onOff(h, "counterparties", "hookCounterparty",
+			h.HookCounterparty))
 }
 
 // onOff is a switch as it was told.
@@ -119,11 +122,14 @@ func (s hookForm) askSettings() ui.Action {
 		}
 		return f
 	}
-	return ui.Ask{Title: "Change the webhook settings", Verb: "go on", Intro: []string{"Nothing is sent before the question that follows."},
-		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled), {Name: api.FieldURL, Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
+	return ui.Ask{Title: "Change the webhook settings", Verb: "go on",
+		Intro: []string{"Nothing is sent before the question that follows."},
+		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled),
+			{Name: api.FieldURL, Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
 			{Name: api.FieldSecret, Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},
 			word("Operations", "hookOperation", old.HookOperation), word("Customers", "hookCustomer", old.HookCustomer),
-			word("Accounts", "hookDepositAccount", old.HookDepositAccount), word("Counterparties", "hookCounterparty", old.HookCounterparty)},
+			word("Accounts", "hookDepositAccount", old.HookDepositAccount), word("Counterparties", "hookCounterparty",
+				old.HookCounterparty)},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			is := func(i int) bool { return strings.EqualFold(v.Text(i), "on") }
 			h := api.HookSettings{Enabled: is(0), HookURL: untrusted.Text(v.Text(1)), JWTSecret: old.JWTSecret, Was: old.Was,
@@ -194,7 +200,8 @@ func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action
 					if !s.page.is(settingsPage) {
 						return ui.Ended("The change of the settings", done, err), nil
 					}
-					return ui.Ended("The change of the settings", done, err), s.loadHooks() // what stands there is what the service says
+					// what stands there is what the service says
+					return ui.Ended("The change of the settings", done, err), s.loadHooks()
 				}, ui.EndedElsewhere("The webhook settings", done, err)
 			})
 		}})

@@ -72,7 +72,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 // failed keeps why the budgets cannot be read.
 func (s *Screen) failed(err error) {
 	if s.Err = api.AsError(err); s.Err.Kind == api.Internal {
-		s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.", Hint: "opdeck doctor looks at the store.", Err: err}
+		s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.",
+			Hint: "opdeck doctor looks at the store.", Err: err}
 	}
 }
 
@@ -186,7 +187,8 @@ func (s *Screen) columns() columns {
 
 func (s *Screen) table() []string {
 	th, c := s.env.Theme, s.columns()
-	head := draw.Fit("  class", 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight("used", 8) + draw.FitRight("room", 6) +
+	head := draw.Fit("  class", 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight("used", 8) + draw.FitRight("room",
+		6) +
 		draw.FitRight("next", 9) + draw.FitRight("waiting", c.waiting) + draw.FitRight("429", 5)
 	if c.spark > 0 {
 		title := "last 10 minutes"
@@ -252,7 +254,8 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	if left := s.slot(u); left > 0 {
 		next = s.told(left)
 	}
-	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended, c.gauge, tone) +
+	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended,
+		c.gauge, tone) +
 		draw.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + draw.FitRight(fmt.Sprint(u.Room), 6) +
 		draw.FitRight(next, 9) + draw.FitRight(fmt.Sprint(u.Waiting), c.waiting) + draw.FitRight(fmt.Sprint(u.Throttled), 5)
 	if c.spark > 0 {
@@ -265,7 +268,8 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 func (s *Screen) held(u limit.Usage) string {
 	switch {
 	case s.left(u.Blocked) > 0:
-		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s", u.Class, s.told(s.left(u.Blocked)))
+		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s", u.Class,
+			s.told(s.left(u.Blocked)))
 	case u.Over > 0:
 		return fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation", u.Class, u.Over)
 	case u.Room == 0 && s.slot(u) > 0:

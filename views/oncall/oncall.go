@@ -224,7 +224,8 @@ func (s *Screen) doubt() string {
 func (s *Screen) list() ui.Section {
 	out := ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  ")}
 	for _, r := range s.writes {
-		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(draw.Clock(r.Sent, s.env.Zone())+"  ")+untrusted.Text(r.What()).Line(200))
+		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(draw.Clock(r.Sent, s.env.Zone())+"  ")+
+			untrusted.Text(r.What()).Line(200))
 	}
 	return out
 }

@@ -178,7 +178,8 @@ func (s columnChoice) keepColumns() tea.Cmd {
 			if err == nil {
 				return nil, nil
 			}
-			return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " + api.AsError(err).Public}, nil
+			return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " +
+				api.AsError(err).Public}, nil
 		}
 	})
 }
@@ -287,6 +288,7 @@ func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) 
 	if marked {
 		style, cursor = th.Selected, th.Signs.Cursor
 	}
-	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 11)+" "+draw.Pad(state, 8)+" "+field.Operations.Get(e.Name).About, max(w-1, 0))
+	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 11)+" "+draw.Pad(state, 8)+" "+field.Operations.Get(e.Name).About,
+		max(w-1, 0))
 	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
 }

@@ -34,7 +34,8 @@ func (s jobs) askExport() ui.Action {
 	if marked > 0 {
 		what = draw.Count(marked) + " marked"
 	}
-	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation", "operations"}, "operations.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation",
+		"operations"}, "operations.csv")
 }
 
 func (s jobs) whence(marked int) string {
@@ -51,7 +52,8 @@ func (s jobs) whence(marked int) string {
 func (s jobs) askExportTotals() ui.Action {
 	by := s.panel.grid.by
 	q, marked := s.meant()
-	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by), " and "), "the totals of " + s.whence(marked), marked, "sum", "sums"}, "totals.csv")
+	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by),
+		" and "), "the totals of " + s.whence(marked), marked, "sum", "sums"}, "totals.csv")
 }
 
 // askFile asks for the file of an export; name is offered.
@@ -63,7 +65,8 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 		return s.exportOverSSH(of)
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
-		Intro:  []string{"Writes " + of.whence + " to a file of the host that runs the console. The name's ending says how: .csv or .jsonl."},
+		Intro: []string{"Writes " + of.whence + " to a file of the host that runs the console. The name's ending says " +
+			"how: .csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0), false) }}
 }
@@ -91,7 +94,8 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 		case err != nil:
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(done.Rows, of.one, of.all) + " to " + untrusted.Text(done.Path).Line(300) +
+		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(done.Rows, of.one, of.all) +
+			" to " + untrusted.Text(done.Path).Line(300) +
 			" (" + draw.Size(done.Size) + "), " + done.AsOf + "."}}
 	})
 }

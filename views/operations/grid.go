@@ -164,7 +164,8 @@ func (g *grid) column() int {
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
 func (g *grid) columns(focus bool) []widget.Column {
-	name, count := widget.Column{Title: strings.Join(words(g.by), ", "), Min: g.name, Max: 44, Flex: 1}, widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
+	name, count := widget.Column{Title: strings.Join(words(g.by), ", "), Min: g.name, Max: 44, Flex: 1},
+		widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
 	if g.currencies == nil {
 		name.Flex = 0
 		return []widget.Column{name, count, {Title: "sum", Align: widget.Decimal, MaxNumberWidth: 60}}
@@ -182,7 +183,9 @@ func (g *grid) columns(focus bool) []widget.Column {
 		if i == max(g.at-1-g.first, 0) { // the one under the cursor stays longest
 			hide = 1
 		}
-		out = append(out, widget.Column{Title: title, Align: widget.Decimal, Min: max(min(len(title), 12), min(g.widths[g.first+i], leastNumber)), HidePriority: hide, MaxNumberWidth: mostNumber})
+		out = append(out, widget.Column{Title: title, Align: widget.Decimal,
+			Min: max(min(len(title), 12), min(g.widths[g.first+i], leastNumber)), HidePriority: hide,
+			MaxNumberWidth: mostNumber})
 	}
 	return out
 }
@@ -344,7 +347,8 @@ func chartSaid(line index.Timeline) []string {
 		span = "On " + date(c.First)
 	}
 	var parts []string
-	layout := map[string]string{"hour": "2006-01-02 15:04", "month": "2006-01", "quarter": "2006-01", "year": "2006"}[c.Unit]
+	layout := map[string]string{"hour": "2006-01-02 15:04", "month": "2006-01", "quarter": "2006-01",
+		"year": "2006"}[c.Unit]
 	for _, b := range c.Bars {
 		at := date(b.Date)
 		if layout != "" {

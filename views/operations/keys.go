@@ -54,7 +54,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		s.sums().closePanel()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) + " rows are too many to mark one by one; e exports them all."}, nil, true
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) +
+			" rows are too many to mark one by one; e exports them all."}, nil, true
 	}
 	if id := s.Table.SelectedID(); id != "" {
 		return s.itemKey(msg, id)
@@ -80,15 +81,19 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.chooser != nil {
 		c := k.Columns
-		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset}, keymap.All(k.Nav)...)
+		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
+			keymap.All(k.Nav)...)
 	}
 	if s.usualKeys == nil { // asked for with each key and each frame
 		l, o, item := k.List, k.Operations, k.Item
-		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns, k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts, o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
+			k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
+			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
+			o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 		s.emptyKeys = slices.Clone(s.usualKeys)
 		for i, key := range s.emptyKeys {
-			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name, k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
+			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name,
+				k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
 			s.emptyKeys[i].Extra = key.Extra || slices.Contains(needsRow, key.Name)
 		}
 	}
@@ -121,7 +126,8 @@ func (s *Screen) keysNow() []keymap.Key {
 			k.Extra = false
 			return k
 		}
-		return []keymap.Key{about(k.Operations.Export, "export "+draw.Count(n)+" marked"), about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+draw.Plural(n, "id", "ids")),
+		return []keymap.Key{about(k.Operations.Export, "export "+draw.Count(n)+" marked"),
+			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+draw.Plural(n, "id", "ids")),
 			about(k.Global.Reload, "read again"), back("unmark")}
 	case s.panel.open():
 		return s.sums().panelKeys(back)

@@ -33,7 +33,8 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	s.More.Stop()
 	s.counts.Stop()
 	s.loaded = s.Filter.String()
-	ix, q, whole := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}, s.whole
+	ix, q, whole := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead},
+		s.whole
 	s.whole = false
 	if anchor == "" {
 		q.Before, q.After = 0, first

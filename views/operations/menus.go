@@ -67,14 +67,18 @@ func failed(what string, err error) ui.Action {
 // askReread freezes the marked operations and says what reading them costs.
 func (s jobs) askReread() ui.Action {
 	ids := s.Table.Marked()
-	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read", SkipTypedConfirmation: true,
-		Ask:   fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation", "marked operations")),
-		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") + ", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
+	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read",
+		SkipTypedConfirmation: true,
+		Ask: fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation",
+			"marked operations")),
+		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") +
+			", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			caller := s.caller
-			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again", func(ctx context.Context, tell func(string)) ended {
-				return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, tell)}, reload: true}
-			})
+			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again",
+				func(ctx context.Context, tell func(string)) ended {
+					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, tell)}, reload: true}
+				})
 		}}
 }
 

@@ -40,7 +40,8 @@ type Index interface {
 
 // Export writes a sheet to a file, telling how far it is; one that is there is written
 // over only when replace is set, else the error wraps os.ErrExist.
-type Export func(ctx context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error)
+type Export func(ctx context.Context, s index.Sheet, path string, replace bool,
+	progress func(done, total int)) (Exported, error)
 
 // Exported is a file that was written; AsOf words how old its content is.
 type Exported struct {
@@ -124,9 +125,11 @@ type Screen struct {
 
 // New makes the list; start is a filter to begin with.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
-	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env), sort: index.Sort{Field: "created", Desc: true},
+	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
+		sort:   index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
-	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index", Class: "billing",
+	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
+		Class:   "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
 		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
@@ -226,7 +229,8 @@ func (s *Screen) Item() ui.Item {
 // markedItem is the item of the marked operations: all of them as JSON, or none.
 func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	out.ID, out.IDWhat = strings.Join(marked, "\n"), draw.Plural(len(marked), "operation id", "operation ids")
-	out.Title, out.JSONWhat = draw.Plural(len(marked), "marked operation", "marked operations"), draw.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
+	out.Title, out.JSONWhat = draw.Plural(len(marked), "marked operation", "marked operations"),
+		draw.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
 	var all []json.RawMessage
 	for _, id := range marked {
 		if rec, ok := s.rows.record(id); ok && len(rec.Op.Raw) > 0 {
@@ -235,7 +239,8 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	}
 	if lacking := len(marked) - len(all); lacking > 0 {
 		k := s.env.Keys
-		out.NoJSON = draw.Count(lacking) + " of " + draw.Plural(len(marked), "marked operation", "marked operations") + " cannot be shown as JSON: far away in the list, or not read from the service yet. " +
+		out.NoJSON = draw.Count(lacking) + " of " + draw.Plural(len(marked), "marked operation", "marked operations") +
+			" cannot be shown as JSON: far away in the list, or not read from the service yet. " +
 			k.Global.Reload.Help().Key + " reads the marked ones again, " + k.Operations.Export.Help().Key + " exports them all."
 		return
 	}
@@ -274,7 +279,8 @@ func (s *Screen) Empty() widget.Notice {
 	case s.Typed(): // its keys are text now
 		return widget.Notice{Text: s.heading().nothing()}
 	}
-	return widget.Notice{Text: s.heading().nothing(), Hint: k.Global.Back.Help().Key + " clears it, " + k.List.Filter.Help().Key + " changes it"}
+	return widget.Notice{Text: s.heading().nothing(), Hint: k.Global.Back.Help().Key + " clears it, " +
+		k.List.Filter.Help().Key + " changes it"}
 }
 
 // nothing says that nothing matches, and what that is worth while the index does
@@ -307,9 +313,11 @@ func (s *Screen) Source() ui.Source {
 
 // Commands implements ui.Commander: the saved views by their names.
 func (s *Screen) Commands() []ui.Command {
-	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first", Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(View{Sort: "-created"}) }}}
+	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first",
+		Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(View{Sort: "-created"}) }}}
 	for _, v := range s.saves().views() {
-		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200), Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(v) }})
+		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200),
+			Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(v) }})
 	}
 	return out
 }

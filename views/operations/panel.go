@@ -19,7 +19,8 @@ import (
 
 // pages are the groupings that the key of the totals goes through; a day becomes a
 // week or a month where the span is long.
-var pages = []index.By{index.ByCurrency, index.ByStatus, index.ByType, index.ByCustomer, index.ByCounterparty, index.ByDay}
+var pages = []index.By{index.ByCurrency, index.ByStatus, index.ByType, index.ByCustomer, index.ByCounterparty,
+	index.ByDay}
 
 // tabs are the pages' names.
 var tabs = []string{"totals", "by status", "by type", "by customer", "by counterparty", "by day"}

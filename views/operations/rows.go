@@ -185,7 +185,8 @@ func (r *rows) Row(i int) widget.Row {
 // row draws a record in these columns, and tells until when it looks like this.
 func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget.Row, time.Time) {
 	o, until := env.Present(), now.Add(time.Hour) // what time alone changes says so
-	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)), Tones: make([]theme.Tone, len(columns))}
+	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)),
+		Tones: make([]theme.Tone, len(columns))}
 	o.Masked = false // the index masks its rows itself
 	for i := range columns {
 		cell := columns[i].Cell(o, rec.Op)
@@ -211,11 +212,14 @@ type sign struct {
 var signs = []sign{
 	{list.Warning("a text of it holds characters that are not what they look like; enter shows which"),
 		func(o *api.Operation) bool {
-			return o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() || o.Comment.Flags().Suspicious()
+			return o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() ||
+				o.Comment.Flags().Suspicious()
 		}},
-	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Parent }, Tone: theme.Dim, Says: "it spawned other operations"},
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Parent }, Tone: theme.Dim,
+		Says: "it spawned other operations"},
 		func(o *api.Operation) bool { return o.IsParent }},
-	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Off }, Tone: theme.Dim, Says: "hidden from the customer"},
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Off }, Tone: theme.Dim,
+		Says: "hidden from the customer"},
 		func(o *api.Operation) bool { return !o.IsVisible }},
 }
 

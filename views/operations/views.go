@@ -100,20 +100,29 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 		if v.Own {
 			from = "yours"
 		}
-		add(ui.Choice{Text: v.shown(), Note: counts[i] + "  " + untrusted.Text(v.Filter).Line(200) + "  " + from}, func() (ui.Action, tea.Cmd) { return s.useView(v) })
+		add(ui.Choice{Text: v.shown(), Note: counts[i] + "  " + untrusted.Text(v.Filter).Line(200) + "  " + from},
+			func() (ui.Action, tea.Cmd) { return s.useView(v) })
 	}
 	if s.cfg.KeepView == nil {
 		return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 	}
 	if v, ok := s.viewOf(s.view); ok && v.Own && s.viewChanged(v) {
-		add(ui.Choice{Text: "save “" + v.shown() + "” as it is now", Note: "filter and order"}, func() (ui.Action, tea.Cmd) { return nil, s.keepView(v.Name, s.viewNow(v.Name)) })
+		add(ui.Choice{Text: "save “" + v.shown() + "” as it is now", Note: "filter and order"},
+			func() (ui.Action, tea.Cmd) { return nil, s.keepView(v.Name, s.viewNow(v.Name)) })
 	}
-	add(ui.Choice{Text: "save this as …", Note: "filter, order and columns under a name"}, func() (ui.Action, tea.Cmd) { return s.askViewName("Save this as", "", s.viewNow("")), nil })
+	add(ui.Choice{Text: "save this as …", Note: "filter, order and columns under a name"},
+		func() (ui.Action, tea.Cmd) { return s.askViewName("Save this as", "", s.viewNow("")), nil })
 	if len(s.own) > 0 {
 		add(ui.Choice{Text: "rename a view …"}, func() (ui.Action, tea.Cmd) {
-			return s.pickOwn("Rename which view?", func(v View) ui.Action { return s.askViewName("Rename "+v.shown(), v.Name, v) }), nil
+			return s.pickOwn("Rename which view?", func(v View) ui.Action {
+				return s.askViewName("Rename "+v.shown(), v.Name,
+					v)
+			}), nil
 		})
-		add(ui.Choice{Text: "delete a view …"}, func() (ui.Action, tea.Cmd) { return s.pickOwn("Delete which view?", s.askDelete), nil })
+		add(ui.Choice{Text: "delete a view …"}, func() (ui.Action, tea.Cmd) {
+			return s.pickOwn("Delete which view?",
+				s.askDelete), nil
+		})
 	}
 	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 }
@@ -156,7 +165,8 @@ func (s savedViews) askViewName(title, before string, v View) ui.Action {
 		}
 		return nil
 	}
-	return ui.Ask{Title: title, Verb: "Save", Intro: []string{"Views of your own are kept for you alone, where the console keeps its state."},
+	return ui.Ask{Title: title, Verb: "Save", Intro: []string{"Views of your own are kept for you alone, where the " +
+		"console keeps its state."},
 		Fields: []widget.Field{{Label: "Name", Value: before, Check: check}},
 		Submit: func(a ui.Values) (ui.Action, tea.Cmd) {
 			v.Name = strings.TrimSpace(a.Text(0))
@@ -188,8 +198,10 @@ func notKept(what string, err error) ui.Action {
 // askDelete asks before a view is deleted.
 func (s savedViews) askDelete(v View) ui.Action {
 	keep := s.cfg.KeepView
-	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true, Ask: "Delete your view “" + v.shown() + "”? Operations stay as they are.",
-		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)}, {Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
+	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true,
+		Ask: "Delete your view “" + v.shown() + "”? Operations stay as they are.",
+		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)},
+			{Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
 		Yes: func(ui.Seen) tea.Cmd {
 			return s.Read(nil, func(ctx context.Context) ui.Then {
 				err := keep(context.WithoutCancel(ctx), v.Name, nil)
@@ -215,7 +227,8 @@ func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
 	}
 	order, err := index.ParseSort(v.Sort)
 	if err != nil {
-		return ui.Explain{Title: "View " + v.shown(), Lines: []string{"It sorts by an unknown field: " + untrusted.Text(v.Sort).Line(40) + ".",
+		return ui.Explain{Title: "View " + v.shown(), Lines: []string{"It sorts by an unknown field: " +
+			untrusted.Text(v.Sort).Line(40) + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + ". " + mend}}, nil
 	}
 	s.Show(q.For(s.env.Ctx), v.Filter)

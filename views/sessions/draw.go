@@ -31,7 +31,8 @@ func (s *Screen) Content() ui.Content {
 		sections = append(sections, ui.Section{Title: "Borrowers", Lines: s.borrowers(s.env.Now())})
 	}
 	return ui.Content{Lines: append(lines, s.verdict()...), Doing: s.Doing,
-		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)}, ui.Section{Title: "History", Lines: s.history()})}
+		Sections: append(sections, ui.Section{Title: "Instances", Lines: s.instances(now)},
+			ui.Section{Title: "History", Lines: s.history()})}
 }
 
 // unreadable reports that there is nothing to show but the error: nothing was read
@@ -114,7 +115,8 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	case left == 0:
 		said, until = "over", "since "
 	}
-	line := th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()), int(l.TTL.Seconds()), w, tone) + "  " + draw.PadLeft(said, 14)
+	line := th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()),
+		int(l.TTL.Seconds()), w, tone) + "  " + draw.PadLeft(said, 14)
 	if until = "  " + until + draw.Clock(l.ExpiresAt, s.env.Zone()); draw.Width(line)+draw.Width(until) <= s.W {
 		line += th.Dim.Render(until)
 	}
@@ -181,7 +183,8 @@ func (s *Screen) borrowers(now time.Time) []string {
 	var out []string
 	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
 		ago, _ := draw.Ago(b.Last, now)
-		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls, b.Waits, b.Refused)
+		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls,
+			b.Waits, b.Refused)
 		seen := "last " + ago
 		if !b.Running {
 			seen = "ended"
@@ -196,13 +199,15 @@ func (s *Screen) facts() []widget.Pair {
 	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}
 	if s.st.From != "" {
-		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host, s.st.By.PID)})
+		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host,
+			s.st.By.PID)})
 	}
 	if !s.st.NextRotation.IsZero() {
 		p = append(p, widget.Pair{Label: "next refresh", Value: draw.Clock(s.st.NextRotation, zone)})
 	}
 	if h := s.st.Holder; h != nil {
-		p = append(p, widget.Pair{Label: "refreshing now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID), Tone: theme.Info})
+		p = append(p, widget.Pair{Label: "refreshing now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID),
+			Tone: theme.Info})
 	}
 	for _, b := range []struct {
 		label string
@@ -214,11 +219,14 @@ func (s *Screen) facts() []widget.Pair {
 	}
 	c := s.st.Counts
 	if s.W < roomy { // one column: the history is not pushed off the screen
-		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d revoked", draw.Plural(int(c.Logins), "login", "logins"),
-			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
+		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d revoked",
+			draw.Plural(int(c.Logins), "login", "logins"),
+			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"),
+			c.Premature), Long: true})
 	}
 	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
-		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)}, widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
+		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)},
+		widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
 		widget.Pair{Label: "revoked", Value: fmt.Sprint(c.Premature)})
 }
 
@@ -230,7 +238,8 @@ func (s *Screen) instances(now time.Time) []string {
 	var out []string
 	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
 		ago, _ := draw.Ago(now.Add(-i.Ago), now)
-		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12), draw.Fit(i.Owner.Version, 12))
+		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12),
+			draw.Fit(i.Owner.Version, 12))
 		seen := "seen " + ago
 		if i.Gone {
 			seen = "ended"
@@ -257,7 +266,8 @@ func (s *Screen) event(e session.Event) string {
 	switch {
 	case e.Outcome == session.OK:
 		sign, tone = th.Signs.Good, theme.Good
-	case e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Kind == session.EventBlocked || e.Kind == session.EventPremature:
+	case e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Kind == session.EventBlocked ||
+		e.Kind == session.EventPremature:
 		sign, tone = th.Signs.Bad, theme.Bad
 	case e.Outcome != "" || e.Kind == session.EventUnauthorized:
 		sign, tone = th.Signs.Warn, theme.Warn
@@ -266,7 +276,8 @@ func (s *Screen) event(e session.Event) string {
 	if e.Outcome != "" {
 		what += " " + string(e.Outcome)
 	}
-	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) + "  " +
+	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) +
+		"  " +
 		fmt.Sprintf("gen %-4d", e.Gen)
 	said := []string{e.Reason, e.Detail} // in words, see clean
 	if e.Took > 0 {

@@ -109,7 +109,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
 			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
-				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.Login, "There is no pair to refresh. Log in?"}
+				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.Login,
+					"There is no pair to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true
 		}
@@ -130,7 +131,8 @@ func (s *Screen) found(findings []Finding) ui.Action {
 	s.Doing = ""
 	var facts []widget.Pair
 	for _, f := range findings {
-		facts = append(facts, widget.Pair{Label: s.env.Theme.Sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone, Long: true})
+		facts = append(facts, widget.Pair{Label: s.env.Theme.Sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone,
+			Long: true})
 	}
 	return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}
 }
@@ -142,7 +144,8 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 	}
 	facts := []widget.Pair{{Label: "state", Value: s.st.State},
 		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}}
-	return ui.Asking(a.key.Act, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask, Facts: facts,
+	return ui.Asking(a.key.Act, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask,
+		Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = a.what
 			s.Layout()

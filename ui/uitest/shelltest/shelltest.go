@@ -98,7 +98,8 @@ func PressAll(clock *uitest.Clock, make ui.Factory, start ui.Place, answers ...t
 		m, _ = m.Update(a)
 	}
 	keys := keymap.New()
-	for _, k := range keymap.Join(keys.Nav, keys.List, keys.Item, keys.Operations, keys.Operation, keys.Related, keys.Documents, keys.Compliance,
+	for _, k := range keymap.Join(keys.Nav, keys.List, keys.Item, keys.Operations, keys.Operation, keys.Related,
+		keys.Documents, keys.Compliance,
 		keys.Session, keys.Events, keys.Audit, keys.Global) {
 		if k.Name == keys.Global.Leave.Name {
 			continue
