@@ -101,9 +101,9 @@ var messages = []struct {
 	do   RemedyKind
 }{
 	{known(`Operation not found\b`), NotFound, RuleOperationUnknown,
-		"The service knows no such operation.", RecheckID},
+		"The service has no such operation.", RecheckID},
 	{known(`Document not found\b`), NotFound, RuleDocumentUnknown,
-		"The service knows no such document.", Reload},
+		"The service has no such document.", Reload},
 	{known(`Document .* is not attached to operation\b`), Refused, RuleNotAttached,
 		"The document is not attached to this operation.", Reload},
 	{known(`Cannot modify documents for \w+ operations`), Refused, RuleEndState,
@@ -111,7 +111,7 @@ var messages = []struct {
 	{known(`Document is locked and cannot be removed`), Refused, RuleLocked,
 		"The document is locked and cannot be removed.", LiftLock},
 	{known(`Customer not found\b`), NotFound, RuleCustomerUnknown,
-		"The service knows no such customer.", RecheckID},
+		"The service has no such customer.", RecheckID},
 	{known(`(The )?Application (is )?not configured\b`), Refused, RuleApplication,
 		"The service refused this: there is no application to submit yet.", PrepareApplication},
 }

@@ -227,7 +227,7 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
 		Public: fmt.Sprintf("%s was sent by %s at %s, and nothing tells yet what became of it (%s). %s when that is known, "+
-			"or from %s on.", what, cmp.Or(d.Who, "somebody"), d.Sent.UTC().Format(clock), d.Ref, when,
+			"or from %s on.", what, cmp.Or(d.Who, "Another person"), d.Sent.UTC().Format(clock), d.Ref, when,
 			d.Until.UTC().Format(clock))}
 }
 

@@ -61,7 +61,7 @@ func orInternal(op string, e *Error) *Error {
 // unproven words an answer that proves neither.
 func unproven(op string, a Answer, words string) *Error {
 	e := &Error{Op: op, Kind: Unavailable, Status: a.Status, RequestID: a.RequestID,
-		Public: fmt.Sprintf("The answer (%d) does not tell whether it was done.", a.Status)}
+		Public: fmt.Sprintf("The answer (%d) does not say whether it was done.", a.Status)}
 	e.Quote(words)
 	return e
 }

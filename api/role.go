@@ -129,7 +129,7 @@ func (r Role) WhyNot(p Permission) string {
 }
 
 func (r Role) forbids(p Permission) string {
-	return fmt.Sprintf("Your role (%s) does not allow to %s", cmp.Or(r, "none"), p)
+	return fmt.Sprintf("Your role (%s) may not %s", cmp.Or(r, "none"), p)
 }
 
 // LacksPermission is the refusal of an act that the role does not allow.

@@ -50,7 +50,7 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 		}
 		if looked = c.opt.Now(); s.Shown {
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
-			out.Detail = "the answer did not tell; a read shows that it was done"
+			out.Detail = "no answer; confirmed by reading the object"
 			s.Answer.Settled, s.Answer.File = true, s.File
 			return s.Answer, out, nil
 		}

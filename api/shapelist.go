@@ -282,7 +282,7 @@ func noList(t RecordType, l listing) string {
 	if l.total == "" {
 		return "The service's answer holds no list of " + t.many + " that can be read."
 	}
-	return fmt.Sprintf("The service tells a total of %s %s, and its answer holds none that can be read.", l.total, t.many)
+	return fmt.Sprintf("The service reports a total of %s %s, but its answer has none that can be read.", l.total, t.many)
 }
 
 // Record is what lists hold; key is its identifier, "" when it has none that can

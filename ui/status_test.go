@@ -14,7 +14,7 @@ import (
 )
 
 // reason is as long as a refusal gets, its cure at the end.
-const reason = "Your role (viewer) does not allow to change documents; operator and admin may. Ask the person who keeps the list of authorized keys for another role, or an operator: opdeck approval list shows who is there."
+const reason = "Your role (viewer) may not change documents; operator and admin may. Ask the person who keeps the list of authorized keys for another role, or an operator: opdeck approval list shows who is there."
 
 // last is the line of hints.
 func last(r *uitest.Run) string {

@@ -59,16 +59,16 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	doc, ok := now.Document(r.GUID)
 	switch {
 	case !ok && (!now.DocumentsTold() || now.UnreadDocuments > 0):
-		return no("", api.Reload, "The operation was just read, and the answer does not list all of its documents.")
+		return no("", api.Reload, "The service's answer does not list all documents of the operation.")
 	case !ok:
-		return no(api.RuleNotAttached, api.Reload, "The operation was just read, and the document is not attached to it.")
+		return no(api.RuleNotAttached, api.Reload, "The document is not attached to the operation.")
 	case doc.IsLock:
 		return no(api.RuleLocked, api.LiftLock, "The document is locked and cannot be removed.")
 	case r.Seen != nil && api.SeenDigest(*r.Seen, r.GUID) != api.SeenDigest(now, r.GUID):
 		return no(api.RuleChanged, api.LookAgain, "The document or the operation's status changed since it was shown.")
 	case w.Phase(now).Ended() && !r.Force:
 		return no(api.RuleEndState, api.Force, fmt.Sprintf(
-			"The operation is %s; its documents are normally not changed any more.", w.Phase(now).Word()))
+			"The operation is %s. Its documents can usually no longer be changed.", w.Phase(now).Word()))
 	}
 	return nil
 }

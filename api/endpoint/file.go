@@ -197,7 +197,7 @@ func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	switch {
 	case len(now) == 0 && whole:
 		return no(api.RuleDocumentUnknown, api.ReloadFiles,
-			"The customer's files were just read, and this file is not among them.")
+			"This file is not among the customer's files.")
 	case len(now) == 0:
 		return nil
 	}

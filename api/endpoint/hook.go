@@ -75,7 +75,7 @@ var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Me
 func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 	if h.Untold != "" && !api.IsDryRun(ctx) {
 		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
-			Public: "The service did not tell " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") +
+			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") +
 				", and writing the settings would change that, too. Nothing was sent."}
 	}
 	type body struct {

@@ -17,12 +17,12 @@ var (
 		Class: limit.Login,
 		Need:  api.MaySession, Write: ofSession(api.ActSessionLogin, "402"),
 		Lent: Lending{Instead: "Leave the login out: opdeck holds the one session of " +
-			"this account and adds the token to every call. A login here would end the session of everybody."}}
+			"this account and adds the token to every call. A login here would end everyone's session."}}
 	refresh = &Route{Kind: api.ActSessionRefresh, Op: "refresh", Method: http.MethodGet,
 		Path: session.RefreshPath + "{token}", Class: limit.Refresh,
 		Need: api.MaySession, Write: ofSession(api.ActSessionRefresh, "401"),
 		Lent: Lending{Instead: "Leave the refresh out: opdeck renews the token by itself " +
-			"before it ends. A refresh here would end the session of everybody."}}
+			"before it ends. A refresh here would end everyone's session."}}
 	reset = &Route{Kind: api.ActSessionReset, Op: "reset the session", Need: api.MaySession,
 		Write: ofSession(api.ActSessionReset, "403")}
 )

@@ -281,7 +281,7 @@ func TestRecordShapes(t *testing.T) {
 		"deeper":          {body: `{"data":{"item":` + opA + `}}`},
 		"an array of one": {body: `[` + opA + `]`},
 		"another name":    {body: `{"vorgang":` + opA + `,"ok":true}`},
-		"an error":        {body: `{"error":"Operation not found: a"}`, fail: "knows no such operation", kind: api.NotFound},
+		"an error":        {body: `{"error":"Operation not found: a"}`, fail: "has no such operation", kind: api.NotFound},
 		"no success":      {body: `{"success":false,"message":"Not today"}`, fail: "Not today", kind: api.Refused},
 		"null":            {body: `{"item":null}`, fail: "“item” (null)", kind: api.Internal},
 		"a part of it": {body: `{"status":"PENDING","related":{"opid":"z"},"type":"X","n":1}`, fail: "holds no operation",

@@ -141,7 +141,7 @@ func unmarshal(raw json.RawMessage, v any) error { return json.Unmarshal(raw, v)
 // result reads {"success", "message"} of a write that is proven done.
 func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answer) (api.Result, error) {
 	if a.Settled {
-		return api.Result{Success: true, Message: "The answer did not tell; a read shows that it was done."}, nil
+		return api.Result{Success: true, Message: "No answer; confirmed by reading the object."}, nil
 	}
 	return api.Result{Success: true, Message: text(api.ObjectOf(a.Body).Find("message")), Raw: a.Body}, nil
 }
@@ -175,7 +175,7 @@ var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w
 	error) {
 	if !Readable(p) {
 		return api.Observation{}, &api.Error{Op: "look", Kind: api.UnknownOutcome,
-			Public: "Nothing can be read that would tell what became of it."}
+			Public: "No read can show the outcome."}
 	}
 	return Of(p.Kind).Write.Proof.Look(ctx, w, p)
 })

@@ -124,7 +124,7 @@ func (a *answer) readPair(resp *http.Response, raw []byte) {
 	}
 	life, u, warning, ok := accessLife(float64(body.AccessTTL), jwt, now)
 	if !ok {
-		a.detail = "the answer tells no plausible lifetime"
+		a.detail = "the answer has no plausible lifetime"
 		return
 	}
 	a.outcome, a.detail, a.warning = OK, "", warning

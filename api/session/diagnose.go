@@ -170,10 +170,10 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		v.Culprit = ShorterLife
 		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
 			"client logs in as regularly", short(life))
-		v.Evidence = append(v.Evidence, "two pairs in a row died at nearly the same age")
+		v.Evidence = append(v.Evidence, "two token pairs in a row were revoked at nearly the same age")
 		return v
 	}
-	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and replaced our pair", clock(v.At))
+	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and revoked our tokens", clock(v.At))
 	v.Evidence = append(v.Evidence, "none of our processes replaced this generation before it was refused")
 	if deaths > 1 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("it happened %d times within ten minutes", deaths))
@@ -192,8 +192,8 @@ func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event,
 }
 
 func explainBlocked(past []Event, e Event, _ Row) Verdict {
-	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; nobody tries " +
-		"them again until they change or the session is reset",
+	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; opdeck does " +
+		"not try them again until they change or you reset the session",
 		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
 	if e.Reason == BlockTwoFactor {
 		v.Culprit = TwoFactorOn
@@ -202,14 +202,14 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 		return v
 	}
 	if e.Reason == BlockUnclear {
-		v.Sentence = "the service refuses the login, and its words do not tell why: the login or the password is wrong, " +
-			"or it wants a two-factor code; nobody tries again until they change or the session is reset"
+		v.Sentence = "the service refuses the login, and its answer does not say why: the login or the password is wrong, " +
+			"or it wants a two-factor code; opdeck does not try again until they change or you reset the session"
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
 		v.Culprit, v.At = RevokedPair, p.At
 		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was "+
 			"changed or the account is locked", clock(v.At))
-		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d died %s old, before its time", p.Gen, short(p.Age)))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d was revoked after %s", p.Gen, short(p.Age)))
 	}
 	return v
 }
@@ -251,8 +251,7 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before",
 			clock(v.At))
 	case Fenced, Aborted:
-		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stood still in the middle of a %s and another of our "+
-			"processes took over", e.Owner.name(), e.Kind)
+		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over", e.Owner.name(), e.Kind)
 	default:
 		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
 			"a login", e.Kind)

@@ -67,7 +67,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "throttled", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Throttled, Status: 429}},
 			want: TooMany, says: []string{"429"}},
 		{name: "stood still", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: Fenced, Owner: ana}},
-			want: OurRotation, says: []string{"alpha, process 11 stood still"}},
+			want: OurRotation, says: []string{"alpha, process 11 stopped during"}},
 	} {
 		v := Diagnose(c.events, c.row)
 		all := v.Sentence + "\n" + strings.Join(v.Evidence, "\n")

@@ -70,7 +70,7 @@ func (m *Manager) Do(ctx context.Context, class limit.Class, send Send) error {
 		}
 		again, sessionErr := c.unauthorized(ctx, a, header)
 		if sessionErr == nil && !again {
-			sessionErr = &Error{Kind: Unauthorized, Public: "the service does not accept the session's token"}
+			sessionErr = &Error{Kind: Unauthorized, Public: "the service rejected the session's token"}
 		}
 		if sessionErr != nil && err != nil {
 			return errors.Join(sessionErr, err)

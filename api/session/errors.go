@@ -78,8 +78,8 @@ func blockedError(b Block) *Error {
 		e.Public = "the service demands a two-factor code, which a machine account cannot give: two-factor authentication " +
 			"must be switched off for it"
 	case BlockUnclear:
-		e.Public = "the service refuses the login, and its words do not tell why: the login or the password is wrong, or " +
-			"it wants a two-factor code; nobody tries again until they change or the session is reset"
+		e.Public = "the service refuses the login, and its answer does not say why: the login or the password is wrong, or " +
+			"it wants a two-factor code; opdeck does not try again until they change or you reset the session"
 	default:
 		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
 	}

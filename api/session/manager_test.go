@@ -304,7 +304,7 @@ func TestWarningFitsWhatHappened(t *testing.T) {
 	row := Row{Premature: []Premature{{Gen: 1, Lived: time.Minute}, {Gen: 2, Lived: time.Second}}}
 	for culprit, want := range map[Cause]string{
 		ForeignClient: "another client uses this account: the sentence",
-		OurRotation:   "another client uses this account: 2 pairs died before their time within ten minutes",
+		OurRotation:   "another client uses this account: 2 token pairs were revoked within ten minutes",
 	} {
 		if got, _ := m.warning(row, Verdict{Culprit: culprit, Sentence: "the sentence"}); got != want {
 			t.Errorf("%s: %s", culprit, got)

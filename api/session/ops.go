@@ -56,7 +56,7 @@ func (m *Manager) Reset(ctx context.Context) error {
 			}
 		}
 		if err := sleep(ctx, poll); err != nil {
-			return timedOut(err, "somebody else is renewing the session")
+			return timedOut(err, "another process is refreshing the session")
 		}
 		poll = min(poll*3/2, m.c.PollMax)
 	}

@@ -253,7 +253,7 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 	took := m.clock.Steady() - sent
 	life := a.accessTTL
 	if l := r.row.learnt(); l > 0 && l < life {
-		life, a.detail = l, "pairs die earlier than announced; their real age is used"
+		life, a.detail = l, "tokens end earlier than announced; opdeck uses the real age"
 	}
 	in := Install{Incarnation: r.row.Incarnation, Fence: r.row.Fence, Kind: r.kind, Access: a.access, Refresh: a.refresh,
 		AccessTTL: life, RefreshTTL: a.refreshTTL, By: m.owner}

@@ -77,7 +77,7 @@ func (s Status) Cause() string {
 	if s.AsOf.Sub(v.Over) > 12*time.Hour {
 		since = v.Over.UTC().Format(time.DateTime + " UTC")
 	}
-	return "earlier, over since " + since + ": " + v.Sentence
+	return "resolved at " + since + ": " + v.Sentence
 }
 
 // Renewable reports whether there is a refresh token that can be used; without one
@@ -202,7 +202,7 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	case recent >= 2 && (v.Culprit == ForeignClient || v.Culprit == ShorterLife):
 		return "another client uses this account: " + v.Sentence, true
 	case recent >= 2: // what happened last was something else
-		return fmt.Sprintf("another client uses this account: %d pairs died before their time within ten minutes", recent),
+		return fmt.Sprintf("another client uses this account: %d token pairs were revoked within ten minutes", recent),
 			false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
 		return "the session cannot be renewed at present", false

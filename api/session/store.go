@@ -43,7 +43,7 @@ func (p Phase) Sent() bool { return p == SentRefresh || p == SentLogin }
 var (
 	// ErrFenced: the lease is not ours any more (or the row is another
 	// incarnation); nothing was written.
-	ErrFenced = errors.New("session: the lease has passed to somebody else")
+	ErrFenced = errors.New("session: another process has taken the lease")
 	// ErrStoreLost: the store was taken away from under this process, and others may
 	// share another one by now. A pair from memory must not be used any more.
 	ErrStoreLost = errors.New("session: the store was deleted or replaced under this process")

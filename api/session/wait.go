@@ -69,7 +69,7 @@ type rotationWait struct {
 }
 
 // errAbandoned says that a rotationWait ended because its callers had left.
-var errAbandoned = errors.New("session: nobody waits any more")
+var errAbandoned = errors.New("session: no caller waits any more")
 
 // await joins or starts a rotationWait and waits for its end or ctx's. nil means: look
 // at the row again.

@@ -6,7 +6,7 @@ var whys = map[string]string{
 	reasonLapsed: "the refresh token was over",
 	reasonGone:   "the process that renewed it was gone", reasonRollback: "the store went back",
 	reasonRefused: "the service refused the pair",
-	reasonAsked:   "somebody asked for it",
+	reasonAsked:   "on request",
 	OtherPair:     "another pair was in place", OnItsWay: "a new pair was on its way", Expired: "the token was over",
 	YoungPair:    "the pair was new",
 	Early:        "before its time",

@@ -197,7 +197,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation,
 		int(max(0, s.Access.Remaining).Seconds()))
 	if s.Access.Dead {
-		text = fmt.Sprintf("the pair of generation %d is dead since %s: %s", s.Generation,
+		text = fmt.Sprintf("the tokens of generation %d were revoked at %s: %s", s.Generation,
 			s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
 	}
 	switch {
@@ -235,12 +235,12 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	switch {
 	case err != nil:
 		e := api.AsError(err)
-		d.add(name, Skipped, "not told: "+e.Own(),
+		d.add(name, Skipped, "not known: "+e.Own(),
 			"Ask the service's operator whether the account has it switched on; it must be off.")
 	case !found:
-		d.add(name, Skipped, "not told: the first page of the service's users does not show the account", "")
+		d.add(name, Skipped, "not known: the first page of the service's users does not show the account", "")
 	case !told:
-		d.add(name, Skipped, "not told: the account's record has no is2fa that can be read", "")
+		d.add(name, Skipped, "not known: the account's record has no is2fa that can be read", "")
 	case on:
 		d.add(name, Failed,
 			"is switched on for the account: the next login will be refused, since a machine has no code to give",
@@ -339,7 +339,7 @@ func (d *doctor) unmerged(b receiver.Backlog) {
 	if b.Waiting == 0 {
 		return
 	}
-	d.add("merge", Warned, fmt.Sprintf("%s could not be merged into the index yet, the oldest since %s: %s",
+	d.add("merge", Warned, fmt.Sprintf("%s are not merged into the index yet, the oldest since %s: %s",
 		plural(b.Waiting, "event", "events"), b.Oldest.UTC().Format(time.RFC3339), untrusted.Text(b.Reason).Line(300)),
 		"opdeck event list --waiting shows them; opdeck serve and the console try again.")
 }

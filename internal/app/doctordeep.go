@@ -118,22 +118,22 @@ func differs(p api.Inspection) []string {
 	case list && p.At == "":
 		add("the answer is the list itself, not an object around it")
 	case list && p.At != "items":
-		add("the list stands under “%s”, not under “items”; found by itself, and [service] list_field = %q makes it sure",
+		add("the list is under “%s”, not under “items”; opdeck found it, and [service] list_field = %q pins it",
 			p.At, p.At)
 	case !list && strings.Contains(p.Call, "operation") && p.At == "":
-		add("the record stands by itself, not under “item”")
+		add("the record is the answer itself, not under “item”")
 	case !list && p.At != "" && p.At != "item":
-		add("the record stands under “%s”", p.At)
+		add("the record is under “%s”", p.At)
 	}
 	if p.Err == nil && list {
 		if p.Wrapper != "" {
-			add("each record stands in an object of its own, under “%s”", p.Wrapper)
+			add("each record is inside an object, under “%s”", p.Wrapper)
 		}
 		switch {
 		case p.TotalAt == "" && p.Items > 0:
-			add("no total is told: opdeck cannot say how many there are")
+			add("the service reports no total: opdeck cannot say how many there are")
 		case p.TotalAt != "" && p.TotalAt != "meta.total":
-			add("the total stands at “%s”, not at “meta.total”", p.TotalAt)
+			add("the total is at “%s”, not at “meta.total”", p.TotalAt)
 		}
 		out = append(out, pageSize(p)...)
 	}
@@ -146,7 +146,7 @@ func differs(p api.Inspection) []string {
 	for _, group := range []struct {
 		words string
 		names []string
-	}{{"expected fields that came nowhere", p.Missing}, {"values that cannot be read", p.Odd},
+	}{{"expected fields that are missing", p.Missing}, {"values that cannot be read", p.Odd},
 		{"values of another kind, which are read all the same", p.Kinds}} {
 		if len(group.names) > 0 {
 			add("%s: %s", group.words, strings.Join(group.names, ", "))
@@ -173,7 +173,7 @@ func pageSize(p api.Inspection) []string {
 			"the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d",
 			p.Items, total, p.Asked, p.Items)}
 	case p.Told > 0 && p.Told != p.Asked:
-		return []string{fmt.Sprintf("a page size of %d is told, though %d was asked for", p.Told, p.Asked)}
+		return []string{fmt.Sprintf("the service reports a page size of %d, but opdeck asked for %d", p.Told, p.Asked)}
 	}
 	return nil
 }

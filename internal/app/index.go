@@ -158,7 +158,7 @@ func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 	p := f.Progress
 	switch {
 	case p.Trouble != "":
-		return "sync waits: " + p.Trouble, true
+		return "Sync paused: " + p.Trouble, true
 	case p.Note != "":
 		return p.Note, true
 	case f.Complete, p.Pass.Started.IsZero() && p.Last.Started.IsZero():

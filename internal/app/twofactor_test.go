@@ -27,9 +27,9 @@ func TestTwoFactorOfTheAccount(t *testing.T) {
 		"a word":     {200, `{"items":[{` + me + `,"is2fa":"perhaps"}]}`, Skipped, "no is2fa"},
 		"not there":  {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true}]}`, Skipped, "does not show the account"},
 		"nobody":     {200, `{"items":[],"meta":{"total":"0"}}`, Skipped, "does not show the account"},
-		"refused":    {403, `{"error":"secret words of the service"}`, Skipped, "not told"},
-		"no route":   {404, `page not found`, Skipped, "not told"},
-		"no list":    {200, `{"hello":"world"}`, Skipped, "not told"},
+		"refused":    {403, `{"error":"secret words of the service"}`, Skipped, "not known"},
+		"no route":   {404, `page not found`, Skipped, "not known"},
+		"no list":    {200, `{"hello":"world"}`, Skipped, "not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, _, _ := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {

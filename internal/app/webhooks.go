@@ -70,7 +70,7 @@ func (h Hooks) Secrets(env func(string) string) (hook.Secrets, error) {
 		}
 		return hook.ParseSecrets(v.Reveal()), nil
 	}
-	return hook.Secrets{}, hookConfig("[webhooks] names no secret.", nil)
+	return hook.Secrets{}, hookConfig("[webhooks] has no secret.", nil)
 }
 
 func hookConfig(what string, err error) error {

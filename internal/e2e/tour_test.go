@@ -14,7 +14,7 @@ func TestTour(t *testing.T) {
 		t.Helper()
 		x.press(":").shows("Commands").types("tour").shows("eight tasks in five minutes").press(enter).shows("─ Tour ─", offers).press(enter).gone("─ Tour ─")
 	}
-	tour("Begin the tour")
+	tour("Start the tour")
 	x.shows("Tour 1 of 8").press(enter)
 	x.shows("Tour 2 of 8").press("1").shows("500 operations").press("/").types("status:PENDING").press(enter)
 
@@ -26,8 +26,9 @@ func TestTour(t *testing.T) {
 	x.armed().press("y")
 
 	x.shows("Tour 5 of 8")
-	tour("let somebody else log in")
-	x.shows("Somebody else has logged in").press("1").shows("match").press("r").press("6").shows("another client logged in")
+	tour("log in to this account")
+	x.shows("Another client has logged in").press("1").shows("match").press("r").press("6").shows("another client " +
+		"logged in")
 
 	x.shows("Tour 6 of 8").press("1").shows("match", "Tour 6 of 8").press("T")
 

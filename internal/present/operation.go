@@ -92,7 +92,7 @@ func side(o Options, name string, p api.Party) Section {
 		out.Facts = append(out.Facts, sideFacts(o, field.CounterpartyAccounts, *a, name, map[string]Ref{"": counterparty})...)
 	}
 	if len(out.Facts) == 0 {
-		out.Facts = []Fact{{Name: name, Label: "–", Value: "not told by the service", Tone: Dim, Note: true}}
+		out.Facts = []Fact{{Name: name, Label: "–", Value: "not reported by the service", Tone: Dim, Note: true}}
 	}
 	return out
 }
@@ -140,7 +140,7 @@ func Attached(op api.Operation) string {
 	out := "no document"
 	switch {
 	case !op.DocumentsTold():
-		out = "documents not told"
+		out = "documents not reported"
 	case n > 0:
 		out = format.Plural(n, "document", "documents")
 	}

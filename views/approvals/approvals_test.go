@@ -186,25 +186,25 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	has(t, r, "does not wait any more: it is approved")
 	r, _ = open(t, fake(), as("eve", api.Viewer))
 	r.Send(uitest.Key("P"))
-	has(t, r, "Your role (viewer) does not allow to approve")
+	has(t, r, "Your role (viewer) may not approve")
 	r, _ = open(t, fake(), as(" ", api.Admin))
 	r.Send(uitest.Key("P"))
-	has(t, r, "Nobody is signed in")
+	has(t, r, "You are not signed in")
 	r, _ = open(t, fake(), func(o *ui.Options) {
 		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana2", Role: api.Operator, Key: "SHA256:bob"})
 	})
 	r.Send(uitest.Key("P"))
-	has(t, r, "Your key is the one that bob asked with")
+	has(t, r, "bob asked with the same key")
 }
 
 func TestRefusalIsExplained(t *testing.T) {
 	backend := fake()
 	backend.approve = func(string, string, string) (approval.Request, error) {
-		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "This is not the request that you looked at.", Hint: "Open it again."}
+		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "This is not the request that you read.", Hint: "Open it again."}
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "The approval refused", "not the request that you looked at", "Open it again.")
+	has(t, r, "The approval refused", "not the request that you read", "Open it again.")
 }
 
 func TestNews(t *testing.T) {
@@ -254,10 +254,10 @@ func TestStates(t *testing.T) {
 	r, _ := open(t, backend)
 	has(t, r, "Nobody has asked for a second person.")
 	backend.list = func() ([]approval.Request, error) {
-		return nil, &api.Error{Kind: api.Unavailable, Public: "The requests for approval cannot be read or written, so nothing was done."}
+		return nil, &api.Error{Kind: api.Unavailable, Public: "opdeck cannot read or write approval requests, so it did nothing."}
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "cannot be read or written", "r tries again")
+	has(t, r, "cannot read or write", "r tries again")
 }
 
 func TestWords(t *testing.T) {

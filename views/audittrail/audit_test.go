@@ -247,7 +247,7 @@ func TestExportIsTheRoles(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log, as(api.Operator))
 	r.Send(uitest.Key("e"))
-	has(t, r, "does not allow to export the audit trail; admin may.")
+	has(t, r, "may not export the audit trail; admin may.")
 }
 
 func TestStates(t *testing.T) {
@@ -257,10 +257,10 @@ func TestStates(t *testing.T) {
 	r, _ := open(t, log)
 	has(t, r, "No writes or refusals yet.")
 	log.find = func(audit.Query) (audit.Page, error) {
-		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) does not allow to read the audit trail.", Hint: "Roles that do: admin."}
+		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) may not read the audit trail.", Hint: "Roles that do: admin."}
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "does not allow to read the audit trail", "r tries again")
+	has(t, r, "may not read the audit trail", "r tries again")
 	log = fake()
 	log.health = audit.Health{Err: errors.New("full"), Since: noon, Checkpoint: errors.New("x")}
 	r, _ = open(t, log)

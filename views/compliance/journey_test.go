@@ -40,7 +40,7 @@ func TestScreens(t *testing.T) {
 			f.app, f.problem = api.Application{}, "The application could not be read: the service did not answer."
 		})},
 		"error": {f: with(func(f *fake) {
-			f.err = &api.Error{Kind: api.NotFound, Public: "The service knows no such customer.", Hint: "Check the id."}
+			f.err = &api.Error{Kind: api.NotFound, Public: "The service has no such customer.", Hint: "Check the id."}
 		})},
 		"hostile":  {f: hostile()},
 		"token":    {f: individual(), keys: []string{"S"}},

@@ -306,7 +306,7 @@ func (s *Screen) Above() []string {
 	}
 	n := draw.Plural(s.rows.Len(), "document", "documents")
 	if !s.Op.DocumentsTold() {
-		n = "documents not told"
+		n = "documents not reported"
 	}
 	if u := s.Op.UnreadDocuments; u > 0 {
 		n += ", " + draw.Count(u) + " more cannot be read (" + s.env.Keys.Item.Raw.Help().Key + ")"

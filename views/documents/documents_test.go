@@ -31,7 +31,7 @@ func TestScreens(t *testing.T) {
 		"empty":    {op: apitest.Operation(map[string]any{"documents": []any{}})},
 		"ended":    {op: apitest.Operation(map[string]any{"status": "SUCCESS"})},
 		"hostile":  {op: apitest.HostileOperation()},
-		"error":    {err: &api.Error{Kind: api.NotFound, Public: "The service knows no such operation.", Hint: "Check the opid."}},
+		"error":    {err: &api.Error{Kind: api.NotFound, Public: "The service has no such operation.", Hint: "Check the opid."}},
 		"question": {op: apitest.Operation(nil), keys: []string{"x"}},
 		"locked":   {op: apitest.Operation(nil), keys: []string{"down", "down", "x"}},
 		"upload":   {op: apitest.Operation(nil), keys: []string{"u"}},
@@ -137,7 +137,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 	}{
 		{api.Classify("remove document", 409, []byte(`{"error":"Cannot modify documents for completed operations"}`)), []string{"refused", "The operation has ended"}},
 		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "Ask them to remove this one"}},
-		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "knows no such document"}},
+		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "has no such document"}},
 		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},
 		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"outcome unknown", "Look at the object."}},
 		{&api.Error{Kind: api.RateLimited, Public: "No room among the billing calls for another 12s."}, []string{"did not go through", "No room"}},

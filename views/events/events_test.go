@@ -298,7 +298,7 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
 	r, _ := open(t, f, here, as(api.Operator))
 	r.Send(uitest.Keys("W", "enter"))
-	has(t, r, "does not allow to change the webhook settings")
+	has(t, r, "may not change the webhook settings")
 	r, _ = open(t, f, here, shelltest.ReadOnly)
 	r.Send(uitest.Keys("W", "enter"))
 	has(t, r, "This context is read-only")

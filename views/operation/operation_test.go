@@ -173,7 +173,7 @@ func TestTheCursorGoesToTheChildren(t *testing.T) {
 func TestAnErrorSaysWhatToDo(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), err: api.Classify("read operation", 404, []byte(`{"error":"Operation not found: x"}`))}
 	r, _ := open(t, f)
-	for _, want := range []string{"The service knows no such operation.", "Check the id", "r tries again, esc goes back."} {
+	for _, want := range []string{"The service has no such operation.", "Check the id", "r tries again, esc goes back."} {
 		if !strings.Contains(r.View(), want) {
 			t.Errorf("%q does not show in\n%s", want, r.View())
 		}

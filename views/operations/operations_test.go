@@ -299,7 +299,7 @@ func TestExport(t *testing.T) {
 func TestExportNeedsTheRole(t *testing.T) {
 	d := open(t, &fake{n: 4}, func(o *ui.Options) { o.About.Role = string(api.Viewer) })
 	d.keys("e")
-	has(t, d, "does not allow to export")
+	has(t, d, "may not export")
 }
 
 func TestOpensWhatIsUnderTheCursor(t *testing.T) {

@@ -109,7 +109,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	for _, a := range s.acts() {
 		if a.key.Match(p) {
 			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
-				a = sessionAct{&s.keys.Login, "login", "Logged in: there was no pair to refresh.", Session.Login,
+				a = sessionAct{&s.keys.Login, "login", "Logged in: there were no tokens to refresh.", Session.Login,
 					"There is no pair to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true

@@ -195,7 +195,7 @@ func TestDeadAndOver(t *testing.T) {
 	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
 	has(t, r, "There is no pair to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))
-	has(t, r, "Logged in: there was no pair to refresh.")
+	has(t, r, "Logged in: there were no tokens to refresh.")
 	if len(f.acts) != 1 || f.acts[0] != "login" {
 		t.Errorf("did %v", f.acts)
 	}

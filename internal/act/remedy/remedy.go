@@ -62,8 +62,8 @@ var sentences = map[api.RemedyKind]words{
 		"--settle checks now.",
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},
 	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
-	api.SmallerFile: {command: "The service takes The service takes PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, " +
-		"text up to 1 MB."},
+	api.SmallerFile: {command: "The service takes The service takes The service takes PDF up to 10 MB, JPEG, PNG and " +
+		"Word up to 5 MB, text up to 1 MB."},
 
 	api.AskRole:       {command: "Roles that do: {names}."},
 	api.AskOperator:   {command: "Only the service's operator can change what the account may do."},

@@ -88,8 +88,8 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:
-		return r, refuse(api.RuleChanged, "This is not the request that you looked at.",
-			"Open it again and look at what it says now.")
+		return r, refuse(api.RuleChanged, "This is not the request that you read.",
+			"Open it again and read it.")
 	}
 	return r, nil
 }
@@ -101,7 +101,7 @@ func closed(r Request) error {
 		by = " by " + r.Decider.Name
 	}
 	return refuse(api.RuleApproval, fmt.Sprintf("Request %s is not open any more: it is %s%s.", r.ID, r.State, by),
-		"The requester can ask again by repeating the act.")
+		"The requester can repeat the act to ask again.")
 }
 
 // Show returns one request. The person in ctx needs api.MayRead.

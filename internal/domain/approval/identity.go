@@ -101,21 +101,21 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
 	case fold(p.Name) == "":
-		return refuse(api.RuleRole, "Nobody is signed in, so nobody can approve.",
+		return refuse(api.RuleRole, "You are not signed in, so you cannot approve.",
 			"Start with a name: a person's own account, or an SSH key with name=….")
 	case p.Key != "" && p.Key == q.Key && fold(p.Name) != fold(q.Name):
-		return refuse(api.RuleRole, fmt.Sprintf("Your key is the one that %s asked with.", untrusted.Text(q.Name).Line(64)),
+		return refuse(api.RuleRole, fmt.Sprintf("%s asked with the same key.", untrusted.Text(q.Name).Line(64)),
 			"A second person needs a key of their own.")
 	case overlap(p.names(), q.names()):
-		return refuse(api.RuleRole, "Nobody approves or denies their own request.",
-			"Ask a colleague; an admin needs one as well. A request that is not used lapses by itself.")
+		return refuse(api.RuleRole, "You cannot approve or deny your own request.",
+			"Ask a colleague; this also applies to admins. An unused request expires by itself.")
 	case !p.proven() || !q.proven():
 		return refuse(api.RuleRole, "Nothing proves that you and the requester are two people.",
 			"Over SSH a key proves it, locally a user id.")
 	case p.Local() != q.Local():
 		return refuse(api.RuleRole,
-			"One of you is known by an SSH key and the other by a user id of a host: that may be one person twice.",
-			"Ask and approve in the same way, best both over SSH.")
+			"One of you uses an SSH key and the other a local user id: that may be the same person.",
+			"Ask and approve in the same way, preferably both over SSH.")
 	case p.Local():
 		return barsLocal(p, q)
 	}
@@ -124,16 +124,17 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 
 // barsLocal compares two people who are known by user ids.
 func barsLocal(p, q Person) *api.Error {
-	const ssh = "Over SSH keys tell people apart."
+	const ssh = "Over SSH, keys identify people."
 	switch {
 	case p.Doubt != "":
 		return refuse(api.RuleRole, "Your user id "+p.UID+" "+p.Doubt+", so it does not count as a second person.", ssh)
 	case q.Doubt != "":
-		return refuse(api.RuleRole, "The requester's user id "+q.UID+" "+q.Doubt+", so nobody can be told from them.", ssh)
+		return refuse(api.RuleRole, "The requester's user id "+q.UID+" "+q.Doubt+", so opdeck cannot tell whether you are "+
+			"another person.", ssh)
 	case p.Host != q.Host:
-		return refuse(api.RuleRole, "The request comes from another host. User ids tell people apart on one host only.", ssh)
+		return refuse(api.RuleRole, "The request comes from another host. User ids identify people on one host only.", ssh)
 	case overlap(p.uids(), q.uids()):
-		return refuse(api.RuleRole, "Nobody approves or denies their own request: it was made by your own user id.",
+		return refuse(api.RuleRole, "You cannot decide about your own request: your own user id made it.",
 			"Ask a colleague with an account of their own. "+ssh)
 	}
 	return nil

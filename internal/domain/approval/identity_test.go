@@ -31,11 +31,11 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 	}{
 		{"two keys, two names", overSSH("ana"), overSSH("bo"), ""},
 		{"key and certificate of two people", overSSH("ana"), certified("bo", "bo-1", "bo"), ""},
-		{"the same key, once in a certificate", overSSH("ana"), certified("ana", "ana-cert", "ana"), "Your key"},
-		{"the same key in a certificate for another login", overSSH("ana"), certified("root", "x", "ana"), "Your key"},
+		{"the same key, once in a certificate", overSSH("ana"), certified("ana", "ana-cert", "ana"), "same key"},
+		{"the same key in a certificate for another login", overSSH("ana"), certified("root", "x", "ana"), "same key"},
 		{"another key in a certificate for the same login", overSSH("ana"), certified("ana", "ana-cert", "laptop"), "own request"},
 		{"the key id is the requester's name", overSSH("ana"), certified("bo", "ana", "laptop"), "own request"},
-		{"two certificates of one key", certified("ana", "vault-1", "a"), certified("anna", "vault-2", "a"), "Your key"},
+		{"two certificates of one key", certified("ana", "vault-1", "a"), certified("anna", "vault-2", "a"), "same key"},
 		{"two certificates of one login", certified("ana", "vault-1", "a"), certified("ana", "vault-2", "b"), "own request"},
 		{"two certificates of one id", certified("ana", "vault-1", "a"), certified("anna", "vault-1", "b"), "own request"},
 		{"a login name that is the other's key id", certified("ana", "bo", "a"), overSSH("bo"), "own request"},
@@ -51,12 +51,12 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 		{"sudo", alice, changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), "own user id"},
 		{"both behind sudo of one login", changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), changed(here("www", "33"), func(a *api.Actor) { a.LoginUID = "1001" }), "own user id"},
 		{"another host", alice, changed(here("bob", "1002"), func(a *api.Actor) { a.Host = "boot-2" }), "another host"},
-		{"the same user id of another host", alice, changed(here("bob", "1001"), func(a *api.Actor) { a.Host = "boot-2" }), "another host"},
+		{"may belong to another host", alice, changed(here("bob", "1001"), func(a *api.Actor) { a.Host = "boot-2" }), "another host"},
 		{"a user id without an entry", alice, changed(here("uid 54321", "54321"), func(a *api.Actor) { a.Doubt = "has no entry in /etc/passwd" }), "has no entry in /etc/passwd"},
 		{"a user namespace", alice, changed(here("dora", "1004"), func(a *api.Actor) { a.Doubt = "is one of a user namespace" }), "user namespace"},
 		{"a requester in a user namespace", changed(alice, func(a *api.Actor) { a.Doubt = "is one of a user namespace" }), here("bob", "1002"), "The requester's user id"},
-		{"a key and a user id", overSSH("ana"), here("bob", "1002"), "one person twice"},
-		{"a user id and a key", alice, overSSH("bo"), "one person twice"},
+		{"a key and a user id", overSSH("ana"), here("bob", "1002"), "may be the same person"},
+		{"a user id and a key", alice, overSSH("bo"), "may be the same person"},
 	} {
 		st := &memory{}
 		f := &fixture{trail: &trail{}, today: map[string]api.Role{}, open: func() approval.Store { return st }}
@@ -95,7 +95,7 @@ func TestWhoMayUseAnApproval(t *testing.T) {
 		{"another login", overSSH("ana"), overSSH("cy"), false},
 		{"the same user id, renamed", here("alice", "1001"), here("alicia", "1001"), true},
 		{"another user id", here("alice", "1001"), here("alice", "1003"), false},
-		{"the same user id of another host", here("alice", "1001"), changed(here("alice", "1001"), func(a *api.Actor) { a.Host = "boot-2" }), false},
+		{"may belong to another host", here("alice", "1001"), changed(here("alice", "1001"), func(a *api.Actor) { a.Host = "boot-2" }), false},
 	} {
 		st := &memory{}
 		f := &fixture{trail: &trail{}, today: map[string]api.Role{}, open: func() approval.Store { return st }}

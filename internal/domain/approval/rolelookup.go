@@ -45,7 +45,7 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 // revoked is the refusal when the approval of r does not count any more.
 func revoked(r Request) error {
 	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".",
-		"Repeat the act: that asks for a new approval.")
+		"Repeat the act to ask for a new approval.")
 }
 
 // Waiting counts the requests that are open, and those that were approved and not

@@ -42,7 +42,7 @@ const op = "approval"
 // asked about; the next attempt then files a new request.
 func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if fold(who.Name) == "" {
-		return "", refuse(api.RuleApproval, "Nobody is signed in, so nobody can be asked to approve.",
+		return "", refuse(api.RuleApproval, "You are not signed in, so you cannot ask for approval.",
 			"Start with a name: a person's own account, or an SSH key with name=….")
 	}
 	if err := s.lapse(ctx); err != nil {
@@ -114,8 +114,8 @@ func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Re
 	case !undecided():
 	case len(v.changed) > 0:
 		v.refusal = refuse(api.RuleChanged,
-			"This is not what approval was asked for: the object, or the request itself, has changed since.",
-			"The approval is void. Look again; the next attempt asks for a new one.")
+			"The object or the request changed after approval was asked for.",
+			"The approval is void. Check the object; the next attempt asks for a new approval.")
 	default:
 		r := s.file(who, act, now)
 		v.change(r, "approval.requested")
@@ -184,8 +184,8 @@ func refuse(rule api.Rule, public, hint string) *api.Error {
 }
 
 func waiting(r Request) error {
-	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this first: request %s.", r.ID),
-		fmt.Sprintf("Ask a colleague to look at request %s before %s, then repeat the act as it is.", r.ID, clock(r.Expires)))
+	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this (request %s). Nothing is sent yet.", r.ID),
+		fmt.Sprintf("Ask a colleague to approve request %s before %s, then repeat the command unchanged.", r.ID, clock(r.Expires)))
 	e.Remedy.ID = r.ID
 	return e
 }
@@ -195,11 +195,11 @@ func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,
 			fmt.Sprintf("Approval %s was used at %s for this same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
-			fmt.Sprintf("Wait for the outcome, or read the object again. A new approval can be asked for after %s.",
+			fmt.Sprintf("Wait for the outcome, or check the object. You can ask for a new approval after %s.",
 				clock(r.Expires)))
 	}
 	return refuse(api.RuleDenied, fmt.Sprintf("%s denied this (request %s)%s.", r.Decider.Name, r.ID, colon(r.Comment)),
-		fmt.Sprintf("Speak with them. The same act can be asked for again after %s.", clock(r.Expires)))
+		fmt.Sprintf("Talk to them. You can ask again after %s.", clock(r.Expires)))
 }
 
 func colon(s string) string {
@@ -214,8 +214,8 @@ func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
 // unavailable is the refusal when the requests cannot be read or written.
 func unavailable(err error) error {
 	return &api.Error{Op: op, Kind: api.Unavailable,
-		Public: "The requests for approval cannot be read or written, so nothing was done.",
-		Hint:   "Look at the disk or the database of the store.", Err: err}
+		Public: "opdeck cannot read or write approval requests, so it did nothing.",
+		Hint:   "Check the disk or the database of the store.", Err: err}
 }
 
 func notRecorded(err error) error {
@@ -226,7 +226,7 @@ func notRecorded(err error) error {
 
 func missing(id string, err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("There is no request %q here.", id),
+		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("No such request here: %q.", id),
 			Hint: "The list of requests shows those of this context.", Err: err}
 	}
 	return unavailable(err)

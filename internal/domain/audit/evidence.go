@@ -263,6 +263,6 @@ func (v *verifier) checkEvidenceRecord(ev Evidence, x EvidenceRecord) {
 			return
 		}
 	}
-	v.problem(x.Seq, Unproven, "record %d is not proven to stand in the log: no good checkpoint, or the proof does not "+
+	v.problem(x.Seq, Unproven, "record %d is not proven to be in the log: no valid checkpoint, or the proof does not "+
 		"lead to it", x.Seq)
 }

@@ -123,13 +123,13 @@ func (r Report) Summary() string {
 		}
 		return "NOT intact: " + r.Problems[0].Text
 	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
-		return fmt.Sprintf("%d records are proven to stand in the log, by a checkpoint for %d records", r.Records, r.Covered)
+		return fmt.Sprintf("%d records are proven to be in the log, by a checkpoint for %d records", r.Records, r.Covered)
 	case r.Evidence:
-		return fmt.Sprintf("%d records are as they were hashed; that they stand in the log is proven for %d", r.Records,
+		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the log", r.Records,
 			r.Proven)
 	case r.Covered == 0:
-		return fmt.Sprintf("%d records hold together; without checkpoints nobody can tell whether the end was cut or all "+
-			"was written anew", r.Records)
+		return fmt.Sprintf("%d records are consistent; without checkpoints this does not prove that the end was not cut "+
+			"or that all was not rewritten", r.Records)
 	case r.Covered < r.Last:
 		return fmt.Sprintf("%d records are intact; checkpoints cover them up to %d", r.Records, r.Covered)
 	}

@@ -131,7 +131,7 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 			v.problem(0, Forged, "checkpoint %d of a file (for %d records) was signed by none of the given keys", i+1, s.N)
 			continue
 		case i > 0 && (s.N < last.N || bytes.Equal(s.Line, last.Line)):
-			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) stands after one for %d", i+1, s.N, last.N)
+			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) comes after one for %d", i+1, s.N, last.N)
 		}
 		last = s
 		v.addCheckpoint(s, by)
@@ -217,10 +217,10 @@ func (v *verifier) checkOrder(r Record, hash string) {
 	case r.Seq > v.want:
 		v.damaged(v.want, Missing, "records %d to %d are missing", v.want, r.Seq-1)
 	case r.Seq == v.want-1 && hash == v.prev:
-		v.damaged(r.Seq, Repeated, "record %d stands there twice", r.Seq)
+		v.damaged(r.Seq, Repeated, "record %d is there twice", r.Seq)
 		return
 	case r.Seq < v.want:
-		v.damaged(r.Seq, Misplaced, "record %d stands out of its place, or was put in", r.Seq)
+		v.damaged(r.Seq, Misplaced, "record %d is out of order, or was inserted", r.Seq)
 		return
 	}
 	v.follow(r.Seq, hash)

@@ -39,14 +39,14 @@ func fields() []filter.Field[audit.Entry] {
 			Strings: func(e entry) []string { return []string{e.ID, e.Item} }},
 		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation",
 			Strings: one(func(e entry) string { return e.Object })},
-		{Name: "phase", Kind: filter.Flag, Help: "what the record tells", Example: "phase:outcome",
+		{Name: "phase", Kind: filter.Flag, Help: "what the record says", Example: "phase:outcome",
 			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
 		{Name: "outcome", Kind: filter.Flag, Help: "what became of the act", Example: "outcome:denied",
 			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen),
 			Flag:   func(e entry, v string) bool { return string(e.Outcome) == v }},
-		{Name: "is", Kind: filter.Flag, Help: "what became of a write, something that was refused, or a sign that the " +
-			"trail is not whole", Example: "is:write,refusal",
+		{Name: "is", Kind: filter.Flag, Help: "the outcome of a write, a refusal, or a sign that the trail is not " +
+			"complete", Example: "is:write,refusal",
 			Values: []string{"write", "refusal", "trouble"}, Flag: is},
 		{Name: "at", Aliases: []string{"since"}, Kind: filter.Time, Help: "when it was written", Example: "at<2h",
 			Time: func(e entry) time.Time { return e.At }},

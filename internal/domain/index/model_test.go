@@ -287,7 +287,7 @@ func (l lists) Operation(_ context.Context, id string) (api.Operation, time.Time
 	w.meanwhile()
 	w.note("read %s", id)
 	if !w.has(id) {
-		return api.Operation{}, sent, &api.Error{Kind: api.NotFound, Rule: api.RuleOperationUnknown, Public: "The service knows no such operation."}
+		return api.Operation{}, sent, &api.Error{Kind: api.NotFound, Rule: api.RuleOperationUnknown, Public: "The service has no such operation."}
 	}
 	op := w.current(id)
 	w.meanwhile()

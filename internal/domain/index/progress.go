@@ -144,7 +144,7 @@ func (p Progress) Hint(held int64) string {
 	case p.Note != "":
 		return p.Note
 	case p.off(held) && !p.differs(held):
-		return fmt.Sprintf("The service tells a total of %d, and its pages show %d operations.", p.Total, held)
+		return fmt.Sprintf("The service reports a total of %d, but its pages show %d operations.", p.Total, held)
 	case p.off(held) && p.proven():
 		return fmt.Sprintf("The service has %d operations, the index holds %d; another pass is under way.", p.Total, held)
 	case p.Order == OrderNone && p.proven():

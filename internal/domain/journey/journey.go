@@ -224,7 +224,7 @@ func (j *Service) note(ctx context.Context, cuid string, actErr error, change fu
 		err = j.Store.SaveJourney(ctx, r)
 	}
 	if err != nil && actErr == nil {
-		return &api.Error{Kind: api.Internal, Public: "It was done, but the journey could not be noted in the store.",
+		return &api.Error{Kind: api.Internal, Public: "It was done, but opdeck could not record the progress in the store.",
 			Err: err}
 	}
 	return actErr

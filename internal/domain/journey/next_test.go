@@ -23,24 +23,24 @@ func TestNextSaysWhoActs(t *testing.T) {
 		act    api.ActKind
 		share  State
 	}{
-		"new":                {api.Customer{Status: "NEW"}, api.Application{}, Record{}, "Present a share token.", api.ActShare, Todo},
-		"rejected token":     {api.Customer{Status: "NEW"}, draft, Record{Rejected: "used before"}, "Present a share token.", api.ActShare, Todo},
-		"accepted":           {api.Customer{Status: "ACCEPT"}, draft, Record{}, "Nothing is left to do. The customer is accepted. To verify the customer again, present a share token.", "", Optional},
-		"ACCEPTED":           {api.Customer{Status: "accepted"}, api.Application{}, Record{}, "Nothing is left to do. The customer is accepted. To verify", "", Optional},
-		"banned":             {api.Customer{Status: "BANNED"}, api.Application{}, Record{}, "Nothing is left to do. The customer is banned.", "", Optional},
+		"new":                {api.Customer{Status: "NEW"}, api.Application{}, Record{}, "Share a token.", api.ActShare, Todo},
+		"rejected token":     {api.Customer{Status: "NEW"}, draft, Record{Rejected: "used before"}, "Share a token.", api.ActShare, Todo},
+		"accepted":           {api.Customer{Status: "ACCEPT"}, draft, Record{}, "Nothing left to do. The customer is accepted. To verify the customer again, share a token.", "", Optional},
+		"ACCEPTED":           {api.Customer{Status: "accepted"}, api.Application{}, Record{}, "Nothing left to do. The customer is accepted. To verify", "", Optional},
+		"banned":             {api.Customer{Status: "BANNED"}, api.Application{}, Record{}, "Nothing left to do. The customer is banned.", "", Optional},
 		"begun anew":         {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}}, "Finalize the application.", api.ActFinalize, Done},
 		"outstanding":        {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}}, "Create a link for the outstanding document sets.", api.ActLink, Done},
 		"link is out":        {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, LinkAt: made, LinkUntil: open}, "Wait for the customer, who opens the link", "", Done},
 		"link without share": {api.Customer{Status: "NEW"}, api.Application{}, Record{LinkAt: made, LinkUntil: open}, "Wait for the customer, who opens the link", "", Todo},
 		"link is over":       {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, LinkAt: made, LinkUntil: lapsed}, "The link has lapsed. If the customer has handed in everything, finalize; else create another link.", api.ActFinalize, Done},
 		"BaaS":               {api.Customer{Status: "NEW"}, api.Application{}, Record{BaaS: true}, "Create a link", api.ActLink, Blocked},
-		"answer lost":        {api.Customer{Status: "NEW"}, draft, Record{Unclear: true}, "Present a new token", api.ActShare, Unclear},
+		"answer lost":        {api.Customer{Status: "NEW"}, draft, Record{Unclear: true}, "Share a new token", api.ActShare, Unclear},
 		"answer not seen":    {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true}, "Create a link: what is outstanding is not known", api.ActLink, Done},
 		"finalize lost":      {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizeUnclear: true}, "Wait, or reload", "", Done},
 		"BaaS once":          {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, BaaS: true}, "Create a link", api.ActLink, Done},
 		"submitted":          {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Wait for the review's result.", "", Done},
-		"sets were asked":    {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made}, "Nothing is left to do. The customer is accepted.", "", Done},
-		"through":            {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Nothing is left to do. The customer is accepted.", "", Done},
+		"sets were asked":    {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made}, "Nothing left to do. The customer is accepted.", "", Done},
+		"through":            {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Nothing left to do. The customer is accepted.", "", Done},
 	} {
 		steps, next := Steps(tc.status, tc.app, tc.rec, now)
 		if !strings.HasPrefix(next.Text, tc.next) || name == "banned" && next.Text != tc.next || next.Act != tc.act {

@@ -26,7 +26,7 @@ func TestReadWithoutRecords(t *testing.T) {
 	gone := &api.Error{Kind: api.NotFound, Status: 404, Public: "The service knows no such thing."}
 	method := &api.Error{Kind: api.Refused, Status: 405, Public: "The service refused this (405)."}
 	failed := &api.Error{Kind: api.Unavailable, Status: 500, Public: "The service failed (500)."}
-	denied := &api.Error{Kind: api.NotFound, Rule: api.RuleCustomerUnknown, Public: "The service knows no such customer."}
+	denied := &api.Error{Kind: api.NotFound, Rule: api.RuleCustomerUnknown, Public: "The service has no such customer."}
 	silent := &api.Error{Kind: api.Unavailable, Public: "The service did not answer."}
 	auth := &api.Error{Kind: api.AuthFailed, Public: "No session."}
 	draft := api.Application{Status: "DRAFT", Corporate: []byte("{}")}

@@ -110,14 +110,14 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {
 	case finalized && final(c) != "":
-		return steps, wait("Nothing is left to do. The customer is " + final(c) + ".")
+		return steps, wait("Nothing left to do. The customer is " + final(c) + ".")
 	case finalized:
 		return steps, wait("Wait for the review's result.")
 	case verified && final(c) == "banned":
-		return steps, wait("Nothing is left to do. The customer is banned.")
+		return steps, wait("Nothing left to do. The customer is banned.")
 	case verified:
-		return steps, wait("Nothing is left to do. The customer is "+final(c)+
-			". To verify the customer again, present a share token%s.", api.ActShare)
+		return steps, wait("Nothing left to do. The customer is "+final(c)+
+			". To verify the customer again, share a token%s.", api.ActShare)
 	}
 	return steps, next(share.State, link.State, finalize.State, r, now)
 }
@@ -126,9 +126,9 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 func next(share, link, finalize State, r Record, now time.Time) Next {
 	switch {
 	case r.FinalizeUnclear:
-		return wait("Wait, or reload: finalize was sent, and the application tells when it was submitted.")
+		return wait("Wait, or reload: finalize was sent, and the application shows when it was submitted.")
 	case r.Unclear:
-		return do("Present a new token%s: the service answers 409 if the first one was applied. Never the same token again.",
+		return do("Share a new token%s: the service answers 409 if it applied the first. Never send the same token again.",
 			api.ActShare)
 	case link == Todo && r.Applied && r.Outstanding == nil:
 		return do("Create a link%s: what is outstanding is not known, and the link shows the customer what is missing.",
@@ -146,7 +146,7 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 	case r.Applied || finalize == Todo && share != Todo:
 		return do("Finalize the application%s.", api.ActFinalize)
 	case share == Todo:
-		return do("Present a share token%s.", api.ActShare)
+		return do("Share a token%s.", api.ActShare)
 	}
 	return do("Create a link%s.", api.ActLink)
 }
@@ -165,7 +165,7 @@ func shareStep(c api.Customer, r Record) Step {
 		s.State, s.Note = Done, "Applied; a customer is shared once."
 	case r.Unclear:
 		s.State, s.Note = Unclear,
-			"Sent, and its outcome is not known. A new token tells: the service answers 409 if the first was applied."
+			"Sent, with an unknown outcome. Try a new token: the service answers 409 if it applied the first."
 	case r.BaaS:
 		s.State, s.Note = Blocked,
 			"The service forbade it (403), as for accounts on the BaaS verification program. Use the link, or try again."
@@ -180,7 +180,7 @@ func shareStep(c api.Customer, r Record) Step {
 
 func outstandingStep(r Record) Step {
 	s := Step{Key: "outstanding", Name: "Outstanding sets", State: NotYet,
-		Note: "Told by the service when the token is applied."}
+		Note: "Known once a token is accepted."}
 	switch {
 	case r.Applied && len(r.Outstanding) > 0:
 		s.State, s.Note = Todo, strings.Join(r.Outstanding, ", ")
@@ -215,7 +215,7 @@ func finalizeStep(app api.Application, r Record, finalized bool) Step {
 		}
 		return s
 	case r.FinalizeUnclear:
-		s.State, s.Note = Unclear, "Sent; nothing shows yet whether it was done. opdeck looks again by itself."
+		s.State, s.Note = Unclear, "Sent; the outcome is not known yet. opdeck keeps checking."
 	case r.Applied || app.Kind() != "" || app.Unread || !r.LinkAt.IsZero():
 		s.State = Todo
 	}

@@ -83,7 +83,7 @@ type Job struct {
 
 // ErrTaken means that another process moved the job meanwhile.
 var ErrTaken error = &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
-	Public: "Another process is at this replacement.", Hint: "Wait for it, then reload."}
+	Public: "Another process is working on this replacement.", Hint: "Wait for it, then reload."}
 
 // Store keeps jobs. Save creates a job, or writes over the version whose Updated
 // is prev; else it returns ErrTaken.

@@ -84,7 +84,7 @@ func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
 func (r *Jobs) unknown(j Job, what string, looked error) error {
 	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
 		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
-		Hint:   "Resume the replacement later to look again; nothing is sent again by itself."}
+		Hint:   "Resume the replacement later to check again; opdeck sends nothing again by itself."}
 	if r.late(j) {
 		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
 		e.Hint = "Decide whether it is sent once more or the replacement is given up."
@@ -141,7 +141,7 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 	e := api.AsError(r.unknown(j, "The upload of "+j.FileName, err))
 	if n := len(j.Candidates); n > 0 {
 		e.Public = fmt.Sprintf(
-			"The upload of %s was sent, and which file it became cannot be told: %d of that name and size may be it (%s).",
+			"The upload of %s was sent, and opdeck cannot identify the new file: %d files have that name and size (%s).",
 			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
 	}
 	if r.Undecided(j) {

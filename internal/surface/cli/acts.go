@@ -33,11 +33,11 @@ var groups = map[string]struct {
 	commands commands
 }{
 	"operation":    {[]string{"op"}, "Operations: list, read, children, history, export", operationCommands},
-	"document":     {[]string{"doc"}, "Documents of operations: list, remove, put back, replace", documentCommands},
+	"document":     {[]string{"doc"}, "Documents of operations: list, remove, restore, replace", documentCommands},
 	"customer":     {nil, "Customers and their applications", customerCommands},
 	"account":      {nil, "Customers' accounts: balances, holds, status, requisites", accountCommands},
-	"counterparty": {nil, "Whom customers pay: counterparties and the status of their accounts", counterpartyCommands},
-	"tariff":       {nil, "What payments may be and what they cost: limits and commissions", tariffCommands},
+	"counterparty": {nil, "Payees: counterparties and the status of their accounts", counterpartyCommands},
+	"tariff":       {nil, "Payment limits and commissions", tariffCommands},
 	"compliance":   {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
 	"session":      {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
 	"index":        {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},
@@ -45,7 +45,7 @@ var groups = map[string]struct {
 	"hook":         {nil, "The service's webhook settings", hookCommands},
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
-	"config":       {nil, "The config file: make, check, show, find", configCommands},
+	"config":       {nil, "The config file: create, check, show, find", configCommands},
 }
 
 // maker makes the command of an act; nil when there is none.
@@ -138,12 +138,12 @@ func (r *root) askable() error {
 	args := r.args
 	for i, a := range r.row.Args {
 		if a.File && i < len(args) && args[i] == "-" {
-			return usage("the content comes from standard input, so nothing can be asked: give --yes to confirm, or --dry-run")
+			return usage("standard input holds the content, so opdeck cannot ask: use --yes to confirm, or --dry-run")
 		}
 	}
 	if !r.env.InTTY {
-		return &api.Error{Kind: api.Usage, Public: "This changes something and standard input is not a terminal.",
-			Hint: "Give --yes to confirm, or --dry-run to see what would be sent."}
+		return &api.Error{Kind: api.Usage, Public: "This is a write, and standard input is not a terminal.",
+			Hint: "Use --yes to confirm, or --dry-run to see the request."}
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	typed := r.real && r.row.Ask == act.Typed && tail != ""
 	switch {
 	case typed:
-		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to go on: ", safeText(q.Ask),
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to continue: ", safeText(q.Ask),
 			oneLine(tail))
 	case r.real:
 		fmt.Fprintf(r.env.Err, "PRODUCTION. %s [y/N] ", safeText(q.Ask))

@@ -44,7 +44,7 @@ func approvalListCommand(r *root) *cobra.Command {
 				}
 				return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires),
 					by, q.Act.Summary}
-			}).none("There is no such request. A write makes one where the context has approval = \"second_person\"."))
+			}).none("No requests. A write creates one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
@@ -61,14 +61,14 @@ func approvalShowCommand(r *root) *cobra.Command {
 			q.State != approval.Open {
 			return err
 		}
-		r.say("opdeck approval approve %s or deny %s decides, with --digest %s about just this request.", q.ID, q.ID,
+		r.say("To decide: opdeck approval approve %s or deny %s, with --digest %s to name exactly this request.", q.ID, q.ID,
 			q.Digest)
 		return nil
 	})
 }
 
 func approvalApproveCommand(r *root) *cobra.Command {
-	return approvalDecideCommand(r, "Approved. The requester now repeats the act as it is.", false,
+	return approvalDecideCommand(r, "Approved. The requester can now send it once.", false,
 		(*approval.Service).Approve)
 }
 
@@ -81,11 +81,11 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
-		Long: "Nobody decides about their own request. Over SSH a person is a key, a login name and a\n" +
-			"certificate id, locally the user id that the kernel of this host knows; one of these in\n" +
-			"common with the requester is too much, and so is another host or one side over SSH and the\n" +
-			"other not. Root and whoever holds the password of the account or of the store are not held\n" +
-			"by it. --digest (from approval show) makes sure that the request is the one that you read."}
+		Long: "You cannot decide about your own request. Over SSH a person is a key, a login name and a\n" +
+			"certificate id; locally, the user id on this host. You must share none of these with the\n" +
+			"requester, and both of you must use SSH, or both the same host. This does not stop root or\n" +
+			"people who know the password of the account or of the store. Use --digest (from approval show) to name exactly " +
+			"the request that you read."}
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) (asked, error) {
 		if needsReason && strings.TrimSpace(reason) == "" {
 			return asked{}, usage("--reason is needed; the requester sees it")
@@ -108,6 +108,6 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 		return w, err
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
-	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you looked at")
+	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you read")
 	return cmd
 }

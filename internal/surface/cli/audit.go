@@ -222,7 +222,7 @@ func auditKeyCommand(r *root) *cobra.Command {
 				r.say("Checkpoints: %s", k.Checkpoints)
 			}
 			if k.VerifierKey == "" {
-				r.say("The trail is empty: the line for signed notes names the log and comes with its first record.")
+				r.say("The trail is empty. The line for signed notes needs the first record of the log.")
 			} else {
 				k.VerifierKey += "\n"
 			}
@@ -242,8 +242,8 @@ type checkpointJSON struct {
 func auditCheckpointCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the signed note " +
 		"(c2sp.org/tlog-checkpoint): how many records\n" +
-		"there are, when, and hashes. Keep it anywhere that whoever owns the store cannot write to:\n" +
-		"opdeck audit verify --against FILE then shows a trail that was put back or exchanged."},
+		"there are, when, and hashes. Keep it where the owner of the store cannot write: opdeck audit\n" +
+		"verify --against FILE then detects a trail that was rolled back or replaced."},
 		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
 			s, err := a.Audit.Prover.NewestNote(ctx)
 			if err != nil {
@@ -268,7 +268,7 @@ func auditSettleCommand(r *root) *cobra.Command {
 		if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
 			return err
 		}
-		return out.told(settledJSON{note, args[0]}, "Settled. Its outcome stays unknown in the trail, with your note.")
+		return out.told(settledJSON{note, args[0]}, "Settled. The trail keeps the outcome as unknown, with your note.")
 	})
 	cmd.Flags().StringVar(&note, "note", "", "what you found")
 	return cmd

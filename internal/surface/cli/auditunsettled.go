@@ -14,11 +14,10 @@ import (
 
 func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
-	cmd := &cobra.Command{Long: "Lists the writes that were sent and of which nothing proves what became of them, and " +
-		"those of\n" +
-		"the last day that were not seen within [writes] late_after. Consoles and opdeck serve look at\n" +
-		"them again by themselves; --settle looks now. With --settle the exit code is 7 while the outcome\n" +
-		"of one is not known, else 0."}
+	cmd := &cobra.Command{Long: "Lists the writes that were sent and have no proven outcome, and those of the last day " +
+		"that\n" +
+		"were not seen within [writes] late_after. Consoles and opdeck serve keep checking them;\n" +
+		"--settle checks now. With --settle the exit code is 7 while an outcome is unknown, else 0."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[unsettledJSON]) error {
 		var looked error
 		if settle {
@@ -38,9 +37,10 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			func(x unsettledJSON) []any {
 				return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks,
 					x.State, x.Ref}
-			}).none("No write that has ended is in doubt."))
+			}).none("No completed write is in doubt."))
 		if err == nil && len(list) > 0 && r.output == "table" {
-			r.say("What nothing can be read about: look at the object, then opdeck audit settle REF --note \"what you found\".")
+			r.say("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note \"what you " +
+				"found\".")
 		}
 		switch {
 		case err != nil || !settle:
@@ -50,7 +50,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 		}
 		return looked
 	})
-	cmd.Flags().BoolVar(&settle, "settle", false, "look at each of them now")
+	cmd.Flags().BoolVar(&settle, "settle", false, "check each of them now")
 	return cmd
 }
 

@@ -34,7 +34,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 		"audit prove) it checks a copy anywhere: no config, no store, no network. --pub is the public key\n" +
 		"that opdeck audit key prints, kept apart from the copy; --checkpoints is a checkpoint file or a\n" +
 		"folder of them.\n\n" +
-		"Exit 0: intact. 1: changed, or not to be proven whole. 2: older than a note of --against, or another\n" +
+		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a note of --against, or another\n" +
 		"trail; or it could not be read."}
 	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -247,7 +247,7 @@ func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJ
 		}
 		return exitError(audit.ExitBroken)
 	}
-	line := fmt.Sprintf("Record %d stands in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
+	line := fmt.Sprintf("Record %d is in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
 		oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
 	if shown.From > 0 {
 		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.",

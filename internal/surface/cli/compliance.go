@@ -69,10 +69,10 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 	}
 	switch {
 	case res.Outstanding == nil:
-		r.say("What is outstanding is not known. opdeck compliance link %s makes an address that shows the customer what "+
-			"is missing.", cuid)
+		r.say("The outstanding document sets are not known. Run opdeck compliance link %s: the link shows the customer "+
+			"what is missing.", cuid)
 	case len(names) > 0:
-		r.say("Outstanding: %s. opdeck compliance link %s makes an address where the customer gives them.",
+		r.say("Outstanding: %s. Run opdeck compliance link %s: the customer hands them in there.",
 			strings.Join(names, ", "), cuid)
 	}
 	r.say("Next: opdeck compliance finalize %s", cuid)
@@ -89,13 +89,13 @@ func complianceLinkCommand(r *root) *cobra.Command {
 				return err
 			}
 			if r.output == "table" {
-				r.say("For the customer's own browser; works once, for %d s.", l.TTL)
+				r.say("For the customer's browser. It works once, within %d s.", l.TTL)
 				if code {
 					if err := printQR(r, string(l.URL)); err != nil {
 						return err
 					}
 				}
-				defer r.say("Afterwards opdeck compliance journey %s shows what is still to be done.", args[0])
+				defer r.say("Then opdeck compliance journey %s shows the next step.", args[0])
 			}
 			return out.data(linkJSON{l.Raw}, l.URL.Line(2000))
 		}), nil
@@ -130,8 +130,8 @@ func complianceFinalizeCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Finalized. %s The service now decides; opdeck compliance journey %s shows "+
-				"how it stands.", res.Message.Line(300), args[0])
+			return out.told(asSent(res.Raw, res), "Finalized. %s The service now reviews it; opdeck compliance journey %s "+
+				"shows the result.", res.Message.Line(300), args[0])
 		}), nil
 	})
 }

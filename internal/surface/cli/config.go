@@ -41,7 +41,7 @@ func configPathCommand(r *root) *cobra.Command {
 		path, _ := config.Path(r.config, r.env.Getenv)
 		_, err := os.Stat(path)
 		if err != nil && r.output == "table" {
-			r.say("There is no such file yet; opdeck config init makes one.")
+			r.say("No such file yet. opdeck config init creates one.")
 		}
 		return out.data(pathJSON{path, err == nil, config.StateDir(r.state, r.env.Getenv)}, path)
 	})
@@ -68,9 +68,9 @@ func configCheckCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		verdict := "%s is good."
+		verdict := "%s is valid."
 		if cfg.Path == "" {
-			verdict = "There is no file at %s; the defaults hold."
+			verdict = "No file at %s. The defaults apply."
 		}
 		return out.told(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
 	})

@@ -31,11 +31,11 @@ type draft struct {
 
 func configInitCommand(r *root) *cobra.Command {
 	var d draft
-	cmd := &cobra.Command{Long: "Makes the config file with one context. On a terminal it asks for what the flags do " +
-		"not say;\n" +
-		"elsewhere the flags must say it. The password itself is never asked for and never stands in\n" +
-		"the file: the file says where it is found. Afterwards the connection is looked at, as opdeck\n" +
-		"doctor does, unless --offline."}
+	cmd := &cobra.Command{Long: "Creates the config file with one context. On a terminal it asks for what the flags do " +
+		"not\n" +
+		"give; elsewhere the flags are required. It never asks for the password itself: the file says\n" +
+		"where to find it. Then it checks the connection as opdeck doctor does, unless you give\n" +
+		"--offline."}
 	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error { return initConfig(r, ctx, &d, out) })
 	f := cmd.Flags()
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
@@ -50,19 +50,19 @@ func configInitCommand(r *root) *cobra.Command {
 	f.BoolVar(&d.secondPerson, "second-person", false, "writes need a second person's approval")
 	f.BoolVar(&d.builtIn, "sandbox", false, "the context is the built-in service")
 	f.BoolVar(&d.force, "force", false, "replace a file that is there")
-	f.BoolVar(&d.offline, "offline", false, "do not look at the connection afterwards")
+	f.BoolVar(&d.offline, "offline", false, "do not check the connection afterwards")
 	return cmd
 }
 
 func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) error {
 	path, _ := config.Path(r.config, r.env.Getenv)
 	if _, err := os.Lstat(path); err == nil && !d.force {
-		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.",
-			Hint: "--force replaces it, --config names another file."}
+		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
+			Hint: "Use --force to replace it, or --config to name another file."}
 	}
 	if r.env.InTTY && !d.complete() {
-		r.say("This makes %s with one context. ctrl+c stops, and nothing is written then;\n"+
-			"every answer can be changed in the file later.\n", path)
+		r.say("This creates %s with one context. ctrl+c stops without writing anything;\n"+
+			"you can change every answer in the file later.\n", path)
 	}
 	if err := fillDraft(r, ctx, d); err != nil {
 		return err
@@ -78,14 +78,14 @@ func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) err
 	if d.offline {
 		return nil
 	}
-	r.say("Looking at each step from here to the service:")
+	r.say("Checking each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
 	if err := runDoctor(r, ctx, opt, app.Shallow, out); err != nil {
-		r.say("Mend what failed, then: opdeck doctor. The file stays as it is.")
+		r.say("Fix the error, then run opdeck doctor. The file stays as it is.")
 		return err
 	}
-	r.say("Now: opdeck opens the console, opdeck doctor --login tries the password.")
+	r.say("Next: opdeck opens the console, opdeck doctor --login tries the password.")
 	return nil
 }
 
@@ -107,7 +107,7 @@ func fillDraft(r *root, ctx context.Context, d *draft) error {
 		}
 		if !r.env.InTTY {
 			if q.def == "" || q.offered {
-				return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so the flags must say everything.",
+				return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so all flags are required.",
 					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or " +
 						"--sandbox."}
 			}
@@ -166,7 +166,7 @@ func (d *draft) questions() []question {
 	if d.asked {
 		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere,
 			offered: true,
-			before: "The password itself is not asked for: the file says where it is found.\n" +
+			before: "The file does not hold the password. It says where to find it.\n" +
 				"  NAME           in this environment variable\n" +
 				"  file:PATH      in this file (mode 0400 or 0600)\n" +
 				"  command:WORDS  printed by this command"})
@@ -199,7 +199,7 @@ func checkWhere(s string) error {
 		}
 	}
 	if strings.Trim(s, nameCharacters) != "" {
-		return errors.New("that is not a name of an environment variable; the password itself does not belong into the file")
+		return errors.New("not a name of an environment variable; do not put the password itself into the file")
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func writeConfig(path, src string, force bool) error {
 	}
 	switch err := put(path, []byte(src)); {
 	case errors.Is(err, os.ErrExist):
-		return &api.Error{Kind: api.Usage, Public: path + " is there already; nothing was changed.",
+		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
 			Hint: "--force replaces it."}
 	case err != nil:
 		return bad(err)

@@ -15,7 +15,7 @@ import (
 // inside. One that cannot be opened leads back to the one before.
 func (r *root) console(ctx context.Context) error {
 	if !r.plain && r.env.Console == nil {
-		return usage("the console needs a terminal; --plain does without, and opdeck --help lists the commands")
+		return usage("the console needs a terminal; use --plain without one, or see opdeck --help for the commands")
 	}
 	before, switched, notice, in := "", false, "", lineByLine{bufio.NewReader(r.env.In)}
 	for {

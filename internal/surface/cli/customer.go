@@ -53,7 +53,7 @@ func customerListCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are " +
 		"read, a call each\n" +
 		"and at most " + strconv.Itoa(maxCustomerPages) +
-		", and those customers that pass are listed: status:VERIFY,MODERATION says who waits.\n\nThe language of " +
+		", and it lists the customers that match: status:VERIFY,MODERATION shows who is waiting.\n\nThe language of " +
 		"--filter:\n\n" +
 		customerfilter.Table(nil).Help()}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[customersJSON, api.Customer]) error {
@@ -200,7 +200,7 @@ func customerFilesCommand(r *root) *cobra.Command {
 func sayPage[T any](r *root, p api.Page[T]) {
 	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
-		r.say("%s came on page %d; the service tells a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page,
+		r.say("%s came on page %d; the service reports a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page,
 			untrusted.Text(p.Total).Line(20))
 	}
 }
@@ -227,17 +227,18 @@ func customerSetApplicationCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Set. %s The service announces this call as soon to be deprecated; "+
-				"compliance link takes its place.", res.Message.Line(200))
+			return out.told(asSent(res.Raw, res), "Set. %s The service will deprecate this call; use compliance link "+
+				"instead.", res.Message.Line(200))
 		}), nil
 	})
 }
 
 func customerDeleteFileCommand(r *root) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Long: "Deletes a file from a customer's store, with its content. Nothing brings it back.\n" +
-		"The customer's files are read first; a file that is locked or not there is never sent.\n" +
-		"An operation that holds the file is the service's to protect: it may refuse."}
+	cmd := &cobra.Command{Long: "Deletes a file and its content from a customer's store. This cannot be undone. opdeck " +
+		"reads\n" +
+		"the customer's files first and never sends a locked or missing file. The service may refuse\n" +
+		"if an operation holds the file."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
 		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1],
 			send: func(ctx context.Context) error {

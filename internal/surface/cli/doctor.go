@@ -13,14 +13,14 @@ import (
 
 func doctorCommand(r *root) *cobra.Command {
 	var login, deep bool
-	cmd := &cobra.Command{Long: "Looks at config, name lookup, TLS, clock, store, session, budget, audit trail and " +
+	cmd := &cobra.Command{Long: "Checks config, name lookup, TLS, clock, store, session, budget, audit trail and " +
 		"webhook\n" +
 		"feed: one line each, without secrets. Exit 1 when something is wrong. Sent are one\n" +
 		"request without a login, which reads the service's clock, and where a session lives one general\n" +
-		"call, which tells whether the account has two-factor login on; --login also makes a session\n" +
+		"call, which shows whether the account has two-factor login on; --login also makes a session\n" +
 		"when there is none.\n\n" +
 		"--deep makes a session too and reads a page of each list, one record of each kind and the\n" +
-		"webhook settings, and tells what differs in the service's answers from what opdeck expects:\n" +
+		"webhook settings, and shows how the service's answers differ from what opdeck expects:\n" +
 		"names of fields and kinds of values, never a value, and what to set in [service]. It costs two\n" +
 		"billing calls, two general calls and four customer calls; up to two customer calls more where\n" +
 		"the service does not take GET for one customer. A failed read is tried once more."}
@@ -35,7 +35,7 @@ func doctorCommand(r *root) *cobra.Command {
 		return runDoctor(r, ctx, r.appOptions(), depth, out)
 	})
 	cmd.Flags().BoolVar(&login, "login", false, "log in when there is no session")
-	cmd.Flags().BoolVar(&deep, "deep", false, "log in, read a page of each list and tell how the service's answers differ")
+	cmd.Flags().BoolVar(&deep, "deep", false, "log in, read a page of each list and show how the service's answers differ")
 	return cmd
 }
 

@@ -40,11 +40,11 @@ func documentListCommand(r *root) *cobra.Command {
 		}
 		none := "The operation has no documents; opdeck document attach " + args[0] + " DOCID adds one."
 		if !op.DocumentsTold() {
-			none = "The answer tells no documents that can be read; whether the operation has any is not known. opdeck " +
+			none = "The answer has no readable list of documents, so opdeck does not know whether there are any. opdeck " +
 				"operation get " + args[0] + " -o json shows it."
 		}
 		if n := op.UnreadDocuments; n > 0 && op.DocumentsTold() {
-			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows what came.",
+			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				draw.Plural(n, "document", "documents"), args[0])
 		}
 		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
@@ -61,8 +61,9 @@ func documentTable(docs []api.Document) *table {
 func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
 	var reason string
-	cmd := &cobra.Command{Long: "Takes a document off an operation. Only the link goes; document restore puts it back.\n" +
-		"A locked document is never sent. --force lifts opdeck's own guard for operations\n" +
+	cmd := &cobra.Command{Long: "Removes a document from an operation. This removes the link only; document restore " +
+		"puts it\n" +
+		"back. opdeck never sends a locked document. --force lifts opdeck's own guard for operations\n" +
 		"that have ended; the service may still refuse."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
@@ -79,7 +80,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-const forceHelp = "lift opdeck's own guard for end states, never a lock"
+const forceHelp = "lift opdeck's own guard for ended operations, never a lock"
 
 // onDocument is a write about a document of an operation; item names it for the question.
 func onDocument(args []string, item string, send func(context.Context) error) asked {
@@ -254,18 +255,18 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 	run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)
 	if err != nil {
-		r.say("The job %s stands at %q. opdeck document resume %s goes on with it.", job.ID, string(job.Step), job.ID)
+		r.say("The job %s stopped at step %q. Continue it with opdeck document resume %s.", job.ID, string(job.Step), job.ID)
 		switch decide := a.Jobs.Undecided(job); {
 		case decide && job.Step == replace.Uploading:
-			r.say("With --use FILEID it takes one of the customer's files, with --upload-again it uploads the file once more, " +
-				"with --abandon it puts the old document back.")
+			r.say("Use --use FILEID to take one of the customer's files, --upload-again to upload the file once more, or " +
+				"--abandon to put the old document back.")
 		case decide:
-			r.say("With --again it sends the call once more, with --abandon it gives the job up.")
+			r.say("Use --again to send the call once more, or --abandon to give the job up.")
 		}
 		return err
 	}
 	if job.Step == replace.Abandoned {
-		return out.told(job, "Given up: the operation holds the old document %s.", job.OldGUID)
+		return out.told(job, "Abandoned: the operation holds the old document %s.", job.OldGUID)
 	}
 	if r.output == "table" {
 		r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)
@@ -277,10 +278,10 @@ func documentResumeCommand(r *root) *cobra.Command {
 	var abandon, again, upload bool
 	var use string
 	cmd := &cobra.Command{
-		Long: "Without JOB it lists the unfinished replacements. With JOB it reads what became of the\n" +
-			"step under way and continues. A step whose outcome is not known is never sent again by itself:\n" +
-			"--again does that for a removal or an attachment, --upload-again for the file, both only after\n" +
-			"[writes] late_after; --use takes a file of the customer as the uploaded one."}
+		Long: "Without JOB it lists the unfinished replacements. With JOB it checks the current step and\n" +
+			"continues. opdeck never repeats a step with an unknown outcome by itself: use --again for a\n" +
+			"removal or an attachment, --upload-again for the file, both only after [writes] late_after;\n" +
+			"--use takes one of the customer's files as the uploaded one."}
 	list := alsoLists[[]replace.Job, replace.Job](r, cmd, "no JOB")
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
 		if len(args) == 0 {
@@ -288,7 +289,7 @@ func documentResumeCommand(r *root) *cobra.Command {
 		}
 		job, err := a.Jobs.Store.Job(ctx, args[0])
 		if err != nil {
-			return asked{}, &api.Error{Kind: api.NotFound, Public: "There is no such job.",
+			return asked{}, &api.Error{Kind: api.NotFound, Public: "No such job.",
 				Hint: "opdeck document resume lists them.", Err: err}
 		}
 		run := a.Jobs.Run
@@ -298,21 +299,21 @@ func documentResumeCommand(r *root) *cobra.Command {
 		case use != "":
 			run = func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) }
 		case again && uploading:
-			return asked{}, usage("the file is what is open: --upload-again uploads it once more, --use FILEID takes one that " +
-				"is there")
+			return asked{}, usage("the upload is open: use --upload-again to upload the file once more, or --use FILEID to " +
+				"take an existing one")
 		case upload && !uploading:
-			return asked{}, usage("the upload is not what is open; the job stands at %q", string(job.Step))
+			return asked{}, usage("the upload is not open; the job is at step %q", string(job.Step))
 		case again || upload:
 			run = a.Jobs.Again
 		}
 		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
-			facts: [][2]string{{"job", job.ID}, {"stands at", string(job.Step)}, {"new file", job.FileName}},
+			facts: [][2]string{{"job", job.ID}, {"step", string(job.Step)}, {"new file", job.FileName}},
 			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
-	cmd.Flags().BoolVar(&abandon, "abandon", false, "give the job up and put the old document back")
-	cmd.Flags().BoolVar(&again, "again", false, "send the removal or attachment once more that was not seen in time")
-	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the file once more that was not found")
-	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that the upload became")
+	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and put the old document back")
+	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not seen in time")
+	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the missing file once more")
+	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that came from the upload")
 	cmd.MarkFlagsMutuallyExclusive("abandon", "again", "upload-again", "use")
 	return cmd
 }
@@ -324,9 +325,9 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	}
 	err = out.print(jobs, jobs, rows("JOB|OPERATION|OLD DOCUMENT|NEW FILE|STEP|PROBLEM", jobs, func(j replace.Job) []any {
 		return []any{j.ID, j.OPID, j.OldGUID, j.FileName, string(j.Step), j.Problem}
-	}).none("No replacement is unfinished."))
+	}).none("No unfinished replacements."))
 	if err == nil && len(jobs) > 0 && out.r.output == "table" {
-		out.r.say("opdeck document resume JOB goes on with one.")
+		out.r.say("Continue one with opdeck document resume JOB.")
 	}
 	return err
 }

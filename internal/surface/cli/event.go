@@ -55,8 +55,7 @@ func eventListCommand(r *root) *cobra.Command {
 			func(s receiver.Stored) []any {
 				return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key,
 					problem(s)}
-			}).none("No such event is stored. opdeck event listen receives webhooks, and so does opdeck serve with [webhooks] "+
-			"listen."))
+			}).none("No such events. To receive webhooks, run opdeck event listen, or opdeck serve with [webhooks] listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +73,7 @@ func eventListCommand(r *root) *cobra.Command {
 	}
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
-	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last deliveries that were not accepted, and why")
+	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last rejected deliveries with the reason")
 	return cmd
 }
 
@@ -180,8 +179,8 @@ func inboxError(err error) error {
 
 func eventShowCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one " +
-		"delivery that was\n" +
-		"not accepted."}
+		"rejected\n" +
+		"delivery."}
 	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) error {
 		if id, is := receiver.RejectionID(args[0]); is {
@@ -260,9 +259,9 @@ type sentJSON struct {
 }
 
 func eventSendCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Puts a webhook's body through the receiver as if it had been delivered. It " +
-		"is marked as manual\n" +
-		"and unverified, whatever it says of itself. A body that cannot be used is kept, set aside."},
+	return prints(r, &cobra.Command{Long: "Feeds a webhook's body to the receiver as if the service had delivered it. " +
+		"opdeck always\n" +
+		"marks it as manual and unverified. It quarantines a body that it cannot use."},
 		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
 			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver takes; nothing was stored.")
 			if err != nil {
@@ -282,7 +281,7 @@ func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) er
 	s := res.Stored
 	used := s.Status != receiver.Quarantined
 	if used && r.output == "table" {
-		r.say("%s: %s %s, %s. opdeck event show tells the rest.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
+		r.say("%s: %s %s, %s. See opdeck event show.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
 	}
 	if used || r.output != "table" {
 		if err := out.data(sentJSON{string(res.Outcome), jsonOf(s, whose, false)}, s.Key); err != nil {
@@ -347,9 +346,9 @@ func otherWords(m hook.Meaning) string {
 }
 
 func eventCodesCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "The meaning of the numbers in operation webhooks is not published. What " +
-		"is shown here was seen:\n" +
-		"a webhook and a read of the same moment of the same operation. Nothing is guessed."},
+	return printsList(r, &cobra.Command{Long: "The service does not publish the meaning of the numbers in operation " +
+		"webhooks. opdeck learns\n" +
+		"them from a webhook and a read of the same operation at the same time. It guesses nothing."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
 			known, err := a.Hooks().Meanings(ctx)
 			if err != nil {
@@ -366,6 +365,6 @@ func eventCodesCommand(r *root) *cobra.Command {
 			}
 			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
 				return []any{string(m.Field), m.Code, codeWord(m), m.Evidence, m.Contradictions, otherWords(m)}
-			}).none("Nothing is learnt yet: that takes webhooks about operations that are read as well."))
+			}).none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
 		})
 }

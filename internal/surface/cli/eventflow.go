@@ -24,16 +24,16 @@ const lookEvery = time.Second
 
 func eventListenCommand(r *root) *cobra.Command {
 	var addr, verify string
-	cmd := &cobra.Command{Long: "Receives webhooks as [webhooks] of the config says, keeps them in the inbox, freshens " +
-		"the index\n" +
-		"and prints one line each. --addr listens elsewhere; --verify none is for trials on a loopback\n" +
-		"address. It ends when it is interrupted (exit 0)."}
+	cmd := &cobra.Command{Long: "Receives webhooks as configured in [webhooks], stores them in the inbox, updates the " +
+		"index\n" +
+		"and prints one line per webhook. --addr sets another address; --verify none is for tests on\n" +
+		"a loopback address. It runs until interrupted (exit 0)."}
 	streams(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[eventJSON]) error {
 		w := &a.Config.Webhooks
 		w.Listen, w.Verify = cmp.Or(addr, w.Listen), cmp.Or(verify, w.Verify)
 		if w.Listen == "" {
-			return &api.Error{Kind: api.BadConfig, Public: "There is no address to listen at.",
-				Hint: "Give --addr 127.0.0.1:8788, or set listen of [webhooks]."}
+			return &api.Error{Kind: api.BadConfig, Public: "No address to listen at.",
+				Hint: "Use --addr 127.0.0.1:8788, or set listen in [webhooks]."}
 		}
 		return listenForEvents(r, ctx, a, out)
 	})

@@ -69,7 +69,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items,
 		func(x rejectedJSON) []any {
 			return []any{x.Key, x.At, x.Context, x.Source, x.Answer, x.Reason, x.Size, x.Detail}
-		}).none("Every delivery so far was accepted."))
+		}).none("No rejected deliveries."))
 }
 
 // rejectedCard prints one delivery that was not accepted.

@@ -54,7 +54,7 @@ func hookGetCommand(r *root) *cobra.Command {
 			return err
 		}
 		if h.Untold != "" {
-			r.say("The service did not tell %s.", strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", "))
+			r.say("The service did not report %s.", strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", "))
 		}
 		return out.card(toldHooks(h), hookCard(h))
 	})
@@ -103,11 +103,11 @@ type hookChange struct {
 
 func hookSetCommand(r *root) *cobra.Command {
 	var c hookChange
-	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags name, and writes them back. A new secret " +
+	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags set, and writes them back. A new secret " +
 		"comes from\n" +
 		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
-		"argument. When nothing is given there, --new-secret takes the one that [webhooks] of the\n" +
-		"config names. A dry run reads nothing: null stands for what stays as it is."}
+		"argument. If that is empty, --new-secret takes the one configured in [webhooks]. A dry run\n" +
+		"reads nothing and shows unchanged settings as null."}
 	c.flags = cmd.Flags()
 	c.flags.StringVar(&c.url, "url", "", "address that receives the webhooks")
 	for _, f := range hookFlags {
@@ -166,7 +166,7 @@ func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	if err != nil || named.Now.Empty() {
 		return secret.Value{}, usage("no new secret was given, and the config names none")
 	}
-	r.say("No new secret was given: the one that [webhooks] of the config names is used.")
+	r.say("No new secret was given. opdeck uses the one configured in [webhooks].")
 	return named.Now, nil
 }
 

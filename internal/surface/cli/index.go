@@ -53,10 +53,10 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	t.fact("as of", aged(s.AsOf))
 	t.fact("oldest row seen", aged(s.Oldest))
 	t.fact("newest row seen", aged(s.Newest))
-	t.fact("news looked for", aged(s.News))
+	t.fact("last checked for new", aged(s.News))
 	t.fact("gone at the service", draw.Count(int(s.Gone)))
 	if s.Unseen > 0 {
-		t.fact("known by webhook only", draw.Count(int(s.Unseen)))
+		t.fact("known from webhooks only", draw.Count(int(s.Unseen)))
 	}
 	t.fact("order of the list", s.Order)
 	t.fact("page size", s.PageSize)
@@ -64,7 +64,7 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	if s.Pass.Running {
 		pass = fmt.Sprintf("page %d of %d", s.Pass.Page, s.Pass.Pages)
 		if s.Pass.Verified > 0 {
-			pass += fmt.Sprintf(", %s asked for alone", draw.Plural(s.Pass.Verified, "operation", "operations"))
+			pass += fmt.Sprintf(", %s read one by one", draw.Plural(s.Pass.Verified, "operation", "operations"))
 		}
 	}
 	t.fact("pass", pass)
@@ -72,26 +72,26 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
 	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes,
 		draw.Plural(s.Pass.Pages, "page", "pages")))
-	t.fact("owed reads", s.Owed)
-	t.fact("sync waits", s.Trouble)
+	t.fact("pending reads", s.Owed)
+	t.fact("sync paused", s.Trouble)
 	t.fact("note", s.Note)
 	return t
 }
 
 func indexSyncCommand(r *root) *cobra.Command {
 	var wait bool
-	cmd := &cobra.Command{Long: "Looks for new operations and goes on with an unfinished pass, with at most 20 billing " +
-		"calls.\n" +
-		"With --wait it goes on until every page has been read anew and the counts agree, with calls\n" +
-		"that nobody else needs, and tells how far it is. If a console or server syncs already, that\n" +
-		"one does the work."}
+	cmd := &cobra.Command{Long: "Fetches new operations and continues an unfinished pass, with at most 20 billing " +
+		"calls. With\n" +
+		"--wait it continues until it has read every page again and the counts agree. It uses spare\n" +
+		"calls only and shows its progress. If a console or server is already syncing, that one does\n" +
+		"the work."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[app.IndexStatus]) error {
 		if err := a.Mirror().Sync(ctx, wait, syncProgress(r)); err != nil {
 			return err
 		}
 		return printIndex(ctx, a, out)
 	})
-	cmd.Flags().BoolVar(&wait, "wait", false, "until a whole pass has ended")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a full pass")
 	return cmd
 }
 
@@ -106,10 +106,10 @@ func syncProgress(r *root) func(index.Freshness) {
 				draw.Plural(int(f.Total), "operation", "operations"), p.Page)
 		}
 		if p.Listed {
-			line += fmt.Sprintf(", %s asked for alone", draw.Count(p.Asked))
+			line += fmt.Sprintf(", %s read one by one", draw.Count(p.Asked))
 		}
 		if f.Progress.Trouble != "" {
-			line += ", waits: " + f.Progress.Trouble
+			line += ", paused: " + f.Progress.Trouble
 		}
 		if line != last {
 			last = line
@@ -125,11 +125,11 @@ type verifiedJSON struct {
 }
 
 func indexVerifyCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index, page " +
-		"by page before a\n" +
-		"page is merged; what no page shows is read alone. The calls are those that nobody else needs.\n" +
-		"What differs is told and repaired. A console or server that syncs meanwhile repairs some of it\n" +
-		"first. Exit 1 when anything differed."},
+	return prints(r, &cobra.Command{Long: "Reads the whole list from the service and compares it with the index page " +
+		"by page before\n" +
+		"merging it; operations on no page are read one by one. It uses spare calls only. It reports\n" +
+		"and repairs every difference. A console or server that syncs at the same time may repair\n" +
+		"some first. Exit 1 when anything differed."},
 		func(ctx context.Context, a *app.App, _ []string, out one[verifiedJSON]) error {
 			tell := r.progress()
 			c, err := a.Mirror().Verify(ctx, func(done, total int64) { tell(int(done), int(total)) })
@@ -165,23 +165,23 @@ func tellComparison(r *root, c index.Comparison) {
 	if r.output != "table" {
 		return
 	}
-	r.say("%s compared: %d were missing, %d had other content, %d are not at the service any more. The index is repaired.",
+	r.say("%s compared: %d were missing, %d had other content, %d are no longer at the service. The index is repaired.",
 		draw.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
 	if c.Total >= 0 && c.Compared != c.Total {
-		r.say("The service tells a total of %d, and its pages show %d.", c.Total, c.Compared)
+		r.say("The service reports a total of %d, but its pages show %d.", c.Total, c.Compared)
 	}
 }
 
 func indexRebuildCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Drops all operations of this account from the index. Nothing changes at the service; " +
-		"the sync\n" +
-		"reads everything again, which costs calls and time. The history of operations stays.",
+	return &cobra.Command{Long: "Removes all operations of this account from the index. Nothing changes at the " +
+		"service. The\n" +
+		"sync reads everything again, which costs calls and time. The history of operations stays.",
 		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, error) {
 			return asked{send: func(ctx context.Context) error {
 				if err := a.Mirror().Rebuild(ctx); err != nil {
 					return err
 				}
-				r.say("The index is empty. The console and opdeck serve fill it, or opdeck index sync --wait.")
+				r.say("The index is empty. The console, opdeck serve or opdeck index sync --wait fill it.")
 				return nil
 			}}, nil
 		})}

@@ -66,8 +66,8 @@ func TestMadeUpAct(t *testing.T) {
 		{"__complete customer made-up --", 0, "--dry-run"},
 		{"schema", 0, `"name": "customer.made-up"`},
 		{"customer made-up c", 2, "takes CUID FILE"},
-		{"customer made-up c a.pdf", 2, "Give --yes to confirm"},
-		{"customer made-up c - ", 2, "the content comes from standard input"},
+		{"customer made-up c a.pdf", 2, "Use --yes to confirm"},
+		{"customer made-up c - ", 2, "standard input holds the content"},
 		{"customer made-up c a.pdf --dry-run", 0, ""},
 		{"customer made-up c a.pdf --yes", 0, ""},
 	} {
@@ -118,7 +118,7 @@ func TestMadeUpActOverSSH(t *testing.T) {
 		want string
 	}{
 		{madeUp, api.Viewer, "customer made-up c - --yes", ""},
-		{madeUp, api.Admin, "customer made-up c /etc/passwd", "Over SSH the file can only be -"},
+		{madeUp, api.Admin, "customer made-up c /etc/passwd", "Over SSH the file must be -"},
 		{own, api.Viewer, "customer made-up c -", "does not allow"},
 		{own, api.Admin, "customer made-up c - --yes", ""},
 		{kept, api.Admin, "customer made-up c -", "is not offered over SSH"},

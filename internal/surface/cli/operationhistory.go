@@ -38,8 +38,8 @@ type changeJSON struct {
 func operationHistoryCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, and the " +
 		"webhooks that came, oldest first;\n" +
-		"\"gone\" is when the service was first known not to have it any more. An operation that the index\n" +
-		"does not hold yet is read once. Names come from the audit trail, for a role that may read it."},
+		"\"gone\" is when the service first no longer had it. opdeck reads an operation once if the\n" +
+		"index does not hold it yet. Names come from the audit trail if your role may read it."},
 		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
 			states, err := a.Index.History(ctx, args[0])
 			var unread error
@@ -63,7 +63,7 @@ func operationHistoryCommand(r *root) *cobra.Command {
 			case unread != nil && len(line) == 0:
 				return unread
 			case unread != nil:
-				r.say("It could not be read: %s What follows is what webhooks told.", asError(unread).Public)
+				r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
 			}
 			o := present.Options{Masked: mask.Needed(ctx)}
 			return out.print(line, line, rows("AT|WHAT|FROM|STATUS|CHANGES", all, func(m present.Moment) []any {

@@ -72,8 +72,8 @@ func operationListCommand(r *root) *cobra.Command {
 		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
 		"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
 		"only.\n\n" +
-		"The answer says where it came from and how old it is: as_of is when the row was last seen at the\n" +
-		"service that was not seen for longest, because the total rests on all of them. complete is false\n" +
+		"The answer says where it came from and how old it is: as_of is the time of the oldest row,\n" +
+		"because the total covers all rows. complete is false\n" +
 		"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
 		filter.Operations().Help()})
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
@@ -179,7 +179,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	}
 	out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
 	if !exact {
-		r.say("The filter was applied to this page of %d; without --live it is to all that the index holds.", len(p.Items))
+		r.say("The filter covers this page of %d only; without --live it covers the whole index.", len(p.Items))
 		out.Total = json.Number(strconv.Itoa(len(out.Items)))
 	}
 	return out, nil
@@ -238,7 +238,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 		return err
 	}
 	if err != nil {
-		r.say("The service could not be asked: %s What follows is what the index holds.", asError(err).Public)
+		r.say("The service could not be reached: %s These are the rows of the index.", asError(err).Public)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	switch {
 	case !a.Config.Index.Enabled:
-		r.say("The index is switched off ([index] enabled): it holds what this command has read.")
+		r.say("The index is switched off ([index] enabled): it holds only what commands have read.")
 	case f.Complete:
 	case f.Total < 0:
 		r.say("The index holds %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
@@ -261,7 +261,7 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 
 func operationExportCommand(r *root) *cobra.Command {
 	var c choice
-	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that the filter lets through to a new file (mode " +
+	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that match the filter to a new file (mode " +
 		"0600), as CSV for\n" +
 		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
 		"FILE may be -, standard output. The export is recorded.",

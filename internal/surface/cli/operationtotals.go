@@ -24,7 +24,8 @@ type totalsJSON struct {
 func operationTotalsCommand(r *root) *cobra.Command {
 	var c choice
 	var by string
-	cmd := c.flags(&cobra.Command{Long: "Adds up what the filter lets through in the local index, exactly: one line for " +
+	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter, exactly: one " +
+		"line for " +
 		"each group and\n" +
 		"currency, the group of most operations first, times the newest first. Sums are never rounded.\n" +
 		"An amount that is not a number is counted as unusable and in no sum.\n\n" +

@@ -101,7 +101,7 @@ func asError(err error) *api.Error {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &m):
-		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "opdeck config check looks at the whole file.",
+		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "Run opdeck config check to check the whole file.",
 			Err: err}
 	}
 	return api.AsError(err)
@@ -191,7 +191,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.readOnly, "read-only", false, "refuse every write")
 	f.BoolVar(&r.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
-	f.BoolVar(&r.still, "still", false, "the built-in service stands still, with data of fixed dates")
+	f.BoolVar(&r.still, "still", false, "the built-in service does not change by itself; its data has fixed dates")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
@@ -271,7 +271,7 @@ func path(c *cobra.Command) string {
 }
 
 func usage(format string, args ...any) error {
-	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: "--help tells what a command takes."}
+	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: "See --help of the command."}
 }
 
 func (r *root) appOptions() app.Options {
@@ -283,7 +283,7 @@ func (r *root) appOptions() app.Options {
 // upgrading tells people why nothing happens for a while; programs are not told.
 func (r *root) upgrading() {
 	if r.output == "table" {
-		fmt.Fprintln(r.env.Err, "Bringing the store of an older opdeck up to date. A large index takes some seconds.")
+		fmt.Fprintln(r.env.Err, "Updating the store of an older opdeck. A large index takes some seconds.")
 	}
 }
 
@@ -311,7 +311,7 @@ func (r *root) closed(closing, err error) error {
 		return errors.Join(err, closing)
 	}
 	e := asError(closing)
-	r.say("opdeck: Done, but not all of it could be noted afterwards: %s",
+	r.say("opdeck: Done, but opdeck could not record all of it: %s",
 		strings.TrimSpace(e.Public+" "+remedy.Command(e)))
 	return nil
 }
@@ -388,5 +388,5 @@ func sayNextSteps(r *root, state string) {
 	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
 		"  opdeck config init   connects a real service\n"+
 		"  opdeck --help        every act as a command\n"+
-		"  opdeck doctor        looks at each step in between", state)
+		"  opdeck doctor        checks each step in between", state)
 }

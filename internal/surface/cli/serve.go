@@ -21,7 +21,7 @@ import (
 func init() { otherCommands[act.Serve] = serveCommand }
 
 func serveCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Serves what the config asks for until it is interrupted (exit 0):\n\n" +
+	return &cobra.Command{Long: "Runs the servers of the config until interrupted (exit 0):\n\n" +
 		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
 		"  [lend]             the session for scripts\n" +
@@ -53,7 +53,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 			OutTTY: c.Terminal, Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // the local user would stand in
-			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "Nobody is signed in."})
+			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "You are not signed in."})
 			return api.Refused.Exit()
 		}
 		path, err := r.offered(env.Actor.Role)
@@ -94,7 +94,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	}
 	path = strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), top.Name()), " ")
 	if cmd == top && len(rest) == 0 {
-		return path, usage("there is no command; ssh -t HOST opens the console, ssh HOST help tells the commands")
+		return path, usage("there is no command; ssh -t HOST opens the console, ssh HOST help lists the commands")
 	}
 	cmd.InitDefaultHelpFlag()
 	parse := cmd.ParseFlags(rest)
@@ -142,7 +142,7 @@ func checkFiles(row *act.Act, args []string) error {
 			given = given[:min(1, len(given))]
 		}
 		if a.File && slices.ContainsFunc(given, func(name string) bool { return name != "-" }) {
-			return notOffered("Over SSH the file can only be -: standard input or output. A name would be a file of the server.")
+			return notOffered("Over SSH the file must be - (standard input or output). A name would mean a file on the server.")
 		}
 	}
 	return nil
@@ -150,5 +150,5 @@ func checkFiles(row *act.Act, args []string) error {
 
 func notOffered(what string) error {
 	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: what,
-		Hint: "opdeck on a host of your own has it all."}
+		Hint: "Run opdeck on your own host to use all commands."}
 }

@@ -30,10 +30,10 @@ func sessionStatusCommand(r *root) *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
 	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n" +
-		"cause and evidence say what went wrong; a cause that is over says since when.\n\n" +
+		"cause and evidence say what went wrong; a resolved cause says when it ended.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
-		"or 3 UNKNOWN, by what is left of the access token. --watch tells every change until\n" +
-		"it is interrupted (json and jsonl: one object a line)."}
+		"or 3 UNKNOWN, by the time left on the access token. --watch shows every change until\n" +
+		"interrupted (json and jsonl: one object per line)."}
 	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
 		if watch {
 			return watchSession(r, ctx, a, out)
@@ -43,7 +43,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 			return err
 		}
 		if s.State == string(session.None) && r.output == "table" {
-			defer r.say("The next call logs in by itself, and so does opdeck session login.")
+			defer r.say("The next call logs in, or run opdeck session login.")
 		}
 		return out.card(s.JSON(), sessionCard(s))
 	})
@@ -58,9 +58,9 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		return show(cmd, args)
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "one line and exit code of a Nagios plugin")
-	cmd.Flags().DurationVar(&warn, "warn", time.Minute, "with --check: WARNING below this much left")
-	cmd.Flags().DurationVar(&crit, "crit", 15*time.Second, "with --check: CRITICAL below this much left")
-	cmd.Flags().BoolVar(&watch, "watch", false, "tell every change until interrupted")
+	cmd.Flags().DurationVar(&warn, "warn", time.Minute, "with --check: WARNING when less time is left")
+	cmd.Flags().DurationVar(&crit, "crit", 15*time.Second, "with --check: CRITICAL when less time is left")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show every change until interrupted")
 	return cmd
 }
 
@@ -73,14 +73,14 @@ func sessionCard(s session.Status) *table {
 	t.fact("generation", s.Generation)
 	t.fact("access token", left(s.Access))
 	t.fact("refresh token", left(s.Refresh))
-	t.fact("next rotation", s.NextRotation)
-	holder := "nobody rotates"
+	t.fact("next refresh", s.NextRotation)
+	holder := "no"
 	if s.Holder != nil {
 		holder = fmt.Sprintf("%s, process %d", s.Holder.Host, s.Holder.PID)
 	}
-	t.fact("holder", holder)
+	t.fact("refresh in progress", holder)
 	t.fact("instances", s.InstancesText())
-	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, premature %d", s.Counts.Logins, s.Counts.Refreshes,
+	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, revoked %d", s.Counts.Logins, s.Counts.Refreshes,
 		s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
 		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
@@ -108,7 +108,7 @@ func left(l session.Lifetime) string {
 	case l.ExpiresAt.IsZero():
 		return "none"
 	case l.Dead:
-		return "dead since " + moment(l.ExpiresAt)
+		return "revoked at " + moment(l.ExpiresAt)
 	}
 	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second),
 		moment(l.ExpiresAt))
@@ -185,9 +185,9 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 	case s.State == "blocked":
 		code, what = nagiosCritical, "logins are blocked"
 	case s.State == "doubtful" && s.Access.Dead:
-		code, what = nagiosCritical, "the token pair is dead; the next call logs in"
+		code, what = nagiosCritical, "the tokens are revoked; the next call logs in"
 	case s.State == "doubtful":
-		code, what = nagiosCritical, "nobody knows whether the token pair is good"
+		code, what = nagiosCritical, "it is not known whether the tokens are valid"
 	case access < crit:
 		code = nagiosCritical
 	case access < warn || s.Warning != "":
@@ -200,7 +200,7 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
 	}
 	if s.Access.Dead {
-		what += "; access token dead since " + moment(s.Access.ExpiresAt)
+		what += "; access token revoked at " + moment(s.Access.ExpiresAt)
 	}
 	if s.Warning != "" {
 		what += "; " + s.Warning
@@ -225,7 +225,7 @@ func sessionLoginCommand(r *root) *cobra.Command {
 }
 
 func sessionResetCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, api.ActSessionReset, "Forgotten. The next call logs in.", app.SharedSession.Reset)
+	return sessionActCommand(r, api.ActSessionReset, "Session reset. The next call logs in.", app.SharedSession.Reset)
 }
 
 // sessionActCommand is one of the three acts on the session.
@@ -237,8 +237,8 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 		facts, kind, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, kind, sentence
 		if kind == api.ActSessionRefresh {
 			if s, err := a.SharedSession().Status(ctx); err == nil && !s.Renewable() {
-				facts = append(facts, [2]string{"pair", "there is none to refresh: this logs in"})
-				kind, sentence = api.ActSessionLogin, "Logged in: there was no pair to refresh."
+				facts = append(facts, [2]string{"pair", "nothing to refresh: this logs in"})
+				kind, sentence = api.ActSessionLogin, "Logged in: there were no tokens to refresh."
 			}
 		}
 		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
@@ -270,9 +270,9 @@ func drySession(r *root, call *endpoint.Route, account string) error {
 }
 
 func sessionKeepCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Renews the token pair in time until it is interrupted (which is its orderly end, exit " +
-		"0).\n" +
-		"One keeper per account is enough; several agree among themselves.",
+	return &cobra.Command{Long: "Refreshes the tokens in time until interrupted (exit 0). One keeper per account is " +
+		"enough;\n" +
+		"several coordinate among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
 			return app.SessionError(a.Session.Keep(ctx))

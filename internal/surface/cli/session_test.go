@@ -29,10 +29,10 @@ func TestCheckResult(t *testing.T) {
 			"; another client"},
 		{session.Status{State: "rotating", Access: life(0)}, nagiosWarning, "rotating"},
 		{session.Status{State: "none"}, nagiosCritical, "no session"},
-		{session.Status{State: "doubtful", Access: life(4 * time.Minute)}, nagiosCritical, "nobody knows"},
+		{session.Status{State: "doubtful", Access: life(4 * time.Minute)}, nagiosCritical, "not known"},
 		{session.Status{State: "doubtful", Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: noon, Dead: true},
 			Verdict: session.Verdict{Sentence: "another client | logged in"}}, nagiosCritical,
-			"the token pair is dead; the next call logs in; access token dead since 2026-03-01 12:00:00 UTC; cause: another " +
+			"the tokens are revoked; the next call logs in; access token revoked at 2026-03-01 12:00:00 UTC; cause: another " +
 				"client / logged in | access=0s;"},
 		{session.Status{State: "live", Access: life(4 * time.Minute),
 			Verdict: session.Verdict{Sentence: "another client logged in", Healed: true}}, nagiosOK,

@@ -38,15 +38,15 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 		opt.Socket, opt.Listen = a.Config.Lend.Socket, a.Config.Lend.Listen
 	}
 	if opt.Socket == "" && opt.Listen == "" {
-		return usage("nothing says where to lend the session; give --socket or --addr, or set [lend] in the config")
+		return usage("no place to lend the session at; use --socket or --addr, or set [lend] in the config")
 	}
 	var err error
 	if opt.Keys, err = a.BorrowerKeys(r.env.Getenv); err != nil {
 		return err
 	}
 	if opt.Listen != "" && opt.Keys.Len() == 0 {
-		return &api.Error{Kind: api.BadConfig, Public: "On a port a key says who calls, and the config has no " +
-			"[lend.borrowers.NAME].",
+		return &api.Error{Kind: api.BadConfig, Public: "A port needs keys that identify the callers, and the config has " +
+			"no [lend.borrowers.NAME].",
 			Hint: "Add a borrower, or use --socket, where the user is the borrower."}
 	}
 	l, err := lendproxy.Open(ctx, a, opt)
@@ -62,9 +62,9 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 
 func sessionExecCommand(r *root) *cobra.Command {
 	var as string
-	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and ends with its exit code " +
-		"(127: there is no such\n" +
-		"command, 126: it cannot be started, 128 and the signal's number: a signal ended it).\n\n" +
+	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and exits with its exit code " +
+		"(127: no such\n" +
+		"command, 126: it cannot be started, 128 plus the signal's number: a signal ended it).\n\n" +
 		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered,\n" +
 		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
 		"ends with the command. Passwords and secrets that the config names are not in its environment.",

@@ -44,7 +44,7 @@ func TestConfigInitAsks(t *testing.T) {
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	for _, want := range []string{"This makes ", "Name of the context [stage]: a context's name is letters",
+	for _, want := range []string{"This creates ", "Name of the context [stage]: a context's name is letters",
 		"…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())
@@ -77,7 +77,7 @@ func TestConfigInitStops(t *testing.T) {
 	}
 	if code := p.runs("stage\nhttps://x.example\nm\nhunter 2!\n\n", "", "config", "init", "--offline"); code != 130 ||
 		strings.Contains(p.err.String(), "hunter") ||
-		!strings.Contains(p.err.String(), "the password itself does not belong into the file") {
+		!strings.Contains(p.err.String(), "do not put the password itself into the file") {
 		t.Errorf("a password as the name of a variable: exit %d: %s", code, p.err.String())
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "c.toml")); err == nil {
@@ -89,8 +89,8 @@ func TestConfigInitStops(t *testing.T) {
 // and the last line says what comes next.
 func TestConfigInitLooks(t *testing.T) {
 	t.Parallel()
-	for command, want := range map[string]string{"echo secret": "Now: opdeck opens the console",
-		"false": "Mend what failed, then: opdeck doctor"} {
+	for command, want := range map[string]string{"echo secret": "Next: opdeck opens the console",
+		"false": "Fix the error, then run opdeck doctor"} {
 		p := atTerminal(t)
 		// Nobody listens on port 1; the built-in service needs no address.
 		args := []string{"config", "init", "--name", "s", "--sandbox", "--kind", "test"}
@@ -100,7 +100,7 @@ func TestConfigInitLooks(t *testing.T) {
 		}
 		code := p.runs("", "", args...)
 		if (code == 0) != (command != "false") || !strings.Contains(p.err.String(), want) ||
-			strings.Contains(p.err.String(), "This makes") {
+			strings.Contains(p.err.String(), "This creates") {
 			t.Errorf("%s: exit %d: %s%s", command, code, p.err.String(), p.out.String())
 		}
 	}

@@ -23,7 +23,7 @@ func TestDoctorNeedsTheRightThatTheCommandNeeds(t *testing.T) {
 		}
 		ctx := api.WithActor(context.Background(), api.Actor{Name: "eve", Role: role, Via: "ssh"})
 		got := sharedSession{}.Doctor(ctx) // without an App: it would panic if it looked
-		if len(got) != 1 || got[0].Tone != theme.Bad || !strings.Contains(got[0].Text, "does not allow") {
+		if len(got) != 1 || got[0].Tone != theme.Bad || !strings.Contains(got[0].Text, "may not") {
 			t.Errorf("%s: %+v", role, got)
 		}
 	}

@@ -179,7 +179,7 @@ func shortIDs(sentence string) string {
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.IsRequester(p.who, r)
 	what, keys := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New()
-	by := "somebody"
+	by := "a colleague"
 	if r.Decider != nil {
 		by = untrusted.Text(r.Decider.Name).Line(30)
 	}
@@ -249,7 +249,7 @@ func (p *people) reminders(ctx context.Context) []any {
 		for _, l := range left {
 			names, t.Each = append(names, l.what), append(t.Each, l.sentence)
 		}
-		t.Text = fmt.Sprintf("%d things wait: %s; %s tells what to do.", len(left), strings.Join(names, ", "),
+		t.Text = fmt.Sprintf("%d things need attention: %s; %s shows what to do.", len(left), strings.Join(names, ", "),
 			press(keymap.New().Global.Activity))
 		out = append(out, t)
 	}
@@ -293,8 +293,8 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 	keys := keymap.New()
 	var left []waiting
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
-		left = append(left, waiting{"a replacement stands still",
-			"A replacement of " + jobs[0].OldName + " stands still; open the documents of " + jobs[0].OPID + " and press " +
+		left = append(left, waiting{"a replacement is stuck",
+			"A replacement of " + jobs[0].OldName + " is stuck; open the documents of " + jobs[0].OPID + " and press " +
 				press(keys.Documents.Replace) + "."})
 	}
 	if waits, err := begunVerifications(ctx, a); err == nil && len(waits) > 0 {

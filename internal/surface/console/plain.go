@@ -84,8 +84,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 			}})
 	shell := ui.New(plainShell(told, a, who, opt, feed, host))
 	talk.Say("opdeck, plain mode.", ground(a, who),
-		"Everything is said in whole lines, and nothing is drawn. ? lists what can be typed, back goes back, "+
-			"quit leaves. A key that is named can be typed too.")
+		"Everything is printed as whole lines. ? lists what you can type, back goes back, quit leaves. You can also type "+
+			"any key that a line names.")
 	if opt.Notice != "" {
 		talk.Say(opt.Notice)
 	}
@@ -215,11 +215,11 @@ func (n *plainNews) session(st session.Status) []string {
 		return line("The session: " + st.Warning)
 	case first:
 	case died && st.Verdict.Sentence != "":
-		return line("The session died before its time: " + st.Verdict.Sentence)
+		return line("The session was revoked: " + st.Verdict.Sentence)
 	case st.State != before && (st.State == "blocked" || st.State == "doubtful"):
-		return line("The session is " + st.State + ". The place Session tells more.")
+		return line("The session is " + st.State + ". See Session for details.")
 	case st.Warning == "" && warned != "" || before == "blocked" && st.State == "live":
-		return line("The session is well again.")
+		return line("The session is OK again.")
 	}
 	return nil
 }

@@ -114,10 +114,10 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, greeting := startPlain(t, a, ana, nil)
-	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf stands still") || !strings.Contains(all, string(op.OPID)) {
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") || !strings.Contains(all, string(op.OPID)) {
 		t.Fatalf("not told:\n%s", all)
 	}
-	p.say("documents "+string(op.OPID), "A replacement of contract.pdf stands still", "nothing was sent yet")
+	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is stuck", "nothing was sent yet")
 	p.say("replace 2", "1. Resume", "Give up", "Leave it")
 	p.say("leave it", "Documents.")
 	p.say("R 1", "1. Resume")
@@ -192,7 +192,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
-	p.say("1", "Share: optional.", "Finalize: ", "Nothing is left to do. The customer is accepted.")
+	p.say("1", "Share: optional.", "Finalize: ", "Nothing left to do. The customer is accepted.")
 	p.say("share "+token, "never typed behind the command")
 	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
 	p.say("yes", "The token was not applied.", "It can be tried again")

@@ -63,7 +63,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 	}
 	v, _ := startPlain(t, a, api.Actor{Name: "vic", Role: api.Viewer, Via: "ssh"}, nil)
 	v.say("open " + string(op.OPID))
-	v.say("reveal", "role (viewer) does not allow to reveal")
+	v.say("reveal", "role (viewer) may not reveal")
 	v.never("all", op.Source.Account.Number.Line(0))
 	v.never("raw", op.Source.Account.Number.Line(0))
 	v.say("menu")
@@ -195,7 +195,7 @@ func TestListAndExport(t *testing.T) {
 	p.say("menu")
 	p.say("open no/such", "an id is letters, digits")
 	p.say("open 0000-none", "No operation known here begins with “0000-none”")
-	p.say("open 00000000-0000-4000-8000-000000000000", "The service knows no such operation.")
+	p.say("open 00000000-0000-4000-8000-000000000000", "The service has no such operation.")
 	p.say("menu")
 	p.say("kyc", "Customers 1 to 10 of 20.") // a word of the palette
 	p.say("local time", "Times are local now")
@@ -258,7 +258,7 @@ func TestSessionThatDiesIsTold(t *testing.T) {
 	// Somebody else logs the account in: our pair dies before its time.
 	admin(t, a, "POST", "login", "{}")
 	p.say("1")
-	p.say("live", "News. The session died before its time: ")
+	p.say("live", "News. The session was revoked: ")
 	p.never("again", "News.") // once is enough
 	if err := p.leave(); err != nil {
 		t.Error(err)

@@ -102,7 +102,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 				who := roletest.Known(api.Actor{Name: "s-" + string(role), Role: role, Via: "console", From: "here"})
 				var m roletest.Mark
 				refused := func(said string) bool {
-					return strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+					return strings.Contains(said, "may not "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
 				}
 				said := attempt(t, a, who, r, words, func() { m = w.Mark() }, func(said string) bool {
 					_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed

@@ -105,7 +105,7 @@ func triesKeys(t *testing.T, w *roletest.World, a *app.App, r roletest.Row, role
 	said := ""
 	for _, k := range r.Keys {
 		push(run, clock, words.Fill(k))
-		if frame := ansi.Strip(run.View()); strings.Contains(frame, "does not allow to") && said == "" {
+		if frame := ansi.Strip(run.View()); strings.Contains(frame, "may not") && said == "" {
 			said = strings.Join(strings.Fields(frame), " ")
 		}
 		if said == "" {
@@ -115,7 +115,7 @@ func triesKeys(t *testing.T, w *roletest.World, a *app.App, r roletest.Row, role
 			break // what follows would be other keys
 		}
 	}
-	refused := strings.Contains(said, "does not allow to "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
+	refused := strings.Contains(said, "may not "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
 	if said == "" {
 		said = strings.Join(strings.Fields(ansi.Strip(run.View())), " ")
 	}

@@ -52,7 +52,7 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 	case who.Via == "ssh":
 		t.off = "others use this service too; the tour runs in a console of your own"
 	case a.ReadOnly || !who.Role.May(api.MayDocuments) || !who.Role.May(api.MayCompliance):
-		t.off = "the tour removes a document, puts it back and takes a customer on, which you may not here"
+		t.off = "the tour removes a document, puts it back and onboards a customer, which your role may not do here"
 	}
 	return t
 }
@@ -80,14 +80,14 @@ var tasks = []task{
 			}
 			return false
 		}},
-	{name: "Take a customer on",
+	{name: "Onboard a customer",
 		how: "4 opens the customer of this operation. S asks for a share token and names those that " +
 			"work here: type demo-corporate-ok-1 or its like, enter, y.",
 		done: func(_ *tourSights, s ui.Sight) bool { return written(s.News) == "share" }},
 	{name: "Who killed my session?",
-		how: ":tour has the button: it lets somebody else log in, which ends our pair. 1 and r " +
-			"make a call that meets the dead token; 6 tells who it was.",
-		button: "let somebody else log in to this account", press: (*tour).foreignLogin,
+		how: ":tour has the button: it logs in as another client, which revokes our tokens. 1 and r make a call that " +
+			"fails; 6 shows who did it.",
+		button: "log in to this account as another client", press: (*tour).foreignLogin,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			v := seen.session
 			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient &&
@@ -102,7 +102,7 @@ var tasks = []task{
 		}},
 	{name: "A lost answer",
 		how: ":tour has the button: the next removal is done, its answer lost. Then d, x and y: " +
-			"opdeck sends nothing twice, it looks what became of it.",
+			"opdeck sends nothing twice; it reads the operation to find the outcome.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			c, is := s.News.(ui.CallFacts)
@@ -169,7 +169,7 @@ func (t *tour) command() ui.Command {
 	switch k := t.task(); {
 	case t.off != "":
 	case t.at == 0:
-		c.Do = t.choose("Begin the tour")
+		c.Do = t.choose("Start the tour")
 	case k == nil:
 		c.Do = t.choose("Close the tour")
 	case k.button != "" && !t.seen.pressed:
@@ -204,7 +204,7 @@ func (t *tour) pick(what string) tea.Cmd {
 		undo = k.undo(t)
 	}
 	switch {
-	case what == "Begin the tour":
+	case what == "Start the tour":
 		t.begin(1)
 	case what == "Skip this task" && k != nil:
 		t.begin(t.at + 1)
@@ -222,9 +222,9 @@ func (t *tour) foreignLogin() tea.Cmd {
 	service, ctx := t.service, t.root
 	return func() tea.Msg {
 		if err := service.ForeignLogin(ctx); err != nil {
-			return ui.Toast{Level: ui.Error, Text: "Nobody could log in: the built-in service is busy."}
+			return ui.Toast{Level: ui.Error, Text: "The other client could not log in: the built-in service is busy."}
 		}
-		return ui.Toast{Level: ui.Info, Text: "Somebody else has logged in. opdeck does not know yet."}
+		return ui.Toast{Level: ui.Info, Text: "Another client has logged in. opdeck does not know yet."}
 	}
 }
 

@@ -81,8 +81,8 @@ func TestTourSaysWhyNot(t *testing.T) {
 		{built, admin, ""},
 		{&app.App{}, admin, "built-in service only"},
 		{built, api.Actor{Role: api.Admin, Via: "ssh"}, "others use this service too"},
-		{built, api.Actor{Role: api.Viewer, Via: "console"}, "may not here"},
-		{&app.App{Sandbox: built.Sandbox, ReadOnly: true}, admin, "may not here"},
+		{built, api.Actor{Role: api.Viewer, Via: "console"}, "may not do here"},
+		{&app.App{Sandbox: built.Sandbox, ReadOnly: true}, admin, "may not do here"},
 	} {
 		got := newTour(t.Context(), c.a, c.who).command()
 		if !strings.Contains(got.Why, c.want) || (got.Why == "") != (c.want == "") || (got.Do == nil) != (c.want != "") {

@@ -97,7 +97,7 @@ func TestPlainModeIsWrappedHere(t *testing.T) {
 			widest = max(widest, len(strings.TrimRight(l, "\r\n")))
 		}
 		words := strings.Join(strings.Fields(c.text), " ")
-		if widest > c.most || c.most == 1000 && widest < 100 || !strings.Contains(words, "Everything is said in whole lines, and nothing is drawn.") {
+		if widest > c.most || c.most == 1000 && widest < 100 || !strings.Contains(words, "Everything is printed as whole lines.") {
 			t.Errorf("%s: a line of %d bytes in\n%s", what, widest, c.text)
 		}
 	}

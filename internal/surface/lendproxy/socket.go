@@ -58,7 +58,7 @@ func replaceable(ctx context.Context, path string) error {
 	c, err := d.DialContext(ctx, "unix", path)
 	if err == nil {
 		_ = c.Close()
-		return fmt.Errorf("somebody listens at %s already", path)
+		return fmt.Errorf("another process already listens at %s", path)
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func TestSecretsOfTheConfigOverSSH(t *testing.T) {
 	p := begin(t, "")
 	out, errs, code := p.run(api.Admin, "", "hook set --enabled --operations --url https://example.com/h --new-secret "+
 		"--yes -o json")
-	if code != 0 || !strings.Contains(errs, "the one that [webhooks] of the config names is used") ||
+	if code != 0 || !strings.Contains(errs, "opdeck uses the one configured in [webhooks]") ||
 		strings.Contains(out+errs, secret) {
 		t.Errorf("exit %d: %q %q", code, out, errs)
 	}

@@ -132,7 +132,7 @@ func TestTwoPeople(t *testing.T) {
 	}
 	p.want(api.Operator, "approval approve --yes "+r.ID, 5, "own request")
 	p.want(api.Viewer, "approval approve --yes "+r.ID, 5, "Your role (viewer)")
-	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the request that you looked at")
+	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the request that you read")
 	p.want(api.Operator, remove, 5, "second person")
 	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest "+r.Digest, 0, "Approved")
 	p.want(api.Operator, remove, 0, "Removed")
@@ -155,7 +155,7 @@ func TestTwoPeople(t *testing.T) {
 	attach := "document attach --yes " + opid + " " + guid + " --name "
 	r = p.ask(attach + "one")
 	p.want(api.Admin, "approval approve --yes "+r.ID, 0, "Approved")
-	p.want(api.Operator, attach+"two", 5, "not what approval was asked for")
+	p.want(api.Operator, attach+"two", 5, "changed after approval was asked for")
 	if p.attached(opid, guid) {
 		t.Error("changed content passed")
 	}
@@ -312,8 +312,8 @@ func TestFilesThroughStandardInput(t *testing.T) {
 		{pdf, "document upload --yes - --name .. --customer " + cuid, "needs a name", 2},
 		{"", "document upload --yes - --name a.pdf --customer " + cuid, "empty", 5},
 		{strings.Repeat("x", api.MaxUpload+1), "document upload --yes - --name a.pdf --customer " + cuid, "too large", 5},
-		{pdf, "document replace " + opid + " " + guid + " - --name new.pdf", "give --yes", 2},
-		{`{"individual":{}}`, "customer set-application " + cuid + " -", "give --yes", 2},
+		{pdf, "document replace " + opid + " " + guid + " - --name new.pdf", "use --yes", 2},
+		{`{"individual":{}}`, "customer set-application " + cuid + " -", "use --yes", 2},
 		{strings.Repeat(" ", 1<<20+1), "customer set-application " + cuid + " - --yes", "larger than 1 MB", 2},
 		{"not json", "customer set-application " + cuid + " - --yes", "JSON object", 2},
 	} {

@@ -65,7 +65,7 @@ func (a authority) line(line []byte) error {
 	}
 	for _, o := range options {
 		if o != "cert-authority" {
-			return errors.New("options are not allowed here: an authority signs for everybody")
+			return errors.New("options are not allowed here: an authority signs for everyone")
 		}
 	}
 	if err := usable(pub); err != nil {

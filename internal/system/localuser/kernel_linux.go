@@ -83,7 +83,7 @@ func mapped() string {
 	case errors.Is(err, os.ErrNotExist) && noNamespaces():
 		return ""
 	case err != nil:
-		return "cannot be told from one that a user namespace made up: /proc cannot be read"
+		return "may come from a user namespace: /proc cannot be read"
 	case !identity(s):
 		return "is one of a user namespace, where it can be chosen"
 	}

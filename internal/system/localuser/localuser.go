@@ -49,7 +49,7 @@ func look() User {
 	case !known:
 		u.Doubt = noEntry
 	case u.Host == "":
-		u.Doubt = "cannot be told from the same user id of another host: the system has no boot id that can be read"
+		u.Doubt = "may belong to another host: the system has no readable boot id"
 	}
 	return u
 }

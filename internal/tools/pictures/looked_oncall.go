@@ -103,7 +103,7 @@ var lookedOnCall = []scene{
 }
 
 var (
-	toTour = []step{list, {":", "╭─ Commands"}, {"tour" + enter, "Begin the tour"}, {enter, "Tour 1 of 8"}}
+	toTour = []step{list, {":", "╭─ Commands"}, {"tour" + enter, "Start the tour"}, {enter, "Tour 1 of 8"}}
 	viewer = api.Actor{Name: "vera", Role: api.Viewer, Via: "ssh", From: "10.1.2.3", UID: "SHA256:abc", Host: "desk",
 		At: "10.9.8.7:2222", Login: "vera"}
 )

@@ -18,14 +18,15 @@ var plainer = []struct{ pattern, instead string }{
 	{`\bnobody\b`, "no one, or turn the sentence round"},
 	{`\bcannot be had\b|\bis to be had\b`, "is not available"},
 	{`\b[Tt]his is no\b`, "not a"},
-	{`\bdied early\b|\bpremature\b`, "revoked"},
+	{`\bdied early\b|\bpremature [a-z]`, "revoked"},
 	{`\b[Mm]end\b`, "fix"},
+	{`\b[Ss]omebody\b`, "another process, another client"},
+	{`\blooks (again|now)\b|\blooked for\b`, "check, find"},
 	{`\bhit before\b|\bfilters before\b`, "previous match, history"},
 }
 
 // clean are the parts of the program that were read; "views" follows.
-var clean = []string{"internal/act", "internal/field", "internal/format", "internal/domain/lending",
-	"internal/surface/lendproxy", "ui"}
+var clean = []string{"main.go", "api", "internal", "ui"}
 
 // TestPlainWords reads every sentence of clean.
 func TestPlainWords(t *testing.T) {
@@ -37,7 +38,7 @@ func TestPlainWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) < 50 {
+	if len(list) < 1000 {
 		t.Fatalf("%d sentences found: the walk misses most of the program", len(list))
 	}
 	for _, p := range plainer {

@@ -34,11 +34,11 @@ field=value      texts: equal as a whole; field!=value is the opposite
 field>=value     amounts, times and numbers also take < <= > and ranges: ` +
 	`amount:100..500, created:2026-01..2026-03, amount:..10
 times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; ` +
-	`a date stands for its whole day: created>2026-01-31 begins with February)
+	`a date means its whole day: created>2026-01-31 begins with February)
                  ages 30m 2h 3d 2w: updated<2h changed within the last two hours, ` +
 	`created>3d is older than three days; today, yesterday
 amounts          exact decimals: 1000.50, -5; never rounded
-"free text"      without a field: contained in any text; quotes hold spaces and : = < > ( ) , and \" stands for a quote`
+"free text"      without a field: contained in any text; quotes hold spaces and : = < > ( ) , and \" is a quote`
 
 // Help is the whole language as text for a screen: the grammar, then the fields.
 func (t *Table[T]) Help() string {

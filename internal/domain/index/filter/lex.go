@@ -121,7 +121,8 @@ func (l *lexer) next() error {
 		l.add(token{kind: tNot, pos: at})
 		return nil
 	case ',':
-		return l.fail(at, "A comma stands alone.", "Commas part the values of one field: status:PENDING,SUCCESS.")
+		return l.fail(at, "A comma has no field before it.", "Write amounts without separators: amount:1682.00. A list of "+
+			"values needs a field: status:PENDING,SUCCESS.")
 	case '"':
 		s, err := l.quotedText()
 		if err == nil {

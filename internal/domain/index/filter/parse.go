@@ -30,7 +30,7 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 		return Expr[T]{}, err
 	}
 	if k := p.peek(); k.kind != tEnd {
-		return Expr[T]{}, p.fail(k.pos, "A bracket is closed that was not opened.", "Remove it, or open one before.")
+		return Expr[T]{}, p.fail(k.pos, "This bracket closes nothing.", "Remove it, or open one before.")
 	}
 	return Expr[T]{root: n, table: t}, nil
 }
@@ -69,7 +69,7 @@ func (p *parser[T]) and() (Node, error) {
 			p.take()
 			if next := p.peek(); len(all) == 0 || next.kind == tEnd || next.kind == tClose || next.kind == tOr ||
 				next.kind == tAnd {
-				return nil, p.fail(k.pos, "AND stands without a term on both sides.",
+				return nil, p.fail(k.pos, "AND needs a term on both sides.",
 					"AND may be left out: terms beside each other must all hold.")
 			}
 		}
@@ -84,7 +84,7 @@ func (p *parser[T]) and() (Node, error) {
 func (p *parser[T]) missing(k token) error {
 	switch k.kind {
 	case tOr:
-		return p.fail(k.pos, "OR stands without a term before it.",
+		return p.fail(k.pos, "OR needs a term before it.",
 			"Write a term on both sides: status:PENDING OR status:NEW.")
 	case tClose:
 		return p.fail(k.pos, "There is nothing before this bracket.", "Write a term within the brackets.")
@@ -98,7 +98,7 @@ func (p *parser[T]) not() (Node, error) {
 		k := p.take()
 		next := p.peek()
 		if next.kind == tEnd || k.text == "" && !next.glued {
-			return nil, p.fail(k.pos, "The minus stands alone.",
+			return nil, p.fail(k.pos, "The minus has no term after it.",
 				"Write it right before what must not hold: -comment:test. Text that begins with a minus goes in quotes.")
 		}
 		negated = !negated
@@ -182,7 +182,7 @@ func (p *parser[T]) leaf(k token) (Node, error) {
 		}
 		c := p.take()
 		if op != Has && op != Eq {
-			return nil, p.fail(c.pos, "Only one value can follow %s.", "Lists go with a colon: "+f.Name+":a,b.", op)
+			return nil, p.fail(c.pos, "Only one value can follow %s.", "Write lists with a colon: "+f.Name+":a,b.", op)
 		}
 	}
 	if no {
