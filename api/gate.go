@@ -226,8 +226,8 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 		what, when = "The opposite ("+d.What+")", "This can be sent"
 	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("%s was sent by %s at %s, and nothing tells yet what became of it (%s). %s when that is known, "+
-			"or from %s on.", what, cmp.Or(d.Who, "Another person"), d.Sent.UTC().Format(clock), d.Ref, when,
+		Public: fmt.Sprintf("%s was sent by %s at %s, and its outcome is not known yet (%s). %s when it is known, "+
+			"or after %s.", what, cmp.Or(d.Who, "Another person"), d.Sent.UTC().Format(clock), d.Ref, when,
 			d.Until.UTC().Format(clock))}
 }
 
