@@ -251,7 +251,8 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before",
 			clock(v.At))
 	case Fenced, Aborted:
-		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over", e.Owner.name(), e.Kind)
+		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over",
+			e.Owner.name(), e.Kind)
 	default:
 		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
 			"a login", e.Kind)

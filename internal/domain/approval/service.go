@@ -184,8 +184,10 @@ func refuse(rule api.Rule, public, hint string) *api.Error {
 }
 
 func waiting(r Request) error {
-	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this (request %s). Nothing is sent yet.", r.ID),
-		fmt.Sprintf("Ask a colleague to approve request %s before %s, then repeat the command unchanged.", r.ID, clock(r.Expires)))
+	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this (request %s). Nothing is sent yet.",
+		r.ID),
+		fmt.Sprintf("Ask a colleague to approve request %s before %s, then repeat the command unchanged.", r.ID,
+			clock(r.Expires)))
 	e.Remedy.ID = r.ID
 	return e
 }

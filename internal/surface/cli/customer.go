@@ -200,7 +200,8 @@ func customerFilesCommand(r *root) *cobra.Command {
 func sayPage[T any](r *root, p api.Page[T]) {
 	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
-		r.say("%s came on page %d; the service reports a total of %s.", draw.Plural(len(p.Items), "record", "records"), p.Page,
+		r.say("%s came on page %d; the service reports a total of %s.", draw.Plural(len(p.Items), "record", "records"),
+			p.Page,
 			untrusted.Text(p.Total).Line(20))
 	}
 }

@@ -241,7 +241,8 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
 	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation, or of those whose id begins so")
 	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
-	cmd.Flags().StringVar(&f.expr, "filter", "", `for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
+	cmd.Flags().StringVar(&f.expr, "filter", "",
+		`for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
 	cmd.Long = strings.TrimLeft(cmd.Long+"\n\nThe language of --filter:\n\n", "\n") + eventfilter.Table().Help()
 	return cmd
 }

@@ -32,7 +32,8 @@ type choice struct {
 }
 
 func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&c.filter, "filter", "", `for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
+	cmd.Flags().StringVar(&c.filter, "filter", "",
+		`for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
 	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+
 		"; - before it turns the order round (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")

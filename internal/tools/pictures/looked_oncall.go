@@ -164,7 +164,8 @@ func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.Sandbox.ForeignLogin(ctx); err != nil {
 		return err
 	}
-	_, _ = endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1}) // fails where the next login is refused
+	// fails where the next login is refused
+	_, _ = endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1})
 	return nil
 }
 

@@ -136,8 +136,9 @@ func (w *World) Objects(r Row) Words {
 	if !strings.Contains(r.Command+strings.Join(r.Keys, ""), "{free}") {
 		return w.more(r, op, words)
 	}
-	f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n),
-		Content: fmt.Appendf(content, "%% %d\n", w.n)})
+	f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument,
+		api.Upload{CUID: words["cuid"], FileName: fmt.Sprintf("free-%d.pdf", w.n),
+			Content: fmt.Appendf(content, "%% %d\n", w.n)})
 	if err != nil {
 		w.T.Fatal(err)
 	}
