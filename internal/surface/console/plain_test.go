@@ -117,7 +117,7 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") || !strings.Contains(all, string(op.OPID)) {
 		t.Fatalf("not told:\n%s", all)
 	}
-	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is stuck", "nothing was sent yet")
+	p.say("documents "+string(op.OPID), "A replacement of contract.pdf stands still", "nothing was sent yet")
 	p.say("replace 2", "1. Resume", "Give up", "Leave it")
 	p.say("leave it", "Documents.")
 	p.say("R 1", "1. Resume")
