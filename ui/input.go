@@ -300,7 +300,7 @@ func CheckID(s string) error {
 	}
 	for _, r := range s {
 		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_') {
-			return errors.New("an id has only letters, digits, “-” and “_” only")
+			return errors.New("an id has only letters, digits, “-” and “_”")
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	op := newest(t, a, 0)
 	id := string(op.OPID)
 	p, _ := startPlain(t, a, ana, nil)
-	p.say("open "+id, "Operation "+id+".", "PENDING (open)", "By parts: ")
+	p.say("open "+id, "Operation "+id+".", "PENDING (open)", "Parts: ")
 	p.say("all", "reference: ", "number: ••••", "That is all.")
 	p.say("reveal", "number: "+op.Source.Account.Number.Line(0))
 	p.say("raw", `"opid": "`+id+`"`)
@@ -193,7 +193,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
 	p.say("1", "Share: optional.", "Finalize: ", "Nothing left to do. The customer is accepted.")
-	p.say("share "+token, "never typed behind the command")
+	p.say("share "+token, "Do not type a secret after the command")
 	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
 	p.say("yes", "The token was not applied.", "It can be tried again")
 	token = "demo-corporate-outstanding-2"
@@ -238,7 +238,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	}
 	p, _ := startPlain(t, a, ana, nil) // no way to hide what is typed
 	p.say("compliance "+shared, "Verification")
-	p.say("share", "A secret cannot be typed hidden here", "reads it from standard input", "File with the token")
+	p.say("share", "Input cannot be hidden here, so you cannot type a secret.", "which reads standard input", "File with the token")
 	p.say(file, "Type yes to share")
 	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ", "what is outstanding is not known")
 	settings(t, a, `{"baas": true}`)
