@@ -163,7 +163,7 @@ func (s changes) askUpload() ui.Action {
 	}
 	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: s.fileFields("", ""),
 		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
-			"The service takes The service takes PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +
+			"The service takes PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +
 				"customer call and one " +
 				"billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {

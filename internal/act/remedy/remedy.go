@@ -62,7 +62,7 @@ var sentences = map[api.RemedyKind]words{
 		"--settle checks now.",
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},
 	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
-	api.SmallerFile: {command: "The service takes The service takes The service takes PDF up to 10 MB, JPEG, PNG and " +
+	api.SmallerFile: {command: "The service takes PDF up to 10 MB, JPEG, PNG and " +
 		"Word up to 5 MB, text up to 1 MB."},
 
 	api.AskRole:       {command: "Roles that do: {names}."},
