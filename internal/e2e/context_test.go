@@ -52,10 +52,10 @@ func TestViewer(t *testing.T) {
 	x.press("J").shows(`"number"`, "••••").escape()
 	x.press("Y").shows("as JSON")
 	x.wrote(`\x1b\]52;`, 1)
-	x.press("M").shows("does not allow")
+	x.press("M").shows("may not")
 	x.press(enter).shows(op.Opid, "••••0000").press("J").shows(`"number"`, "••••").escape()
 	x.press("Y").wrote(`\x1b\]52;`, 2)
-	x.press("d").shows("1 of 3").press("x").shows("Your role (viewer) does not allow")
+	x.press("d").shows("1 of 3").press("x").shows("Your role (viewer) may not")
 	for _, number := range numbers(t, w, op.Opid) {
 		if strings.Contains(string(x.output()), number) {
 			t.Errorf("the account number %s was shown", number)

@@ -157,7 +157,7 @@ func TestEverywhere(t *testing.T) {
 		x.escape().shows("60 operations")
 		x.press("J").shows(`"opid"`).escape()
 		x.press("y").shows("Copied the operation id (OSC 52).")
-		x.press("Y").shows("he operation as JSON sent")
+		x.press("Y").shows("Copied the operation as JSON")
 		x.press("t").shows("Times are")
 		x.press("M").shows("Masked values are shown for 30 s.")
 		x.press("!").shows("list operations").escape()

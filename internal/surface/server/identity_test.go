@@ -87,7 +87,7 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 	for who, key := range as {
 		login, _, _ := strings.Cut(who, " ")
 		if said, code := p.with(login, key, "approval approve --yes "+r.ID); code != 5 ||
-			!strings.Contains(said, "own request") && !strings.Contains(said, "Your key is the one that p-operator asked with") {
+			!strings.Contains(said, "own request") && !strings.Contains(said, "p-operator asked with the same key") {
 			t.Errorf("%s: exit %d: %s", who, code, said)
 		}
 	}

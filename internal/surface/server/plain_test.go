@@ -132,8 +132,8 @@ func TestPlainOverSSH(t *testing.T) {
 		l := p.listen(api.Operator, way.term, way.args...)
 		l.say("open "+opid, "Operation "+opid)
 		l.say("documents", "1. ")
-		l.say("upload", "Files here would be the server's", "document upload - --customer")
-		l.say("replace 1", "Files here would be the server's", "document replace ")
+		l.say("upload", "Files here are on the server", "document upload - --customer")
+		l.say("replace 1", "Files here are on the server", "document replace ")
 		n := p.number(opid, guid)
 		l.say("remove "+n, "id: "+guid, "Type yes to remove")
 		l.say("no", "Nothing was sent.")
@@ -187,7 +187,7 @@ func TestPlainExportsAreCommands(t *testing.T) {
 		begins := "ssh -p " + p.ssh[strings.LastIndexByte(p.ssh, ':')+1:] + " p-admin@127.0.0.1 "
 		l.say("1", "Operations 1 to")
 		l.say("filter status:PENDING")
-		l.say("export", "Files here would be the server's", begins+"operation export - --filter status:PENDING --sort "+
+		l.say("export", "Files here are on the server", begins+"operation export - --filter status:PENDING --sort "+
 			"-created -o csv > FILE", "-o jsonl")
 		l.say("menu")
 		l.say("8", "Audit")

@@ -70,7 +70,7 @@ var lookedOnCall = []scene{
 	{name: "unreachable", title: "The service cannot be reached", where: "Operations", word: "see below",
 		before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}}},
 	{name: "notices", title: "What is going on while nothing answers", where: "Operations", word: "Activity",
-		before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}, {"!", "What is going on"}}},
+		before: faulty("refuse=*"), steps: []step{list, {"L", "see below"}, {"!", "Activity"}}},
 	{name: "waits", title: "A call that waits for its turn", where: "Operations", word: "waits for room", more: patient,
 		before: useUp, steps: []step{list, {"L", "waits for room"}}},
 	{name: "read-only", title: "A context that is read-only", where: "› Documents", word: "read-only", more: readOnly,

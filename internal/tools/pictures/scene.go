@@ -96,7 +96,7 @@ var large = []scene{
 	{name: "palette", title: "The palette: everything by name", where: "Operations", word: "╭─ Commands",
 		steps: []step{list, {":", "╭─ Commands"}}},
 	{name: "activity", title: "Activity", where: "› Documents", word: "remove document",
-		steps: then(removed, step{"!", "What is going on"})},
+		steps: then(removed, step{"!", "Activity"})},
 }
 
 // scenes are the pictures of README and guides, in a large and in a small terminal, and

@@ -243,7 +243,7 @@ func clock() func() time.Time {
 }
 
 // passing are words that go away by themselves.
-var passing = []string{"loading…", "sync ", "or more", "keys count in a moment", "Looking into"}
+var passing = []string{"loading…", "sync ", "or more", "keys work in a moment", "Looking into"}
 
 // press writes a key, or a text as somebody types it: what it does is awaited
 // before the next one.
