@@ -113,7 +113,7 @@ func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) 
 		v := ParseJSON(raw)
 		recordLayout(reflect.TypeOf(record)).visit("", v, func(path string, v jsontree.Value, l *layout) {
 			path = plainPath(path)
-			if want, got := expectedKind(l, path), kindOf(v); want != "" && got != want && got != "null" {
+			if want, got := expectedKind(l, path), v.KindWord(); want != "" && got != want && got != "null" {
 				kinds[path+": "+got+" instead of "+want] = true
 			}
 		})

@@ -46,15 +46,16 @@ func (m Object) Has(name string) bool {
 // First is the first of the names that holds a text, a number or a flag.
 func (m Object) First(names ...string) string {
 	for _, n := range names {
-		if s, ok := m.Member(n).Scalar(); ok && s != "" {
+		if s, ok := m.Named(n).Scalar(); ok && s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// Inside lists the object itself and those around a record that it holds, at most maxNesting deep.
-func (m Object) Inside() []Object { return m.wrapped(nil, maxNesting) }
+// Inside lists the object itself and those around a record that it holds, at most
+// jsontree.MaxWrappers deep.
+func (m Object) Inside() []Object { return m.wrapped(nil, jsontree.MaxWrappers) }
 
 func (m Object) wrapped(out []Object, depth int) []Object {
 	out = append(out, m)
@@ -70,7 +71,7 @@ func (m Object) wrapped(out []Object, depth int) []Object {
 }
 
 // wrappers are names of an object around what the service answers with, whatever it is.
-var wrappers = slices.Concat(around, []string{"document", "file", "application", "parameters", "attributes"})
+var wrappers = slices.Concat(jsontree.Wrappers, []string{"document", "file", "application", "parameters"})
 
 // Find is the first text of the names in the object or one that it wraps.
 func (m Object) Find(names ...string) string {

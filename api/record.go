@@ -219,7 +219,11 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	}
 	expect := 0 // records mostly come in the order of the types
 	for name, m := range v.Members() {
-		if i := l.place(name, expect); i >= 0 {
+		i := l.place(name, expect)
+		if i < 0 {
+			i = l.respelt(v, name)
+		}
+		if i >= 0 {
 			expect = i + 1
 			f := &l.fields[i]
 			f.layout.read(m, to.FieldByIndex(f.index))
@@ -240,7 +244,7 @@ func (f field) readAlso(v jsontree.Value, to reflect.Value) {
 		if !to.IsZero() {
 			return
 		}
-		if m := v.Member(name); m.Kind() != 0 {
+		if m := v.Named(name); m.Kind() != 0 {
 			f.layout.read(m, to)
 		}
 	}
@@ -256,6 +260,40 @@ func (l *layout) place(name string, expect int) int {
 		return i
 	}
 	return slices.IndexFunc(l.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+}
+
+// respelt is the index of the field that has the name of a member of v with other separators, where v has no
+// member of the field's own name; -1 for none.
+func (l *layout) respelt(v jsontree.Value, name string) int {
+	if !strings.ContainsAny(name, "_-") {
+		return -1
+	}
+	i := slices.IndexFunc(l.fields, func(f field) bool { return jsontree.SameName(f.name, name) })
+	if i >= 0 && v.Member(l.fields[i].name).Kind() != 0 {
+		return -1
+	}
+	return i
+}
+
+// of is the layout of the member of v with that name; nil where no field is read from it.
+func (l *layout) of(v jsontree.Value, name string) *layout {
+	i := l.place(name, len(l.fields))
+	if i < 0 {
+		i = l.respelt(v, name)
+	}
+	if i < 0 || l.fields[i].name != name && hasExactly(v, l.fields[i].name) {
+		return nil
+	}
+	return l.fields[i].layout
+}
+
+func hasExactly(v jsontree.Value, name string) bool {
+	for n := range v.Members() {
+		if n == name {
+			return true
+		}
+	}
+	return false
 }
 
 // names are those of a struct's members.
@@ -281,11 +319,7 @@ func (l *layout) visit(path string, v jsontree.Value, fn func(path string, v jso
 		}
 	case l.fields != nil:
 		for _, m := range v.Sorted() {
-			var of *layout
-			if i := slices.IndexFunc(l.fields, func(f field) bool { return f.name == m.Name }); i >= 0 {
-				of = l.fields[i].layout
-			}
-			of.visit(under(path, m.Name), m.Value, fn)
+			l.of(v, m.Name).visit(under(path, m.Name), m.Value, fn)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 )
@@ -109,14 +110,28 @@ func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *
 		in = m.reading(in, resp.ContentLength)
 	}
 	a.Body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
-	hideToken(a.Body, token)
-	switch {
-	case err != nil:
-		a.err, a.Status = fmt.Errorf("the answer broke off: %w", cause(err)), 0
-	case len(a.Body) > maxAnswer:
-		a.err, a.Status, a.Body = errTooLarge, 0, nil
+	if err != nil {
+		a.err = fmt.Errorf("the answer broke off: %w", cause(err))
+	} else if len(a.Body) > maxAnswer {
+		a.err = errTooLarge
+	} else if !r.Raw {
+		a.Body, a.err = unpacked(a)
 	}
+	if a.err != nil {
+		a.Status, a.Body = 0, nil
+	}
+	hideToken(a.Body, token)
 	return a
+}
+
+// unpacked is the text of an answer: compression undone that the transport did not undo, a byte order mark
+// dropped.
+func unpacked(a Answer) ([]byte, error) {
+	text, err := jsontree.Unpack(a.Body, a.Header.Get("Content-Encoding"), maxAnswer)
+	if errors.Is(err, jsontree.ErrTooLarge) {
+		return nil, errTooLarge
+	}
+	return text, err
 }
 
 // largeBody is how large a body is, in bytes, of which it is told how much went.

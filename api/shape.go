@@ -60,14 +60,8 @@ var (
 // IDs are the names of the record's identifier, the usual one first.
 func (t RecordType) IDs() []string { return t.ids }
 
-// around are the names of an object around any record or list, the likeliest first.
-var around = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity",
-	"body", "value"}
-
-const (
-	maxNesting = 3 // objects around a record
-	maxBeside  = 3 // keys of an object of any name around a record: with more it is a thing of its own
-)
+// maxBeside is how many keys an object of any name around a record has: with more it is a thing of its own.
+const maxBeside = 3
 
 // identified reports whether v is a record, recognised by one of the first n names of its identifier.
 func (t RecordType) identified(v jsontree.Value, n int) bool {
@@ -83,7 +77,7 @@ func (t RecordType) isRecord(v jsontree.Value) bool { return t.identified(v, t.s
 
 // Find looks for a record in v. at names the keys around it, "" for v itself.
 func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
-	return t.within(v, "", maxNesting)
+	return t.within(v, "", jsontree.MaxWrappers)
 }
 
 func (t RecordType) within(v jsontree.Value, at string, depth int) (jsontree.Value, string, bool) {
@@ -116,8 +110,8 @@ func (t RecordType) within(v jsontree.Value, at string, depth int) (jsontree.Val
 func (t RecordType) places(v jsontree.Value) []jsontree.Member {
 	all := v.Sorted()
 	var out, other []jsontree.Member
-	for _, name := range slices.Concat(around[:1], t.wraps, around[1:]) {
-		if i := slices.IndexFunc(all, func(m jsontree.Member) bool { return m.Name == name }); i >= 0 {
+	for _, name := range slices.Concat(jsontree.Wrappers[:1], t.wraps, jsontree.Wrappers[1:]) {
+		if i := slices.IndexFunc(all, func(m jsontree.Member) bool { return jsontree.SameName(m.Name, name) }); i >= 0 {
 			out = append(out, all[i])
 		}
 	}
@@ -159,7 +153,7 @@ func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
 		return nil, err
 	}
 	return nil, a.unreadable(r, body, Remedy{Kind: CompareAnswers},
-		"The service's answer holds no "+t.one+". It holds "+KeysOf(body)+".")
+		"The service's answer holds no "+t.one+". It holds "+body.Keys()+".")
 }
 
 // unreadable is the error about an answer that is JSON without what was asked for; public says so.
@@ -172,7 +166,7 @@ func (a Answer) unreadable(r Request, body jsontree.Value, remedy Remedy, public
 
 // JSON is the answer as JSON, whatever its content type says; not there when it says JSON and is none.
 func (a Answer) JSON(r Request) (jsontree.Value, error) {
-	body := bytes.TrimSpace(bytes.TrimPrefix(a.Body, byteOrderMark))
+	body := bytes.TrimSpace(a.Body)
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	v := ParseJSON(body)
 	what, remedy := orNothing(kind), Remedy{Kind: CheckBaseURL}
@@ -211,49 +205,6 @@ func SaidNo(r Request, a Answer, body jsontree.Value, wanted string) error {
 	return e
 }
 
-const maxKeys = 12 // named in an error
-
-// KeysOf names the keys of an answer with the kind of each value, never a value.
-func KeysOf(v jsontree.Value) string {
-	members := v.Sorted()
-	switch {
-	case v.Kind() == jsontree.Array:
-		return fmt.Sprintf("an array of %d", v.Len())
-	case v.Kind() != jsontree.Object:
-		return kindOf(v)
-	case len(members) == 0:
-		return "an empty object"
-	}
-	var out []string
-	for _, m := range members[:min(len(members), maxKeys)] {
-		out = append(out, "“"+safeLine(m.Name, 40)+"” ("+kindOf(m.Value)+")")
-	}
-	if more := len(members) - maxKeys; more > 0 {
-		out = append(out, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(out, ", ")
-}
-
 func hasParts(v jsontree.Value) bool {
 	return v.Kind() == jsontree.Object || v.Kind() == jsontree.Array
-}
-
-// kindOf names the kind of a JSON value.
-func kindOf(v jsontree.Value) string {
-	switch v.Kind() {
-	case 0:
-		return "nothing"
-	case jsontree.Object:
-		return "object"
-	case jsontree.Array:
-		return "array"
-	case jsontree.String:
-		return "text"
-	case jsontree.Number:
-		return "number"
-	}
-	if v.Null() {
-		return "null"
-	}
-	return "true or false"
 }

@@ -106,7 +106,7 @@ func (t RecordType) spots(v jsontree.Value, at string, depth int, config string)
 			return []spot{sp}
 		case is && likely, m.Null() && rank < unnamed:
 			out = append(out, sp)
-		case !is && depth+1 < maxNesting:
+		case !is && depth+1 < jsontree.MaxWrappers:
 			inner := t.innerSpots(m, sp, config)
 			if len(inner) == 1 && config != "" && strings.HasSuffix(inner[0].path, config) {
 				return inner
@@ -260,7 +260,7 @@ func PageIn[T Record](field string, r Request, a Answer, t RecordType, page int)
 	}
 	missing := page == 0 && l.total != "" && l.total != "0" // the first page is empty and the total is not
 	if !ok && (page == 0 || l.total == "") || len(l.items) == 0 && missing {
-		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+KeysOf(body)+".")
+		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+body.Keys()+".")
 	}
 	p.Items = make([]T, 0, len(l.items))
 	for _, v := range l.items {
@@ -273,7 +273,7 @@ func PageIn[T Record](field string, r Request, a Answer, t RecordType, page int)
 		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. " +
 			"The first one holds %s."
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField},
-			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], KeysOf(l.items[0])))
+			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], l.items[0].Keys()))
 	}
 	return p, nil
 }

@@ -49,7 +49,7 @@ func writeReport(_ context.Context, _ *Wire, r api.Request, a api.Answer, q Repo
 			return api.Report{}, err
 		}
 		return api.Report{}, &api.Error{Op: r.Op, Kind: api.Internal, Status: a.Status, RequestID: a.RequestID,
-			Public: "The service's answer holds no report. It holds " + api.KeysOf(body) + ".",
+			Public: "The service's answer holds no report. It holds " + body.Keys() + ".",
 			Remedy: api.Remedy{Kind: api.CompareAnswers}}
 	}
 	file, err := base64.StdEncoding.DecodeString(data)
