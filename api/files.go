@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	"opdeck/api/untrusted"
 )
@@ -17,14 +16,14 @@ func (f CustomerFile) Is(name string, size int64) bool {
 }
 
 // Made is when the file says that it was made; zero when it does not.
-func (f CustomerFile) Made() time.Time {
+func (f CustomerFile) Made() Time {
 	r := ObjectOf(f.Raw)
 	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
 		if at := timeOf(Number(r.First(k))); !at.IsZero() {
-			return at.Time
+			return at
 		}
 	}
-	return time.Time{}
+	return Time{}
 }
 
 // Locked reports whether the file is locked; told is false where the record does not say.

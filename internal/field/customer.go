@@ -76,7 +76,7 @@ var Files = New(
 	Field[api.CustomerFile]{Name: "created", JSON: "createdAt", Kind: Time, Sortable: true, About: "when it was uploaded",
 		Example: "created<30d",
 		Column:  Column{Min: 16, HidePriority: 1, Dim: true},
-		Time:    func(f api.CustomerFile) api.Time { return api.Time{Time: f.Made()} }},
+		Time:    api.CustomerFile.Made},
 	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Code,
 		About: "locked, or not; empty where the service does not say", Example: "lock:locked",
 		Column: Column{Min: 8, Dim: true},

@@ -142,10 +142,10 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	case field.Time:
 		return f.Time(r).Raw.Line(40)
 	case field.Count:
-		if !f.IsTold(r) {
-			return "–"
+		if n := f.Count(r); f.IsTold(r) && (n >= 0 || !f.Bytes) {
+			return strconv.Itoa(n)
 		}
-		return strconv.Itoa(f.Count(r))
+		return "–"
 	case field.Flag:
 		return f.YesNo(r)
 	}

@@ -125,6 +125,6 @@ func File(o Options, cuid string, f api.CustomerFile) []Fact {
 		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},
 		{Label: "size", Value: format.Size(f.Size)}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
-	return append(out, Fact{Label: "created", Value: format.Time(f.Made(), o.Zone)}, Fact{Label: "customer",
+	return append(out, Fact{Label: "created", Value: format.Time(f.Made().Time, o.Zone)}, Fact{Label: "customer",
 		Value: cuid, Copy: cuid})
 }

@@ -49,7 +49,7 @@ func (f FileList) NotRead() string {
 // Newest are the files that can be named, the newest first.
 func (f FileList) Newest() []Document {
 	files := slices.Clone(f.All)
-	slices.SortStableFunc(files, func(a, b api.CustomerFile) int { return b.Made().Compare(a.Made()) })
+	slices.SortStableFunc(files, func(a, b api.CustomerFile) int { return b.Made().Compare(a.Made().Time) })
 	var out []Document
 	for _, file := range files {
 		if file.ID != "" {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -182,14 +181,8 @@ func customerFilesCommand(r *root) *cobra.Command {
 		for i, f := range p.Items {
 			items[i] = asSent(f.Raw, f)
 		}
-		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, rows("ID|NAME|TYPE|SIZE|STATUS", p.Items,
-			func(f api.CustomerFile) []any {
-				size := "?" // it cannot be read
-				if f.Size >= 0 {
-					size = strconv.FormatInt(f.Size, 10)
-				}
-				return []any{f.ID.Line(64), cmp.Or(f.FileName, f.Name).Line(60), f.Type.Line(30), size, f.Status.Line(20)}
-			}))
+		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, fieldTable(field.Files, p.Items, "id", "name",
+			"type", "media", "size", "lock", "created", "state", "description"))
 	})
 	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
 	return cmd

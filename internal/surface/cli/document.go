@@ -14,7 +14,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/replace"
-	"opdeck/internal/present"
+	"opdeck/internal/field"
 	"opdeck/ui/draw"
 )
 
@@ -52,10 +52,7 @@ func documentListCommand(r *root) *cobra.Command {
 }
 
 func documentTable(docs []api.Document) *table {
-	return rows("GUID|NAME|TYPE|MEDIA TYPE|SIZE|LOCK|CREATED|INFO", docs, func(d api.Document) []any {
-		return []any{d.GUID.Line(64), d.FileName.Line(60), d.DocType.Line(30), d.MIME.Line(40), d.Size, present.LockWord(d),
-			d.CreateAt.Raw.Line(30), d.Info.Line(60)}
-	})
+	return fieldTable(field.Documents, docs, "id", "name", "type", "media", "size", "locked", "created", "description")
 }
 
 func documentRemoveCommand(r *root) *cobra.Command {
