@@ -18,7 +18,7 @@ var operationDocument = args("OPID", "DOCID")
 // The acts that change something at the service, and those about the session and about events that are sent on.
 var (
 	DocumentRemove = declare(&writes, Act{Name: "document.remove", Aliases: []string{"rm"}, Effect: Write,
-		Sends: []api.ActKind{api.ActRemoveDocument}, Ask: Typed, Costs: cost(limit.Billing, 2),
+		Ask: Typed, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Remove a document from an operation (restore puts it back)",
 		Place: "documents", Key: Key{Press: "x", Hint: "remove", Help: "remove the document (asks)"},
 		Words: Question{Title: "Remove document", Verb: "Remove", Ask: "Remove {item} from operation {id}?",
@@ -32,7 +32,7 @@ var (
 		Words: Question{Title: "Put back document", Verb: "Put back", Ask: "Put {item} back on operation {id}?",
 			Done: "Put back {item}.", Declined: "Not put back."}})
 	DocumentAttach = declare(&writes, Act{Name: "document.attach", Effect: Write,
-		Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
+		Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Attach an uploaded document to an operation",
 		Place: "documents",
 		Key:   Key{Press: "a", Hint: "attach", Help: "attach one of the customer's files; costs one customer call (asks)"},
@@ -40,7 +40,7 @@ var (
 			Done: "Attached {item}.", Declined: "Not attached.",
 			Consequence: "Attaches the document to the operation. A document that is locked there cannot be removed again."}})
 	DocumentUpload = declare(&writes, Act{Name: "document.upload", Effect: Write,
-		Sends: []api.ActKind{api.ActUploadDocument}, Ask: YesNo, Costs: cost(limit.Customer, 1),
+		Ask: YesNo, Costs: cost(limit.Customer, 1),
 		Args: []Arg{{Name: "FILE", File: true}}, Short: "Upload a file to a customer's documents (- is standard input)",
 		Place: "documents", Key: Key{Press: "u", Hint: "upload", Help: "upload a file and attach it (asks)"},
 		Words: Question{Title: "Upload document", Verb: "Upload", Ask: "Upload {item} for customer {id}?",
@@ -65,21 +65,21 @@ var (
 			Ask: "Continue the replacement of {item} on operation {id}?", Done: "Replaced {item}.", Declined: "Not replaced."},
 		Without: map[Surface]string{Screen: "R on the document continues its replacement"}})
 	CustomerDeleteFile = declare(&writes, Act{Name: "customer.delete-file", Effect: Write,
-		Sends: []api.ActKind{api.ActDeleteFile}, Ask: Typed, Costs: cost(limit.Customer, 2),
+		Ask: Typed, Costs: cost(limit.Customer, 2),
 		Args: args("CUID", "FILEID"), Short: "Permanently delete a file and its content from a customer's store",
 		Place: "files", Key: Key{Press: "x", Hint: "delete", Help: "delete the file permanently (asks)"},
 		Words: Question{Title: "Delete file", Verb: "Delete", Ask: "Delete {item} of customer {id}?",
 			Risk: "Deletes the file and its content permanently. This cannot be undone.", Done: "Deleted {item}.",
 			Declined:    "Not deleted.",
 			Consequence: "Deletes the file and its content from the customer's store. This cannot be undone."}})
-	ComplianceShare = declare(&writes, Act{Name: "compliance.share", Effect: Write, Sends: []api.ActKind{api.ActShare},
+	ComplianceShare = declare(&writes, Act{Name: "compliance.share", Effect: Write,
 		Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Apply a share token of the verification provider",
 		Place: "compliance", Key: Key{Press: "S", Hint: "share", Help: "apply a share token (asks)"},
 		Words: Question{Title: "Share verified data", Verb: "Share", Ask: "Apply this token to {item}?",
 			Risk: "A token can be applied to a customer only once.", Done: "Applied.", Declined: "Not applied.",
 			Consequence: "Transfers verified data with a single-use token. It cannot be repeated or undone for this customer."}})
-	ComplianceLink = declare(&writes, Act{Name: "compliance.link", Effect: Write, Sends: []api.ActKind{api.ActLink},
+	ComplianceLink = declare(&writes, Act{Name: "compliance.link", Effect: Write,
 		Ask: YesNo, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Create a short-lived, single-use verification link",
 		Place: "compliance", Key: Key{Press: "l", Hint: "link", Help: "create a short-lived verification link (asks)"},
@@ -87,21 +87,21 @@ var (
 			Risk: "Each link works once.", Done: "The link works once.",
 			Consequence: "Creates a single-use link to the customer's verification form."}})
 	ComplianceFinalize = declare(&writes, Act{Name: "compliance.finalize", Effect: Write,
-		Sends: []api.ActKind{api.ActFinalize}, Ask: Typed, Costs: cost(limit.Customer, 1),
+		Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Submit the customer's application for review",
 		Place: "compliance", Key: Key{Press: "f", Hint: "finalize", Help: "finalize the application (asks)"},
 		Words: Question{Title: "Finalize application", Verb: "Finalize", Ask: "Submit the application of {item} for review?",
 			Risk: "opdeck cannot withdraw a submitted application.", Done: "Finalized.", Declined: "Not finalized.",
 			Consequence: "Submits the customer's application as it is now."}})
 	CustomerSetApplication = declare(&writes, Act{Name: "customer.set-application", Effect: Write,
-		Sends: []api.ActKind{api.ActSetApplication}, Ask: Typed, Costs: cost(limit.Customer, 1),
+		Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args:  []Arg{{Name: "CUID"}, {Name: "FILE", File: true}},
 		Short: "Replace a customer's application with a file (- is standard input; the service will deprecate this call)",
 		Place: "compliance", Key: Key{Press: "A", Hint: "set application", Help: "set the application (asks)"},
 		Words: Question{Title: "Set application", Verb: "Set", Ask: "Replace the application of customer {id}?",
 			Risk: "This overwrites the application's fields.", Done: "Set.", Declined: "Not set.",
 			Consequence: "Overwrites the customer's application with the fields below."}})
-	HookSet = declare(&writes, Act{Name: "hook.set", Effect: Write, Sends: []api.ActKind{api.ActSetHooks}, Ask: Typed,
+	HookSet = declare(&writes, Act{Name: "hook.set", Effect: Write, Ask: Typed,
 		Costs: cost(limit.General, 1),
 		Short: "Change the service's webhook settings; settings without a flag stay as they are",
 		Place: "hooks", Key: Key{Press: "enter", Hint: "change", Help: "change the service's webhook settings (asks)"},
@@ -111,7 +111,7 @@ var (
 			Consequence: "Changes where the service sends webhooks and the secret that signs them, for everyone."}})
 
 	SessionRefresh = declare(&writes, Act{Name: "session.refresh", Aliases: []string{"renew"}, Effect: Session,
-		Sends: []api.ActKind{api.ActSessionRefresh}, Ask: Typed, Costs: cost(limit.Refresh, 1),
+		Ask: Typed, Costs: cost(limit.Refresh, 1),
 		Short: "Refresh the tokens now; all other sessions of the account end",
 		Place: "session", Key: Key{Press: "F", Hint: "refresh now",
 			Help: "refresh the tokens now (asks); all other sessions of the account end"},
@@ -119,14 +119,14 @@ var (
 			Risk: "The service recommends one refresh per minute. Every other client of this account loses its session.",
 			Done: "Refreshed.", Declined: "Not refreshed."}})
 	SessionLogin = declare(&writes, Act{Name: "session.login", Aliases: []string{"login"}, Effect: Session,
-		Sends: []api.ActKind{api.ActSessionLogin}, Ask: Typed, Costs: cost(limit.Login, 1),
+		Ask: Typed, Costs: cost(limit.Login, 1),
 		Short: "Log in again; all other sessions of the account end",
 		Place: "session",
 		Key:   Key{Press: "L", Hint: "log in", Help: "log in again (asks); all other sessions of the account end"},
 		Words: Question{Title: "Log in again", Verb: "Log in", Ask: "Log in again?",
 			Risk: "The service recommends at most six logins per minute. Every other client of this account loses its session.",
 			Done: "Logged in.", Declined: "Not logged in."}})
-	SessionReset = declare(&writes, Act{Name: "session.reset", Effect: Session, Sends: []api.ActKind{api.ActSessionReset},
+	SessionReset = declare(&writes, Act{Name: "session.reset", Effect: Session,
 		Ask:   Typed,
 		Short: "Erase the stored session; the next call logs in",
 		Place: "session", Key: Key{Press: "X", Hint: "reset", Help: "erase the stored session (asks); the next call logs in"},
