@@ -51,7 +51,9 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Confirm:
 		s.push(newQuestion(s, st.id, a))
 	case Ask:
-		s.push(newInput(s, st.id, a))
+		s.push(newInput(st.id, NewForm(st.env, a)))
+	case Fill:
+		s.push(newInput(st.id, a.Form))
 	case Choose:
 		s.push(newMenu(s, st.id, a))
 	case Raw:
@@ -74,7 +76,7 @@ func (s *Shell) explain(st *openScreen, e Explain) {
 		s.push(newExplain(s, st.id, e))
 		return
 	}
-	s.push(newRefused(s, st.id, *form, e))
+	s.push(newRefused(s, st.id, form, e))
 }
 
 const maxRawLines = 50_000

@@ -95,7 +95,7 @@ type Confirm struct {
 	// No is called when the answer is no; may be nil.
 	No func() Action
 
-	form   *Ask                 // what was typed for it
+	form   FormModel            // what was typed for it
 	not    string               // what is said after a no
 	second bool                 // a second person must approve it where the context asks for one
 	then   func(*Shell) tea.Cmd // the shell's own questions
@@ -116,9 +116,13 @@ type Ask struct {
 	// When what comes of it is refused (Failure), the form opens again with what was
 	// typed, secrets excepted.
 	Submit func(Values) (Action, tea.Cmd)
-
-	problem []string // why it came back
 }
+
+// Fill opens an input dialog that runs a model of its own.
+type Fill struct{ Form FormModel }
+
+// Cancel ends a form that a person gave up.
+type Cancel struct{}
 
 // Values are the answers of an input dialog.
 type Values struct {
@@ -155,7 +159,7 @@ type Choose struct {
 	Further string // what reads on, as an item: "20 of 45 files were read; …"
 	Foot    string // said below the items: "All 45 files were read."
 
-	form *Ask // what was typed before it, as of Confirm
+	form FormModel // what was typed before it, as of Confirm
 }
 
 // Choice is one line of a menu. All its texts are safe.
@@ -185,6 +189,8 @@ func (Explain) isAction()  {}
 func (Confirm) isAction()  {}
 func (Withdraw) isAction() {}
 func (Ask) isAction()      {}
+func (Fill) isAction()     {}
+func (Cancel) isAction()   {}
 func (Choose) isAction()   {}
 func (Write) isAction()    {}
 func (Many) isAction()     {}

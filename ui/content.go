@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -136,9 +135,6 @@ func (s Driver) Show(p Place) tea.Cmd {
 	return s.open(p)
 }
 
-// Do does an action for the screen on top.
-func (s Driver) Do(a Action) tea.Cmd { return s.act(s.top(), a) }
-
 // Escape lets the screen on top close something of its own, a filter or a page;
 // false when there is nothing.
 func (s Driver) Escape() (tea.Cmd, bool) {
@@ -171,9 +167,7 @@ func (s Driver) Dialog() any {
 	case *question:
 		return Question{o.c, o.typed}
 	case *input:
-		a := o.ask
-		a.Intro = append(slices.Clone(a.problem), a.Intro...)
-		return a
+		return o.model.form().described()
 	case *opener:
 		return o.asked()
 	case *menu:
@@ -205,8 +199,9 @@ func (s Driver) Answer(yes bool) tea.Cmd {
 // Submit answers the open input dialog; secrets hold the values of secret fields.
 func (s Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
-		if d, ok := o.(*input); ok && d.ask.Submit != nil {
-			return d.hand(Values{text: text, secrets: secrets})
+		if d, ok := o.(*input); ok {
+			a, cmd, _ = d.take(s.Shell, Values{text: text, secrets: secrets})
+			return a, cmd
 		}
 		if d, ok := o.(*opener); ok {
 			return do(func(s *Shell) tea.Cmd { return s.OpenTyped(d.kind, text[0]) }), nil

@@ -2,6 +2,8 @@
 // stack of screens, the dialogs, the notices, the palette, the help and the clock.
 // Screens (packages views/...) are tea.Models made through a Factory; each leaves what it wants as
 // an Action (Wants), which the shell takes right after Update, and knows nothing of the others.
+// Forms are tea.Models too (Form): a dialog runs the one that an Ask describes, or one that the
+// screen made and hands over with Fill.
 //
 // Shell composes parts, each with a state of its own and resting only on those before it:
 // window (size, theme, keys), screenStack, dialogStack, sentWrites, topLine (session,

@@ -56,23 +56,11 @@ func mends(e *api.Error) bool {
 	return e.Kind != api.UnknownOutcome && e.Kind != api.Interrupted
 }
 
-// newRefused is a form that was refused: filled in as it was sent, with what was said,
-// and the focus on the field that this is about. Secrets are typed again.
-func newRefused(s *Shell, owner screenID, a Ask, e Explain) *input {
-	a.problem = []string{s.th.Signs.Bad + " " + safe(e.Title) + "."}
-	for _, l := range e.Lines {
-		a.problem = append(a.problem, safe(l))
-	}
-	for _, f := range safeFacts(e.Facts) {
-		a.problem = append(a.problem, f.Label+" "+f.Value)
-	}
-	if slices.ContainsFunc(a.Fields, func(f widget.Field) bool { return f.Secret }) {
-		a.problem = append(a.problem, "Secrets are not kept: type it again.")
-	}
-	d := newInput(s, owner, a)
-	d.refused, d.armed = true, s.now().Add(armAfter)
-	d.form.SetFocus(wrongField(a.Fields, e.field))
-	d.forget()
+// newRefused opens a form that was refused: filled in as it was sent, with what was said.
+func newRefused(s *Shell, owner screenID, m FormModel, e Explain) *input {
+	m.form().refuse(e)
+	d := newInput(owner, m)
+	d.armed = s.now().Add(armAfter)
 	return d
 }
 

@@ -44,6 +44,8 @@ func late(a Action, read bool) Action {
 		title = a.Title
 	case Ask:
 		title = a.Title
+	case Fill:
+		title = a.Form.form().ask.Title
 	case Choose:
 		title = a.Title
 	case Raw:

@@ -69,8 +69,6 @@ func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cm
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
-func formName(a Ask) string { return "the form “" + a.Title + "”" }
-
 // interrupt is ctrl+c: it leaves at once, but asks when typed text would be
 // lost. Pressed again in that question it leaves.
 func (s *exit) interrupt() tea.Cmd {
@@ -82,8 +80,8 @@ func (s *exit) interrupt() tea.Cmd {
 		case *question:
 			return s.Leave()
 		case *input:
-			if o.dirty() {
-				return s.askDiscard(formName(o.ask), "The console closes.", leave)
+			if what := o.model.form().unsaved(); what != "" {
+				return s.askDiscard(what, "The console closes.", leave)
 			}
 		}
 	}

@@ -23,6 +23,8 @@ type overlay interface {
 	panel(s *Shell, w, h int, now time.Time) panel
 	// counts is when it looks different by time alone; zero: never.
 	counts(s *Shell, now time.Time) time.Time
+	// layout is called after each message: what is drawn next is laid out here.
+	layout(s *Shell)
 	keys() []keymap.Key
 }
 
@@ -37,6 +39,7 @@ type dialog struct{ screen screenID }
 
 func (d dialog) owner() screenID                    { return d.screen }
 func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
+func (d dialog) layout(*Shell)                      {}
 
 // dialogWidth is how wide a dialog is that does not say otherwise.
 const dialogWidth = 76
@@ -133,13 +136,17 @@ func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
 	return s.finish(o, a, cmd)
 }
 
+// asker is the screen that a dialog acts for: its owner, else the one on top.
+func (s *Shell) asker(o overlay) *openScreen {
+	if st := s.find(o.owner()); st != nil {
+		return st
+	}
+	return s.top()
+}
+
 // finish does what a dialog left to be done.
 func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
-	st := s.find(o.owner())
-	if st == nil {
-		st = s.top()
-	}
-	return tea.Batch(s.act(st, a), cmd)
+	return tea.Batch(s.act(s.asker(o), a), cmd)
 }
 
 func (s *dialogStack) remove(o overlay) {

@@ -86,8 +86,8 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 
 const pagerWidth = 120
 
-// layout gives the viewer its size and lines; it is called after each message. All
-// the height is used: an edge of what lies behind would only be in the way.
+// layout gives the viewer its size and lines. All the height is used: an edge of what lies
+// behind would only be in the way.
 func (p *pager) layout(s *Shell) {
 	_, h := s.area()
 	w := p.room(s)

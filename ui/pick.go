@@ -1,11 +1,13 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -20,42 +22,30 @@ type picks struct {
 	opened bool // the list was asked for; else it was the beginning of a text
 }
 
-// lookMsg answers a Look, completeMsg a Complete of a form.
-type (
-	lookMsg struct {
-		of    *input
-		field int
-		value string
-		said  string
-		err   error
-	}
-	completeMsg struct {
-		of    *input
-		n     uint64
-		typed string
-		found widget.Completion
-		err   error
-	}
-)
+// formMsg answers a Look or a Complete of a form; then runs in the update loop.
+type formMsg struct {
+	of   *Form
+	then func() (Action, tea.Cmd)
+}
 
 // offered are the options of the field with the focus that fit its value.
-func (d *input) offered() []widget.Option {
-	i := d.form.Focus()
-	f, v := d.form.Field(i), d.form.Value(i)
-	if f.Complete == nil {
-		return f.Offered(v)
+func (f *Form) offered() []widget.Option {
+	i := f.fields.Focus()
+	d, v := f.fields.Field(i), f.fields.Value(i)
+	if d.Complete == nil {
+		return d.Offered(v)
 	}
-	if d.picks.field != i || !strings.HasPrefix(v, d.picks.typed) {
+	if f.picks.field != i || !strings.HasPrefix(v, f.picks.typed) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(d.picks.folder),
+	return slices.DeleteFunc(slices.Clone(f.picks.folder),
 		func(o widget.Option) bool { return !strings.HasPrefix(o.Value, v) || o.Value == v })
 }
 
 // offers reports whether some field of the form has a list: its room is kept then.
-func (d *input) offers() bool {
-	for i := range d.form.Len() {
-		if f := d.form.Field(i); f.Complete != nil || len(f.Options) > 0 {
+func (f *Form) offers() bool {
+	for i := range f.fields.Len() {
+		if d := f.fields.Field(i); d.Complete != nil || len(d.Options) > 0 {
 			return true
 		}
 	}
@@ -63,11 +53,11 @@ func (d *input) offers() bool {
 }
 
 // forget drops the list of a field that lost the focus.
-func (d *input) forget() {
-	if d.picks.cancel(); d.picks.field != d.form.Focus() {
-		d.picks = picks{field: d.form.Focus(), at: -1, seek: d.picks.seek}
+func (f *Form) forget() {
+	if f.picks.cancel(); f.picks.field != f.fields.Focus() {
+		f.picks = picks{field: f.fields.Focus(), at: -1, seek: f.picks.seek}
 	}
-	d.picks.at = -1
+	f.picks.at = -1
 }
 
 func (p *picks) cancel() {
@@ -79,119 +69,139 @@ func (p *picks) cancel() {
 }
 
 // mark moves the mark by n lines; false: the list has no such line.
-func (d *input) mark(n int) bool {
-	list := d.offered()
-	to := d.picks.at + n
-	if d.picks.at < 0 && n > 0 { // from a value that is an option on to the next one
-		v := d.form.Value(d.form.Focus())
+func (f *Form) mark(n int) bool {
+	list := f.offered()
+	to := f.picks.at + n
+	if f.picks.at < 0 && n > 0 { // from a value that is an option on to the next one
+		v := f.fields.Value(f.fields.Focus())
 		to = max(slices.IndexFunc(list, func(o widget.Option) bool { return v != "" && o.Value == v }), 0)
 	}
 	if len(list) == 0 || to < -1 {
 		return false
 	}
-	d.picks.at = min(to, len(list)-1)
+	f.picks.at = min(to, len(list)-1)
 	return true
 }
 
-// take puts the marked option into the field.
-func (d *input) take(s *Shell) tea.Cmd {
-	o := d.offered()[d.picks.at]
-	d.form.Set(o.Value)
-	d.picks.at = -1
+// accept puts the marked option into the field.
+func (f *Form) accept() tea.Cmd {
+	o := f.offered()[f.picks.at]
+	f.fields.Set(o.Value)
+	f.picks.at = -1
 	if o.Opens {
-		return d.complete(s, true)
+		return f.complete(true)
 	}
-	if d.form.Last() {
-		return d.look(s)
+	if f.fields.Last() {
+		return f.look()
 	}
-	return d.move(s, 1)
+	return f.move(1)
 }
 
 // move moves the focus; a field that is left is looked at.
-func (d *input) move(s *Shell, n int) tea.Cmd {
-	d.form.Move(n)
-	d.forget()
-	return d.look(s)
+func (f *Form) move(n int) tea.Cmd {
+	f.fields.Move(n)
+	f.forget()
+	return f.look()
 }
+
+// focused is the description of the field with the focus.
+func (f *Form) focused() widget.Field { return f.fields.Field(f.fields.Focus()) }
+
+func (f *Form) completes() bool { return f.focused().Complete != nil }
 
 // complete asks what the text of the field with the focus can go on with; opened shows
 // the list whatever was typed.
-func (d *input) complete(s *Shell, opened bool) tea.Cmd {
-	i := d.form.Focus()
-	find, typed := d.form.Field(i).Complete, d.form.Value(i)
-	n, ctx := d.picks.seek.begin(s.root)
-	d.picks.field, d.picks.opened = i, opened
+func (f *Form) complete(opened bool) tea.Cmd {
+	i := f.fields.Focus()
+	find, typed := f.fields.Field(i).Complete, f.fields.Value(i)
+	n, ctx := f.picks.seek.begin(f.env.Ctx)
+	f.picks.field, f.picks.opened = i, opened
 	return func() tea.Msg {
 		found, err := find(ctx, typed)
-		return completeMsg{d, n, typed, found, err}
+		return formMsg{f, func() (Action, tea.Cmd) {
+			if f.picks.seek.n != n {
+				return nil, nil
+			}
+			return nil, f.completed(typed, found, err)
+		}}
 	}
 }
 
-// onComplete puts what all have in common into the field and lists the rest. Where tab
+// completed puts what all have in common into the field and lists the rest. Where tab
 // found nothing to complete it goes to the next field.
-func (s *Shell) onComplete(m completeMsg) tea.Cmd {
-	d := m.of
-	if !slices.Contains(s.overlays, overlay(d)) || d.picks.seek.n != m.n {
-		return nil
-	}
-	p := &d.picks
+func (f *Form) completed(typed string, found widget.Completion, err error) tea.Cmd {
+	p := &f.picks
 	p.seek.busy = false
-	if d.form.Value(p.field) != m.typed { // typing went on
+	if f.fields.Value(p.field) != typed { // typing went on
 		return nil
 	}
-	if m.err != nil {
+	if err != nil {
 		if p.opened {
-			d.form.Note(m.err.Error())
+			f.fields.Note(err.Error())
 			return nil
 		}
-		return d.move(s, 1)
+		return f.move(1)
 	}
-	done := m.found.Common == m.typed && (len(m.found.Options) == 0 || len(m.found.Options) == 1 &&
-		m.found.Options[0].Value == m.typed)
+	done := found.Common == typed && (len(found.Options) == 0 || len(found.Options) == 1 &&
+		found.Options[0].Value == typed)
 	if done && !p.opened {
-		return d.move(s, 1)
+		return f.move(1)
 	}
 	if done {
-		d.form.Note("The list is empty.")
+		f.fields.Note("The list is empty.")
 	}
-	d.form.Set(m.found.Common)
-	p.folder, p.typed, p.more, p.at = m.found.Options, m.typed, m.found.More, -1
-	if len(p.folder) == 1 && p.folder[0].Opens && p.folder[0].Value == m.found.Common {
-		return d.complete(s, true)
+	f.fields.Set(found.Common)
+	p.folder, p.typed, p.more, p.at = found.Options, typed, found.More, -1
+	if len(p.folder) == 1 && p.folder[0].Opens && p.folder[0].Value == found.Common {
+		return f.complete(true)
 	}
-	return d.look(s)
+	return f.look()
 }
 
 // look has a field looked at whose value is new, one at a time.
-func (d *input) look(s *Shell) tea.Cmd {
-	i, ok := d.form.Unlooked()
-	if !ok || d.looking {
+func (f *Form) look() tea.Cmd {
+	i, ok := f.fields.Unlooked()
+	if !ok || f.looking {
 		return nil
 	}
-	d.looking = true
-	see, value, ctx := d.form.Field(i).Look, d.form.Value(i), s.root
+	f.looking = true
+	see, value, ctx := f.fields.Field(i).Look, f.fields.Value(i), f.env.Ctx
 	return func() tea.Msg {
 		said, err := see(ctx, value)
-		return lookMsg{d, i, value, said, err}
+		return formMsg{f, func() (Action, tea.Cmd) { return f.looked(i, value, said, err) }}
 	}
 }
 
-// onLook shows what was found, looks again where the value is another by now, and goes
+// looked shows what was found, looks again where the value is another by now, and goes
 // on with sending when that waited.
-func (s *Shell) onLook(m lookMsg) tea.Cmd {
-	d := m.of
-	if !slices.Contains(s.overlays, overlay(d)) {
-		return nil
+func (f *Form) looked(i int, value, said string, err error) (Action, tea.Cmd) {
+	f.looking = false
+	f.fields.Looked(i, value, said, err)
+	if cmd := f.look(); cmd != nil || !f.sending {
+		return nil, cmd
 	}
-	d.looking = false
-	d.form.Looked(m.field, m.value, m.said, m.err)
-	if cmd := d.look(s); cmd != nil || !d.sending {
-		return cmd
+	f.sending = false
+	return f.submit()
+}
+
+// listLines draw what the field with the focus offers.
+func (f *Form) listLines(rows int) []string {
+	th, d, list := f.env.Theme, f.focused(), f.offered()
+	if len(list) == 0 {
+		said := ""
+		switch {
+		case f.picks.seek.busy:
+			said = "Reading the folder …"
+		case d.Complete != nil:
+			said = "tab completes, down lists the folder"
+		case len(d.Options) > 0:
+			said = "Not one of the known values; you can still send it."
+		}
+		return []string{th.Dim.Render(draw.Cut(said, f.w))}
 	}
-	d.sending = false
-	a, cmd, done := d.submit(s)
-	if done {
-		s.remove(d)
+	items := make([]Choice, len(list))
+	for i, o := range list {
+		items[i] = Choice{Text: cmp.Or(o.Text, o.Value), About: o.About}
 	}
-	return tea.Batch(cmd, s.finish(d, a, nil))
+	return choiceLines(th, items, f.picks.at, f.w, rows, f.picks.more && d.Complete != nil)
 }

@@ -15,7 +15,8 @@ type openScreen struct {
 	screen  Screen
 	cancel  context.CancelFunc // ends its reads
 	visited bool               // opened by its number
-	sent    *Ask               // the form of what was sent last; nil: it had none
+	sent    FormModel          // the form of what was sent last; nil: it had none
+	env     *Env
 }
 
 // screenStack is the open screens, the one on top last, and where the person was before.
@@ -91,7 +92,7 @@ func (s *screenStack) mount(p Place) *openScreen {
 		return nil
 	}
 	env.screen = screen
-	return &openScreen{id: s.lastID, screen: screen, cancel: cancel}
+	return &openScreen{id: s.lastID, screen: screen, cancel: cancel, env: env}
 }
 
 func (s *router) begin(st *openScreen) tea.Cmd {

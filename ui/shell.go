@@ -169,9 +169,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	s.fitGuide()
 	s.tellPlace()
 	for _, o := range s.overlays {
-		if p, ok := o.(*pager); ok {
-			p.layout(s)
-		}
+		o.layout(s)
 	}
 	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.schedule())
 }
@@ -217,10 +215,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case foundMsg:
 		return s.onFound(msg)
-	case lookMsg:
-		return s.onLook(msg)
-	case completeMsg:
-		return s.onComplete(msg)
+	case formMsg:
+		return s.onForm(msg)
 	case moreMsg:
 		return s.onMoreItems(msg)
 	case resolvedMsg:

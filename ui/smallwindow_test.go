@@ -22,23 +22,23 @@ func drawn() *Shell {
 // why it did.
 func TestASmallWindowShowsTheRefusal(t *testing.T) {
 	s := drawn()
-	a := Ask{Title: "Upload", Intro: []string{"The file goes into the customer's store."}, problem: []string{"Upload refused.", "It is damaged."},
-		Fields: []widget.Field{{Label: "File", Value: "a.pdf"}, {Label: "Type"}, {Label: "Info"}}}
-	text := func(a Ask) string {
-		p := newInput(s, 0, a).panel(s, 40, smallest, time.Time{})
-		if n := len(p.body) + len(p.tail); n > smallest-2 {
+	f := NewForm(&Env{Theme: s.th, Keys: s.keys}, Ask{Title: "Upload", Intro: []string{"The file goes into the customer's store."},
+		Fields: []widget.Field{{Label: "File", Value: "a.pdf"}, {Label: "Type"}, {Label: "Info"}}})
+	f.Update(formSize(40, smallest))
+	text := func() string {
+		if n := strings.Count(f.View(), "\n") + 1; n > smallest-2 {
 			t.Errorf("%d lines of %d", n, smallest-2)
 		}
-		return strings.Join(append(p.body, p.tail...), "\n")
+		return f.View()
 	}
+	if got := text(); !strings.Contains(got, "Type") {
+		t.Errorf("without a refusal:\n%s", got)
+	}
+	f.refuse(Explain{Title: "Upload refused", Lines: []string{"It is damaged."}})
 	for _, want := range []string{"Upload refused.", "It is damaged.", "a.pdf"} {
-		if got := text(a); !strings.Contains(got, want) {
+		if got := text(); !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
-	}
-	a.problem = nil
-	if got := text(a); !strings.Contains(got, "Type") {
-		t.Errorf("without a refusal:\n%s", got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 )
 
 func TestFitIsExact(t *testing.T) {
@@ -148,7 +149,7 @@ func TestMoney(t *testing.T) {
 func TestMoneyIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := apd.New(rapid.Int64().Draw(t, "coefficient"), int32(rapid.IntRange(-9, 3).Draw(t, "exponent")))
-		got := Number(d, rapid.IntRange(0, 4).Draw(t, "digits"))
+		got := format.Number(d, rapid.IntRange(0, 4).Draw(t, "digits"))
 		back, _, err := apd.NewFromString(strings.ReplaceAll(got, ",", ""))
 		if err != nil || back.Cmp(d) != 0 {
 			t.Fatalf("%s became %s", d, got)

@@ -3,20 +3,12 @@ package draw
 import (
 	"time"
 
-	"github.com/cockroachdb/apd/v3"
-
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
 )
 
 // Moneyer is an amount of money: api.Money.
 type Moneyer = format.Moneyer
-
-// Digits is format.Digits.
-func Digits(code string) (int, bool) { return format.Digits(code) }
-
-// Number is format.Number.
-func Number(d *apd.Decimal, digits int) string { return format.Number(d, digits) }
 
 // Amount is format.Amount.
 func Amount(m Moneyer) (s string, ok bool) { return format.Amount(m) }

@@ -248,7 +248,7 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 			h.talk.Say(sentence(c.Foot))
 		}
 		find := func(typed string) int { return chosen(c.Items, typed) }
-		if i, err = h.talk.chooseBy(ctx, c.Title, items, find, func(i int) string { return c.Items[i].Why }); err != nil {
+		if i, err = h.talk.choose(ctx, c.Title, items, find, func(i int) string { return c.Items[i].Why }); err != nil {
 			return nil, err
 		}
 	}

@@ -6,15 +6,10 @@ import (
 	"strings"
 )
 
-// Choose offers numbered choices; it returns the index of the one taken. A choice
-// can be typed by its beginning, too. An empty line goes back (ErrBack). why says
-// why choice i cannot be taken; nil: all can.
-func (t *Talk) Choose(ctx context.Context, label string, choices []string, why func(i int) string) (int, error) {
-	return t.chooseBy(ctx, label, choices, func(typed string) int { return choice(typed, choices) }, why)
-}
-
-// chooseBy is Choose with find as what finds the choice that was typed, -1 for none.
-func (t *Talk) chooseBy(ctx context.Context, label string, choices []string, find func(typed string) int,
+// choose offers numbered choices; it returns the index of the one taken, which find finds by
+// what was typed (-1: none). An empty line goes back (ErrBack). why says why choice i cannot
+// be taken; nil: all can.
+func (t *Talk) choose(ctx context.Context, label string, choices []string, find func(typed string) int,
 	why func(i int) string) (int, error) {
 	for i, c := range choices {
 		t.Say(strconv.Itoa(i+1) + ". " + c)

@@ -232,14 +232,15 @@ func TestAskAndChoose(t *testing.T) {
 		t.Errorf("optional: %q %v", s, err)
 	}
 	list := []string{"one", "two", "leave it"}
-	if i, err := k.Choose(t.Context(), "Which", list, nil); i != 1 || err != nil {
+	find := func(typed string) int { return choice(typed, list) }
+	if i, err := k.choose(t.Context(), "Which", list, find, nil); i != 1 || err != nil {
 		t.Errorf("choose: %d %v", i, err)
 	}
-	if _, err := k.Choose(t.Context(), "Which", list, nil); !errors.Is(err, ErrBack) {
+	if _, err := k.choose(t.Context(), "Which", list, find, nil); !errors.Is(err, ErrBack) {
 		t.Errorf("an empty line chose: %v", err)
 	}
 	why := func(i int) string { return []string{"Because.", "", ""}[i] }
-	if i, err := k.Choose(t.Context(), "Which", list, why); i != 2 || err != nil || !strings.Contains(out.String(), "Not available now. Because.") {
+	if i, err := k.choose(t.Context(), "Which", list, find, why); i != 2 || err != nil || !strings.Contains(out.String(), "Not available now. Because.") {
 		t.Errorf("choose by a word: %d %v", i, err)
 	}
 	if _, err := k.Ask(t.Context(), Field{Label: "Word"}); !errors.Is(err, ErrHome) {

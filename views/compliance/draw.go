@@ -51,8 +51,8 @@ func (s *Screen) Content() ui.Content {
 			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
 		}
 	}
-	if !s.form.asked.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
-		left, _ := draw.Until(s.form.asked.Add(api.ShareTokenLife), now)
+	if end := s.form.lapses(); !end.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
+		left, _ := draw.Until(end, now)
 		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)

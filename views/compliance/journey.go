@@ -46,7 +46,7 @@ type Screen struct {
 	stale bool // something was written; what is shown is from before
 
 	files content.FileList // of the application that is changed
-	form  share
+	form  *ShareForm       // the last one; nil: no token was asked for
 	link  *api.Link
 	until time.Time // end of the link
 	code  []string  // the link as a QR code
@@ -56,8 +56,6 @@ type Screen struct {
 func New(env *ui.Env, caller endpoint.Caller, journeys Journeys, types content.TypesSeen, cuid string) *Screen {
 	s := &Screen{env: env, caller: caller, journeys: journeys, types: types, id: cuid, keys: env.Keys.Compliance}
 	s.Page = ui.NewPage(env, s, "service", "customer")
-	s.form = share{env: env, journeys: journeys, id: cuid, off: func() string { return s.keys.Share.Why() },
-		started: func() { s.start("presenting the token") }}
 	s.Refresh()
 	return s
 }
@@ -80,10 +78,7 @@ func (s *Screen) Reload() tea.Cmd {
 
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	switch msg := msg.(type) {
-	case sharedMsg:
-		return s.form.onShared(msg), s.reloadAfterWrite()
-	case ui.Changed:
+	if msg, ok := msg.(ui.Changed); ok {
 		if r, ok := msg.Object.(journey.Record); ok && r.CUID == s.id && s.j != nil {
 			s.j.Record = r
 		}
@@ -95,7 +90,9 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *Screen) Refresh() {
 	if s.j != nil { // a link lapses while one looks
 		s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, s.env.Now())
-		s.form.customer, s.form.unclear = s.j.Customer, s.j.Record.Unclear
+		if s.form != nil {
+			s.form.customer, s.form.unclear = s.j.Customer, s.j.Record.Unclear
+		}
 	}
 	s.refreshKeys()
 }
@@ -132,7 +129,7 @@ func questionBasis(j journey.Journey) string {
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case s.keys.Share.Match(p):
-		return s.form.ask(), nil, true
+		return s.askToken(), nil, true
 	case s.keys.Link.Match(p):
 		return s.askLink(), nil, true
 	case s.keys.Finalize.Match(p):
@@ -222,6 +219,14 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 	return s.Reload()
 }
 
+// askToken opens the form for a share token.
+func (s *Screen) askToken() ui.Action {
+	s.form = newShareForm(s.env, shareOf{id: s.id, customer: s.j.Customer, unclear: s.j.Record.Unclear,
+		share: s.journeys.Share, off: func() string { return s.keys.Share.Why() },
+		started: func() { s.start("presenting the token") }, ended: s.reloadAfterWrite})
+	return ui.Fill{Form: s.form}
+}
+
 func (s *Screen) askLink() ui.Action {
 	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer),
 		ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
@@ -289,8 +294,8 @@ func (s *Screen) askFinalize() ui.Action {
 // NextTick implements ui.Ticker: the lives of token and link run down.
 func (s *Screen) NextTick(now time.Time) time.Time {
 	var a, b time.Time
-	if !s.form.asked.IsZero() {
-		_, a = draw.Until(s.form.asked.Add(api.ShareTokenLife), now)
+	if end := s.form.lapses(); !end.IsZero() {
+		_, a = draw.Until(end, now)
 	}
 	if s.link != nil {
 		_, b = draw.Until(s.until, now)

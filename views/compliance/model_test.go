@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,46 +17,73 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-var _ tea.Model = ShareForm{}
+var _ ui.FormModel = (*ShareForm)(nil)
 
-// shareForm is a form that runs alone.
-func shareForm(t *testing.T, ground ui.Environment, f *fake) *uitest.Program {
-	t.Helper()
-	p := uitest.NewProgram(t)
-	o := ui.Options{About: ui.About{Context: "stage", Environment: ground}, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()), Now: p.Now}
-	return p.Run(NewShareForm(o, f, f.customer))
-}
-
-// TestShareForm runs the form as a program of its own: it takes the token unseen,
-// asks, and presents it once.
-func TestShareForm(t *testing.T) {
+// TestShareFormAlone runs the form without the shell: it takes the token unseen, wants the
+// question, and presents the token once.
+func TestShareFormAlone(t *testing.T) {
 	f := individual()
 	f.share = func() (api.ShareResult, error) {
 		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}}, nil
 	}
-	p := shareForm(t, ui.Test, f).See("What you paste is not shown, kept or logged.")
+	var steps []string
+	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
+		func(env *ui.Env) ui.Model {
+			return newShareForm(env, shareOf{id: cuid, customer: f.customer, share: f.Share, off: func() string { return "" },
+				started: func() { steps = append(steps, "started") }, ended: func() tea.Cmd { steps = append(steps, "ended"); return nil }})
+		})
+	p.See("What you paste is not shown, kept or logged.")
 	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Apply this token to Ana Kovačević?")
-	p.Type("y").See("The token was applied: a customer is shared once.")
-	if len(f.shares) != 1 || f.shares[0] != token {
-		t.Errorf("presented %q", f.shares)
+	p.Type("Y").See("Applied. Finalize the application").Type("\x03").Ended()
+	if !slices.Equal(f.shares, []string{token}) || !slices.Equal(steps, []string{"started", "ended"}) {
+		t.Errorf("presented %q, %q", f.shares, steps)
 	}
-	p.Type("S").See("a customer is shared once.").Type("q").See("Leave the console?").Type("y").Ended()
 }
 
-// TestShareFormInProduction: y is not enough there.
-func TestShareFormInProduction(t *testing.T) {
+// TestTheConsoleRunsTheShareForm: the screen opens the model itself, a new one each time.
+func TestTheConsoleRunsTheShareForm(t *testing.T) {
+	f := individual()
+	var s *Screen
+	clock := uitest.NewClock()
+	f.now = clock.Now
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { s = f.screen(env, p.ID); return s }, ui.Place{Kind: ui.KindCompliance, ID: cuid})
+	r.Send(uitest.Key("S"), uitest.Type(token))
+	first := s.form
+	if first == nil || !strings.Contains(first.View(), "••••") || !strings.Contains(r.View(), "••••") {
+		t.Fatalf("it does not run:\n%s", r.View())
+	}
+	r.Send(uitest.Key("esc"))
+	has(t, r, "Discard the form “Share token”?")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("S"))
+	if has(t, r, "Share token"); s.form == first || strings.Contains(r.View(), "••") {
+		t.Errorf("what was discarded is there again:\n%s", r.View())
+	}
+	if len(f.shares) != 0 {
+		t.Errorf("presented %q", f.shares)
+	}
+}
+
+// TestShareInProduction: y is not enough there.
+func TestShareInProduction(t *testing.T) {
 	f := individual()
 	f.share = func() (api.ShareResult, error) { return api.ShareResult{Message: "Expired."}, nil }
-	p := shareForm(t, ui.Production, f).See("Token")
-	p.Type(token + "\r").See("Type the last 4 characters of the id").Type("y\r")
-	p.Type("S").See("Token").Type(token + "\r").See("Type the last 4").Type(cuid[len(cuid)-4:]).See("[ Share ]").Type("\r").See("Expired.")
-	if len(f.shares) != 1 {
+	r, clock := open(t, f, shelltest.Production)
+	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"))
+	has(t, r, "Type the last 4 characters of the id")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Keys("y", "enter"), clock.Wait(time.Second))
+	if len(f.shares) != 0 {
+		t.Fatalf("presented %q", f.shares)
+	}
+	r.Send(uitest.Key("esc"), uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(shelltest.Armed),
+		uitest.Type(cuid[len(cuid)-4:]), clock.Wait(time.Second))
+	has(t, r, "[ Share ]")
+	r.Send(uitest.Key("enter"))
+	if has(t, r, "Expired."); len(f.shares) != 1 {
 		t.Errorf("presented %d times", len(f.shares))
 	}
 }
 
-// TestReadOnlyBarsEveryWrite: the link too, by key and in the palette, and the form
-// that runs alone does not open.
+// TestReadOnlyBarsEveryWrite: the link too.
 func TestReadOnlyBarsEveryWrite(t *testing.T) {
 	f := individual()
 	f.rec = journey.Record{Outstanding: []string{"PROOF_OF_RESIDENCE"}}
@@ -67,10 +95,6 @@ func TestReadOnlyBarsEveryWrite(t *testing.T) {
 			t.Errorf("%s asks", k)
 		}
 	}
-	clock := uitest.NewClock()
-	o := shelltest.Options(clock, nil, ui.Place{}, shelltest.ReadOnly)
-	alone := uitest.Drive(t, NewShareForm(o, f, f.customer), uitest.Size(80, 24), uitest.Key("S"))
-	has(t, alone, "read-only", "Ana Kovačević")
 }
 
 // TestViewIsPure: whether frames are drawn makes no difference.
@@ -88,9 +112,5 @@ func TestViewIsPure(t *testing.T) {
 		f := fake(c)
 		factory := func(env *ui.Env, p ui.Place) ui.Screen { return f.screen(env, p.ID) }
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindCompliance, ID: cuid}))
-	}, msgs)
-	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		f := fake(c)
-		return NewShareForm(shelltest.Options(c, nil, ui.Place{}), f, f.customer)
 	}, msgs)
 }

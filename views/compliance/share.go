@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"context"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -15,33 +16,44 @@ import (
 	"opdeck/ui/widget"
 )
 
-// ShareForm is the form for a customer's share token as a program of its own: it
-// takes the token unseen, asks with the customer's id and kind, presents the token
-// and tells what came of it.
-type ShareForm = ui.Program
-
-// NewShareForm makes the form for a customer; the token is presented once.
-func NewShareForm(o ui.Options, journeys Journeys, c api.Customer) ShareForm {
-	return ui.Alone(o, ui.Place{Kind: "share", ID: string(c.CUID)},
-		func(env *ui.Env) ui.Screen { return newSharePage(env, journeys, c) })
+// ShareForm is the form for a customer's share token, a tea.Model that a dialog of the console
+// runs: it takes the token unseen, wants the question with the customer's id and kind,
+// presents the token once, and says what came of it.
+type ShareForm struct {
+	*ui.Form
+	shareOf
+	env   *ui.Env
+	asked time.Time // when it was opened: a token issued then lives 20 minutes; zero: forget it
 }
 
-// share is the form's dialogs and what they send; the customer's screen and
-// ShareForm use it.
-type share struct {
-	env      *ui.Env
-	journeys Journeys
+// shareOf is the customer that a token is for, and the screen behind the form.
+type shareOf struct {
 	id       string
 	customer api.Customer
-	unclear  bool          // a token was sent before and its outcome is not known
-	off      func() string // why no token can be presented now, "" when it can
-	started  func()        // a token is on its way
-	asked    time.Time     // when the form was opened: a token issued then lives 20 minutes
+	unclear  bool // a token was sent before and its outcome is not known
+
+	share   func(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
+	off     func() string  // why no token can be presented now, "" when it can
+	started func()         // a token is on its way
+	ended   func() tea.Cmd // its answer came
 }
 
-// ask takes the token unseen, then asks with the customer's id and kind.
-func (f *share) ask() ui.Action {
-	f.asked = f.env.Now()
+func newShareForm(env *ui.Env, of shareOf) *ShareForm {
+	f := &ShareForm{env: env, shareOf: of, asked: env.Now()}
+	f.Form = ui.NewForm(env, ui.Ask{Title: "Share token", Verb: "Go on", Intro: f.intro(),
+		Fields: []widget.Field{{Name: api.FieldToken, Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
+		Submit: f.submit})
+	return f
+}
+
+// Update implements ui.Model.
+func (f *ShareForm) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := f.Form.Update(msg)
+	return f, cmd
+}
+
+// intro says whose token is taken, and how long it lives.
+func (f *ShareForm) intro() []string {
 	kind := "The customer's kind is not known."
 	switch f.customer.Type {
 	case api.Individual:
@@ -49,42 +61,72 @@ func (f *share) ask() ui.Action {
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	intro := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
+	out := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
 		"A token works once and lives about 20 minutes: one issued just now lapses at " +
-			draw.Clock(f.asked.Add(api.ShareTokenLife), f.env.Zone()) + ".",
+			draw.Clock(f.lapses(), f.env.Zone()) + ".",
 		"What you paste is not shown, kept or logged."}
 	if f.env.About.Environment == ui.Sandbox {
-		intro = append(intro, demoTokens(f.customer.Type == api.Corporate))
+		out = append(out, demoTokens(f.customer.Type == api.Corporate))
 	}
-	return ui.Ask{Title: "Share token", Verb: "Go on", Intro: intro,
-		Fields: []widget.Field{{Name: api.FieldToken, Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			token, err := api.CheckShareToken(v.Secret(0).Reveal())
-			if err != nil {
-				return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
-			}
-			if why := f.off(); why != "" { // it changed while the token was typed
-				return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
-			}
-			return f.confirm(token), nil
-		}}
+	return out
 }
 
-func (f *share) confirm(token secret.Value) ui.Action {
+// lapses is when a token ends that was issued when the form was opened; zero: nobody waits
+// for that. There is no form before the first token.
+func (f *ShareForm) lapses() time.Time {
+	if f == nil || f.asked.IsZero() {
+		return time.Time{}
+	}
+	return f.asked.Add(api.ShareTokenLife)
+}
+
+// submit asks with the customer's id and kind.
+func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
+	token, err := api.CheckShareToken(v.Secret(0).Reveal())
+	if err != nil {
+		return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
+	}
+	if why := f.off(); why != "" { // it changed while the token was typed
+		return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
+	}
 	risk := ""
 	if f.unclear {
 		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same."
 	}
 	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer),
-		Risk: risk,
-		Yes: func(ui.Seen) tea.Cmd {
-			f.started()
-			t, ctx, journeys, id := f.env.Ticket(), f.env.Root, f.journeys, f.id
-			return func() tea.Msg {
-				res, err := journeys.Share(ctx, id, token)
-				return sharedMsg{t, res, err}
-			}
-		}})
+		Risk: risk, Yes: func(ui.Seen) tea.Cmd { return f.present(token) }}), nil
+}
+
+// present sends the token.
+func (f *ShareForm) present(token secret.Value) tea.Cmd {
+	f.started()
+	send, id := f.share, f.id
+	return f.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+		res, err := send(ctx, id, token)
+		told := ui.EndedElsewhere("The token did not go through", "The token was applied.", err)
+		if err == nil && !res.Applied {
+			told = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}
+		}
+		return func() (ui.Action, tea.Cmd) { return f.outcome(res, err), f.ended() }, told
+	})
+}
+
+// outcome says what came of a token, and forgets when it was asked for once it cannot be
+// presented again.
+func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
+	keys := f.env.Keys.Compliance
+	switch {
+	case err != nil:
+		if api.KindOf(err) == api.UnknownOutcome {
+			f.asked = time.Time{}
+		}
+		return ui.Failure("Share", err)
+	case !res.Applied:
+		return ui.Explain{Title: "The token was not applied", Lines: []string{res.Message.Line(400),
+			"Nothing was changed. It can be tried again with a corrected token" + press(keys.Share) + "."}}
+	}
+	f.asked = time.Time{}
+	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(res, keys)}
 }
 
 // demoTokens says what the built-in service takes for a token.
@@ -102,38 +144,6 @@ func checkToken(v string) error {
 		return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
 	}
 	return nil
-}
-
-type sharedMsg struct {
-	ui.Ticket
-	res api.ShareResult
-	err error
-}
-
-// Outcome implements ui.Outcome.
-func (m sharedMsg) Outcome() ui.Notify {
-	if m.err == nil && !m.res.Applied {
-		return ui.Notify{Level: ui.Error, Text: "The token was not applied: " + m.res.Message.Line(300)}
-	}
-	return ui.EndedElsewhere("The token did not go through", "The token was applied.", m.err)
-}
-
-// onShared says what came of a token, and forgets when it was asked for once it
-// cannot be presented again.
-func (f *share) onShared(msg sharedMsg) ui.Action {
-	keys := f.env.Keys.Compliance
-	switch {
-	case msg.err != nil:
-		if api.KindOf(msg.err) == api.UnknownOutcome {
-			f.asked = time.Time{}
-		}
-		return ui.Failure("Share", msg.err)
-	case !msg.res.Applied:
-		return ui.Explain{Title: "The token was not applied", Lines: []string{msg.res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token" + press(keys.Share) + "."}}
-	}
-	f.asked = time.Time{}
-	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(msg.res, keys)}
 }
 
 // whatNext says what is to be done after a token was applied.
@@ -171,84 +181,6 @@ func known(u untrusted.Text) string {
 	}
 	return u.Line(30)
 }
-
-// sharePage is what stands behind the dialogs of a ShareForm; it implements
-// ui.Screen.
-type sharePage struct {
-	ui.Page
-	env  *ui.Env
-	form share
-	keys keymap.Compliance
-	told string // what came of the token
-}
-
-func newSharePage(env *ui.Env, journeys Journeys, c api.Customer) *sharePage {
-	s := &sharePage{env: env, keys: env.Keys.Compliance}
-	s.form = share{env: env, journeys: journeys, id: string(c.CUID), customer: c,
-		off: func() string { return s.keys.Share.Why() }, started: func() { s.keys.Share.Set("A token is on its way.") }}
-	s.Page = ui.NewPage(env, s, "", "")
-	return s
-}
-
-// openMsg opens the form at the start.
-type openMsg struct{ ui.Ticket }
-
-// Reload implements ui.PageScreen: nothing is read, the form opens.
-func (s *sharePage) Reload() tea.Cmd {
-	t := s.env.Ticket()
-	return func() tea.Msg { return openMsg{t} }
-}
-
-// Answer implements ui.PageScreen.
-func (s *sharePage) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	switch msg := msg.(type) {
-	case openMsg:
-		if s.keys.Share.Enabled() {
-			return s.form.ask(), nil
-		}
-	case sharedMsg:
-		s.keys.Share.Set("")
-		switch {
-		case msg.err == nil && msg.res.Applied:
-			s.told = "The token was applied: a customer is shared once."
-			s.keys.Share.Set(s.told)
-		case api.KindOf(msg.err) == api.UnknownOutcome:
-			s.told, s.form.unclear = "A token was sent, and its outcome is not known.", true
-		default:
-			s.told = "The token was not applied."
-		}
-		return s.form.onShared(msg), nil
-	}
-	return nil, nil
-}
-
-// OwnKey implements ui.PageScreen.
-func (s *sharePage) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	if s.keys.Share.Match(p) {
-		return s.form.ask(), nil, true
-	}
-	return nil, nil, s.env.Keys.Global.Reload.Match(p) // there is nothing to read
-}
-
-// Content implements ui.Contenter.
-func (s *sharePage) Content() ui.Content {
-	th := s.env.Theme
-	out := widget.Pairs(th, append([]widget.Pair{{Label: "id", Value: untrusted.Text(s.form.id).Line(64)}},
-		facts(s.form.id, s.form.customer)...), s.W)
-	if s.told != "" {
-		out = append(out, "", th.Strong.Render(s.told))
-	}
-	return ui.Content{Lines: out}
-}
-
-// Keys implements ui.Screen.
-func (s *sharePage) Keys() []keymap.Key { return []keymap.Key{s.keys.Share} }
-
-// Title implements ui.Screen.
-func (s *sharePage) Title() string { return "Share token" }
-
-// Place implements ui.Screen.
-func (s *sharePage) Place() ui.Place { return ui.Place{Kind: "share", ID: s.form.id} }
 
 // subject is what a question about the customer is filled with.
 func subject(id string, c api.Customer) act.Object {

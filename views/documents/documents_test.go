@@ -349,7 +349,7 @@ func TestAlone(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	f.remove = func(r api.RemoveDocument) (api.Operation, error) { return without(f.op, r.GUID), nil }
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
-		func(env *ui.Env) ui.Screen { return NewScreen(env, f.caller(), f.parts(), opid) })
+		func(env *ui.Env) ui.Model { return NewScreen(env, f.caller(), f.parts(), opid) })
 	p.See("invoice.pdf").Type("x").See("Remove invoice.pdf from operation")
 	p.Type("Y").See("Removed invoice.pdf; z puts it back.").Type("\x03").Ended()
 }

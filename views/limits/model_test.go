@@ -19,7 +19,7 @@ var _ tea.Model = (*Screen)(nil)
 func TestAlone(t *testing.T) {
 	f := &fake{usage: classes(usedUp)}
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
-		func(env *ui.Env) ui.Screen { return NewScreen(env, f, "wait") })
+		func(env *ui.Env) ui.Model { return NewScreen(env, f, "wait") })
 	p.See("billing: used up").Type("F").See("open commissions").Type("\x03").Ended()
 }
 

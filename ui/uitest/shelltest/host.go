@@ -18,13 +18,13 @@ type host struct {
 	yes   func(ui.Seen) tea.Cmd
 }
 
-// Alone starts the screen that make makes in a tea.Program of its own, without the shell.
-func Alone(p *uitest.Program, o ui.Options, make func(*ui.Env) ui.Screen) *uitest.Program {
+// Alone starts the model that make makes in a tea.Program of its own, without the shell.
+func Alone(p *uitest.Program, o ui.Options, make func(*ui.Env) ui.Model) *uitest.Program {
 	h := &host{}
 	o.Now = p.Now
 	o.Make = func(env *ui.Env, _ ui.Place) ui.Screen { // an Env comes from a shell
-		screen := make(env)
-		h.model = screen
+		h.model = make(env)
+		screen, _ := h.model.(ui.Screen)
 		return screen
 	}
 	ui.New(o).Init()
@@ -45,6 +45,12 @@ func (h *host) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			yes := h.yes
 			h.yes = nil
 			return h, yes(ui.Seen{})
+		}
+	}
+	if _, screen := h.model.(ui.Screen); !screen { // the screen behind a form takes what it sent
+		if a, cmd, ok := ui.Answered(msg); ok {
+			h.note(a)
+			return h, cmd
 		}
 	}
 	a, cmd := ui.Update(h.model, msg)

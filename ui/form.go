@@ -1,0 +1,283 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api/secret"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/widget"
+)
+
+// FormModel is a form that a dialog runs: Form, or a model that embeds it.
+type FormModel interface {
+	Model
+	form() *Form
+}
+
+// Form is the fields of an Ask as a model: what is typed, what the fields offer, and what
+// was found about their values. It wants nothing while it is filled in; what it wants then
+// ends it: Cancel, or what Submit made of the values (Handled when that is nothing). It keeps
+// what was typed, secrets excepted, so that it can be opened again.
+//
+// Update takes the size in cells, keys, and Values that were not typed into the fields.
+// View draws at most that many lines.
+type Form struct {
+	Wanted
+	env     *Env
+	ask     Ask
+	fields  widget.Form
+	picks   picks
+	looking bool     // the answer to a Look is on its way
+	sending bool     // enter was pressed; the form goes when the look is answered
+	problem []string // why it was refused; safe
+	again   bool     // it was sent before and is open again
+	w, h    int
+	k       keymap.Form
+	list    keymap.Menu
+}
+
+// NewForm makes the form of an Ask for the screen that env belongs to.
+func NewForm(env *Env, a Ask) *Form {
+	f := &Form{env: env, ask: a, k: env.Keys.Form, list: env.Keys.Menu}
+	f.fill()
+	return f
+}
+
+// fill begins with the values of the fields.
+func (f *Form) fill() {
+	f.fields, f.looking = widget.NewForm(f.ask.Fields...), false
+	f.picks.cancel()
+	f.picks = picks{at: -1, seek: f.picks.seek}
+}
+
+func (f *Form) form() *Form { return f }
+
+// Init implements Model.
+func (f *Form) Init() tea.Cmd { return nil }
+
+// Update implements Model.
+func (f *Form) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return f, f.Keep(f.take(msg)) }
+
+// View implements Model.
+func (f *Form) View() string { return strings.Join(f.draw(), "\n") }
+
+func (f *Form) take(msg tea.Msg) (Action, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		f.w, f.h = msg.Width, msg.Height
+	case tea.KeyMsg:
+		return f.key(keymap.Read(msg))
+	case keymap.Press:
+		return f.key(msg)
+	case Values:
+		return f.submitted(msg)
+	case formMsg:
+		if msg.of == f {
+			return msg.then()
+		}
+	}
+	return nil, nil
+}
+
+// Keys are the keys that do something now.
+func (f *Form) Keys() []keymap.Key {
+	k, next := f.k.Submit, f.k.Next
+	switch {
+	case f.picks.at >= 0:
+		k.SetHelp("enter", "accept")
+	case !f.fields.Last():
+		k.SetHelp("enter", "next field")
+	case f.ask.Verb != "":
+		k.SetHelp("enter", strings.ToLower(f.ask.Verb))
+	}
+	out := []keymap.Key{k, f.k.Cancel}
+	d := f.focused()
+	if d.Complete != nil {
+		next.SetHelp("tab", "complete")
+	}
+	if f.fields.Len() > 1 || d.Complete != nil {
+		out = append(out, next)
+	}
+	if d.Complete != nil || len(d.Options) > 0 {
+		down := f.list.Down
+		down.SetHelp(down.Help().Key, "list")
+		out = append(out, down)
+	}
+	return out
+}
+
+func (f *Form) key(p keymap.Press) (Action, tea.Cmd) {
+	f.sending = false
+	switch {
+	case f.k.Cancel.Match(p) && f.picks.at >= 0:
+		f.picks.at = -1
+	case f.k.Cancel.Match(p):
+		return Cancel{}, nil
+	case f.list.Down.Match(p) && f.mark(1), f.list.Up.Match(p) && f.picks.at >= 0 && f.mark(-1):
+	case f.list.Down.Match(p) && f.completes():
+		return nil, f.complete(true)
+	case f.k.Next.Match(p) && f.completes() && f.fields.Value(f.fields.Focus()) != "" && !f.list.Down.Match(p):
+		return nil, f.complete(false)
+	case f.k.Next.Match(p):
+		return nil, f.move(1)
+	case f.k.Prev.Match(p):
+		return nil, f.move(-1)
+	case f.k.Submit.Match(p) && f.picks.at >= 0:
+		return nil, f.accept()
+	case f.k.Submit.Match(p) && f.fields.Last():
+		return f.submit()
+	case f.k.Submit.Match(p):
+		return nil, f.move(1)
+	default:
+		if f.fields.Type(p) {
+			f.picks.at = -1
+			return nil, f.look()
+		}
+	}
+	return nil, nil
+}
+
+// submit hands the values over once all checks pass. A value that is still looked at is
+// waited for.
+func (f *Form) submit() (Action, tea.Cmd) {
+	if !f.fields.Ready() {
+		return nil, nil
+	}
+	if _, wait := f.fields.Unlooked(); wait || f.looking {
+		f.sending = true
+		return nil, f.look()
+	}
+	n := f.fields.Len()
+	v := Values{text: make([]string, n), secrets: make([]secret.Value, n), said: f.fields.Said()}
+	for i := range n {
+		if f.fields.Field(i).Secret {
+			v.secrets[i] = secret.New(f.fields.Value(i))
+			continue
+		}
+		v.text[i] = f.fields.Value(i)
+	}
+	return f.submitted(v)
+}
+
+// submitted forgets the secrets, keeps the other values for the next time, and hands all
+// of them over.
+func (f *Form) submitted(v Values) (Action, tea.Cmd) {
+	f.fields.Clear()
+	f.ask.Fields = slices.Clone(f.ask.Fields)
+	for i := range f.ask.Fields {
+		f.ask.Fields[i].Value = v.text[i] // empty for a secret
+	}
+	f.fill()
+	if f.ask.Submit == nil {
+		return Handled{}, nil
+	}
+	a, cmd := f.ask.Submit(v)
+	if a == nil {
+		a = Handled{}
+	}
+	return a, cmd
+}
+
+// described is what it asks, with what was said when it was refused.
+func (f *Form) described() Ask {
+	a := f.ask
+	a.Intro = append(slices.Clone(f.problem), a.Intro...)
+	return a
+}
+
+// reopen shows it with what was typed, which is asked about before it is lost.
+func (f *Form) reopen() { f.again = true }
+
+// refuse says why it came back, with the focus on the field that this is about. Secrets are
+// typed again.
+func (f *Form) refuse(e Explain) {
+	f.reopen()
+	f.problem = []string{f.env.Theme.Signs.Bad + " " + safe(e.Title) + "."}
+	for _, l := range e.Lines {
+		f.problem = append(f.problem, safe(l))
+	}
+	for _, p := range safeFacts(e.Facts) {
+		f.problem = append(f.problem, p.Label+" "+p.Value)
+	}
+	if slices.ContainsFunc(f.ask.Fields, func(d widget.Field) bool { return d.Secret }) {
+		f.problem = append(f.problem, "Secrets are not kept: type it again.")
+	}
+	f.fields.SetFocus(wrongField(f.ask.Fields, e.field))
+	f.forget()
+}
+
+// unsaved names the form when something that was typed would be lost; else "".
+func (f *Form) unsaved() string {
+	if f.again || f.fields.Dirty() {
+		return "the form “" + f.ask.Title + "”"
+	}
+	return ""
+}
+
+// listed is how many lines the list of options has where there is room, fewest where there
+// is little.
+const (
+	listed = 7
+	fewest = 4
+)
+
+// In a window of a few lines that many lines are kept of what is listed, and of what a
+// refusal said.
+const (
+	leastListed  = 3
+	leastProblem = 2
+)
+
+func (f *Form) draw() []string {
+	th := f.env.Theme
+	fields, focus := f.fields.View(th, f.w)
+	head := f.head()
+	rows, kept := 0, min(len(head), leastProblem)
+	if len(f.problem) == 0 {
+		kept = 0
+	}
+	if f.offers() { // what is said above gives way, but for the last few lines of the list
+		room := f.h - 1 - len(fields)
+		rows = max(min(max(room-len(head), fewest), listed, room), 0)
+		if n := len(f.offered()); n > 0 && rows == 0 { // the other fields give way
+			rows = max(min(n, leastListed, f.h-3), 0)
+		}
+	}
+	room := max(f.h-rows-kept, 1)
+	if rows > 0 {
+		room--
+	}
+	if over := len(fields) - room; over > 0 { // the field with the focus is in view
+		from := max(min(focus-1, over), 0)
+		fields = fields[from : from+room]
+	}
+	if rows > 0 {
+		fields = append(append(fields, ""), draw.Lay(f.listLines(rows), f.w, rows)...)
+	}
+	head = head[:max(min(len(head), f.h-len(fields)), 0)] // the fields matter most
+	return append(head, fields...)
+}
+
+// head is what is said above the fields: why it came back, and the introduction.
+func (f *Form) head() []string {
+	var out []string
+	for _, l := range f.problem {
+		for _, l := range draw.Wrap(l, f.w) {
+			out = append(out, f.env.Theme.Bad.Render(l))
+		}
+	}
+	if len(out) > 0 && len(f.ask.Intro) > 0 {
+		out = append(out, "")
+	}
+	for _, l := range f.ask.Intro {
+		out = append(out, draw.Wrap(l, f.w)...)
+	}
+	if len(out) > 0 {
+		out = append(out, "")
+	}
+	return out
+}
