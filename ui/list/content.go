@@ -12,8 +12,8 @@ func (l *List[T]) Content() ui.Content {
 	if l.Page != nil {
 		return ui.Content{Lines: l.Page.fill(ui.PlainWidth), Doing: l.Doing}
 	}
-	c := ui.Content{Table: l.Table, Doing: l.Doing, Filter: l.bar}
-	if l.bar == nil {
+	c := ui.Content{Table: l.Table, Doing: l.Doing, Filter: l.Filter.bar}
+	if !l.Filter.Typing() {
 		c.Lines = l.over()
 	}
 	if l.spec.Detail != nil {
@@ -26,7 +26,7 @@ const detailFrom = 14 // lines of the screen from which on the detail has room
 
 // Below implements Screen: it draws Spec.Detail where there is room for it.
 func (l *List[T]) Below() []string {
-	if l.spec.Detail == nil || l.h < detailFrom || l.beside.w > 0 {
+	if l.spec.Detail == nil || l.h < detailFrom || l.preview.w > 0 {
 		return nil
 	}
 	pairs := l.spec.Detail()

@@ -1,7 +1,9 @@
 package list
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -9,10 +11,8 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -21,82 +21,61 @@ const (
 	seenRecords = 1000 // of the newest, whose values are offered
 )
 
-var (
-	_ ui.HelpTopic = (*List[struct{}])(nil)
-	_ ui.Ticker    = (*List[struct{}])(nil)
-)
+// FilterLine is the filter of a list, and the line in which a person types it.
+type FilterLine[T any] struct {
+	Shown   filter.Expr[T] // what is shown, also while it is typed
+	Applied filter.Expr[T] // what was confirmed by enter
+	Text    string         // Applied as it was typed
 
-// Sign is what stands before a row, or in it, and what it means.
-type Sign struct {
-	Sign func(*theme.Theme) string
-	Tone theme.Tone
-	Says string
-}
-
-// Warning is the sign of a row that needs a look.
-func Warning(says string) Sign {
-	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Warn }, Tone: theme.Warn, Says: says}
-}
-
-// Locked is the sign of what is locked.
-func Locked(says string) Sign {
-	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Tone: theme.Warn, Says: says}
-}
-
-// StatusSigns are the signs of the service's status words, as theme.Status draws them.
-func StatusSigns() []Sign {
-	var out []Sign
-	for _, words := range present.StatusWords() {
-		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign },
-			Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
-	}
-	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign },
-		Says: "unknown status"})
-}
-
-// HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.
-func (l *List[T]) HelpTopic() (string, []string) {
-	out := l.spec.Language.Guide()
-	for i, s := range l.spec.Signs {
-		if i == 0 {
-			out = append(out, "", "Signs")
-		}
-		out = append(out, "  "+s.Sign(l.Env.Theme)+"  "+s.Says)
-	}
-	return "Filter ( / )", out
+	env      *ui.Env
+	kind     string // of the list, under which confirmed filters are kept
+	language *filter.Table[T]
+	example  string
+	records  iter.Seq[T]
+	ask      func(ctx context.Context, field, typed string) []string
+	filtered func(live bool) tea.Cmd // Screen.Filtered
+	bar      *widget.FilterBar       // nil: no filter is being typed
+	past     past
+	seek     *ui.Requests // values to offer
 }
 
 // parse reads a filter as this person may use it.
-func (l *List[T]) parse(text string) (filter.Expr[T], error) {
-	e, err := l.spec.Language.Parse(text)
-	e = e.For(l.Env.Ctx) // who gets masked values finds nothing by what the mask hides
+func (l *FilterLine[T]) parse(text string) (filter.Expr[T], error) {
+	e, err := l.language.Parse(text)
+	e = e.For(l.env.Ctx) // who gets masked values finds nothing by what the mask hides
 	return e, err
 }
 
-// Show makes a filter the one that is shown, as if it had been typed.
-func (l *List[T]) Show(e filter.Expr[T], text string) { l.Filter, l.Applied, l.Text = e, e, text }
+// Typing reports whether a filter is being typed.
+func (l *FilterLine[T]) Typing() bool { return l.bar != nil }
 
-// openFilter begins to type: what is right is applied with each key, what is wrong
+// unsaved reports whether leaving would lose what was typed.
+func (l *FilterLine[T]) unsaved() bool { return l.bar != nil && l.bar.Value() != l.Text }
+
+// Show makes a filter the one that is shown, as if it had been typed.
+func (l *FilterLine[T]) Show(e filter.Expr[T], text string) { l.Shown, l.Applied, l.Text = e, e, text }
+
+// open begins to type: what is right is applied with each key, what is wrong
 // is pointed at while the list shows what was right last.
-func (l *List[T]) openFilter() tea.Cmd {
-	l.bar = widget.NewFilterBar(l.Text, l.spec.Example, maxFilter)
+func (l *FilterLine[T]) open() tea.Cmd {
+	l.bar = widget.NewFilterBar(l.Text, l.example, maxFilter)
 	return tea.Batch(l.readPast(), l.offer())
 }
 
-// typing takes a key while the filter is typed.
-func (l *List[T]) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
+// take takes a key while the filter is typed.
+func (l *FilterLine[T]) take(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if cmd, ok := l.recall(msg); ok {
 		return nil, cmd
 	}
-	k, at := l.Env.Keys.Form, l.bar.At()
+	k, at := l.env.Keys.Form, l.bar.At()
 	switch {
 	case k.Cancel.Match(msg):
-		l.closeFilter()
-		if l.Filter.String() == l.Applied.String() {
+		l.close()
+		if l.Shown.String() == l.Applied.String() {
 			return ui.Handled{}, nil
 		}
-		l.Filter = l.Applied
-		return ui.Handled{}, l.screen.Filtered(true)
+		l.Shown = l.Applied
+		return ui.Handled{}, l.filtered(true)
 	case k.Submit.Match(msg):
 		return nil, l.submit()
 	case k.Next.Match(msg):
@@ -115,39 +94,39 @@ func (l *List[T]) typing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-func (l *List[T]) closeFilter() {
+func (l *FilterLine[T]) close() {
 	l.bar = nil
 	l.seek.Stop()
 }
 
 // try applies what was typed when it is right.
-func (l *List[T]) try() tea.Cmd {
+func (l *FilterLine[T]) try() tea.Cmd {
 	e, err := l.parse(l.bar.Value())
 	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
 		still := "showing everything"
-		if !l.Filter.Empty() {
-			still = "showing the last valid filter: " + l.Filter.String()
+		if !l.Shown.Empty() {
+			still = "showing the last valid filter: " + l.Shown.String()
 		}
 		l.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 		return nil
 	}
 	l.bar.Right()
-	if e.String() == l.Filter.String() {
+	if e.String() == l.Shown.String() {
 		return nil
 	}
-	l.Filter = e
-	return l.screen.Filtered(true)
+	l.Shown = e
+	return l.filtered(true)
 }
 
 // submit confirms what was typed; while it is wrong nothing happens.
-func (l *List[T]) submit() tea.Cmd {
+func (l *FilterLine[T]) submit() tea.Cmd {
 	cmd := l.try()
 	if l.bar.IsWrong() {
 		return nil
 	}
-	l.Applied, l.Text = l.Filter, strings.TrimSpace(l.bar.Value())
-	l.closeFilter()
-	return tea.Batch(cmd, l.screen.Filtered(false), l.remember(l.Text))
+	l.Applied, l.Text = l.Shown, strings.TrimSpace(l.bar.Value())
+	l.close()
+	return tea.Batch(cmd, l.filtered(false), l.remember(l.Text))
 }
 
 // offersMsg is how a filter may go on, with values that were asked for elsewhere.
@@ -157,9 +136,9 @@ type offersMsg struct {
 }
 
 // offer lists how to go on at the cursor: at once what the language knows and
-// records hold, and by a question, which the next key cancels, what Spec.Ask finds.
-func (l *List[T]) offer() tea.Cmd {
-	v, at, language, ask := l.bar.Value(), l.bar.At(), l.spec.Language, l.spec.Ask
+// records hold, and by a question, which the next key cancels, what ask finds.
+func (l *FilterLine[T]) offer() tea.Cmd {
+	v, at, language, ask := l.bar.Value(), l.bar.At(), l.language, l.ask
 	asked := false
 	l.seek.Stop()
 	l.bar.Offer(complete(language, v, at, func(field, _ string) []string {
@@ -169,7 +148,7 @@ func (l *List[T]) offer() tea.Cmd {
 	if !asked {
 		return nil
 	}
-	t, ctx := l.seek.Start(l.Env.Ctx)
+	t, ctx := l.seek.Start(l.env.Ctx)
 	return func() tea.Msg {
 		return offersMsg{t, complete(language, v, at, func(field, typed string) []string { return ask(ctx, field, typed) })}
 	}
@@ -183,26 +162,26 @@ func complete[T any](language *filter.Table[T], v string, at int, known filter.S
 	return out
 }
 
-func (l *List[T]) offered(msg offersMsg) {
+func (l *FilterLine[T]) offered(msg offersMsg) {
 	if l.seek.Accept(msg.Ticket) && l.bar != nil {
 		l.bar.Offer(msg.offers)
 	}
 }
 
 // seen are the values of a field in the records that were read.
-func (l *List[T]) seen(name string) []string {
-	fields := l.spec.Language.Fields()
+func (l *FilterLine[T]) seen(name string) []string {
+	fields := l.language.Fields()
 	i := slices.IndexFunc(fields, func(f filter.Field[T]) bool { return f.Name == name })
-	if i < 0 || fields[i].Strings == nil || l.spec.Records == nil {
+	if i < 0 || fields[i].Strings == nil || l.records == nil {
 		return nil
 	}
 	values := fields[i].Strings
-	if fields[i].Masked != nil && l.Env.Masked() {
+	if fields[i].Masked != nil && l.env.Masked() {
 		values = fields[i].Masked
 	}
 	var all []string
 	n := 0
-	for record := range l.spec.Records {
+	for record := range l.records {
 		for _, v := range values(record) {
 			if u := untrusted.Text(v); v != "" && !u.Flags().Suspicious() { // what is offered must be what is typed
 				all = append(all, u.Line(128))

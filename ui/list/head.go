@@ -21,13 +21,13 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	case l.Err != nil:
 		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public,
 			Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
-	case !l.Loaded || l.Loads.Busy() && l.bar == nil:
+	case !l.Loaded || l.Loads.Busy() && !l.Filter.Typing():
 		return widget.Notice{Text: l.spec.Reading}
-	case l.Filter.Empty():
+	case l.Filter.Shown.Empty():
 		return none
-	case l.bar != nil && l.spec.Further != "": // its keys are text now
+	case l.Filter.Typing() && l.spec.Further != "": // its keys are text now
 		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " searches all of them"}
-	case l.bar != nil:
+	case l.Filter.Typing():
 		return widget.Notice{Text: l.spec.None}
 	case on != "":
 		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; filter: " + changes + ", " + clears}
@@ -39,9 +39,9 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 // under way.
 func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
-	shown += l.ArrivedAbove() + l.SortedBy(Order{l.SortBy, l.SortDown}, l.mixed())
-	if l.Text != "" {
-		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Text).Line(max(l.w-44, 10)))
+	shown += l.ArrivedAbove() + l.Sort.Line(th, l.Sort.mixed())
+	if l.Filter.Text != "" {
+		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Filter.Text).Line(max(l.w-44, 10)))
 	}
 	if l.Doing != "" {
 		shown += th.Info.Render("  " + l.Doing + " …")
@@ -80,14 +80,6 @@ func (l *List[T]) Stale() []string {
 	th := l.Env.Theme
 	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Refresh failed: "+untrusted.Text(l.Err.Public).Line(200),
 		l.w))}
-}
-
-// OneThing refuses to begin something while something else is under way.
-func (l *List[T]) OneThing() (ui.Action, bool) {
-	if l.Doing == "" {
-		return nil, false
-	}
-	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + l.Doing + "."}, true
 }
 
 // Drawn implements ui.Drawer.

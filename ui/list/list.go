@@ -13,7 +13,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/ui"
@@ -56,6 +55,11 @@ type Screen interface {
 	NextChange(now time.Time) time.Time
 }
 
+var (
+	_ ui.HelpTopic = (*List[struct{}])(nil)
+	_ ui.Ticker    = (*List[struct{}])(nil)
+)
+
 // Spec is what does not change of a list of records T.
 type Spec[T any] struct {
 	Title   string
@@ -84,48 +88,40 @@ type Spec[T any] struct {
 	Ask func(ctx context.Context, field, typed string) []string
 }
 
-// List is the state of a list screen. It implements ui.Screen.
+// List is a list screen, made of parts. It implements ui.Screen.
 type List[T any] struct {
 	ui.Wanted
+	Reads
+	Defaults
 	Env    *ui.Env
-	Table  *widget.Table
-	Loads  *ui.Requests // the rows
-	More   *ui.Requests // further rows
-	At     time.Time    // when the rows were read
-	Err    *api.Error
-	Loaded bool   // the first read was answered
-	Doing  string // "exporting", while it is under way
-	Page   *Page  // over the list; nil: none
-
-	Filter  filter.Expr[T] // what is shown
-	Applied filter.Expr[T] // what was confirmed by enter
-	Text    string         // Applied as it was typed
-
-	SortBy   string // a field's name; empty: as the screen gives the rows
-	SortDown bool
+	Table  *widget.Table // the rows, the cursor and the marks
+	Filter FilterLine[T]
+	Sort   Sorting[T]
+	Page   *Page // over the list; nil: none
 
 	spec      Spec[T]
 	screen    Screen
 	rows      widget.Source
-	held      *Rows[T]          // rows, when they are records of the list itself; nil: they are something else
-	bar       *widget.FilterBar // the filter while it is typed; nil: none
-	past      past
-	seek      *ui.Requests // values to offer
-	wanted    string       // the row that the cursor goes to once it is there; empty: none
+	held      *Rows[T] // rows, when they are records of the list itself; nil: they are something else
+	wanted    string   // the row that the cursor goes to once it is there; empty: none
 	above     []string
 	saidStale bool // the last line above says that the rows are those of an earlier read
 	below     []string
-	beside    beside
+	preview   preview
 	w, h      int
 }
 
 // New makes a list of rows; screen is what embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
-	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec, Loads: env.Requests(), More: env.Requests(),
-		seek:  env.Requests(),
-		Table: widget.NewTable(env.Theme, env.Keys, spec.Marks), beside: beside{keep: &joined{}}}
-	if l.held, _ = rows.(*Rows[T]); l.held != nil && l.spec.Records == nil {
-		l.spec.Records = l.held.Each
+	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec,
+		Reads:   Reads{Loads: env.Requests(), More: env.Requests()},
+		Table:   widget.NewTable(env.Theme, env.Keys, spec.Marks),
+		preview: preview{env: env, draw: spec.Beside, keep: &joined{}}}
+	if l.held, _ = rows.(*Rows[T]); l.held != nil && spec.Records == nil {
+		spec.Records = l.held.Each
+	}
+	if spec.Beside == nil && spec.Detail != nil {
+		l.preview.draw = func(w int) []string { return widget.Pairs(env.Theme, spec.Detail(), w) }
 	}
 	if spec.Columns != nil {
 		l.Table.SetColumns(spec.Columns(0)...)
@@ -133,8 +129,14 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	if !spec.NoGap {
 		l.Table.AddSignGap()
 	}
-	if e, err := l.parse(spec.Start); err == nil {
-		l.Filter, l.Applied, l.Text = e, e, strings.TrimSpace(spec.Start)
+	l.Sort = Sorting[T]{by: spec.Sort, held: l.held, table: l.Table, sorted: func() {
+		l.Changed()
+		l.refresh() // a menu's answer is not a message to the list
+	}}
+	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
+		records: spec.Records, ask: spec.Ask, filtered: screen.Filtered, seek: env.Requests()}
+	if e, err := l.Filter.parse(spec.Start); err == nil {
+		l.Filter.Show(e, strings.TrimSpace(spec.Start))
 	}
 	return l
 }
@@ -157,7 +159,7 @@ func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case keymap.Press:
 		action, cmd = l.key(msg)
 	case offersMsg:
-		l.offered(msg)
+		l.Filter.offered(msg)
 	default:
 		var ok bool
 		if action, cmd, ok = ui.Answered(msg); !ok {
@@ -172,9 +174,9 @@ func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	l.wanted = ""
 	switch {
-	case l.bar != nil:
-		return l.typing(msg)
-	case l.Page != nil && l.Page.View.Searching():
+	case l.Filter.Typing():
+		return l.Filter.take(msg)
+	case l.Page.searching():
 		l.Page.View.Update(msg)
 		return nil, nil
 	}
@@ -200,11 +202,11 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case back:
 		return l.back()
 	case k.List.Filter.Match(msg):
-		return nil, l.openFilter()
+		return nil, l.Filter.open()
 	case l.spec.Sort != nil && k.List.Sort.Match(msg):
-		return l.askSort()
-	case k.List.Preview.Match(msg) && (l.spec.Beside != nil || l.spec.Detail != nil):
-		return l.switchBeside(), nil
+		return l.Sort.ask()
+	case k.List.Preview.Match(msg) && l.preview.draw != nil:
+		return l.preview.switchOver(l.w), nil
 	case l.spec.Marks && k.List.Remark.Match(msg):
 		return l.remark(), nil
 	}
@@ -221,9 +223,8 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " +
 			l.Env.Keys.List.Remark.Help().Key + " restores them."}, nil
 	}
-	switch {
-	case !l.Filter.Empty():
-		l.Show(filter.Expr[T]{}, "")
+	if !l.Filter.Shown.Empty() {
+		l.Filter.Show(filter.Expr[T]{}, "")
 		return ui.Handled{}, l.screen.Filtered(false)
 	}
 	return nil, nil
@@ -238,35 +239,15 @@ func (l *List[T]) remark() ui.Action {
 	return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " restored."}
 }
 
-// Read is Env.Read.
-func (l *List[T]) Read(loads *ui.Requests, read func(ctx context.Context) ui.Then) tea.Cmd {
-	return l.Env.Read(loads, read)
-}
-
 // Filtered implements Screen for a list whose Rows hold all records.
 func (l *List[T]) Filtered(bool) tea.Cmd {
-	l.held.Narrow(func(r T) bool { return l.Filter.Match(r, l.Env.Now()) })
+	l.held.Narrow(func(r T) bool { return l.Filter.Shown.Match(r, l.Env.Now()) })
 	if l.held.IndexOf(l.Table.SelectedID()) < 0 { // it is filtered out, not gone
 		l.Table.Restart()
 	}
 	l.Changed()
 	return nil
 }
-
-// Answer implements Screen for one that takes no other message.
-func (l *List[T]) Answer(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
-
-// Item implements Screen for one without an item.
-func (l *List[T]) Item() ui.Item { return ui.Item{} }
-
-// ReadOn implements Screen for a list that is read at once.
-func (l *List[T]) ReadOn() tea.Cmd { return nil }
-
-// Refresh implements Screen for one that does nothing then.
-func (l *List[T]) Refresh() {}
-
-// NextChange implements Screen for one that shows nothing that time alone changes.
-func (l *List[T]) NextChange(time.Time) time.Time { return time.Time{} }
 
 // Changed is called after each change of the rows.
 func (l *List[T]) Changed() {
@@ -276,12 +257,6 @@ func (l *List[T]) Changed() {
 	}
 }
 
-// Failed notes how a read ended, and reports whether it failed.
-func (l *List[T]) Failed(err error) bool {
-	l.Loaded, l.Err = true, api.AsError(err)
-	return err != nil
-}
-
 // refresh lays the screen out: View draws what stands here.
 func (l *List[T]) refresh() {
 	l.screen.Refresh()
@@ -289,14 +264,15 @@ func (l *List[T]) refresh() {
 		l.Page.lay(l.w, l.h)
 		return
 	}
-	l.beside.w = l.besideWidth()
+	l.preview.fit(l.w, l.rows.Len() > 0)
+	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
-	l.Table.SetWidth(l.room()) // what stands below tells of its columns
+	l.Table.SetWidth(beside) // what stands below tells of its columns
 	l.below = l.screen.Below()
-	l.Table.SetSize(l.room(), max(l.h-max(len(l.above), 1)-len(l.below), 1))
+	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))
 	l.Table.Measure() // what stands above tells what the table has no room for
-	if l.bar != nil {
-		l.above = l.bar.Lines(l.Env.Theme, l.w)
+	if l.Filter.Typing() {
+		l.above = l.Filter.bar.Lines(l.Env.Theme, l.w)
 	} else {
 		l.above = l.over()
 	}
@@ -304,15 +280,12 @@ func (l *List[T]) refresh() {
 	if l.rows.Len() == 0 {
 		room = l.h
 	}
-	l.saidStale = l.bar == nil && l.stale() && len(l.above) <= room
+	l.saidStale = !l.Filter.Typing() && l.stale() && len(l.above) <= room
 	l.above = l.above[:min(len(l.above), room)]
 	h := max(l.h-len(l.above)-len(l.below), 1)
-	l.Table.SetSize(l.room(), h)
-	l.layBeside(h)
+	l.Table.SetSize(beside, h)
+	l.preview.lay(l.Table.SelectedID(), h)
 }
-
-// Typed reports whether a filter is being typed.
-func (l *List[T]) Typed() bool { return l.bar != nil }
 
 // Size is the size of the screen in cells.
 func (l *List[T]) Size() (w, h int) { return l.w, l.h }
@@ -326,7 +299,7 @@ func (l *List[T]) Lines() []string {
 		return l.Page.View.Lines()
 	}
 	side := " " + l.Env.Theme.Rule.Render(l.Env.Theme.Signs.Side) + " "
-	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.beside.join(l.Table.Lines(), l.room(), side)...)
+	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.preview.join(l.Table.Lines(), l.preview.beside(l.w), side)...)
 	lines = append(lines, draw.Lay(l.below, l.w, len(l.below))...)
 	if len(lines) != l.h {
 		lines = draw.Lay(lines, l.w, l.h)
@@ -349,9 +322,9 @@ func (l *List[T]) NextTick(now time.Time) time.Time { return l.screen.NextChange
 // Keys implements ui.Screen.
 func (l *List[T]) Keys() []keymap.Key {
 	switch {
-	case l.bar != nil:
+	case l.Filter.Typing():
 		return widget.FilterKeys(l.Env.Keys)
-	case l.Page != nil && l.Page.View.Seeking():
+	case l.Page.Seeking():
 		return l.Page.View.Hints()
 	}
 	keys := l.screen.HelpKeys()
@@ -368,11 +341,11 @@ func (l *List[T]) Keys() []keymap.Key {
 }
 
 // Editing implements ui.Screen.
-func (l *List[T]) Editing() bool { return l.bar != nil || l.Page != nil && l.Page.View.Searching() }
+func (l *List[T]) Editing() bool { return l.Filter.Typing() || l.Page.searching() }
 
 // Unsaved implements ui.UnsavedText.
 func (l *List[T]) Unsaved() string {
-	if l.bar != nil && l.bar.Value() != l.Text {
+	if l.Filter.unsaved() {
 		return "the filter you typed"
 	}
 	return ""
@@ -390,10 +363,4 @@ func (l *List[T]) Title() string {
 func (l *List[T]) Place() ui.Place { return l.spec.Place }
 
 // Source implements ui.Screen.
-func (l *List[T]) Source() ui.Source {
-	src := ui.Source{Origin: l.spec.Origin, At: l.At, Class: l.spec.Class, Loading: l.Loads.Busy() || l.More.Busy()}
-	if l.Err != nil {
-		src.Problem = l.Err.Public
-	}
-	return src
-}
+func (l *List[T]) Source() ui.Source { return l.source(l.spec.Origin, l.spec.Class) }

@@ -83,8 +83,8 @@ func (s *screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 func (s *screen) Filtered(live bool) tea.Cmd {
-	s.filters = append(s.filters, fmt.Sprint(s.Filter, live))
-	s.rows.Narrow(func(f fruit) bool { return s.Filter.Match(f, s.Env.Now()) })
+	s.filters = append(s.filters, fmt.Sprint(s.Filter.Shown, live))
+	s.rows.Narrow(func(f fruit) bool { return s.Filter.Shown.Match(f, s.Env.Now()) })
 	s.Changed()
 	return nil
 }
@@ -196,11 +196,11 @@ func TestATypedFilterIsNotLostUnasked(t *testing.T) {
 
 func TestABeginning(t *testing.T) {
 	_, s, _ := open(t, "name:plum")
-	if s.Text != "name:plum" || s.Filter.Empty() || s.Applied.Empty() {
-		t.Errorf("begins with %q", s.Text)
+	if s.Filter.Text != "name:plum" || s.Filter.Shown.Empty() || s.Filter.Applied.Empty() {
+		t.Errorf("begins with %q", s.Filter.Text)
 	}
-	if _, s, _ = open(t, "size:1"); s.Text != "" || !s.Filter.Empty() {
-		t.Errorf("a wrong filter is taken: %q", s.Text)
+	if _, s, _ = open(t, "size:1"); s.Filter.Text != "" || !s.Filter.Shown.Empty() {
+		t.Errorf("a wrong filter is taken: %q", s.Filter.Text)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestValuesOfWhatWasReadAreOffered(t *testing.T) {
 func TestValuesAreAskedInACommand(t *testing.T) {
 	r, s, _ := open(t, "")
 	asked := 0
-	s.spec.Ask = func(ctx context.Context, field, typed string) []string {
+	s.Filter.ask = func(ctx context.Context, field, typed string) []string {
 		asked++
 		if ctx.Err() != nil {
 			return []string{"OLD"}
@@ -254,11 +254,11 @@ func TestEscUndoesOneThingAtATime(t *testing.T) {
 	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Keys("enter", " ", " "))
 	has(t, r, "2 marked")
 	r.Send(uitest.Key("esc"))
-	if len(s.Table.Marked()) != 0 || s.Text == "" {
+	if len(s.Table.Marked()) != 0 || s.Filter.Text == "" {
 		t.Error("esc unmarks first")
 	}
 	r.Send(uitest.Key("esc"))
-	if s.Text != "" {
+	if s.Filter.Text != "" {
 		t.Error("then it clears the filter")
 	}
 	r.Send(uitest.Key("esc"))

@@ -14,7 +14,7 @@ import (
 func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool) {
 	y -= len(l.above)
 	switch {
-	case l.bar != nil, l.Page != nil, x >= l.room():
+	case l.Filter.Typing(), l.Page != nil, x >= l.preview.beside(l.w):
 		return "", nil, nil, false
 	case l.sorts() && l.Table.PointColumn(x, y):
 		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
@@ -36,11 +36,11 @@ func (l *List[T]) sorts() bool {
 
 // Wheel implements ui.Pointer: over the preview it scrolls that.
 func (l *List[T]) Wheel(x, y, by int) bool {
-	b := &l.beside
-	if l.Page != nil || b.w == 0 || x < l.room() || y < len(l.above) || y >= l.h-len(l.below) {
+	p := &l.preview
+	if l.Page != nil || p.w == 0 || x < l.preview.beside(l.w) || y < len(l.above) || y >= l.h-len(l.below) {
 		return false
 	}
-	b.top = max(b.top+by, 0)
+	p.top = max(p.top+by, 0)
 	l.refresh()
 	return true
 }

@@ -35,8 +35,11 @@ func (p *Page) lay(w, h int) {
 }
 
 // Seeking reports whether hits are looked for in the page: the screen's keys go to
-// the search then.
-func (l *List[T]) Seeking() bool { return l.Page != nil && l.Page.View.Seeking() }
+// the search then. There may be no page.
+func (p *Page) Seeking() bool { return p != nil && p.View.Seeking() }
+
+// searching reports whether the text that is looked for is being typed.
+func (p *Page) searching() bool { return p != nil && p.View.Searching() }
 
 // ItemID is the id of the record on the page, else of the one under the cursor.
 func (l *List[T]) ItemID() string {

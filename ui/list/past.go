@@ -23,14 +23,14 @@ type past struct {
 }
 
 // readPast reads the filters of this kind of list.
-func (l *List[T]) readPast() tea.Cmd {
+func (l *FilterLine[T]) readPast() tea.Cmd {
 	l.past.at, l.past.draft = 0, ""
-	memory, kind := l.Env.Filters(), l.spec.Place.Kind
+	memory, kind := l.env.Filters(), l.kind
 	if memory == nil {
 		return nil
 	}
 	read := func(ctx context.Context) ([]string, error) { return memory.Filters(ctx, kind) }
-	return ui.Reading(l.Env, nil, read, func(list []string, _ time.Time, err error) {
+	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
 		if err == nil && l.past.at == 0 { // what cannot be recalled is not a failure of the filter
 			l.past.list = list
 		}
@@ -39,8 +39,8 @@ func (l *List[T]) readPast() tea.Cmd {
 
 // recall puts a filter from before in the place of the typed one; false when the key
 // does not ask for that.
-func (l *List[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
-	k, p := l.Env.Keys.Menu, &l.past
+func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
+	k, p := l.env.Keys.Menu, &l.past
 	step := 1
 	switch {
 	case k.Up.Match(msg):
@@ -60,22 +60,22 @@ func (l *List[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
 	if p.at = to; to > 0 {
 		text = p.list[to-1]
 	}
-	l.bar = widget.NewFilterBar(text, l.spec.Example, maxFilter)
+	l.bar = widget.NewFilterBar(text, l.example, maxFilter)
 	return tea.Batch(l.try(), l.offer()), true
 }
 
 // remember keeps a confirmed filter.
-func (l *List[T]) remember(text string) tea.Cmd {
+func (l *FilterLine[T]) remember(text string) tea.Cmd {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
 	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
-	memory, kind := l.Env.Filters(), l.spec.Place.Kind
+	memory, kind := l.env.Filters(), l.kind
 	if memory == nil {
 		return nil
 	}
-	return l.Read(nil, func(ctx context.Context) ui.Then {
+	return l.env.Read(nil, func(ctx context.Context) ui.Then {
 		_ = memory.KeepFilter(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
 		return func() (ui.Action, tea.Cmd) { return nil, nil }
 	})

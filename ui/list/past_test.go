@@ -34,7 +34,7 @@ func TestFiltersFromBefore(t *testing.T) {
 	r.Send(uitest.Key("/"), uitest.Type("ap"))
 	for i, step := range []struct{ key, want string }{{"up", "name:pl"}, {"up", "weight>50"}, {"up", "weight>50"}, {"down", "name:pl"}, {"down", "ap"}, {"down", "ap"}, {"up", "name:pl"}} {
 		r.Send(uitest.Key(step.key))
-		if got := s.bar.Value(); got != step.want {
+		if got := s.Filter.bar.Value(); got != step.want {
 			t.Errorf("%d: %s gives %q, want %q", i, step.key, got, step.want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestFiltersFromBefore(t *testing.T) {
 	}
 	m.err = errors.New("no such folder") // what was typed here is there all the same
 	r.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Key("up"))
-	if s.bar.Value() != "name:p" {
-		t.Errorf("up gives %q", s.bar.Value())
+	if s.Filter.bar.Value() != "name:p" {
+		t.Errorf("up gives %q", s.Filter.bar.Value())
 	}
 }

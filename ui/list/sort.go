@@ -10,6 +10,8 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/ui/widget"
 )
 
 // Order is by what a list is sorted; By empty: as it is given.
@@ -26,9 +28,19 @@ type Orders struct {
 	Take   func(Order) tea.Cmd      // sorts
 }
 
-// AskSort sorts at once by the column under the cursor, the other way round when it is
+// Sorting is the order of a list's rows, and how a person chooses it.
+type Sorting[T any] struct {
+	Order // the present one, of the records that the list holds
+
+	by     *field.Catalogue[T] // nil: the screen sorts by itself
+	held   *Rows[T]
+	table  *widget.Table
+	sorted func() // what follows when the records were sorted
+}
+
+// Ask sorts at once by the column under the cursor, the other way round when it is
 // sorted so already; while the cursor is on no column a menu opens on the present order.
-func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
+func (s *Sorting[T]) Ask(now Order, all Orders) (ui.Action, tea.Cmd) {
 	next := func(by string) Order {
 		switch {
 		case by == now.By && by != "":
@@ -38,7 +50,7 @@ func (l *List[T]) AskSort(now Order, all Orders) (ui.Action, tea.Cmd) {
 		}
 		return Order{By: by}
 	}
-	if column := l.Table.Column(); column != "" {
+	if column := s.table.Column(); column != "" {
 		if !slices.Contains(all.Fields, column) {
 			return ui.Notify{Level: ui.Denied, Text: "Cannot sort by " + column + ". Sortable: " +
 				strings.Join(named(all.Fields), ", ") + "."}, nil
@@ -83,35 +95,33 @@ func Direction(k field.Kind, o Order) string {
 	return up
 }
 
-// askSort sorts the records that the list holds by a field of Spec.Sort.
-func (l *List[T]) askSort() (ui.Action, tea.Cmd) {
-	return l.AskSort(Order{l.SortBy, l.SortDown}, Orders{Fields: append([]string{""}, l.spec.Sort.Sortable()...),
-		Note: l.direction, Take: func(o Order) tea.Cmd {
-			l.SortBy, l.SortDown = o.By, o.Down
-			l.held.Sort(l.order())
-			l.ShowSort()
-			l.Table.Restart()
-			l.Changed()
-			l.refresh() // a menu's answer is not a message to the list
+// ask sorts the records that the list holds by a field of the catalogue.
+func (s *Sorting[T]) ask() (ui.Action, tea.Cmd) {
+	return s.Ask(s.Order, Orders{Fields: append([]string{""}, s.by.Sortable()...),
+		Note: s.direction, Take: func(o Order) tea.Cmd {
+			s.Order = o
+			s.held.Sort(s.compare())
+			s.Show()
+			s.table.Restart()
+			s.sorted()
 			return nil
 		}})
 }
 
-func (l *List[T]) direction(o Order) string {
+func (s *Sorting[T]) direction(o Order) string {
 	if o.By == "" {
 		return ""
 	}
-	return Direction(l.spec.Sort.Get(o.By).Kind, o)
+	return Direction(s.by.Get(o.By).Kind, o)
 }
 
-// ShowSort marks the column that rows are sorted by; a screen that changes the columns
+// Show marks the column that rows are sorted by; a screen that changes the columns
 // calls it.
-func (l *List[T]) ShowSort() { l.Table.SetSort(slices.Index(l.Table.Titles(), l.SortBy), l.SortDown) }
+func (s *Sorting[T]) Show() { s.table.SetSort(slices.Index(s.table.Titles(), s.By), s.Down) }
 
-// SortedBy is the order as it stands over the list: also while its column is not shown.
-// money: the field is an amount, of several currencies.
-func (l *List[T]) SortedBy(o Order, money bool) string {
-	th := l.Env.Theme
+// Line is the order as it stands over the list: also while its column is not shown.
+// mixed: the field is an amount, of several currencies.
+func (o Order) Line(th *theme.Theme, mixed bool) string {
 	if o.By == "" {
 		return ""
 	}
@@ -119,22 +129,22 @@ func (l *List[T]) SortedBy(o Order, money bool) string {
 	if o.Down {
 		line = "  by " + o.By + " " + th.Signs.Down
 	}
-	if money {
+	if mixed {
 		line += ", by number only: currencies are mixed"
 	}
 	return th.Dim.Render(line)
 }
 
 // mixed reports whether the list is sorted by amounts of several currencies.
-func (l *List[T]) mixed() bool {
-	if l.SortBy == "" || l.spec.Sort == nil {
+func (s *Sorting[T]) mixed() bool {
+	if s.By == "" || s.by == nil {
 		return false
 	}
-	f, one := l.spec.Sort.Get(l.SortBy), ""
+	f, one := s.by.Get(s.By), ""
 	if f.Kind != field.Money {
 		return false
 	}
-	for _, r := range l.held.Shown() {
+	for _, r := range s.held.Shown() {
 		code := string(f.Money(r).CurrencyCode)
 		if one != "" && code != "" && code != one {
 			return true
@@ -144,14 +154,14 @@ func (l *List[T]) mixed() bool {
 	return false
 }
 
-// order compares records by the present field; nil: none.
-func (l *List[T]) order() func(a, b T) int {
-	if l.SortBy == "" {
+// compare compares records by the present field; nil: none.
+func (s *Sorting[T]) compare() func(a, b T) int {
+	if s.By == "" {
 		return nil
 	}
-	f := l.spec.Sort.Get(l.SortBy)
+	f := s.by.Get(s.By)
 	return func(a, b T) int {
-		if l.SortDown {
+		if s.Down {
 			a, b = b, a
 		}
 		return compare(f, a, b)

@@ -73,7 +73,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd {
 	backend, now := s.backend, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		list, err := backend.List(ctx)
 		at := now()
 		return func() (ui.Action, tea.Cmd) { return s.onLoaded(list, at, err), nil }
@@ -125,9 +125,9 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	r, on := s.current()
 	switch {
 	case !on:
-	case !s.Seeking() && s.keys.Approve.Match(msg):
+	case !s.Page.Seeking() && s.keys.Approve.Match(msg):
 		return s.askApprove(r), nil, true
-	case !s.Seeking() && s.keys.Deny.Match(msg):
+	case !s.Page.Seeking() && s.keys.Deny.Match(msg):
 		return s.askReason(r), nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
 		s.show(r.ID)

@@ -91,7 +91,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 }
 
 func (s *Screen) narrow() {
-	s.rows.Narrow(func(r record) bool { return r.unsettled || s.Filter.Match(r.Entry, s.env.Now()) })
+	s.rows.Narrow(func(r record) bool { return r.unsettled || s.Filter.Shown.Match(r.Entry, s.env.Now()) })
 	s.Changed()
 }
 
@@ -99,15 +99,15 @@ func (s *Screen) narrow() {
 // screen is about now.
 func (s *Screen) selection() auditfilter.Expr {
 	if s.all {
-		return s.Applied
+		return s.Filter.Applied
 	}
 	text := auditfilter.Main
-	if !s.Applied.Empty() {
-		text += " (" + s.Applied.String() + ")"
+	if !s.Filter.Applied.Empty() {
+		text += " (" + s.Filter.Applied.String() + ")"
 	}
 	e, err := auditfilter.Parse(text)
 	if err != nil { // it is written again from what was parsed before
-		return s.Applied
+		return s.Filter.Applied
 	}
 	return e
 }
@@ -162,7 +162,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.all || s.Err != nil || !s.Loaded {
 		return out
 	}
-	if s.Filter.Empty() {
+	if s.Filter.Shown.Empty() {
 		out.Text = "No writes or refusals yet."
 	}
 	if out.Hint != "" {

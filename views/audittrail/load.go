@@ -27,7 +27,7 @@ func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, befor
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
 	log, f, now := s.log, s.selection(), s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		health, at := log.Health(), now()
 		entries, next, err := find(ctx, log, f, at, 0)
 		var open []audit.Entry
@@ -53,7 +53,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		return nil
 	}
 	log, f, now, before := s.log, s.selection(), s.env.Now(), s.next
-	return s.Read(s.More, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
 		entries, next, err := find(ctx, log, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {

@@ -23,7 +23,7 @@ func (s *Screen) verify() tea.Cmd {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+
 			s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
-	return s.Read(s.checks, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.checks, func(ctx context.Context) ui.Then {
 		r, err := log.Verify(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			s.openPage("Verification", "", func(w int) []string {

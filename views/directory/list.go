@@ -172,7 +172,7 @@ func (s *List[T]) setColumns() {
 		out[i] = list.ColumnOf(c.Column)
 	}
 	s.Table.SetColumns(out...)
-	s.ShowSort()
+	s.Sort.Show()
 }
 
 // Column is the column of a field of the catalogue.
@@ -194,7 +194,7 @@ func (s *List[T]) ask() string {
 	if s.spec.Ask == nil {
 		return ""
 	}
-	return s.spec.Ask(s.Applied)
+	return s.spec.Ask(s.Filter.Applied)
 }
 
 // Filtered implements list.Screen: those that were read are narrowed with each key.
@@ -348,7 +348,7 @@ func (s *List[T]) Above() []string {
 	th, count, head := s.env.Theme, "", ""
 	if !s.At.IsZero() {
 		count = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
-		if !s.Filter.Empty() {
+		if !s.Filter.Shown.Empty() {
 			head += " of " + draw.Count(len(s.rows.All())) + " read"
 		}
 	}
@@ -389,7 +389,9 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 }
 
 // Place implements ui.Screen.
-func (s *List[T]) Place() ui.Place { return ui.Place{Kind: s.spec.Kind, ID: s.spec.Of, Arg: s.Text} }
+func (s *List[T]) Place() ui.Place {
+	return ui.Place{Kind: s.spec.Kind, ID: s.spec.Of, Arg: s.Filter.Text}
+}
 
 // Subject implements ui.SubjectOf.
 func (s *List[T]) Subject(kind string) string {

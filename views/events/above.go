@@ -14,7 +14,7 @@ import (
 func (s *Screen) Above() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
-	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Text == "" && s.cfg.Listen == "" &&
+	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Filter.Text == "" && s.cfg.Listen == "" &&
 		len(s.rejections().troubles(w)) == 0 {
 		return s.switchOn(w, h)
 	}

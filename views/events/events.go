@@ -121,7 +121,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 // Filtered implements list.Screen. While it is typed the filter narrows what was
 // read; enter looks through all of the inbox.
 func (s *Screen) Filtered(live bool) tea.Cmd {
-	s.rows.Narrow(func(it item) bool { return s.Filter.Match(it.Stored, s.env.Now()) })
+	s.rows.Narrow(func(it item) bool { return s.Filter.Shown.Match(it.Stored, s.env.Now()) })
 	s.changed()
 	if live {
 		return nil
@@ -265,7 +265,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		settings.Extra = false
 		if s.rows.Len() == 0 {
 			out = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected}
-			if len(s.rows.All()) > 0 || s.Text != "" { // else there is nothing to filter
+			if len(s.rows.All()) > 0 || s.Filter.Text != "" { // else there is nothing to filter
 				out = append(out, k.List.Filter)
 			}
 			break

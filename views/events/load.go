@@ -37,8 +37,8 @@ type loaded struct {
 // all.
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
-	inbox, feed, f, now := s.inbox, s.feed, s.Applied, s.env.Now
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+	inbox, feed, f, now := s.inbox, s.feed, s.Filter.Applied, s.env.Now
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		m := loaded{at: now()}
 		steps := []func() error{
 			// first: what comes meanwhile comes by the stream too
@@ -89,7 +89,7 @@ type arrived struct {
 // wait waits for the next events; there is one such wait at a time.
 func (s *Screen) wait() tea.Cmd {
 	feed, seq := s.feed, s.seq
-	return s.Read(s.stream, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.stream, func(ctx context.Context) ui.Then {
 		var m arrived
 		var err error
 		if m.list, err = feed.Next(ctx, seq); err != nil {
@@ -122,7 +122,7 @@ func (s *Screen) onArrived(msg arrived) tea.Cmd {
 		if e.Status != receiver.Quarantined && e.Source != receiver.Manual {
 			s.times = append(s.times, e.ReceivedAt)
 		}
-		if s.Applied.Match(e, now) {
+		if s.Filter.Applied.Match(e, now) {
 			mine = append(mine, e)
 		}
 	}
@@ -147,8 +147,8 @@ func (s *Screen) ReadOn() tea.Cmd {
 	if s.older == 0 || s.Loads.Busy() || s.More.Busy() || from > pageSize/4 || len(s.rows.All()) >= maxRows {
 		return nil
 	}
-	inbox, f, now, before := s.inbox, s.Applied, s.env.Now(), s.older
-	return s.Read(s.More, func(ctx context.Context) ui.Then {
+	inbox, f, now, before := s.inbox, s.Filter.Applied, s.env.Now(), s.older
+	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
 		got, next, err := eventfilter.Find(ctx, inbox, f, now, before, pageSize, maxPages)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {

@@ -81,7 +81,7 @@ func (s *Screen) Reload() tea.Cmd {
 		return nil
 	}
 	ix, past, id, person, first, now, writes := s.index, s.past, s.id, s.person, !s.asked, s.env.Now, s.writes
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		at := now()
 		states, err := ix.History(ctx, id)
 		if err != nil {

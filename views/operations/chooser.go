@@ -172,7 +172,7 @@ func (s columnChoice) keepColumns() tea.Cmd {
 		return nil
 	}
 	keep, words := s.cfg.Keep, field.ColumnStrings(list)
-	return s.Read(nil, func(ctx context.Context) ui.Then {
+	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		err := keep(context.WithoutCancel(ctx), name, words)
 		return func() (ui.Action, tea.Cmd) {
 			if err == nil {

@@ -24,8 +24,8 @@ func (s heading) summaries() []string {
 	if name := s.saves().viewName(); name != "" {
 		line += ", view " + name
 	}
-	if !s.Filter.Empty() {
-		line += ", filter " + s.Filter.String()
+	if !s.Filter.Shown.Empty() {
+		line += ", filter " + s.Filter.Shown.String()
 	}
 	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.order()) + "."}
 	if s.mixed() {

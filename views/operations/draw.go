@@ -57,10 +57,10 @@ func (s *Screen) Above() []string {
 		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
 	if s.Loaded {
-		line += s.SortedBy(s.order(), s.heading().mixed())
+		line += s.order().Line(th, s.heading().mixed())
 	}
-	if !s.Filter.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.String()), max(w-40, 10)))
+	if !s.Filter.Shown.Empty() {
+		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.Shown.String()), max(w-40, 10)))
 	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
@@ -82,11 +82,11 @@ func (s heading) summary() string {
 	switch busy := s.counts.Busy(); {
 	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
-	case busy && s.Filter.Empty():
+	case busy && s.Filter.Shown.Empty():
 		return draw.Count(s.rows.total) + " or more operations"
 	case busy:
 		return draw.Count(s.rows.total) + " or more match"
-	case !s.Filter.Empty():
+	case !s.Filter.Shown.Empty():
 		return draw.Count(s.rows.total) + " match"
 	}
 	return draw.Plural(s.rows.total, "operation", "operations")

@@ -42,7 +42,7 @@ func (s jobs) whence(marked int) string {
 	switch {
 	case marked > 0:
 		return draw.Plural(marked, "marked operation", "marked operations")
-	case s.Filter.Empty():
+	case s.Filter.Shown.Empty():
 		return "all operations of the index"
 	}
 	return "what the filter shows"

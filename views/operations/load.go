@@ -32,14 +32,14 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	}
 	s.More.Stop()
 	s.counts.Stop()
-	s.loaded = s.Filter.String()
-	ix, q, whole := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead},
-		s.whole
+	s.loaded = s.Filter.Shown.String()
+	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}
+	ix, whole := s.index, s.whole
 	s.whole = false
 	if anchor == "" {
 		q.Before, q.After = 0, first
 	}
-	return s.Read(s.Loads, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		var chosen map[string][]string
 		if recall != nil {
 			if all, err := recall(ctx); err == nil {
@@ -58,8 +58,8 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 
 // count counts the rows: that may take longer than to find the first of them.
 func (s loader) count() tea.Cmd {
-	ix, f := s.index, s.Filter
-	return s.Read(s.counts, func(ctx context.Context) ui.Then {
+	ix, f := s.index, s.Filter.Shown
+	return s.env.Read(s.counts, func(ctx context.Context) ui.Then {
 		var n, version int64
 		err := ix.Consistent(ctx, func(ix Index) (err error) {
 			if n, err = ix.Count(ctx, f); err == nil {
@@ -177,14 +177,14 @@ func (s *Screen) ReadOn() tea.Cmd {
 }
 
 func (s loader) extend(anchor string, n int, before bool) tea.Cmd {
-	ix, q := s.index, index.Query{Filter: s.Filter, Sort: s.sort, Anchor: anchor}
+	ix, q := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
 	} else {
 		q.After = n
 	}
 	draw := s.rows.draft()
-	return s.Read(s.More, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
 		w, err := ix.Window(ctx, q)
 		recs := without(w, before)
 		drawn := draw(recs)
@@ -213,14 +213,14 @@ func without(w index.Window, before bool) []index.Record {
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
 func (s loader) jump(from int) tea.Cmd {
-	ix, q, total := s.index, index.Query{Filter: s.Filter, Sort: s.sort, After: 2 * ahead}, s.rows.total
+	ix, q, total := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, After: 2 * ahead}, s.rows.total
 	switch {
 	case from >= total-2*ahead:
 		q.FromEnd, q.After, q.Before = true, 0, 2*ahead
 	case from > ahead:
 		q.Skip = from - ahead
 	}
-	return s.Read(s.More, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
 		w, err := read(ctx, ix, q, false)
 		w.base += q.Skip
 		return func() (ui.Action, tea.Cmd) {
@@ -244,7 +244,7 @@ func (s loader) live() tea.Cmd { return s.ask(func(context.Context) bool { retur
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
 func (s loader) lacking() tea.Cmd {
-	if len(servicefilter.Questions(s.Filter)) == 0 {
+	if len(servicefilter.Questions(s.Filter.Shown)) == 0 {
 		return nil
 	}
 	ix := s.index
@@ -256,8 +256,8 @@ func (s loader) lacking() tea.Cmd {
 
 // ask reads from the service, if it is needed; the index takes what comes.
 func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
-	caller, f, now := s.caller, s.Filter, s.env.Now
-	return s.Read(s.lives, func(ctx context.Context) ui.Then {
+	caller, f, now := s.caller, s.Filter.Shown, s.env.Now
+	return s.env.Read(s.lives, func(ctx context.Context) ui.Then {
 		if !needed(ctx) {
 			return func() (ui.Action, tea.Cmd) { return nil, nil }
 		}

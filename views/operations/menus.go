@@ -19,7 +19,7 @@ import (
 
 // chooseSort sorts by the column under the cursor, or offers the orders.
 func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
-	return s.AskSort(s.order(), list.Orders{Fields: index.SortFields, Note: direction,
+	return s.Sort.Ask(s.order(), list.Orders{Fields: index.SortFields, Note: direction,
 		Usual: func(f string) list.Order {
 			o := index.UsualSort(f)
 			return list.Order{By: o.Field, Down: o.Desc}
@@ -44,7 +44,7 @@ func (s *Screen) meant() (f filter.OperationExpr, marked int) {
 	if ids := s.Table.Marked(); len(ids) > 0 {
 		return filter.OfIDs(ids), len(ids)
 	}
-	return s.Filter, 0
+	return s.Filter.Shown, 0
 }
 
 // lacks is the refusal of what the role does not allow; nil when it does.

@@ -194,8 +194,8 @@ func (s *Screen) Reload() tea.Cmd { return s.loader().live() }
 func (s *Screen) Filtered(live bool) tea.Cmd {
 	var load tea.Cmd
 	switch {
-	case s.Filter.String() == s.loaded:
-	case s.Typed():
+	case s.Filter.Shown.String() == s.loaded:
+	case s.Filter.Typing():
 		s.restart = true
 		load = s.loader().load("")
 	default:
@@ -274,9 +274,9 @@ func (s *Screen) Empty() widget.Notice {
 		return widget.Notice{Text: "Reading operations from the service …"}
 	case !s.Loaded:
 		return s.NoRows(widget.Notice{}, "")
-	case s.Filter.Empty():
+	case s.Filter.Shown.Empty():
 		return widget.Notice{Text: "No operation is known yet.", Hint: reads + " the newest from the service"}
-	case s.Typed(): // its keys are text now
+	case s.Filter.Typing(): // its keys are text now
 		return widget.Notice{Text: s.heading().nothing()}
 	}
 	return widget.Notice{Text: s.heading().nothing(), Hint: k.Global.Back.Help().Key + " clears it, " +

@@ -95,7 +95,7 @@ func (s totalsPanel) refreshPanel() tea.Cmd {
 	var q filter.OperationExpr
 	q, s.panel.marked = s.meant()
 	ix, page, within, th := s.index, s.panel.page, s.panel.within, s.env.Theme
-	return s.Read(s.totals, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.totals, func(ctx context.Context) ui.Then {
 		var line index.Timeline
 		var all index.Group
 		var by []index.By
@@ -151,7 +151,7 @@ func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, 
 	case k.Global.Back.Match(msg) && len(p.before) > 0:
 		last := p.before[len(p.before)-1]
 		p.before = p.before[:len(p.before)-1]
-		s.Show(last.expr, last.text)
+		s.Filter.Show(last.expr, last.text)
 		s.restart = true
 		return ui.Handled{}, s.Filtered(false), true
 	case !p.focus || p.grid == nil:
@@ -195,15 +195,15 @@ func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 	if why != "" {
 		return ui.Notify{Level: ui.Denied, Text: why}, nil
 	}
-	for _, part := range s.Filter.Parts() {
-		terms = slices.DeleteFunc(terms, func(t string) bool { return t == s.Filter.Of(part).String() })
+	for _, part := range s.Filter.Shown.Parts() {
+		terms = slices.DeleteFunc(terms, func(t string) bool { return t == s.Filter.Shown.Of(part).String() })
 	}
 	if len(terms) == 0 {
 		return ui.Notify{Level: ui.Info, Text: "The list shows this already."}, nil
 	}
 	text := strings.Join(terms, " ")
-	if now := s.Filter.String(); now != "" {
-		if len(s.Filter.Parts()) == 1 && strings.Contains(now, " OR ") {
+	if now := s.Filter.Shown.String(); now != "" {
+		if len(s.Filter.Shown.Parts()) == 1 && strings.Contains(now, " OR ") {
 			now = "(" + now + ")"
 		}
 		text = now + " " + text
@@ -213,8 +213,8 @@ func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 		return ui.Notify{Level: ui.Denied, Text: "No filter can be made of this cell."}, nil
 	}
 	e = e.For(s.env.Ctx)
-	p.before = append(p.before, before{s.Filter, s.Text})
-	s.Show(e, e.String())
+	p.before = append(p.before, before{s.Filter.Shown, s.Filter.Text})
+	s.Filter.Show(e, e.String())
 	s.restart = true
 	return ui.Handled{}, s.Filtered(false)
 }

@@ -49,14 +49,14 @@ func TestACellFilters(t *testing.T) {
 	d.typed("amount>=5 OR amount<2").keys("enter", "T", "T", "tab", "down", "right", "right")
 	has(t, d, "[USD]", "0.50 USD in 1 operation: PENDING")
 	d.keys("enter")
-	if got, want := d.list.Filter.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
+	if got, want := d.list.Filter.Shown.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
 		t.Errorf("filtered by %q, want %q", got, want)
 	}
 	if got := f.asked[len(f.asked)-1]; !strings.HasSuffix(got, "currency:USD") {
 		t.Errorf("the totals are of %q", got)
 	}
 	d.keys("esc")
-	if got := d.list.Filter.String(); got != "amount>=5 OR amount<2" {
+	if got := d.list.Filter.Shown.String(); got != "amount>=5 OR amount<2" {
 		t.Errorf("esc leaves %q", got)
 	}
 	d.keys("down", "enter")

@@ -49,7 +49,7 @@ func (s savedViews) readViews(done string) tea.Cmd {
 		return nil
 	}
 	own := s.cfg.Own
-	return s.Read(nil, func(ctx context.Context) ui.Then {
+	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		list, err := own(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			if err != nil {
@@ -67,7 +67,7 @@ func (s savedViews) readViews(done string) tea.Cmd {
 // countViews counts how many operations each saved view shows, then the menu opens.
 func (s savedViews) countViews() tea.Cmd {
 	ix, views := s.index, s.views()
-	return s.Read(s.saved, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.saved, func(ctx context.Context) ui.Then {
 		var counts []string
 		for _, v := range views {
 			counts = append(counts, countOf(ctx, ix, v))
@@ -143,7 +143,7 @@ func (s savedViews) viewNow(name string) View {
 	if s.sort.Desc {
 		order = "-" + order
 	}
-	return View{Name: name, Filter: s.Filter.String(), Sort: order, Columns: slices.Clone(s.shown), Own: true}
+	return View{Name: name, Filter: s.Filter.Shown.String(), Sort: order, Columns: slices.Clone(s.shown), Own: true}
 }
 
 // askViewName asks for the name under which v is kept in the place of the view called
@@ -177,7 +177,7 @@ func (s savedViews) askViewName(title, before string, v View) ui.Action {
 // keepView keeps v in the place of the view called name.
 func (s savedViews) keepView(name string, v View) tea.Cmd {
 	keep := s.cfg.KeepView
-	return s.Read(nil, func(ctx context.Context) ui.Then {
+	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		err := keep(context.WithoutCancel(ctx), name, &v)
 		return func() (ui.Action, tea.Cmd) {
 			if err != nil {
@@ -203,7 +203,7 @@ func (s savedViews) askDelete(v View) ui.Action {
 		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)},
 			{Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
 		Yes: func(ui.Seen) tea.Cmd {
-			return s.Read(nil, func(ctx context.Context) ui.Then {
+			return s.env.Read(nil, func(ctx context.Context) ui.Then {
 				err := keep(context.WithoutCancel(ctx), v.Name, nil)
 				return func() (ui.Action, tea.Cmd) {
 					if err != nil {
@@ -231,7 +231,7 @@ func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
 			untrusted.Text(v.Sort).Line(40) + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + ". " + mend}}, nil
 	}
-	s.Show(q.For(s.env.Ctx), v.Filter)
+	s.Filter.Show(q.For(s.env.Ctx), v.Filter)
 	s.sort, s.view, s.restart = order, v.Name, true
 	s.columns().show(s.columns().columnsOf(v.Name))
 	return nil, s.loader().load("")
@@ -241,14 +241,14 @@ func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
 func (s savedViews) viewChanged(v View) bool {
 	q, err := filter.Parse(v.Filter)
 	order, err2 := index.ParseSort(v.Sort)
-	return err != nil || err2 != nil || q.String() != s.Filter.String() || order != s.sort
+	return err != nil || err2 != nil || q.String() != s.Filter.Shown.String() || order != s.sort
 }
 
 // viewName is the view that is shown, for the line above the table; "" for none.
 func (s savedViews) viewName() string {
 	v, ok := s.viewOf(s.view)
 	switch {
-	case !ok, s.Filter.Empty() && v.Filter != "":
+	case !ok, s.Filter.Shown.Empty() && v.Filter != "":
 		return ""
 	case s.viewChanged(v):
 		return v.shown() + ", changed"

@@ -66,7 +66,7 @@ var tasks = []task{
 			"follow while you type, and esc clears the filter again.",
 		done: func(_ *tourSights, s ui.Sight) bool {
 			list, is := s.Screen.(*operations.Screen)
-			return is && !list.Editing() && !list.Filter.Empty()
+			return is && !list.Editing() && !list.Filter.Shown.Empty()
 		}},
 	{name: "Remove a document and put it back",
 		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +

@@ -8,7 +8,7 @@ import (
 // TestThePreviewMovesWithTheWindow: rows that are blank as before are not kept in another
 // width, or with the line of another theme.
 func TestThePreviewMovesWithTheWindow(t *testing.T) {
-	b := beside{w: 4, lines: []string{"x", ""}, keep: &joined{}}
+	b := preview{w: 4, lines: []string{"x", ""}, keep: &joined{}}
 	for _, c := range []struct {
 		w    int
 		side string

@@ -1,0 +1,95 @@
+package list
+
+import (
+	"opdeck/ui"
+	"opdeck/ui/draw"
+)
+
+const (
+	previewFrom = 140 // cells of the window from which on the preview has room
+	previewLess = 56  // its least cells: an id with its label
+	previewMost = 72
+)
+
+// preview is what is under the cursor, drawn beside the rows.
+type preview struct {
+	env   *ui.Env
+	draw  func(w int) []string // the row under the cursor in w cells; nil: there is no preview
+	w     int                  // its cells; 0: it is not shown
+	row   string               // whose it is
+	top   int                  // lines that it is scrolled by
+	lines []string
+	keep  *joined
+}
+
+// joined are the lines of the last frame: those that look as before are the same strings.
+type joined struct {
+	w                int    // of the rows
+	side             string // between them
+	left, right, out []string
+}
+
+// fit takes its share of w cells, none where it has no room, is switched off or would
+// be about nothing.
+func (p *preview) fit(w int, rows bool) {
+	p.w = 0
+	if p.draw != nil && rows && w >= previewFrom && !p.env.Theme.Linear && p.env.Preview() {
+		p.w = min(max(w*2/5, previewLess), previewMost)
+	}
+}
+
+// beside is how many of w cells the rows have.
+func (p *preview) beside(w int) int {
+	if p.w == 0 {
+		return w
+	}
+	return w - p.w - 3
+}
+
+// lay draws the row under the cursor in h lines: once a message, not a frame.
+func (p *preview) lay(row string, h int) {
+	if p.lines = nil; p.w == 0 {
+		return
+	}
+	lines := p.draw(p.w)
+	if row != p.row {
+		p.row, p.top = row, 0
+	}
+	p.top = max(min(p.top, len(lines)-h), 0)
+	if lines = lines[p.top:]; len(lines) > h && h > 1 {
+		th := p.env.Theme
+		more := len(lines) - h + 1
+		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+draw.Plural(more, "line", "lines")+" more, "+
+			p.env.Keys.List.Open.Help().Key+" opens it"))
+	}
+	p.lines = draw.Lay(lines, p.w, h)
+}
+
+// join puts the preview beside the lines of the table.
+func (p *preview) join(rows []string, w int, side string) []string {
+	if p.w == 0 || len(p.lines) < len(rows) {
+		return rows
+	}
+	k := p.keep
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		if w == k.w && side == k.side && i < len(k.out) && k.left[i] == row && k.right[i] == p.lines[i] {
+			out[i] = k.out[i]
+			continue
+		}
+		out[i] = draw.Pad(row, w) + side + p.lines[i]
+	}
+	k.w, k.side, k.left, k.right, k.out = w, side, rows, p.lines, out
+	return out
+}
+
+// switchOver shows or hides it, and says so where a window of w cells has no room.
+func (p *preview) switchOver(w int) ui.Action {
+	on := !p.env.Preview()
+	act := p.env.SwitchPreview()
+	if on && w < previewFrom {
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + draw.Count(previewFrom) +
+			" columns; this window has " + draw.Count(w) + "."}}
+	}
+	return act
+}
