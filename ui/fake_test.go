@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -68,15 +69,6 @@ type loadedMsg struct {
 	n int
 }
 
-type removedMsg struct {
-	ui.Ticket
-	id string
-}
-
-func (m removedMsg) Outcome() ui.Notify {
-	return ui.Notify{Level: ui.Success, Text: "Document " + m.id + " is no longer attached."}
-}
-
 type docs []string
 
 func (d docs) Len() int { return len(d) }
@@ -139,6 +131,9 @@ func (f *fake) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 			return a, cmd
 		}
 	}
+	if a, cmd, ok := ui.Answered(msg); ok {
+		return a, cmd
+	}
 	switch msg := msg.(type) {
 	case loadedMsg:
 		if !f.loads.Accept(msg.Ticket) {
@@ -146,9 +141,6 @@ func (f *fake) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 		}
 		f.load, f.at = msg.n, f.env.Now()
 		f.table.SetSource(docs{"9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "9f1c2d3e-0002-4a5b-8c7d-bbbb0000c3d4", "9f1c2d3e-0003-4a5b-8c7d-cccc0000e5f6"})
-	case removedMsg:
-		f.answer = "removed " + msg.id
-		return ui.Notify{Level: ui.Success, Text: "The document is no longer attached."}, nil
 	case ui.Changed:
 		f.news = append(f.news, msg.ID)
 	case ui.Shown:
@@ -217,17 +209,22 @@ func (f *fake) ask() ui.Action {
 	if f.locked != "" {
 		return ui.Explain{Title: "This document is locked", Lines: []string{f.locked}}
 	}
-	t, w := f.env.Ticket(), f.world
+	w := f.world
 	return ui.Confirm{
 		ID: row.ID, Title: "Remove document", Ask: "Remove " + row.Cells[1] + " from operation 7f3a?", Verb: "Remove",
 		Facts: []widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}},
 		Risk:  "Only the link is removed; z puts it back.",
 		Yes: func(seen ui.Seen) tea.Cmd {
 			f.seen = append(f.seen, seen)
-			write := func() tea.Msg {
+			send := f.env.Write(func(context.Context) (ui.Then, ui.Notify) {
 				w.removed = append(w.removed, seen.ID)
-				return ui.BatchMsg{removedMsg{t, seen.ID}, ui.Changed{Kind: ui.KindOperation, ID: "7f3a"}}
-			}
+				return func() (ui.Action, tea.Cmd) {
+						f.answer = "removed " + seen.ID
+						return ui.Notify{Level: ui.Success, Text: "The document is no longer attached."}, nil
+					},
+					ui.Notify{Level: ui.Success, Text: "Document " + seen.ID + " is no longer attached."}
+			})
+			write := func() tea.Msg { return ui.BatchMsg{send(), ui.Changed{Kind: ui.KindOperation, ID: "7f3a"}} }
 			if w.slow > 0 {
 				return w.clock.Slow(w.slow, write)
 			}

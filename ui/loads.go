@@ -25,13 +25,6 @@ func (t Ticket) Asker() Ticket { return t }
 // Answer is a message for the screen that asked.
 type Answer interface{ Asker() Ticket }
 
-// Outcome is the answer to a write. When the screen that asked is closed by
-// then, the shell tells what became of it instead.
-type Outcome interface {
-	Answer
-	Outcome() Notify
-}
-
 // Requests numbers the reads of one pane: asking again cancels the read before and
 // makes its answer stale. Get one from Env.Loads, one for each thing that is
 // loaded on its own, and do not copy it. It belongs to the update loop.

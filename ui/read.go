@@ -47,11 +47,8 @@ func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, 
 type writeMsg struct {
 	Ticket
 	then Then
-	told Notify
+	told Notify // in place of then, when the screen was closed meanwhile
 }
-
-// Outcome implements Outcome.
-func (m writeMsg) Outcome() Notify { return m.told }
 
 // Write sends in a command, with a context that outlives the screen. send returns
 // what the screen does with the answer, which is never stale, and what is told in its

@@ -195,9 +195,8 @@ func (s *router) answer(msg Answer) tea.Cmd {
 		}
 		return tea.Batch(s.perform(st, a), cmd)
 	}
-	if o, ok := msg.(Outcome); ok {
-		n := o.Outcome()
-		return s.notify(n.Level, n.Text)
+	if w, ok := msg.(writeMsg); ok {
+		return s.notify(w.told.Level, w.told.Text)
 	}
 	return nil
 }

@@ -131,13 +131,10 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 	panic(http.ErrAbortHandler)
 }
 
-// resetter is implemented by the in-process transport.
-type resetter interface{ Reset() }
-
 // reset ends the connection with RST where there is one.
 func reset(w http.ResponseWriter) {
-	if r, ok := w.(resetter); ok {
-		r.Reset()
+	if in, ok := w.(*pipeWriter); ok { // the in-process transport
+		in.reset()
 		return
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
