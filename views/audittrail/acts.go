@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/present"
 	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -24,7 +25,7 @@ import (
 func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	where := placeOf(e)
 	items := []ui.Choice{
-		{Text: "Open the " + draw.Line(read(e.Object), 20) + " and look", Note: draw.ID(string(read(e.ID)), 24)},
+		{Text: "Open the " + present.AuditText(e.Object, 20) + " and look", Note: draw.ID(string(audit.Unquote(e.ID)), 24)},
 		{Text: "Settle: write down what was found", Note: "it stays unknown in the trail"},
 		{Text: "Show the record"},
 	}
@@ -34,7 +35,7 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	if items[1].Why = s.who.Role.WhyNot(api.MayAudit); e.Damaged {
 		items[1].Why = "The record is damaged; V names the first bad one."
 	}
-	return ui.Choose{Title: "No known outcome: " + draw.Line(read(e.Event), 40), Items: items,
+	return ui.Choose{Title: "No known outcome: " + present.AuditText(e.Event, 40), Items: items,
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			switch i {
 			case 0:
@@ -48,17 +49,17 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 }
 
 func (s *Screen) askSettle(e audit.Entry) ui.Action {
-	return ui.Ask{Title: "Settle " + draw.Line(read(e.Event), 40), Verb: "write down",
+	return ui.Ask{Title: "Settle " + present.AuditText(e.Event, 40), Verb: "write down",
 		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. " +
 			"The note says what you found when you looked.",
-			"Act of " + draw.Line(read(e.Actor.Name), 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " +
-				draw.Line(read(e.Object), 30) + " " + draw.ID(string(read(e.ID)), 40) + "."},
+			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " +
+				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
 		Fields: []widget.Field{widget.Note("What was found", "the document is still attached",
 			"a sentence is needed: what did the object look like?")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"
-			return ui.Write{What: "settle " + draw.Line(read(e.Event), 40),
+			return ui.Write{What: "settle " + present.AuditText(e.Event, 40),
 				Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 					err := log.Settle(ctx, who, ref, note)
 					const done = "The act is settled as unknown, with your note."
@@ -85,7 +86,7 @@ func (s *Screen) askExport() ui.Action {
 	if !ok || r.Damaged || r.Object != "operation" || r.ID == "" {
 		return whole
 	}
-	id := string(read(r.ID))
+	id := string(audit.Unquote(r.ID))
 	named := id
 	if untrusted.Text(id).Flags().Suspicious() {
 		named = "OPID"

@@ -2,11 +2,9 @@ package audittrail
 
 import (
 	"slices"
-	"time"
 
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
-	"opdeck/ui/draw"
+	"opdeck/internal/present"
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -15,16 +13,11 @@ import (
 // columns of the list in a window of w cells: seconds where there is room, and
 // the outcome in view wherever it is drawn at all.
 func columns(w int) []widget.Column {
-	clock, event, result := 16, 15, 12
-	switch {
-	case w >= wide:
-		clock = 19
-	case w < 34:
-		event, result = 6, 10
+	out := list.ColumnsOf(present.AuditColumns(w >= wide))
+	if w < 34 {
+		out[2].Min, out[4].Min = 6, 10
 	}
-	return []widget.Column{{Title: "time", Min: clock, HidePriority: 1}, {Title: "person", Min: 8, Max: 20, Flex: 1,
-		HidePriority: 3}, {Title: "event", Min: event, Max: 28, Flex: 1},
-		{Title: "object", Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2}, {Title: "outcome", Min: result}}
+	return out
 }
 
 const wide = 100 // cells from which on times have seconds
@@ -70,92 +63,25 @@ func (s *Screen) records(yield func(audit.Entry) bool) {
 
 // row draws one record.
 func (s *Screen) row(r record) widget.Row {
-	th, e := s.env.Theme, r.Entry
-	look := outcome(th, e)
-	if r.unsettled {
-		look = badge{th.Signs.Unknown, "no outcome", theme.Bad}
-	}
+	th, e, o := s.env.Theme, r.Entry, s.env.Present()
 	w, _ := s.Size()
-	out := widget.Row{ID: r.id(),
-		Cells: []string{moment(e.At, s.env.Zone(), w >= wide), draw.Line(read(e.Actor.Name), 60),
-			draw.Line(read(e.Event), 60) + times(e), object(e), look.sign + " " + look.word},
-		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Plain, theme.Dim, look.tone}}
+	out := widget.Row{ID: r.id()}
+	for _, c := range present.AuditColumns(w >= wide) {
+		cell := c.Cell(o, e)
+		if r.unsettled && c.Name == "outcome" {
+			cell = present.Unsettled.Cell(o)
+		}
+		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
+	}
 	switch {
 	case r.unsettled:
 		out.Sign, out.Tone = th.Signs.Unknown, theme.Bad
 	case e.Damaged:
 		out.Sign, out.Tone = th.Signs.Bad, theme.Bad
-	case odd(e):
+	case present.AuditOdd(e):
 		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
 	}
 	return out
-}
-
-// moment is a time for a column: to the second where there is room.
-func moment(t time.Time, zone *time.Location, wide bool) string {
-	s := draw.Minute(t, zone)
-	if wide && !t.IsZero() {
-		s += draw.Clock(t, zone)[5:]
-	}
-	return s
-}
-
-func times(e audit.Entry) string {
-	if e.Count > 1 {
-		return " ×" + draw.Count(int(e.Count))
-	}
-	return ""
-}
-
-// object is the id of an operation, and kind and id of anything else.
-func object(e audit.Entry) string {
-	kind, id := draw.Line(read(e.Object), 30), draw.Line(read(e.ID), 100)
-	switch {
-	case id == "":
-		return kind
-	case e.Object == "operation":
-		return id
-	}
-	return kind + " " + id
-}
-
-// odd reports whether a text of the record is not what it looks like.
-func odd(e audit.Entry) bool {
-	for _, s := range []string{e.Actor.Name, e.Event, e.ID, e.Item, e.Name} {
-		if read(s).Flags().Suspicious() {
-			return true
-		}
-	}
-	return false
-}
-
-type badge struct {
-	sign, word string
-	tone       theme.Tone
-}
-
-// outcome is how a record's result is drawn: sign, word and tone.
-func outcome(th *theme.Theme, e audit.Entry) badge {
-	s := th.Signs
-	switch {
-	case e.Damaged:
-		return badge{s.Bad, "damaged", theme.Bad}
-	case e.Outcome == audit.ResultOK:
-		return badge{s.Good, "done", theme.Good}
-	case e.Outcome == audit.ResultDenied:
-		return badge{s.Bad, "refused", theme.Bad}
-	case e.Outcome == audit.ResultFailed:
-		return badge{s.Bad, "failed", theme.Bad}
-	case e.Outcome == audit.ResultUnknown:
-		return badge{s.Unknown, "unknown", theme.Warn}
-	case e.Outcome == audit.ResultNotSeen:
-		return badge{s.Unknown, "not seen", theme.Warn}
-	case e.Phase == audit.PhaseIntent:
-		return badge{s.Wait, "intent", theme.Info}
-	case e.Event == audit.EventDenied:
-		return badge{s.Bad, "denied", theme.Warn}
-	}
-	return badge{s.Info, "note", theme.Dim}
 }
 
 // legend is what the help says of the signs in a row.
@@ -175,6 +101,3 @@ func legend() []list.Sign {
 	}
 	return out
 }
-
-// read is a text of a record as it was before it was quoted.
-func read(s string) untrusted.Text { return audit.Unquote(s) }

@@ -9,6 +9,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -49,83 +50,23 @@ func (s *Screen) unverified(e *api.Error, w int) []string {
 // report draws what the verification found: the verdict, the first bad record,
 // a cut end, intents without an outcome, clock steps.
 func (s *Screen) report(r audit.Report, w int) []string {
-	th := s.env.Theme
-	sign, tone := th.Signs.Good+" intact: ", theme.Good
-	switch {
-	case !r.Intact():
-		sign, tone = th.Signs.Bad+" ", theme.Bad
-	case r.Covered < r.Last:
-		sign, tone = th.Signs.Warn+" intact as far as can be told: ", theme.Warn
-	}
+	th, o := s.env.Theme, s.env.Present()
+	verdict, checked, found := present.Verified(o, r)
 	out := widget.NewText(th, w)
-	out.Say(tone, sign+safe(r.Summary()))
-	zone := s.env.Zone()
-	points := "none: a cut end would not be noticed"
-	if r.Checkpoints > 0 {
-		points = draw.Count(r.Checkpoints) + ", good up to record " + draw.Count(int(r.Covered))
-	}
+	out.Say(verdict.Tone, verdict.Line(o))
 	out.Gap()
-	out.Pairs([]widget.Pair{{Value: "What was checked"}, {Label: "records", Value: draw.Count(int(r.Records))},
-		{Label: "from", Value: draw.Count(int(r.First)) + ", " + draw.Time(r.From, zone)},
-		{Label: "until", Value: draw.Count(int(r.Last)) + ", " + draw.Time(r.Until, zone)},
-		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain), Tone: theme.Dim},
-		{Label: "last hash", Value: safe(r.Head), Tone: theme.Dim, Long: true}})
-	section := func(title, none string, tone theme.Tone, lines []string) {
-		out.Title(title)
-		if len(lines) == 0 {
-			out.Cut(theme.Good, th.Signs.Good+" "+none)
+	out.Pairs(s.env.Headed([]present.Section{checked}))
+	for _, f := range found {
+		out.Title(f.Title)
+		if len(f.Lines) == 0 {
+			out.Cut(theme.Good, th.Signs.Good+" "+f.None)
 		}
-		for _, l := range lines {
-			out.Under(tone, safe(l))
+		for _, l := range f.Lines {
+			out.Under(l.Tone, l.Line(o))
 		}
-	}
-	section("Problems", "none", theme.Bad, problems(th, r))
-	section("Acts without an outcome", "none", theme.Warn, s.doubtLines(r))
-	section("Clock steps", "the clock never went back", theme.Warn, steps(r))
-	if len(r.Warnings) > 0 {
-		section("Warnings", "", theme.Warn, r.Warnings)
+		if f.Note != "" && len(f.Lines) > 0 {
+			out.Under(theme.Warn, f.Note)
+		}
 	}
 	return out.Lines
 }
-
-func problems(th *theme.Theme, r audit.Report) []string {
-	var out []string
-	for i, p := range r.Problems {
-		head := string(p.Kind)
-		if i == 0 && p.Seq > 0 {
-			head = "first bad record " + draw.Count(int(p.Seq)) + ", " + head
-		}
-		if p.Kind == audit.Cut {
-			head += " (the end is missing)"
-		}
-		out = append(out, th.Signs.Bad+" "+head+": "+p.Text)
-	}
-	if r.More > 0 {
-		out = append(out, "and "+draw.Count(r.More)+" more; what follows a bad record proves little")
-	}
-	return out
-}
-
-func (s *Screen) doubtLines(r audit.Report) []string {
-	var out []string
-	for _, d := range r.Unsettled {
-		out = append(out, s.env.Theme.Signs.Unknown+" "+draw.Time(d.At, s.env.Zone())+"  "+string(read(d.Event))+" by "+
-			string(read(d.Actor))+" on "+string(read(d.Object))+" "+string(read(d.ID))+
-			" (record "+draw.Count(int(d.Seq))+")")
-	}
-	if len(out) > 0 {
-		out = append(out, "Acts that are under way now count too. Those that stay are listed on top of the trail, with "+
-			"what to do.")
-	}
-	return out
-}
-
-func steps(r audit.Report) []string {
-	var out []string
-	for _, c := range r.ClockSteps {
-		out = append(out, "before record "+draw.Count(int(c.Seq))+" the clock went back by "+draw.Duration(c.Back))
-	}
-	return out
-}
-
-func safe(s string) string { return untrusted.Text(s).Line(600) }

@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
+	"opdeck/internal/present"
 )
 
 var auditCommands = commands{
@@ -135,18 +136,16 @@ func recordRow(e audit.Entry) []any {
 		what = []string{"DAMAGED: " + e.Why}
 	}
 	for _, s := range []string{e.Summary, e.Reason, e.Error, e.Detail} {
-		if s = recordText(s); s != "" {
+		if s = present.AuditText(s, 300); s != "" {
 			what = append(what, s)
 		}
 	}
-	return []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000"), recordText(e.Actor.Who()), recordText(e.Via),
-		recordText(e.Event),
-		string(e.Phase),
-		string(e.Outcome), recordText(e.Object), recordText(e.ID), recordText(e.Item), strings.Join(what, "; ")}
+	out := []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000")}
+	for _, s := range []string{e.Actor.Who(), e.Via, e.Event, string(e.Phase), string(e.Outcome), e.Object, e.ID, e.Item} {
+		out = append(out, present.AuditText(s, 300))
+	}
+	return append(out, strings.Join(what, "; "))
 }
-
-// recordText is a text of a record as one safe line.
-func recordText(s string) string { return audit.Unquote(s).Line(300) }
 
 func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
@@ -276,38 +275,26 @@ func auditSettleCommand(r *root) *cobra.Command {
 
 // printReport prints a verification; its exit code is the verdict's.
 func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
-	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintln(&text, oneLine(fmt.Sprintf(format, args...))) }
-	line("%s", rep.Summary())
+	o := present.Options{Sign: textSign}
+	verdict, _, found := present.Verified(o, rep)
+	text := verdict.Text + "\n"
 	for _, c := range rep.Against {
-		sign := "✗"
+		sign := present.SignBad
 		if c.Result == audit.Continues {
-			sign = "✓"
+			sign = present.SignGood
 		}
-		line("%s %s: a note for %d records of %s: %s", sign, c.File, c.Records, moment(c.At), c.Text)
+		text += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a note for %d records of %s: %s", c.File, c.Records,
+			moment(c.At), c.Text)) + "\n"
 	}
-	for _, p := range rep.Problems {
-		at := ""
-		switch {
-		case p.Seq > 0 && p.Line > 0:
-			at = fmt.Sprintf("record %d, line %d: ", p.Seq, p.Line)
-		case p.Seq > 0:
-			at = fmt.Sprintf("record %d: ", p.Seq)
+	for _, f := range found {
+		if len(f.Lines) > 0 {
+			text += f.Title + ":\n"
 		}
-		line("✗ %s%s: %s", at, p.Kind, p.Text)
+		for _, l := range f.Lines {
+			text += "  " + l.Line(o) + "\n"
+		}
 	}
-	for _, d := range rep.Unsettled {
-		line("! record %d has no outcome: %s %s %s by %s (%s)", d.Seq, recordText(d.Event), recordText(d.Object),
-			recordText(d.ID),
-			recordText(d.Actor), d.UID)
-	}
-	for _, w := range rep.Warnings {
-		line("! %s", w)
-	}
-	for _, c := range rep.ClockSteps {
-		line("! before record %d the clock went back by %s", c.Seq, c.Back)
-	}
-	if err := out.text(rep, text.String()); err != nil {
+	if err := out.text(rep, text); err != nil {
 		return err
 	}
 	if code := rep.Exit(); code != audit.ExitIntact {

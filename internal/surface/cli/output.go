@@ -82,6 +82,12 @@ func tabled(head string) *table {
 	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]bool{}, empty: "Nothing to list."}
 }
 
+// textSign is the character of a sign in the text of a command.
+func textSign(s present.Sign) string {
+	return map[present.Sign]string{present.SignGood: "✓", present.SignBad: "✗", present.SignWarn: "!",
+		present.SignUnknown: "?"}[s]
+}
+
 // newCard is a table about one thing.
 func newCard() *table { return tabled("FIELD|VALUE") }
 

@@ -1,0 +1,281 @@
+package present
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// Mark is a state in a word, with its look.
+type Mark struct {
+	Look
+	Word string
+}
+
+// Cell is the mark in a column.
+func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, Tone: m.Tone} }
+
+// Unsettled is the mark of an act of which no outcome is known.
+var Unsettled = Mark{Look{SignUnknown, Bad}, "no outcome"}
+
+// AuditOutcome is what became of what a record is about.
+func AuditOutcome(e audit.Entry) Mark {
+	switch {
+	case e.Damaged:
+		return Mark{Look{SignBad, Bad}, "damaged"}
+	case e.Outcome == audit.ResultOK:
+		return Mark{Look{SignGood, Good}, "done"}
+	case e.Outcome == audit.ResultDenied:
+		return Mark{Look{SignBad, Bad}, "refused"}
+	case e.Outcome == audit.ResultFailed:
+		return Mark{Look{SignBad, Bad}, "failed"}
+	case e.Outcome == audit.ResultUnknown:
+		return Mark{Look{SignUnknown, Warn}, "unknown"}
+	case e.Outcome == audit.ResultNotSeen:
+		return Mark{Look{SignUnknown, Warn}, "not seen"}
+	case e.Phase == audit.PhaseIntent:
+		return Mark{Look{SignWait, Info}, "intent"}
+	case e.Event == audit.EventDenied:
+		return Mark{Look{SignBad, Warn}, "denied"}
+	}
+	return Mark{Look{SignInfo, Dim}, "note"}
+}
+
+// AuditText is a text of a record as it was before it was quoted, as a safe line.
+func AuditText(s string, max int) string { return audit.Unquote(s).Line(max) }
+
+// AuditEvent is the event of a record, and how often it happened where the record counts several.
+func AuditEvent(e audit.Entry) string {
+	out := AuditText(e.Event, 60)
+	if e.Count > 1 {
+		out += " ×" + format.Count(int(e.Count))
+	}
+	return out
+}
+
+// AuditObject is the id of an operation, and kind and id of anything else.
+func AuditObject(e audit.Entry) string {
+	kind, id := AuditText(e.Object, 30), AuditText(e.ID, 100)
+	switch {
+	case id == "":
+		return kind
+	case e.Object == "operation":
+		return id
+	}
+	return kind + " " + id
+}
+
+// AuditOdd reports whether a text that names something in a record is not what it looks like.
+func AuditOdd(e audit.Entry) bool {
+	for _, s := range []string{e.Actor.Name, e.Event, e.ID, e.Item, e.Name} {
+		if audit.Unquote(s).Flags().Suspicious() {
+			return true
+		}
+	}
+	return false
+}
+
+// auditColumn is a column of records.
+func auditColumn(name string, c field.Column, cell func(Options, audit.Entry) Cell) Column[audit.Entry] {
+	c.Title = name
+	return Column[audit.Entry]{Column: c, Name: name, Cell: cell}
+}
+
+// AuditColumns are the columns of a list of records. seconds draws times to the second.
+func AuditColumns(seconds bool) []Column[audit.Entry] {
+	clock := field.Column{Min: 16, HidePriority: 1}
+	if seconds {
+		clock.Min = 19
+	}
+	return []Column[audit.Entry]{
+		auditColumn("time", clock, func(o Options, e audit.Entry) Cell {
+			out := Cell{Text: format.Minute(e.At, o.Zone), Tone: Dim}
+			if seconds && !e.At.IsZero() {
+				out.Text += format.Clock(e.At, o.Zone)[len("15:04"):]
+			}
+			return out
+		}),
+		auditColumn("person", field.Column{Min: 8, Max: 20, Flex: 1, HidePriority: 3},
+			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditText(e.Actor.Name, 60)} }),
+		auditColumn("event", field.Column{Min: 15, Max: 28, Flex: 1},
+			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditEvent(e)} }),
+		auditColumn("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
+			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }),
+		auditColumn("outcome", field.Column{Min: 12},
+			func(o Options, e audit.Entry) Cell { return AuditOutcome(e).Cell(o) }),
+	}
+}
+
+// AuditEntry is all of a record of the audit trail. Texts are shown as they were.
+func AuditEntry(o Options, e audit.Entry) []Section {
+	act := Section{Title: "Act", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},
+		recorded("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID,
+			"item", e.Item, "name", e.Name)...)}
+	out := []Section{act}
+	for _, s := range []Section{auditResult(e), auditPerson(e), auditRequest(e)} {
+		if len(s.Facts) > 0 {
+			out = append(out, s)
+		}
+	}
+	chain := append([]Fact{{Label: "record", Value: format.Count(int(e.Seq))}}, recorded("uid", e.UID, "intent", e.Ref,
+		"log", e.Chain)...)
+	chain = append(append(chain, digest("hash", e.Hash, "none"), digest("hash before", e.Prev, "none")),
+		recorded("process", e.Boot, "build", e.Build)...)
+	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content seen", e.Before, "not noted"),
+		digest("content after", e.After, "not noted"), digest("act", e.Act, "no act")}},
+		Section{Title: "Chain", Facts: chain})
+}
+
+func auditResult(e audit.Entry) Section {
+	facts := recorded("outcome", string(e.Outcome))
+	if e.Status > 0 {
+		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
+	}
+	facts = append(facts, recorded("rule", e.Rule, "service said", e.Error, "detail", e.Detail)...)
+	if e.Took > 0 {
+		facts = append(facts, Fact{Label: "took", Value: format.Duration(time.Duration(e.Took) * time.Microsecond)})
+	}
+	if e.Count > 1 {
+		facts = append(facts, Fact{Label: "stands for", Value: format.Count(int(e.Count)) + " attempts since " +
+			AuditText(e.Since, 40)})
+	}
+	return Section{Title: "Outcome", Facts: facts}
+}
+
+func auditPerson(e audit.Entry) Section {
+	login := e.Actor.Login
+	if login == e.Actor.Name {
+		login = ""
+	}
+	return Section{Title: "Person", Facts: recorded("name", e.Actor.Name, "role", e.Actor.Role, "login", login, "key",
+		e.Actor.Key, "certificate", e.Actor.Serial, "known as", e.Actor.Claim, "via", e.Via, "from", e.From,
+		"session", e.Sid, "context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account)}
+}
+
+func auditRequest(e audit.Entry) Section {
+	facts := recorded("request id", e.Req, "method", e.Method, "path", e.Path)
+	for _, d := range []struct{ label, hash string }{{"body", e.Body}, {"secret", e.Secret}} {
+		if d.hash != "" {
+			facts = append(facts, digest(d.label, d.hash, ""))
+		}
+	}
+	return Section{Title: "Request", Facts: facts}
+}
+
+// recorded are Texts of a record, as they were before they were quoted.
+func recorded(labelsAndTexts ...string) []Fact {
+	for i := 1; i < len(labelsAndTexts); i += 2 {
+		labelsAndTexts[i] = string(audit.Unquote(labelsAndTexts[i]))
+	}
+	return Texts(labelsAndTexts...)
+}
+
+// digest is a hash in full; none stands for an empty one.
+func digest(label, hash, none string) Fact {
+	if hash == "" {
+		return Fact{Label: label, Value: none, Tone: Dim}
+	}
+	return Fact{Label: label, Value: AuditText(hash, 128), Tone: Dim, Long: true}
+}
+
+// Sentence is a line for people, with its meaning.
+type Sentence struct {
+	Look
+	Text string
+}
+
+// Line is the sentence behind its sign.
+func (s Sentence) Line(o Options) string { return o.sign(s.Sign) + s.Text }
+
+// Finding is a part of a report.
+type Finding struct {
+	Title string
+	None  string // in the place of lines, when there are none
+	Lines []Sentence
+	Note  string // below the lines on a screen
+}
+
+// Verified is what a verification of the trail found: the verdict, what was checked, and what is wrong.
+func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, found []Finding) {
+	verdict = Sentence{Look{SignGood, Good}, safe(r.Summary(), 600)}
+	switch {
+	case !r.Intact():
+		verdict.Look = Look{SignBad, Bad}
+	case r.Covered < r.Last:
+		verdict.Look = Look{SignWarn, Warn}
+	}
+	points := "none: a cut end would not be noticed"
+	if r.Checkpoints > 0 {
+		points = format.Count(r.Checkpoints) + ", good up to record " + format.Count(int(r.Covered))
+	}
+	checked = Section{Title: "What was checked", Facts: []Fact{{Label: "records", Value: format.Count(int(r.Records))},
+		{Label: "from", Value: format.Count(int(r.First)) + ", " + format.Time(r.From, o.Zone)},
+		{Label: "until", Value: format.Count(int(r.Last)) + ", " + format.Time(r.Until, o.Zone)},
+		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain, 600), Tone: Dim},
+		{Label: "last hash", Value: safe(r.Head, 600), Tone: Dim, Long: true}}}
+	found = []Finding{{Title: "Problems", None: "none", Lines: problems(r)},
+		{Title: "Acts without an outcome", None: "none", Lines: openActs(o, r), Note: "Acts that are under way now count " +
+			"too. Those that stay are listed on top of the trail, with what to do."},
+		{Title: "Clock steps", None: "the clock never went back", Lines: clockSteps(r)}}
+	if warnings := say(r.Warnings, Look{SignWarn, Warn}); len(warnings) > 0 {
+		found = append(found, Finding{Title: "Warnings", Lines: warnings})
+	}
+	return verdict, checked, found
+}
+
+func say(list []string, look Look) []Sentence {
+	out := make([]Sentence, len(list))
+	for i, s := range list {
+		out[i] = Sentence{look, safe(s, 600)}
+	}
+	return out
+}
+
+func problems(r audit.Report) []Sentence {
+	var out []string
+	for i, p := range r.Problems {
+		var head []string
+		switch {
+		case p.Seq > 0 && i == 0:
+			head = append(head, "first bad record "+format.Count(int(p.Seq)))
+		case p.Seq > 0:
+			head = append(head, "record "+format.Count(int(p.Seq)))
+		}
+		if p.Line > 0 {
+			head = append(head, "line "+format.Count(int(p.Line)))
+		}
+		kind := string(p.Kind)
+		if p.Kind == audit.Cut {
+			kind += " (the end is missing)"
+		}
+		out = append(out, strings.Join(append(head, kind), ", ")+": "+p.Text)
+	}
+	lines := say(out, Look{SignBad, Bad})
+	if r.More > 0 {
+		lines = append(lines, say([]string{"and " + format.Count(r.More) + " more; what follows a bad record proves little"},
+			Look{NoSign, Bad})...)
+	}
+	return lines
+}
+
+func openActs(o Options, r audit.Report) []Sentence {
+	var out []string
+	for _, d := range r.Unsettled {
+		was := func(s string) string { return string(audit.Unquote(s)) }
+		out = append(out, format.Time(d.At, o.Zone)+"  "+was(d.Event)+" by "+was(d.Actor)+" on "+was(d.Object)+" "+
+			was(d.ID)+" (record "+format.Count(int(d.Seq))+")")
+	}
+	return say(out, Look{SignUnknown, Warn})
+}
+
+func clockSteps(r audit.Report) []Sentence {
+	var out []string
+	for _, c := range r.ClockSteps {
+		out = append(out, "before record "+format.Count(int(c.Seq))+" the clock went back by "+format.Duration(c.Back))
+	}
+	return say(out, Look{SignWarn, Warn})
+}
