@@ -12,13 +12,14 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/api/secret"
+	"opdeck/api/session"
 )
 
 // Session lends the shared access token to calls. Do reserves a slot of the
 // class, waits for a live pair, and calls send at most three times: again only
 // after a status 401, which says that nothing was done.
 type Session interface {
-	Do(ctx context.Context, class limit.Class, send Send) error
+	Do(ctx context.Context, route session.Route, send Send) error
 }
 
 // Send makes one attempt with the given access token and reports the status and
@@ -93,10 +94,9 @@ type Call struct {
 
 // Client makes calls. It is safe for concurrent use.
 type Client struct {
-	opt      Options
-	base     *url.URL
-	http     *http.Client
-	refusals refusals
+	opt  Options
+	base *url.URL
+	http *http.Client
 }
 
 // New checks the options and makes a Client.

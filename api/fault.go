@@ -20,6 +20,8 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 	switch {
 	case a.err != nil:
 		return c.noAnswer(ctx, r, a)
+	case refusedHere(err):
+		return refusal(r, a, err)
 	case err != nil && (a.Status != http.StatusUnauthorized || knowsMore(err)):
 		return wayError(ctx, r.Op, err)
 	case a.Status >= 200 && a.Status < 300:
@@ -31,6 +33,20 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 	if a.Status == http.StatusUnauthorized && err != nil {
 		e.Err = err
 	}
+	return e
+}
+
+// refusal is the error of a call whose route refuses a session that others accept: by a 401, or in words
+// that mean the session elsewhere.
+func refusal(r Request, a Answer, err error) error {
+	e := Classify(r.Op, a.Status, a.Body)
+	if a.Status == http.StatusUnauthorized {
+		e.Kind, e.Rule, e.Remedy = Refused, RuleForbidden, Remedy{Kind: AskOperator}
+		e.Public = "The service refuses this call (401) and accepts the session for other calls: the account is not " +
+			"authorised for this one."
+		e.Quote(string(e.Said))
+	}
+	e.RequestID, e.Err = a.RequestID, err
 	return e
 }
 

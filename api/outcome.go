@@ -48,7 +48,7 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 		out.Verdict, out.After = Done, HashHex(a.Body)
 		return out, nil
 	}
-	return set(Denied, refusalOf(r, op, a, body, words))
+	return set(Denied, refusalOf(r, op, a, body, words, refusedHere(way)))
 }
 
 func orInternal(op string, e *Error) *Error {
@@ -66,12 +66,12 @@ func unproven(op string, a Answer, words string) *Error {
 	return e
 }
 
-// refusalOf words a refusal.
-func refusalOf(r WriteRule, op string, a Answer, body Object, words string) *Error {
+// refusalOf words a refusal; here tells that the service accepts the session for other calls.
+func refusalOf(r WriteRule, op string, a Answer, body Object, words string, here bool) *Error {
 	e := Classify(op, a.Status, a.Body)
 	e.RequestID = a.RequestID
 	switch {
-	case session.Dead(a.Status, a.Body, r.OwnToken):
+	case !here && session.Dead(a.Status, a.Body, r.OwnToken):
 		e.Kind, e.Rule, e.Remedy = AuthFailed, "", Remedy{Kind: Login}
 	case r.Refused != nil && r.Refused(e, words, body, a):
 	case e.Rule != "":

@@ -1,51 +1,43 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
-	"sync"
-	"time"
 
+	"github.com/google/uuid"
+
+	"opdeck/api/secret"
 	"opdeck/api/session"
 )
 
-// wordsIgnored is how long a route's words are not believed after new tokens were
-// answered with the same words: there they mean a refusal.
-const wordsIgnored = 5 * time.Minute
-
-// maxTries is how often the session sends a call in all.
-const maxTries = 3
-
-// refusals remembers the routes whose answers sound like the end of the session and
-// are none.
-type refusals struct {
-	mu     sync.Mutex
-	routes map[string]time.Time // guarded by mu: until when
-}
-
-// forSession is the status that the session is told of the try-th answer to r: 401
-// where the service says in other words that the token is over. A route that goes
-// on saying so to new tokens is not believed for a while, or every call of it would
-// cost a login.
-func (c *Client) forSession(r Request, a Answer, try int) int {
-	if a.err != nil || a.Status == http.StatusUnauthorized || r.Raw && a.Status < 300 ||
-		!session.Dead(a.Status, a.Body, r.OwnToken) {
-		return a.Status
-	}
-	now := c.opt.Now()
-	c.refusals.mu.Lock()
-	defer c.refusals.mu.Unlock()
-	if now.Before(c.refusals.routes[r.Route]) {
-		return a.Status
-	}
-	if try >= maxTries {
-		if c.refusals.routes == nil {
-			c.refusals.routes = map[string]time.Time{}
-		}
-		c.refusals.routes[r.Route] = now.Add(wordsIgnored)
+// forSession is the status that the session is told of an answer to r: 401 where the
+// service says in other words that the token is over.
+func forSession(r Request, a Answer) int {
+	if a.err != nil || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body, r.OwnToken) {
 		return a.Status
 	}
 	return http.StatusUnauthorized
+}
+
+// SessionRoute is r as the session knows it.
+func (r Request) SessionRoute() session.Route {
+	return session.Route{Class: r.Class, Name: r.Method + " " + r.Route, Open: r.Open}
+}
+
+// Probe makes r once with token, outside the session and its budgets: only to learn
+// whether the service accepts the token.
+func (c *Client) Probe(ctx context.Context, r Request, token secret.Value) (status int, header http.Header, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	defer cancel()
+	call := c.call(r, uuid.NewString(), c.opt.Now())
+	call.Background, call.Ran = true, call.At
+	c.tell(call, CallRuns)
+	m := &moving{c: c, call: call}
+	a := c.attempt(ctx, r, token, m)
+	m.stop()
+	c.report(call, a, c.fault(ctx, r, a, nil))
+	return forSession(r, a), a.Header, a.err
 }
 
 // knowsMore reports whether the session's error tells why there is no session,
@@ -53,4 +45,11 @@ func (c *Client) forSession(r Request, a Answer, try int) int {
 func knowsMore(err error) bool {
 	var e *session.Error
 	return errors.As(err, &e) && e.Kind != session.Unauthorized
+}
+
+// refusedHere reports whether the session's error says that this route only refuses the
+// session.
+func refusedHere(err error) bool {
+	var e *session.Error
+	return errors.As(err, &e) && e.Kind == session.NotAuthorised
 }

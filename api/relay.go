@@ -70,17 +70,18 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 	c.tell(call, CallWaits)
 	var last *relayed
 	var waited time.Duration
-	try := 0
-	err := c.opt.Session.Do(ctx, req.Class, func(_ context.Context, token secret.Value) (int, http.Header, error) {
+	tried := false
+	err := c.opt.Session.Do(ctx, req.SessionRoute(), func(_ context.Context, token secret.Value) (int, http.Header,
+		error) {
 		last.close()
-		if try == 0 {
+		if !tried {
 			waited = c.opt.Now().Sub(call.At)
 		}
-		try++
+		tried = true
 		call.Ran = c.opt.Now()
 		c.tell(call, CallRuns)
 		last = c.relayOnce(ctx, req, token, call.ID)
-		return c.relayStatus(req, last, try), last.Header, last.err
+		return relayStatus(req, last), last.Header, last.err
 	})
 	a := Answer{RequestID: call.ID}
 	if last != nil {
@@ -160,12 +161,12 @@ func (e *CutError) after() string {
 
 // relayStatus is what the session is told of an attempt: 401 where the answer says in
 // other words that the token is over.
-func (c *Client) relayStatus(r Request, a *relayed, try int) int {
+func relayStatus(r Request, a *relayed) int {
 	if !a.whole {
 		return a.Status
 	}
 	r.Raw = !jsonLike(a.Header)
-	return c.forSession(r, a.Answer, try)
+	return forSession(r, a.Answer)
 }
 
 func jsonLike(h http.Header) bool { return strings.Contains(h.Get("Content-Type"), "json") }

@@ -38,6 +38,7 @@ type Request struct {
 	Query    url.Values
 	Body     []byte                                 // nil: none
 	Content  string                                 // type of the body
+	Open     bool                                   // it may be answered without a session
 	OwnToken bool                                   // it carries a token beside the session's, or its answer does
 	Raw      bool                                   // the answer is bytes of any type, not JSON
 	Whole    bool                                   // of Stream: the answer may be of any size
@@ -70,8 +71,8 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	call := c.call(r, a.RequestID, began)
 	call.Background = limit.IsBackground(ctx)
 	c.tell(call, CallWaits)
-	try := 0
-	err := c.opt.Session.Do(ctx, r.Class, func(ctx context.Context, token secret.Value) (int, http.Header, error) {
+	err := c.opt.Session.Do(ctx, r.SessionRoute(), func(ctx context.Context, token secret.Value) (int, http.Header,
+		error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
 		}
@@ -82,8 +83,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 		m := &moving{c: c, call: call}
 		a = c.attempt(ctx, r, token, m)
 		m.stop()
-		try++
-		return c.forSession(r, a, try), a.Header, a.err
+		return forSession(r, a), a.Header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
 	c.report(call, a, e)

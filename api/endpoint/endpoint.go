@@ -38,8 +38,11 @@ type Route struct {
 	// OwnToken: the request or its answer carries a token beside the session's, which the
 	// service's words may be about.
 	OwnToken bool
-	Lent     Lending
-	Write    *Write // nil: it reads
+	// Open: the service may answer it without a session, so that its answers tell nothing
+	// about one.
+	Open  bool
+	Lent  Lending
+	Write *Write // nil: it reads
 	// Foreign: opdeck itself does not make this call, and openapi.yaml does not have it;
 	// scripts may.
 	Foreign bool
@@ -160,6 +163,6 @@ func (r *Route) request(ids ...string) (api.Request, error) {
 		}
 		path = strings.Replace(path, "{"+name+"}", url.PathEscape(ids[i]), 1)
 	}
-	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken},
-		nil
+	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken,
+		Open: r.Open}, nil
 }

@@ -29,7 +29,7 @@ type hookWire struct {
 
 // GetHooks reads the webhook settings (a general call).
 var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General,
-	Need: api.MayRead, OwnToken: true,
+	Need: api.MayRead, OwnToken: true, Open: true,
 	Lent: Lending{Instead: "The answer holds the secret that webhooks are signed with. opdeck hook get shows the " +
 		"settings without it."}},
 	reading[struct{}, api.HookSettings]{read: readHooks})
@@ -60,7 +60,7 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 // it refuses when one was not told and nobody said what it shall be.
 var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
 	Path: "/v2/hook/set", Class: limit.General,
-	Need: api.MayHooks, OwnToken: true}, Write{Number: "301", Doing: "Setting the webhooks",
+	Need: api.MayHooks, OwnToken: true, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
 	Rule: api.WriteRule{Again: true}},
 	Proof{Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings", isHooked,
 		func(api.Probe) []string { return nil })},

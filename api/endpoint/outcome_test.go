@@ -19,8 +19,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/limit"
 	"opdeck/api/secret"
+	"opdeck/api/session"
 )
 
 const (
@@ -185,7 +185,7 @@ func (w *contrary) read(r *http.Request) (*http.Response, error) {
 // plainSession lends a token and repeats a call after a 401, as the session does.
 type plainSession struct{}
 
-func (plainSession) Do(ctx context.Context, _ limit.Class, send api.Send) error {
+func (plainSession) Do(ctx context.Context, _ session.Route, send api.Send) error {
 	for range 3 {
 		if status, _, err := send(ctx, secret.New("t")); status != http.StatusUnauthorized {
 			return err

@@ -11,15 +11,15 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/internal/sandbox"
 )
 
 // threeTries is a session that gives a new token after each 401, and in the end err.
 type threeTries struct{ err error }
 
-func (s threeTries) Do(ctx context.Context, _ limit.Class, send api.Send) error {
+func (s threeTries) Do(ctx context.Context, _ session.Route, send api.Send) error {
 	for range 3 {
 		status, _, err := send(ctx, secret.New("t"))
 		if status != http.StatusUnauthorized {
@@ -54,8 +54,7 @@ func overClient(t *testing.T, s api.Session, wire *sequence) *endpoint.Wire {
 }
 
 // TestTokenIsOverInWords: a call whose token is over is sent again whatever the
-// status; a route that goes on with the same words is a refusal, and costs no
-// second login.
+// status.
 func TestTokenIsOverInWords(t *testing.T) {
 	const good = `200 {"item":{"opid":"op-1","documents":[]}}`
 	for _, dead := range []string{`403 {"error":"Unauthorized"}`, `500 {"error":"Token revoked. Please log in again"}`,
@@ -66,13 +65,35 @@ func TestTokenIsOverInWords(t *testing.T) {
 			t.Errorf("%s: %v after %d requests", dead, err, wire.sent)
 		}
 	}
-	wire := &sequence{answers: []string{`403 {"error":"Unauthorized"}`}}
-	c := overClient(t, threeTries{}, wire)
-	for i, want := range []int{3, 4, 5} {
-		_, err := endpoint.Do(context.Background(), c, endpoint.GetOperation, "op-1")
-		if e := api.AsError(err); e == nil || e.Kind != api.Refused || wire.sent != want {
-			t.Errorf("call %d: %v after %d requests, want %d", i, err, wire.sent, want)
-		}
+}
+
+// TestRouteRefusesTheSession: a route that refuses the session in any way, while others
+// accept it, is not authorised. It costs no login and no other call.
+func TestRouteRefusesTheSession(t *testing.T) {
+	for name, answer := range map[string]string{"status": "401", "words": "403/unauthorized",
+		"words of a token": "400/=jwt%20expired", "a good status": "200/unauthorized"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, false, sandbox.Options{})
+			op := r.pick(open)
+			r.fault("status=tree:" + answer + ",status=remove:" + answer)
+			for range 8 {
+				_, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, string(op.OPID))
+				if e := api.AsError(err); e == nil || e.Kind != api.Refused || e.Remedy.Kind == api.Login {
+					t.Fatalf("%+v", e)
+				}
+				if _, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperation, string(op.OPID)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			doc := api.RemoveDocument{OPID: string(op.OPID), GUID: string(op.Documents[0].GUID), Seen: &op}
+			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, doc)
+			if e := api.AsError(err); e == nil || e.Kind != api.Refused || e.Remedy.Kind == api.Login {
+				t.Errorf("%+v", e)
+			}
+			if st, err := r.svc.Stats(r.ctx); err != nil || st.Logins != 1 || st.Refreshes != 0 {
+				t.Errorf("%d logins, %d refreshes", st.Logins, st.Refreshes)
+			}
+		})
 	}
 }
 

@@ -54,8 +54,8 @@ func (t *trail) Note(_ context.Context, _ api.Actor, e api.Event) error {
 // lending adapts the session, as the wiring does.
 type lending struct{ m *session.Manager }
 
-func (l lending) Do(ctx context.Context, class limit.Class, send api.Send) error {
-	return l.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header,
+func (l lending) Do(ctx context.Context, route session.Route, send api.Send) error {
+	return l.m.Do(ctx, route, func(ctx context.Context, a session.Access) (int, http.Header,
 		error) {
 		return send(ctx, a.Token)
 	})
@@ -117,14 +117,16 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}, budgets: budgets}
+	times := session.Defaults()
+	times.Young = 0 // this service has no replicas
 	m, err := session.New(session.Config{BaseURL: base, Account: "machine@sandbox", Store: rows, Limits: budgets,
-		Auth:     svc.Transport(),
+		Auth: svc.Transport(), Constants: times, Probes: func() []session.Probe { return r.client.Probes() },
 		Password: func(context.Context) (secret.Value, error) { return secret.New("sandbox"), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
-	r := &rig{t: t, svc: svc, trail: &trail{}, wire: &counter{next: next, n: map[string]int{}}, budgets: budgets}
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
 	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second,

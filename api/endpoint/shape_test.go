@@ -11,8 +11,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/limit"
 	"opdeck/api/secret"
+	"opdeck/api/session"
 )
 
 // said is one answer of a service that is written down by hand.
@@ -59,7 +59,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 // lends lends one token to every call.
 type lends struct{}
 
-func (lends) Do(ctx context.Context, _ limit.Class, send api.Send) error {
+func (lends) Do(ctx context.Context, _ session.Route, send api.Send) error {
 	_, _, err := send(ctx, secret.New("token"))
 	return err
 }

@@ -43,7 +43,8 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 		return nil
 	}
 	r := &rotation{m: m, why: why, kind: kind}
-	if kind == ByLogin && (wait == 0 || !why.doubt) {
+	judged := why.premature && len(m.probes()) > 0
+	if kind == ByLogin && (wait == 0 || !why.doubt) && !judged {
 		if err := r.readyToLogin(ctx, row, m.c.AuthDeadline); err != nil {
 			if !why.doubt {
 				return err
@@ -55,9 +56,9 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	defer release()
 	rolled := row.rolledBack(before)
 	claim := Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: m.owner, HasLock: locked,
-		For: m.c.LeaseHeld, Over: byUs, Doubt: why.doubt || rolled, Renew: rolled}
-	if why.premature {
-		claim.Premature = &Premature{Gen: row.Gen, Lived: row.Age}
+		For: m.c.LeaseHeld, Over: byUs, Doubt: why.doubt && !judged || rolled, Renew: rolled}
+	if why.premature && !judged {
+		claim.Premature = &Premature{Gen: row.Gen, Lived: row.Age, Used: true}
 	}
 	got, ok, err := m.acquire(ctx, claim)
 	if err != nil {
@@ -72,7 +73,54 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	m.noteClaim(ctx, row, got, why, rolled)
 	m.crash("held")
 	r.row = got
+	if judged && got.State == Live {
+		if dead, err := r.judge(ctx, claim); !dead {
+			return err
+		}
+	} else if why.premature {
+		m.notePremature(ctx, r.row, judgement{}, why)
+	}
 	return r.underLease(ctx)
+}
+
+// judge finds out whether the pair is dead that a route refused, and claims the lease once
+// more with the doubt if it is. Else the lease is given back.
+func (r *rotation) judge(ctx context.Context, claim Claim) (dead bool, err error) {
+	m, why := r.m, r.why
+	j := m.judge(ctx, r.row, why.route)
+	switch {
+	case j.alive:
+		mark := RouteMark{Route: why.route, Refused: true, Gen: r.row.Gen, By: j.by}
+		err := m.store.MarkRoute(ctx, m.key, r.row.Incarnation, mark)
+		r.release(ctx, Release{})
+		if err != nil {
+			return false, storeError(err)
+		}
+		m.note(ctx, Event{Kind: EventRoute, Reason: RouteOnly, Route: why.route, By: j.by, Known: true, Gen: r.row.Gen,
+			Fence: r.row.Fence, Session: r.row.Incarnation, Age: r.row.Age, Left: r.row.AccessLeft})
+		return false, nil
+	case !j.dead:
+		r.release(ctx, Release{})
+		return false, &Error{Kind: Unauthorized, Public: "the service refuses this call (401), and no other call could " +
+			"show whether the session is over"}
+	}
+	claim.Gen, claim.Fence, claim.Incarnation = r.row.Gen, r.row.Fence, r.row.Incarnation
+	claim.Over, claim.Doubt, claim.Renew = true, true, false
+	claim.Premature = &Premature{Gen: r.row.Gen, Lived: r.row.Age, Used: j.accepted}
+	got, ok, err := m.acquire(ctx, claim)
+	if err != nil {
+		return false, storeError(err)
+	}
+	if ok {
+		r.row = got
+		m.notePremature(ctx, got, j, why)
+	}
+	return ok, nil
+}
+
+func (m *Manager) notePremature(ctx context.Context, row Row, j judgement, why cause) {
+	m.note(ctx, Event{Kind: EventPremature, Reason: string(row.From), Route: why.route, By: j.by, Known: j.accepted,
+		Gen: row.Gen, Fence: row.Fence, Session: row.Incarnation, Age: row.Age, Left: row.AccessLeft})
 }
 
 // hold takes the liveness lock of a key, if there is one.
@@ -101,10 +149,6 @@ func (m *Manager) noteClaim(ctx context.Context, was, got Row, why cause, rolled
 	e := Event{Gen: was.Gen, Fence: got.Fence, Session: got.Incarnation, Age: was.Age, Left: was.AccessLeft}
 	if was.Phase != Free {
 		e.Kind, e.Reason, e.Detail = EventTakeover, string(was.Phase), was.Owner.Host
-		m.note(ctx, e)
-	}
-	if why.premature {
-		e.Kind, e.Reason, e.Detail = EventPremature, string(was.From), ""
 		m.note(ctx, e)
 	}
 	if rolled {
@@ -205,7 +249,8 @@ func (r Row) learnt() time.Duration {
 		return 0
 	}
 	a, b := r.Premature[n-2], r.Premature[n-1]
-	if b.Gen != a.Gen+1 || a.Lived < leastLearnt || (a.Lived-b.Lived).Abs() > max(a.Lived, b.Lived)/10 {
+	if b.Gen != a.Gen+1 || !a.Used || !b.Used || a.Lived < leastLearnt ||
+		(a.Lived-b.Lived).Abs() > max(a.Lived, b.Lived)/10 {
 		return 0
 	}
 	return min(a.Lived, b.Lived)

@@ -25,6 +25,9 @@ const (
 	LostAnswer    Cause = "lost_answer"     // a login or refresh was sent, its answer never came
 	Unreachable   Cause = "unreachable"     // the service cannot be reached
 	TooMany       Cause = "too_many"        // 429, or our own budget
+	RouteRefuses  Cause = "route_refuses"   // one route refuses what others accept
+	OneRefusal    Cause = "one_refusal"     // one call was refused, and nothing shows why
+	NeverAccepted Cause = "never_accepted"  // no route accepted the pair
 )
 
 // Verdict is what the detective makes of the newest trouble.
@@ -70,6 +73,8 @@ func explainer(e Event) func([]Event, Event, Row) Verdict {
 		return explainBlocked
 	case EventPremature:
 		return explainPremature
+	case EventRoute:
+		return explainRoute
 	case EventUnauthorized:
 		return explainUnauthorized
 	case EventRollback:
@@ -124,10 +129,36 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 		v.Culprit = NotYetKnown
 		v.Sentence = "a new token was not yet known everywhere at the service; the call was repeated"
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was only %s old", short(e.Age)))
+	case RouteOnly:
+		return explainRoute(past, e, row)
 	default:
-		return explainPremature(past, e, row)
+		v.Culprit = OneRefusal
+		v.Sentence = "one call was refused before the pair's time, and nothing shows yet whether the session is over"
 	}
 	return v
+}
+
+// explainRoute tells of a route that refuses a pair which another route accepts.
+func explainRoute(past []Event, e Event, _ Row) Verdict {
+	v := Verdict{Culprit: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
+		" and accepts the session for others: the account is not authorised for them",
+		Evidence: []string{fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), e.Gen, clock(e.At))}}
+	for _, p := range slices.Backward(past) {
+		if p.Kind == EventRoute && p.Route == e.Route {
+			v.Evidence = append(v.Evidence, fmt.Sprintf("%s accepted generation %d at %s, after it was refused", p.By, p.Gen,
+				clock(p.At)))
+			break
+		}
+	}
+	return v
+}
+
+// routeName is a route for people.
+func routeName(route string) string {
+	if route == "" {
+		return "one path"
+	}
+	return route
 }
 
 // replacedBy finds the rotation that followed generation gen.
@@ -150,6 +181,12 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	}
 	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At),
 		short(e.Age), short(e.Left))}
+	if e.Route != "" {
+		v.Evidence[0] += ", by " + e.Route
+	}
+	if e.By != "" {
+		v.Evidence = append(v.Evidence, e.By+" refused it as well, at "+clock(e.At))
+	}
 	v.Evidence = append(v.Evidence, refused.byService()...)
 	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
 		v.Culprit = ClockJumped
@@ -171,6 +208,11 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
 			"client logs in as regularly", short(life))
 		v.Evidence = append(v.Evidence, "two token pairs in a row were revoked at nearly the same age")
+		return v
+	}
+	if e.By != "" && !e.Known {
+		v.Culprit = NeverAccepted
+		v.Sentence = "the service accepts its new tokens for no call that was tried"
 		return v
 	}
 	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and revoked our tokens", clock(v.At))

@@ -20,6 +20,8 @@ type Access struct {
 	// Over: the call goes beyond the recommended rate (policy "warn"), or the
 	// shared store is away and nobody can tell.
 	Over bool
+
+	marked bool // the store knows that the pair is accepted, and of no refusal by the call's route
 }
 
 func accessOf(r Row) Access {
@@ -31,28 +33,36 @@ func accessOf(r Row) Access {
 // have back from Do; status is 0 when there was no answer.
 type Send func(ctx context.Context, a Access) (status int, header http.Header, err error)
 
+// Route is the way of a call at the service.
+type Route struct {
+	Class limit.Class
+	Name  string // a template without ids
+	Open  bool   // it may be answered without a session, so that an answer proves nothing about one
+}
+
 // maxSends is how often a call is sent in all (rule E5).
 const maxSends = 3
 
 // call is the state of one Do.
 type call struct {
 	m       *Manager
-	class   limit.Class
+	route   Route
 	sends   int
 	rounds  int    // waits for a usable pair
 	graced  Access // the pair that got its young pair's grace (rule E3)
 	lenient bool   // a rotation failed: use what lives to its end
 }
 
-// Do sends a call of class with the live pair. It waits for a slot in the
+// Do sends a call of route with the live pair. It waits for a slot in the
 // budget (background work marked by limit.Background gives way to people) and
 // for rotations, its own or others'; ctx bounds all of it, and should give at
 // least 30 s or a crash elsewhere shows as an error. After a 401, which means
 // that nothing was done, the call is sent again with a pair that is known to be
-// better, three times at most in all. A 429 is told to everybody and returned as
+// better, three times at most in all; a route that refuses a pair which others accept is an
+// *Error of kind NotAuthorised. A 429 is told to everybody and returned as
 // it came. The error is send's, *Error, *limit.Exhausted, or nil.
-func (m *Manager) Do(ctx context.Context, class limit.Class, send Send) error {
-	c := &call{m: m, class: class}
+func (m *Manager) Do(ctx context.Context, route Route, send Send) error {
+	c := &call{m: m, route: route}
 	m.beat(ctx)
 	for {
 		a, err := c.enter(ctx)
@@ -66,6 +76,7 @@ func (m *Manager) Do(ctx context.Context, class limit.Class, send Send) error {
 			c.throttled(ctx, header)
 		}
 		if status != http.StatusUnauthorized {
+			m.shown(ctx, a, route, status)
 			return err
 		}
 		again, sessionErr := c.unauthorized(ctx, a, header)
@@ -84,8 +95,8 @@ func (m *Manager) Do(ctx context.Context, class limit.Class, send Send) error {
 func (c *call) throttled(ctx context.Context, h http.Header) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if err := c.m.limits.Note429(ctx, c.class, RetryAfter(h)); err != nil {
-		c.m.log.Warn("session: a 429 is not noted for the others", "class", c.class, "err", err)
+	if err := c.m.limits.Note429(ctx, c.route.Class, RetryAfter(h)); err != nil {
+		c.m.log.Warn("session: a 429 is not noted for the others", "class", c.route.Class, "err", err)
 	}
 }
 
@@ -93,10 +104,10 @@ func (c *call) throttled(ctx context.Context, h http.Header) {
 // (rule B1).
 func (c *call) enter(ctx context.Context) (Access, error) {
 	m := c.m
-	req := m.limits.Request(ctx, c.class)
+	req := m.limits.Request(ctx, c.route.Class)
 	for {
 		if m.isClosed() {
-			m.limits.Drop(ctx, c.class, req.Ticket)
+			m.limits.Drop(ctx, c.route.Class, req.Ticket)
 			return Access{}, &Error{Kind: Closed, Public: "the session is closed"}
 		}
 		before, start, asked := m.known(), m.clock.Steady(), false
@@ -112,6 +123,9 @@ func (c *call) enter(ctx context.Context) (Access, error) {
 		case asked && grant.Taken && grant.Wait == 0:
 			a := accessOf(row)
 			a.Over = grant.Over
+			_, accepted := row.acceptedBy()
+			_, refuses := row.refusedBy(c.route.Name)
+			a.marked = accepted && !refuses
 			return a, nil
 		case asked:
 			if req, err = m.limits.Hold(ctx, req, grant); err != nil {
@@ -119,7 +133,7 @@ func (c *call) enter(ctx context.Context) (Access, error) {
 			}
 		default:
 			if err := c.ready(ctx, row, before); err != nil {
-				m.limits.Drop(ctx, c.class, req.Ticket)
+				m.limits.Drop(ctx, c.route.Class, req.Ticket)
 				return Access{}, err
 			}
 		}
@@ -185,7 +199,7 @@ func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 		!m.clock.Wall().Before(cp.wallUntil) {
 		return Access{}, storeError(cause)
 	}
-	req := m.limits.Request(ctx, c.class)
+	req := m.limits.Request(ctx, c.route.Class)
 	req.Rule.N = max(1, req.Rule.N/6)
 	for {
 		g, err := m.spare.Take(ctx, m.key, req)
@@ -202,7 +216,7 @@ func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	if m.clock.Steady() >= cp.steadyUntil {
 		return Access{}, storeError(cause)
 	}
-	cp.access.Over = true
+	cp.access.Over, cp.access.marked = true, true
 	return cp.access, nil
 }
 

@@ -26,6 +26,8 @@ const (
 	StoreUnavailable ErrKind = "store_unavailable"
 	// Unauthorized: the service went on answering 401.
 	Unauthorized ErrKind = "unauthorized"
+	// NotAuthorised: one route refuses what other routes accept.
+	NotAuthorised ErrKind = "not_authorised"
 	// TimedOut: the caller's context ended while waiting for a session.
 	TimedOut ErrKind = "timed_out"
 	// Closed: the Manager is closed.

@@ -42,6 +42,9 @@ type Config struct {
 	UserAgent   string
 	// Random returns numbers in [0,1) for jitter; nil: math/rand.
 	Random func() float64
+	// Probes are the reads that tell whether the service accepts a pair which one route
+	// refused, cheap ones of different routes. nil: the refusal alone decides.
+	Probes func() []Probe
 	// OnWake is called when this host seems to have slept (rule G4), so that idle
 	// connections can be dropped. It must not block.
 	OnWake func()

@@ -47,7 +47,7 @@ func (w *world) on(store Store, change func(*Config)) *Manager {
 func (w *world) call(m *Manager) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(9, w.n)))
+	return m.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(9, w.n)))
 }
 
 func (w *world) good(m *Manager) {
@@ -148,14 +148,14 @@ func TestThreeSendsAtMost(t *testing.T) {
 		refuse := func(context.Context, Access) (int, http.Header, error) { sends++; return 401, nil, errors.New("mine") }
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
-		err := m.Do(ctx, limit.General, refuse)
+		err := m.Do(ctx, Route{Class: limit.General}, refuse)
 		w.kindIs(err, Unauthorized)
 		if sends != 3 || !strings.Contains(err.Error(), "mine") {
 			w.Fatalf("%d sends, %v", sends, err)
 		}
 		sends = 0
 		forbid := func(context.Context, Access) (int, http.Header, error) { sends++; return 403, nil, nil }
-		if err := m.Do(ctx, limit.General, forbid); err != nil || sends != 1 {
+		if err := m.Do(ctx, Route{Class: limit.General}, forbid); err != nil || sends != 1 {
 			w.Fatalf("403: %d sends, %v", sends, err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestNoTimeAnswersAtOnce(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		e := w.kindIs(m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), ServiceUnavailable)
+		e := w.kindIs(m.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1))), ServiceUnavailable)
 		if e.RetryAfter < 50*time.Second || time.Since(start) > time.Second ||
 			!strings.Contains(e.Error(), "too many requests") {
 			w.Fatalf("after %s: %v", time.Since(start), e)
@@ -185,7 +185,7 @@ func TestCallersWait(t *testing.T) {
 		m := w.manager(nil)
 		short, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		w.kindIs(m.Do(short, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), TimedOut)
+		w.kindIs(m.Do(short, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1))), TimedOut)
 		start := time.Now()
 		if err := m.Close(context.Background()); err != nil || time.Since(start) < 2*time.Second {
 			w.Fatalf("closed after %s: %v", time.Since(start), err)
@@ -301,7 +301,7 @@ func TestStatusJSON(t *testing.T) {
 
 func TestWarningFitsWhatHappened(t *testing.T) {
 	m := new(Manager)
-	row := Row{Premature: []Premature{{Gen: 1, Lived: time.Minute}, {Gen: 2, Lived: time.Second}}}
+	row := Row{Premature: []Premature{{Gen: 1, Lived: time.Minute, Used: true}, {Gen: 2, Lived: time.Second, Used: true}}}
 	for culprit, want := range map[Cause]string{
 		ForeignClient: "another client uses this account: the sentence",
 		OurRotation:   "another client uses this account: 2 token pairs were revoked within ten minutes",

@@ -43,7 +43,7 @@ func TestKilledHolder(t *testing.T) {
 							runtime.Goexit()
 						}
 					}
-					_ = victim.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1)))
+					_ = victim.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1)))
 					start := time.Now()
 					w.good(other)
 					stall := time.Since(start)
@@ -136,7 +136,7 @@ func TestWithoutStore(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(limit.Background(context.Background()), time.Second)
 		defer cancel()
-		w.kindIs(m.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1))), StoreUnavailable)
+		w.kindIs(m.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1))), StoreUnavailable)
 		time.Sleep(20 * time.Second)
 		w.kindIs(w.call(m), StoreUnavailable)
 		w.counts(1, 0)
@@ -171,7 +171,7 @@ func TestClockSetBackWithDeadHolder(t *testing.T) {
 				runtime.Goexit()
 			}
 		}
-		_ = victim.Do(ctx, limit.General, w.svc.send(limit.General, lockedRand(1, 1)))
+		_ = victim.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1)))
 		w.clock.jump(-time.Hour, -time.Hour)
 		start := time.Now()
 		w.good(other)

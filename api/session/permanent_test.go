@@ -93,7 +93,7 @@ func TestPermanentFaults(t *testing.T) {
 			m := manager(t, c.address, c.conf)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			err := m.Do(ctx, limit.Billing, func(context.Context, Access) (int, http.Header, error) {
+			err := m.Do(ctx, Route{Class: limit.Billing}, func(context.Context, Access) (int, http.Header, error) {
 				t.Error("a call was sent")
 				return 0, nil, nil
 			})
@@ -126,7 +126,7 @@ func TestPermanentFaultsInTheBackground(t *testing.T) {
 	m := manager(t, good.URL, &tls.Config{})
 	ctx, cancel := context.WithTimeout(limit.Background(t.Context()), 1200*time.Millisecond)
 	defer cancel()
-	err := m.Do(ctx, limit.Billing, func(context.Context, Access) (int, http.Header, error) { return 200, nil, nil })
+	err := m.Do(ctx, Route{Class: limit.Billing}, func(context.Context, Access) (int, http.Header, error) { return 200, nil, nil })
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != TimedOut && e.RetryAfter == 0 || e.permanent {
 		t.Errorf("%v", err)

@@ -105,7 +105,7 @@ func faultFreeHour(t *testing.T, n int) {
 			m := simManager(t, store, clock, svc, seed, uint64(1000+i), nil)
 			for time.Now().Before(end) {
 				ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-				if err := m.Do(ctx, limit.Billing, svc.send(limit.Billing, rnd)); err != nil {
+				if err := m.Do(ctx, Route{Class: limit.Billing}, svc.send(limit.Billing, rnd)); err != nil {
 					t.Errorf("process %d: %v", i, err)
 				}
 				cancel()

@@ -158,5 +158,5 @@ func (c hourCase) play(t *testing.T) {
 func oneCall(m *Manager, svc *service, rnd *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return m.Do(ctx, limit.General, svc.send(limit.General, rnd))
+	return m.Do(ctx, Route{Class: limit.General}, svc.send(limit.General, rnd))
 }

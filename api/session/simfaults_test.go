@@ -351,7 +351,7 @@ func (w *sharedWorld) worker(process context.Context, m *Manager, r *rand.Rand, 
 		}
 		deadline, _ := ctx.Deadline()
 		class := classes[r.IntN(len(classes))]
-		err := m.Do(ctx, class, w.svc.send(class, r))
+		err := m.Do(ctx, Route{Class: class}, w.svc.send(class, r))
 		if late := time.Since(deadline); late > 0 && process.Err() == nil {
 			w.t.Errorf("seed %d: a caller was answered %s after its deadline", w.seed, late)
 		}

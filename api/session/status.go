@@ -192,10 +192,14 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 			return blockedError(r.Blocks[n-1]).Public, false
 		}
 	}
-	recent := 0
+	recent, unused := 0, 0
 	for _, p := range r.Premature {
-		if p.Ago < 10*time.Minute {
+		switch {
+		case p.Ago >= 10*time.Minute:
+		case p.Used:
 			recent++
+		default:
+			unused++
 		}
 	}
 	switch {
@@ -204,6 +208,9 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	case recent >= 2: // what happened last was something else
 		return fmt.Sprintf("another client uses this account: %d token pairs were revoked within ten minutes", recent),
 			false
+	case unused >= 2:
+		return fmt.Sprintf("the service accepts its new tokens for no call that was tried: %d token pairs within ten minutes",
+			unused), false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
 		return "the session cannot be renewed at present", false
 	case r.learnt() > 0:

@@ -79,6 +79,7 @@ func newID() string {
 type Premature struct {
 	Gen   int64         `json:"gen"`
 	Lived time.Duration `json:"lived"` // age of the pair when the service refused it
+	Used  bool          `json:"used"`  // a route had accepted it before, so that something ended it
 	Ago   time.Duration `json:"-"`     // since it was recorded; set by the store, ≥ 0
 }
 
@@ -115,6 +116,8 @@ type Row struct {
 	Age time.Duration // Age of the pair since Install, ≥ 0
 	From Kind  // how the pair was made
 	By   Owner // who installed it
+
+	Routes []RouteMark // what routes have shown, newest last; an acceptance counts for its Gen only
 
 	Fence     int64 // leases granted so far in this incarnation
 	Owner     Owner // holder of the last lease
@@ -224,6 +227,7 @@ const (
 	EventTakeover     EventKind = "takeover"     // a holder was gone
 	EventUnauthorized EventKind = "unauthorized" // a call was answered with 401
 	EventPremature    EventKind = "premature"    // a pair died before its time
+	EventRoute        EventKind = "route"        // one route refuses a pair that another one accepts
 	EventBlocked      EventKind = "blocked"      // a credential was refused for good
 	EventRollback     EventKind = "rollback"     // the store went back in time
 	EventClock        EventKind = "clock"        // this host's clock jumped
@@ -244,10 +248,14 @@ type Event struct {
 	Age     time.Duration `json:"age,omitempty"`    // of the pair concerned
 	Left    time.Duration `json:"left,omitempty"`   // of its access token
 	Status  int           `json:"status,omitempty"` // HTTP status, 0 when there was none
-	Served  time.Time     `json:"served,omitzero"`  // the service's Date header
-	Detail  string        `json:"detail,omitempty"` // text of ours, never of the service
-	Owner   Owner         `json:"owner"`            // who did or saw it
-	Session string        `json:"incarnation"`      // Row.Incarnation
+	Route   string        `json:"route,omitempty"`  // that refused a pair
+	// the route that accepted the same pair afterwards, or refused it as well
+	By      string    `json:"by,omitempty"`
+	Known   bool      `json:"known,omitempty"`  // some route had accepted the pair before
+	Served  time.Time `json:"served,omitzero"`  // the service's Date header
+	Detail  string    `json:"detail,omitempty"` // text of ours, never of the service
+	Owner   Owner     `json:"owner"`            // who did or saw it
+	Session string    `json:"incarnation"`      // Row.Incarnation
 }
 
 // Counted reports whether Count counts the event: rotations that went well, and
@@ -314,6 +322,10 @@ type Store interface {
 	// Release frees the lease if incarnation and fence are as given and the phase
 	// is not Free, and applies the changes; else ErrFenced.
 	Release(ctx context.Context, key Key, r Release) error
+
+	// MarkRoute keeps what a route has shown about the pair mark.Gen of an incarnation, by
+	// AddRoute; another pair's is dropped.
+	MarkRoute(ctx context.Context, key Key, incarnation string, mark RouteMark) error
 
 	// Log adds to the history and drops the oldest beyond MaxEvents.
 	Log(ctx context.Context, key Key, e Event) error

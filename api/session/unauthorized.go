@@ -12,16 +12,20 @@ const (
 	OnItsWay  = "on_its_way" // a rotation is on its way (E1)
 	Expired   = "expired"    // the hand-over was due (E2)
 	YoungPair = "young_pair" // perhaps not known everywhere yet (E3)
-	Early     = "premature"  // it died before its time (E4)
+	Early     = "premature"  // before its time (E4): other routes tell whether the pair died
+	RouteOnly = "route_only" // of a route that refuses pairs which other routes accept
 )
 
 // refusedBecause says what a 401 for a call sent with a means, given the row read after it.
-func (c Constants) refusedBecause(row Row, a Access, graced bool) string {
+func (c Constants) refusedBecause(row Row, a Access, route string, graced bool) string {
+	_, refuses := row.refusedBy(route)
 	switch {
 	case row.Incarnation != a.Incarnation || row.Gen != a.Gen || row.State != Live:
 		return OtherPair
 	case row.Phase.Sent():
 		return OnItsWay
+	case refuses:
+		return RouteOnly
 	case row.AccessLeft <= c.margin(row.AccessTTL):
 		return Expired
 	case row.Age < c.Young && !graced:
@@ -42,9 +46,10 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 		return false, storeError(err)
 	}
 	graced := c.graced.Incarnation == a.Incarnation && c.graced.Gen == a.Gen
-	verdict := m.c.refusedBecause(row, a, graced)
-	ev := Event{Kind: EventUnauthorized, Reason: verdict, Gen: a.Gen, Fence: row.Fence, Session: row.Incarnation,
-		Status: http.StatusUnauthorized}
+	verdict := m.c.refusedBecause(row, a, c.route.Name, graced)
+	ev := Event{Kind: EventUnauthorized, Reason: verdict, Route: c.route.Name, Gen: a.Gen, Fence: row.Fence,
+		Session: row.Incarnation,
+		Status:  http.StatusUnauthorized}
 	if row.Gen == a.Gen {
 		ev.Age, ev.Left = row.Age, row.AccessLeft
 	}
@@ -63,10 +68,43 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 		}
 	case Expired:
 		if m.usable(row, before) || c.lenient {
-			err = m.await(ctx, refused(a, false))
+			err = m.await(ctx, refused(a, c.route.Name, false))
 		}
+	case RouteOnly:
+		err = notAuthorised()
 	case Early:
-		err = m.await(ctx, refused(a, true))
+		err = c.early(ctx, a)
 	}
 	return more, err
+}
+
+// early waits until it is known whether a pair that this call's route refused before its
+// time is dead, and is being replaced, or is refused by this route only.
+func (c *call) early(ctx context.Context, a Access) error {
+	m := c.m
+	for {
+		if err := m.await(ctx, refused(a, c.route.Name, true)); err != nil {
+			return err
+		}
+		row, _, err := m.load(ctx)
+		if err != nil {
+			return storeError(err)
+		}
+		switch m.c.refusedBecause(row, a, c.route.Name, true) {
+		case RouteOnly:
+			return notAuthorised()
+		case Early: // the wait ended for another reason
+		default:
+			return nil
+		}
+		if sleep(ctx, m.c.PollFirst) != nil {
+			return timedOut(ctx.Err(), "finding out whether the session is over")
+		}
+	}
+}
+
+func notAuthorised() *Error {
+	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) and accepts the session for other " +
+		"calls: " +
+		"the account is not authorised for this one"}
 }

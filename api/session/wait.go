@@ -17,6 +17,7 @@ type cause struct {
 	// settled the matter.
 	incarnation string
 	gen         int64
+	route       string // that refused it
 	// doubt: the service refused the pair; premature: before its time.
 	doubt, premature bool
 	// force asks for a rotation although the pair is good; login for a login.
@@ -54,8 +55,9 @@ func need(r Row, before seen) cause {
 }
 
 // refused is the cause of a call whose pair got a 401.
-func refused(a Access, premature bool) cause {
-	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, doubt: true, premature: premature}
+func refused(a Access, route string, premature bool) cause {
+	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, route: route, doubt: true,
+		premature: premature}
 }
 
 // rotationWait is the one rotation attempt, or wait for somebody else's, that all
@@ -185,7 +187,8 @@ func (m *Manager) settled(r Row, before seen, why cause) bool {
 	case why.force:
 		return !same
 	case why.doubt:
-		return !same || r.State != Live
+		_, refuses := r.refusedBy(why.route)
+		return !same || r.State != Live || why.premature && refuses
 	}
 	return m.usable(r, before)
 }

@@ -10,6 +10,7 @@ var whys = map[string]string{
 	OtherPair:     "another pair was in place", OnItsWay: "a new pair was on its way", Expired: "the token was over",
 	YoungPair:    "the pair was new",
 	Early:        "before its time",
+	RouteOnly:    "not authorised for this route",
 	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is demanded",
 	BlockUnclear: "login, password or a missing code",
 }

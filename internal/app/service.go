@@ -21,7 +21,7 @@ const sessionWait = 60 * time.Second
 // sessionAdapter lends the session to the client and words its errors.
 type sessionAdapter struct {
 	m interface {
-		Do(ctx context.Context, class limit.Class, send session.Send) error
+		Do(ctx context.Context, route session.Route, send session.Send) error
 	}
 	wait    time.Duration // of a person's call for pair and slot; background work waits on
 	awaited time.Duration // of a background call that somebody waits for
@@ -30,7 +30,7 @@ type sessionAdapter struct {
 // waitFor is the wait that leaves [limits] max_wait whole.
 func waitFor(maxWait time.Duration) time.Duration { return max(sessionWait, maxWait+sessionWait/2) }
 
-func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send) error {
+func (s sessionAdapter) Do(ctx context.Context, route session.Route, send api.Send) error {
 	bound := ctx
 	if limit.IsAwaited(ctx) {
 		wait := s.wait
@@ -41,7 +41,7 @@ func (s sessionAdapter) Do(ctx context.Context, class limit.Class, send api.Send
 		bound, stop = context.WithTimeout(ctx, wait)
 		defer stop()
 	}
-	err := s.m.Do(bound, class, func(_ context.Context, a session.Access) (int, http.Header, error) {
+	err := s.m.Do(bound, route, func(_ context.Context, a session.Access) (int, http.Header, error) {
 		return send(ctx, a.Token) // a request that was sent has its own deadline
 	})
 	return SessionError(err)

@@ -16,7 +16,7 @@ import (
 // waiting is a session that is not available for a while, as Manager.Do does it.
 type waiting struct{ d time.Duration }
 
-func (w waiting) Do(ctx context.Context, _ limit.Class, send session.Send) error {
+func (w waiting) Do(ctx context.Context, _ session.Route, send session.Send) error {
 	select {
 	case <-time.After(w.d):
 		_, _, err := send(ctx, session.Access{})
@@ -52,7 +52,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 			"awaited":    {limit.Awaited(context.Background()), time.Hour, 30 * time.Second, api.Unavailable},
 		} {
 			began := time.Now()
-			err := sessionAdapter{m: waiting{c.after}, wait: waitFor(30 * time.Second), awaited: 30 * time.Second}.Do(c.ctx, limit.Billing, send)
+			err := sessionAdapter{m: waiting{c.after}, wait: waitFor(30 * time.Second), awaited: 30 * time.Second}.Do(c.ctx, session.Route{Class: limit.Billing}, send)
 			if took := time.Since(began); took != c.took || api.KindOf(err) != c.kind {
 				t.Errorf("%s: %v after %s, want %s after %s", name, err, took, c.kind, c.took)
 			}

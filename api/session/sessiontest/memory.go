@@ -30,6 +30,7 @@ type memoryRow struct {
 	leaseUntil, loginFrom, refreshFrom   time.Duration
 	premature                            []timed[session.Premature]
 	blocks                               []timed[session.Block]
+	routes                               []timed[session.RouteMark]
 	events                               []session.Event
 	seq                                  int64
 	counts                               map[session.EventKind]int64
@@ -67,6 +68,9 @@ func (m *Memory) row(key session.Key) (*memoryRow, time.Duration) {
 	for i := range r.blocks {
 		r.blocks[i].at = min(r.blocks[i].at, now)
 	}
+	for i := range r.routes {
+		r.routes[i].at = min(r.routes[i].at, now)
+	}
 	return r, now
 }
 
@@ -92,7 +96,7 @@ func (m *Memory) view(r *memoryRow, now time.Duration) session.Row {
 	}
 	v.LoginWait, v.RefreshWait = max(0, r.loginFrom-now), max(0, r.refreshFrom-now)
 	v.Age = now - r.installed
-	v.Premature, v.Blocks = nil, nil
+	v.Premature, v.Blocks, v.Routes = nil, nil, nil
 	for _, p := range r.premature {
 		p.v.Ago = now - p.at
 		v.Premature = append(v.Premature, p.v)
@@ -100,6 +104,10 @@ func (m *Memory) view(r *memoryRow, now time.Duration) session.Row {
 	for _, b := range r.blocks {
 		b.v.Ago = now - b.at
 		v.Blocks = append(v.Blocks, b.v)
+	}
+	for _, m := range r.routes {
+		m.v.Ago = now - m.at
+		v.Routes = append(v.Routes, m.v)
 	}
 	v.Pepper = secret.New(m.locks)
 	v.At = m.clock.Wall()
@@ -208,7 +216,7 @@ func (m *Memory) Release(_ context.Context, key session.Key, rel session.Release
 	}
 	r.Phase, r.HasLock = session.Free, false
 	if rel.Clear {
-		r.Fails, r.loginFrom, r.refreshFrom, r.premature, r.blocks = 0, now, now, nil, nil
+		r.Fails, r.loginFrom, r.refreshFrom, r.premature, r.blocks, r.routes = 0, now, now, nil, nil, nil
 	}
 	if rel.Spent {
 		r.Refresh = secret.Value{}
@@ -236,6 +244,17 @@ func (m *Memory) Release(_ context.Context, key session.Key, rel session.Release
 			return have.v.Fingerprint == b.Fingerprint
 		})
 		r.blocks = lastN(append(r.blocks, timed[session.Block]{now, *b}), session.MaxBlocks)
+	}
+	return nil
+}
+
+// MarkRoute implements Store.
+func (m *Memory) MarkRoute(_ context.Context, key session.Key, incarnation string, mark session.RouteMark) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, now := m.row(key); r.Incarnation == incarnation && r.Gen == mark.Gen {
+		r.routes = session.AddRoute(r.routes, timed[session.RouteMark]{now, mark},
+			func(t timed[session.RouteMark]) session.RouteMark { return t.v })
 	}
 	return nil
 }

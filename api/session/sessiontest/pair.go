@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -288,5 +289,46 @@ func enter(b *bench) {
 	}
 	if _, g, err = b.Peer.Enter(ctx, key, req, yes); err != nil || !g.Taken || g.Wait != 0 || g.Ticket != req.Ticket {
 		b.Fatalf("the slot is not confirmed: %+v, %v", g, err)
+	}
+}
+
+func routeMarks(b *bench) {
+	r := b.login("a1")
+	mark := func(incarnation string, m session.RouteMark) {
+		if err := b.Store.MarkRoute(ctx, key, incarnation, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	accepts := func(route string) session.RouteMark { return session.RouteMark{Route: route, Gen: r.Gen} }
+	refuses := func(route string) session.RouteMark {
+		return session.RouteMark{Route: route, Gen: r.Gen, Refused: true, By: "GET /a"}
+	}
+	mark("another", refuses("GET /other"))
+	mark(r.Incarnation, session.RouteMark{Route: "GET /other", Gen: r.Gen + 1})
+	mark(r.Incarnation, accepts("GET /a"))
+	for i := range session.MaxRoutes + 2 {
+		mark(r.Incarnation, refuses(fmt.Sprint("GET /", i)))
+	}
+	b.Shift(20 * time.Second)
+	mark(r.Incarnation, refuses("GET /5"))
+	mark(r.Incarnation, accepts("GET /6"))
+	got := b.load().Routes
+	if len(got) != session.MaxRoutes {
+		b.Fatalf("%d marks are kept: %+v", len(got), got)
+	}
+	for i, want := range []session.RouteMark{refuses("GET /17"), refuses("GET /5"), accepts("GET /6")} {
+		have := got[len(got)-3+i]
+		b.near("age of "+have.Route, have.Ago, map[int]time.Duration{0: 20 * time.Second}[i])
+		if have.Ago = 0; have != want {
+			b.Errorf("%+v instead of %+v", have, want)
+		}
+	}
+	r = b.acquire(nil)
+	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence,
+		Clear: true}); err != nil {
+		b.Fatal(err)
+	}
+	if got := b.load().Routes; len(got) != 0 {
+		b.Errorf("left after a reset: %+v", got)
 	}
 }

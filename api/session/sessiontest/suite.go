@@ -53,6 +53,7 @@ var cases = []testCase{
 	{"TakeoverOfSentDoubtsThePair", takeoverSent},
 	{"OverTakesAtOnce", acquireOver},
 	{"DoubtAndPremature", doubt},
+	{"RouteMarks", routeMarks},
 	{"Renew", renew},
 	{"MarkComparesEverything", markCompares},
 	{"MarkTakesTheSlot", markTakesSlot},

@@ -43,7 +43,7 @@ func statusOf(e *api.Error) int {
 		return http.StatusServiceUnavailable
 	case e.Kind == api.Unavailable:
 		return http.StatusBadGateway
-	case e.Status >= 400 && e.Status < 500:
+	case e.Status >= 400 && e.Status < 500 && e.Status != http.StatusUnauthorized:
 		return e.Status
 	case e.Kind == api.Usage:
 		return http.StatusBadRequest

@@ -257,6 +257,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if s.Fast {
 		cfg.Constants = fastConstants()
 	}
+	cfg.Probes = func() []session.Probe { return w.client.Probes() }
 	if !s.NoLock {
 		cfg.Liveness = w.rows.Liveness()
 	}

@@ -93,9 +93,9 @@ type tally struct {
 
 type tallyKey struct{}
 
-func (s *sends) Do(ctx context.Context, class limit.Class, send api.Send) error {
+func (s *sends) Do(ctx context.Context, route session.Route, send api.Send) error {
 	t, _ := ctx.Value(tallyKey{}).(*tally)
-	err := s.m.Do(ctx, class, func(ctx context.Context, a session.Access) (int, http.Header, error) {
+	err := s.m.Do(ctx, route, func(ctx context.Context, a session.Access) (int, http.Header, error) {
 		if t != nil {
 			t.sends, t.gen = a.Attempt, fmt.Sprintf("%s/%d", a.Incarnation, a.Gen)
 		}

@@ -198,7 +198,7 @@ func (rec *record) release(rel session.Release) {
 	rec.changed = true
 	r.Phase, r.HasLock, rec.leaseUntil = session.Free, false, 0
 	if rel.Clear {
-		r.Fails, rec.loginFrom, rec.refreshFrom, rec.premature, rec.blocks = 0, 0, 0, nil, nil
+		r.Fails, rec.loginFrom, rec.refreshFrom, rec.premature, rec.blocks, rec.routes = 0, 0, 0, nil, nil, nil
 	}
 	if rel.Spent {
 		rec.sealedRefresh = nil
@@ -225,6 +225,21 @@ func (rec *record) release(rel session.Release) {
 		rec.blocks = slices.DeleteFunc(rec.blocks, func(have blockAt) bool { return have.Fingerprint == b.Fingerprint })
 		rec.blocks = lastN(append(rec.blocks, blockAt{*b, rec.now}), session.MaxBlocks)
 	}
+}
+
+// MarkRoute implements session.Store.
+func (s *Store) MarkRoute(ctx context.Context, key session.Key, incarnation string, mark session.RouteMark) error {
+	_, err := s.change(ctx, key, func(_ *store.Tx, rec *record) error {
+		if rec.row.Incarnation != incarnation || rec.row.Gen != mark.Gen {
+			return nil
+		}
+		rec.routes = session.AddRoute(rec.routes, routeAt{mark, rec.now}, func(r routeAt) session.RouteMark {
+			return r.RouteMark
+		})
+		rec.changed = true
+		return nil
+	})
+	return err
 }
 
 func lastN[T any](s []T, n int) []T { return slices.Clone(s[max(0, len(s)-n):]) }

@@ -30,13 +30,14 @@ type record struct {
 	loginFrom, refreshFrom      time.Duration
 	premature                   []prematureAt
 	blocks                      []blockAt
+	routes                      []routeAt
 
 	now     time.Duration // when it was read
 	boot    string        // the run of the machine in which it was read
 	changed bool          // differs from what is stored
 }
 
-// prematureAt and blockAt are the entries of the row's lists as stored.
+// prematureAt, blockAt and routeAt are the entries of the row's lists as stored.
 type prematureAt struct {
 	session.Premature
 	At time.Duration `json:"at"`
@@ -47,11 +48,16 @@ type blockAt struct {
 	At time.Duration `json:"at"`
 }
 
+type routeAt struct {
+	session.RouteMark
+	At time.Duration `json:"at"`
+}
+
 const rowWhere = " WHERE base_url = ? AND account = ?"
 
 const rowColumns = `incarnation, gen, pair_state, sealed_access, sealed_refresh, access_ttl_ns, refresh_ttl_ns,
 	access_until_ns, refresh_until_ns, installed_ns, made_by, installer, fence, owner, phase, has_lock, lease_boot,
-	lease_for_ns, lease_until_ns, fails, login_from_ns, refresh_from_ns, premature, blocks`
+	lease_for_ns, lease_until_ns, fails, login_from_ns, refresh_from_ns, premature, blocks, routes`
 
 // read reads the row with impossible times cut (rule G3); sql.ErrNoRows when
 // there is none.
@@ -67,13 +73,14 @@ func (s *rows) rowQuery() string {
 func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error) {
 	rec := &record{key: key, boot: s.clock.Boot()}
 	r := &rec.row
-	var owner, installer, premature, blocks []byte
+	var owner, installer, premature, blocks, routes []byte
 	var hasLock int
 	var us int64
 	err := scan(
 		&r.Incarnation, &r.Gen, &r.State, &rec.sealedAccess, &rec.sealedRefresh, &r.AccessTTL, &r.RefreshTTL,
 		&rec.accessUntil, &rec.refreshUntil, &rec.installed, &r.From, &installer, &r.Fence, &owner, &r.Phase, &hasLock,
-		&rec.leaseBoot, &r.LeaseFor, &rec.leaseUntil, &r.Fails, &rec.loginFrom, &rec.refreshFrom, &premature, &blocks, &us)
+		&rec.leaseBoot, &r.LeaseFor, &rec.leaseUntil, &r.Fails, &rec.loginFrom, &rec.refreshFrom, &premature, &blocks,
+		&routes, &us)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +88,8 @@ func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error)
 	for _, part := range []struct {
 		text []byte
 		into any
-	}{{owner, &r.Owner}, {installer, &r.By}, {premature, &rec.premature}, {blocks, &rec.blocks}} {
+	}{{owner, &r.Owner}, {installer, &r.By}, {premature, &rec.premature}, {blocks, &rec.blocks},
+		{routes, &rec.routes}} {
 		if err := json.Unmarshal(part.text, part.into); err != nil {
 			return nil, fmt.Errorf("store: the session's row is damaged: %w", err)
 		}
@@ -111,6 +119,9 @@ func (rec *record) cut() {
 	for i := range rec.blocks {
 		limit(&rec.blocks[i].At, 0)
 	}
+	for i := range rec.routes {
+		limit(&rec.routes[i].At, 0)
+	}
 	if rec.row.Phase != session.Free && !store.SameBoot(rec.leaseBoot, rec.boot) {
 		rec.leaseUntil, rec.leaseBoot, rec.changed = 0, rec.boot, true
 	}
@@ -138,6 +149,10 @@ func (s *rows) view(rec *record, start time.Time) session.Row {
 	for _, b := range rec.blocks {
 		b.Ago = rec.now - b.At
 		v.Blocks = append(v.Blocks, b.Block)
+	}
+	for _, m := range rec.routes {
+		m.Ago = rec.now - m.At
+		v.Routes = append(v.Routes, m.RouteMark)
 	}
 	v.Pepper = s.seal.Pepper(rec.key)
 	v.At = s.clock.Wall(rec.now)
@@ -169,8 +184,8 @@ func (s *rows) put(rec *record, access, refresh secret.Value) {
 // save stores the row. The caller's transaction holds its lock.
 func (s *rows) save(ctx context.Context, tx *store.Tx, rec *record) error {
 	r := &rec.row
-	var lists [4]string
-	for i, part := range []any{r.Owner, r.By, list(rec.premature), list(rec.blocks)} {
+	var lists [5]string
+	for i, part := range []any{r.Owner, r.By, list(rec.premature), list(rec.blocks), list(rec.routes)} {
 		text, err := json.Marshal(part)
 		if err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -182,7 +197,8 @@ func (s *rows) save(ctx context.Context, tx *store.Tx, rec *record) error {
 		int64(r.AccessTTL), int64(r.RefreshTTL), int64(rec.accessUntil), int64(rec.refreshUntil), int64(rec.installed),
 		string(r.From), lists[1], r.Fence, lists[0], string(r.Phase), store.Bit(r.HasLock), rec.leaseBoot,
 		int64(r.LeaseFor), int64(rec.leaseUntil), r.Fails,
-		int64(rec.loginFrom), int64(rec.refreshFrom), lists[2], lists[3], rec.key.BaseURL, rec.key.Account)
+		int64(rec.loginFrom), int64(rec.refreshFrom), lists[2], lists[3], lists[4],
+		rec.key.BaseURL, rec.key.Account)
 	rec.changed = false
 	return err
 }

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api/limit"
+)
+
+// routes are a service whose routes may refuse a session that it knows.
+type routes struct {
+	w       *world
+	refuse  []string // these answer 401
+	broken  []string // these answer 500
+	probing int
+}
+
+func (r *routes) send(route string) Send {
+	return func(ctx context.Context, a Access) (int, http.Header, error) {
+		status := r.w.svc.call(limit.General, a.Token.Reveal(), a.Over, false)
+		switch {
+		case slices.Contains(r.broken, route):
+			status = 500
+		case slices.Contains(r.refuse, route) || slices.Contains(r.refuse, "*"):
+			status = 401
+		}
+		return status, http.Header{}, nil
+	}
+}
+
+// manager is a process whose session asks the routes a, b and c.
+func (r *routes) manager() *Manager {
+	return r.w.manager(func(c *Config) {
+		c.Probes = func() (out []Probe) {
+			for _, name := range []string{"a", "b", "c"} {
+				send := r.send(name)
+				out = append(out, Probe{Route{Class: limit.General, Name: name},
+					func(ctx context.Context, a Access) (int, http.Header, error) {
+						r.probing++
+						return send(ctx, a)
+					}})
+			}
+			return out
+		}
+	})
+}
+
+func (r *routes) call(m *Manager, route string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return m.Do(ctx, Route{Class: limit.General, Name: route}, r.send(route))
+}
+
+// TestRefusalByOneRoute: a 401 ends the session only if no other route accepts the pair
+// afterwards. before are calls that went well before.
+func TestRefusalByOneRoute(t *testing.T) {
+	for name, c := range map[string]struct {
+		before         []string
+		refuse, broken []string
+		foreign        bool
+		want           ErrKind
+		logins, probes int // probes at most
+		culprit        Cause
+	}{
+		"one route":                       {before: []string{"a"}, refuse: []string{"x"}, want: NotAuthorised, logins: 1, probes: 1, culprit: RouteRefuses},
+		"the only route that was called":  {refuse: []string{"x"}, want: NotAuthorised, logins: 1, probes: 1, culprit: RouteRefuses},
+		"it was accepted before":          {before: []string{"x"}, refuse: []string{"x"}, want: NotAuthorised, logins: 1, probes: 1, culprit: RouteRefuses},
+		"two routes":                      {refuse: []string{"x", "a"}, want: NotAuthorised, logins: 1, probes: 2, culprit: RouteRefuses},
+		"a route that is asked itself":    {before: []string{"b"}, refuse: []string{"a"}, want: NotAuthorised, logins: 1, probes: 1, culprit: RouteRefuses},
+		"none that is asked has answered": {before: []string{"x"}, refuse: []string{"x"}, broken: []string{"a", "b", "c"}, want: Unauthorized, logins: 1, probes: 2, culprit: OneRefusal},
+		"another client":                  {before: []string{"a"}, foreign: true, logins: 2, probes: 1, culprit: ForeignClient},
+		"another client, other routes":    {before: []string{"x"}, foreign: true, logins: 2, probes: 2, culprit: ForeignClient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				r := &routes{w: w}
+				m := r.manager()
+				for _, route := range c.before {
+					if err := r.call(m, route); err != nil {
+						w.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Second)
+				if r.refuse, r.broken = c.refuse, c.broken; c.foreign {
+					w.svc.foreignLogin()
+				}
+				route := "x"
+				if len(c.refuse) > 0 {
+					route = c.refuse[0]
+				}
+				err := r.call(m, route)
+				if c.want == "" && err != nil {
+					w.Fatal(err)
+				}
+				if c.want != "" {
+					w.kindIs(err, c.want)
+				}
+				s, err := m.Status(context.Background())
+				if err != nil || s.Verdict.Culprit != c.culprit {
+					w.Errorf("%v: %s %v, %v; want %s", s.Verdict.Culprit, s.Verdict.Sentence, s.Verdict.Evidence, err, c.culprit)
+				}
+				if len(w.svc.logins) != c.logins || r.probing > c.probes {
+					w.Errorf("%d logins, %d probes; want %d and at most %d", len(w.svc.logins), r.probing, c.logins, c.probes)
+				}
+				if dead := int(s.Counts.Premature); (dead > 0) != (c.logins > 1) {
+					w.Errorf("%d pairs are counted as revoked", dead)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusedEverywhere: new pairs that no route accepts are no sign of another client.
+func TestRefusedEverywhere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := &routes{w: w, refuse: []string{"*"}}
+		m := r.manager()
+		for range 4 {
+			w.kindIs(r.call(m, "*"), Unauthorized)
+			time.Sleep(time.Minute)
+		}
+		s, err := m.Status(context.Background())
+		if err != nil || strings.Contains(s.Warning+s.Verdict.Sentence, "another client") || s.Counts.Premature < 2 ||
+			!strings.Contains(s.Warning, "for no call that was tried") {
+			w.Errorf("%q, %q, %d revoked, %v", s.Warning, s.Verdict.Sentence, s.Counts.Premature, err)
+		}
+		if len(w.svc.logins) > 8 {
+			w.Errorf("%d logins", len(w.svc.logins))
+		}
+	})
+}
+
+// TestRefusingRouteIsShared: what one process has found out about a route holds for all of
+// them for a while, costs no login, and ends when the route accepts a pair.
+func TestRefusingRouteIsShared(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := &routes{w: w, refuse: []string{"x"}}
+		one, two := r.manager(), r.manager()
+		for _, m := range []*Manager{one, two} {
+			for range 4 {
+				w.kindIs(r.call(m, "x"), NotAuthorised)
+				if err := r.call(m, "a"); err != nil {
+					w.Fatal(err)
+				}
+			}
+		}
+		if w.counts(1, 0); r.probing != 1 {
+			w.Fatalf("%d probes", r.probing)
+		}
+		for range 12 { // an hour of it
+			time.Sleep(routeRefuses)
+			w.kindIs(r.call(two, "x"), NotAuthorised)
+		}
+		if len(w.svc.logins) != 1 || r.probing > 13 || w.svc.refusedR != 0 {
+			w.Fatalf("%d logins, %d probes, %d refused refreshes", len(w.svc.logins), r.probing, w.svc.refusedR)
+		}
+		r.refuse = nil
+		if err := r.call(one, "x"); err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		w.svc.foreignLogin()
+		if err := r.call(one, "x"); err != nil { // believed again at once
+			w.Fatal(err)
+		}
+		if len(w.svc.logins) != 2 {
+			w.Fatalf("%d logins", len(w.svc.logins))
+		}
+	})
+}
