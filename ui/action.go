@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/ui/widget"
 )
@@ -97,7 +98,7 @@ type Confirm struct {
 
 	form   FormModel            // what was typed for it
 	not    string               // what is said after a no
-	second bool                 // a second person must approve it where the context asks for one
+	sends  []api.ActKind        // the writes it makes, which a second person approves where the context asks for one
 	then   func(*Shell) tea.Cmd // the shell's own questions
 	yields bool                 // a key that is no answer closes the question and does what it does
 }

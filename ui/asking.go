@@ -17,6 +17,8 @@ func Asking(a *act.Act, o act.Object, c Confirm) Confirm {
 		c.Ask = q.Ask
 	}
 	c.Risk = strings.TrimSpace(c.Risk + " " + q.Risk)
-	c.not, c.second = cmp.Or(a.Words.Declined, "Nothing was sent."), a.Effect == act.Write && len(a.Sends) > 0
+	if c.not = cmp.Or(a.Words.Declined, "Nothing was sent."); a.Effect == act.Write {
+		c.sends = a.Sends
+	}
 	return c
 }

@@ -213,7 +213,7 @@ func (f *fake) ask() ui.Action {
 	return ui.Confirm{
 		ID: row.ID, Title: "Remove document", Ask: "Remove " + row.Cells[1] + " from operation 7f3a?", Verb: "Remove",
 		Facts: []widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}},
-		Risk:  "Only the link is removed; z puts it back.",
+		Risk:  "Only the link is removed; z restores it.",
 		Yes: func(seen ui.Seen) tea.Cmd {
 			f.seen = append(f.seen, seen)
 			send := f.env.Write(func(context.Context) (ui.Then, ui.Notify) {

@@ -193,7 +193,8 @@ func TestRawIsMasked(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("J"))
 	has(t, r, `"passport": "••••20"`)
 	r.Send(uitest.Key("y"))
-	if want := osc52.New(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"••••20"}`).String(); len(w.copied) != 1 || w.copied[0] != want {
+	if want := osc52.New(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"••••20"}`).String(); len(
+		w.copied) != 1 || w.copied[0] != want {
 		t.Errorf("copied %q", w.copied)
 	}
 	r.Send(uitest.Keys("esc", "M", "J"))
@@ -215,7 +216,8 @@ func TestZone(t *testing.T) {
 
 func TestHeaderTellsTrouble(t *testing.T) {
 	w := newWorld()
-	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"}, ui.FeedFacts{State: "stalled"},
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
+		ui.FeedFacts{State: "stalled"},
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
 	has(t, r, "session blocked", "feed stalled", "billing 0 of 12, next call in 4s, throttled")
 	r.Send(w.clock.Wait(2 * time.Second))
@@ -226,11 +228,11 @@ func TestHeaderTellsTrouble(t *testing.T) {
 	has(t, r, "! hooks rejected")
 	r.Send(ui.FeedFacts{State: "live"})
 	hasNot(t, r, "rejected")
-	r.Send(ui.Asked{Waiting: 2})
+	r.Send(ui.Approvals{Waiting: 2})
 	has(t, r, "2 to approve")
 	r.Send(uitest.Size(50, 24))
 	has(t, r, "!2")
-	r.Send(uitest.Size(120, 24), ui.Asked{})
+	r.Send(uitest.Size(120, 24), ui.Approvals{})
 	hasNot(t, r, "to approve")
 	o := w.options(ui.Test)
 	o.About.Context = "st\x1b]0;x\a"

@@ -20,6 +20,7 @@ type topLine struct {
 	feed     FeedFacts
 	others   Presence
 	asked    int // writes of others that wait for this person
+	approved []ApprovedWrite
 	activity activity
 	loads    loads
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
 )
 
 // BroadcastMsg is a message for every open screen: an operation that changed, the
@@ -128,9 +130,18 @@ func (p Person) String() string {
 	return p.Name
 }
 
-// Asked tells how many writes of others wait for this person's word. The header
-// says so on every screen until none does.
-type Asked struct {
+// Approvals are the requests that matter to this person. The header shows Waiting on
+// every screen while it is not 0.
+type Approvals struct {
 	Broadcast
-	Waiting int
+	Waiting  int             // writes of others that this person may approve
+	Approved []ApprovedWrite // writes of this person that can be sent now
+}
+
+// ApprovedWrite is a write that a second person approved and that was not sent yet.
+type ApprovedWrite struct {
+	Act      api.ActKind
+	ID, Item string // of the object, and of what changes in it
+	By       string // safe
+	Until    time.Time
 }

@@ -65,7 +65,7 @@ func marked(t *testing.T, r *uitest.Run) string {
 // every word of the program's own, and nothing by scattered letters.
 func TestPaletteWords(t *testing.T) {
 	for typed, want := range map[string]string{
-		"doctor": "session: doctor", "health": "session: doctor", "undo": "documents: put back", "hook": "events: settings",
+		"doctor": "session: doctor", "health": "session: doctor", "undo": "documents: restore", "hook": "events: settings",
 		"login": "session: log in", "renew": "session: refresh now", "theme": "theme dark", "theme l": "theme light", "theme dark": "theme dark",
 		"codes": "events: codes", "ctx": "ctx prod", "ctx prod": "ctx prod", "context": "ctx prod", "prod": "ctx prod", "tail": "events: follow",
 		"q": "quit", "quit": "quit", "exit": "quit", "kyc": "customers", "kyc customers": "customers", "customers": "customers", "verify": "customers",
@@ -82,7 +82,7 @@ func TestPaletteWords(t *testing.T) {
 			o.Themes = func(string) *theme.Theme { return nil }
 			w.commands = []ui.Command{{Title: "view pending", About: "status:PENDING", Words: []string{"pending"}}}
 			o.Commands = func() []ui.Command {
-				return []ui.Command{{Title: "approvals"}, {Title: "verification of Tallinn Tools", About: "begun and not finalised"}}
+				return []ui.Command{{Title: "approvals"}, {Title: "verification of Tallinn Tools", About: "started, not finalized"}}
 			}
 			r := uitest.Drive(t, ui.New(o), uitest.Size(120, 40))
 			w.top().keysFor = func(k *keymap.Map) []keymap.Key { return keymap.All(k.Nav) }

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -52,9 +54,8 @@ type question struct {
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
-	if c.second && s.opt.About.SecondPerson {
-		c.Verb = "Ask for approval"
-		c.Risk = strings.TrimSpace(c.Risk + " A second person must approve this first. Once approved, this sends it.")
+	if len(c.sends) > 0 && s.opt.About.SecondPerson {
+		c = s.needsApproval(owner, c)
 	}
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
@@ -63,6 +64,27 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts = safeFacts(c.Facts)
 	return q
+}
+
+// needsApproval words the question of a write that a second person approves: before, it
+// asks for the approval; after, it sends the write. The gate decides by the exact content.
+func (s *Shell) needsApproval(owner screenID, c Confirm) Confirm {
+	object := ""
+	if st := s.find(owner); st != nil {
+		object = st.screen.Place().ID
+	}
+	risk := "A second person must approve this. Nothing is sent yet."
+	i := slices.IndexFunc(s.approved, func(w ApprovedWrite) bool {
+		return slices.Equal(c.sends, []api.ActKind{w.Act}) && w.ID == object && cmp.Or(w.Item, w.ID) == c.ID &&
+			s.now().Before(w.Until)
+	})
+	if i < 0 {
+		c.Verb = "Ask for approval"
+	} else {
+		risk = "Approved by " + s.approved[i].By + ". This sends it now."
+	}
+	c.Risk = strings.TrimSpace(c.Risk + " " + risk)
+	return c
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {

@@ -215,8 +215,8 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 		s.toast(m)
 	case Presence:
 		s.others = m
-	case Asked:
-		s.asked = m.Waiting
+	case Approvals:
+		s.asked, s.approved = m.Waiting, m.Approved
 	case CallFacts:
 		s.activity.call(m)
 	}

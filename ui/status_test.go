@@ -29,7 +29,7 @@ func TestHints(t *testing.T) {
 		parts []string
 	}{
 		{80, []string{"enter open", "x remove", "r reload (billing)", "? help", ": commands"}},
-		{120, []string{"enter open", "x remove", "z put back", "a attach", "u upload", "r reload (billing)", "? help", ": commands"}},
+		{120, []string{"enter open", "x remove", "z restore", "a attach", "u upload", "r reload (billing)", "? help", ": commands"}},
 		{60, []string{"enter open", "x remove", "? help", ": commands"}},
 		{40, []string{"enter open", "? help", ": commands"}},
 		{20, []string{"? help"}},

@@ -19,7 +19,7 @@ var operationDocument = args("OPID", "DOCID")
 var (
 	DocumentRemove = declare(&writes, Act{Name: "document.remove", Aliases: []string{"rm"}, Effect: Write,
 		Ask: Typed, Costs: cost(limit.Billing, 2),
-		Args: operationDocument, Short: "Remove a document from an operation (restore puts it back)",
+		Args: operationDocument, Short: "Remove a document from an operation (undo: document restore)",
 		Place: "documents", Key: Key{Press: "x", Hint: "remove", Help: "remove the document (asks)"},
 		Words: Question{Title: "Remove document", Verb: "Remove", Ask: "Remove {item} from operation {id}?",
 			Risk: "Removes the link only. You can restore it with z.", Done: "Removed {item}.", Declined: "Not removed.",
@@ -27,10 +27,10 @@ var (
 				"attached again."}})
 	DocumentRestore = declare(&writes, Act{Name: "document.restore", Aliases: []string{"put back", "undo"}, Effect: Write,
 		Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
-		Args: operationDocument, Short: "Put a removed document back",
-		Place: "documents", Key: Key{Press: "z", Hint: "put back", Help: "put back the last removed document (asks)"},
-		Words: Question{Title: "Put back document", Verb: "Put back", Ask: "Put {item} back on operation {id}?",
-			Done: "Put back {item}.", Declined: "Not put back."}})
+		Args: operationDocument, Short: "Restore a removed document",
+		Place: "documents", Key: Key{Press: "z", Hint: "restore", Help: "restore the last removed document (asks)"},
+		Words: Question{Title: "Restore document", Verb: "Restore", Ask: "Restore {item} on operation {id}?",
+			Done: "Restored {item}.", Declined: "Not restored."}})
 	DocumentAttach = declare(&writes, Act{Name: "document.attach", Effect: Write,
 		Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Attach an uploaded document to an operation",

@@ -56,11 +56,11 @@ func TestDocuments(t *testing.T) {
 
 		x.press("x").armed("Remove invoice.pdf from operation").press(enter).gone("[ No ]") // enter is no
 		x.press("x").armed("Remove invoice.pdf from operation").press("y")
-		x.shows("Removed invoice.pdf; z puts it back.", "1 of 2")
+		x.shows("Removed invoice.pdf; z restores it.", "1 of 2")
 		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
 			t.Errorf("the service still has %s", got)
 		}
-		x.press("z").armed("Put invoice.pdf back on operation").press("y").shows("Put back invoice.pdf.", "1 of 3")
+		x.press("z").armed("Restore invoice.pdf on operation").press("y").shows("Restored invoice.pdf.", "1 of 3")
 
 		file := w.file("amended.pdf")
 		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)
@@ -80,7 +80,7 @@ func TestDocuments(t *testing.T) {
 				return strings.Contains(s, "cannot be removed") || strings.Contains(s, "[ No ]")
 			})
 		}
-		x.shows("This document is locked and cannot be removed.", "Only the compliance team can lift it.")
+		x.shows("This document is locked and cannot be removed.", "Only the compliance team can unlock it.")
 		if n := w.stats().Logins; n != 1 {
 			t.Errorf("%d logins", n)
 		}
@@ -118,9 +118,9 @@ func TestCustomer(t *testing.T) {
 		x := w.console(width, height)
 		shared(t, w, x, "INDIVIDUAL", "demo-individual-ok-1")
 		x.shows("Applied. Finalize the application (f).")
-		x.shows("Next: Finalize the application (f).").press("S").shows("A token was applied already")
+		x.shows("Next: Finalize the application (f).").press("S").shows("A token has been applied already")
 		x.press("f").armed("Submit the application").press("y").shows("Finalized.")
-		x.shows("Next: Wait for the review").press("f").shows("submitted already")
+		x.shows("Next: Wait for the review").press("f").shows("has been submitted")
 		x.escape().shows(" match").escape()
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
@@ -149,7 +149,7 @@ func TestEverywhere(t *testing.T) {
 		x := w.console(width, height)
 		x.press("5").shows("Limits", "billing", "Policy wait")
 		x.press("6").shows("Session", "generation", "live  Session OK")
-		x.press("F").armed("Refresh the tokens now?", "Every other client").press("y").shows("The pair was refreshed.")
+		x.press("F").armed("Refresh the tokens now?", "Every other client").press("y").shows("The tokens were refreshed.")
 		x.escape().shows("60 operations")
 		x.press("?").shows("Help · Operations").escape()
 		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")

@@ -46,8 +46,8 @@ func (o opens) copies() []string {
 func TestOpenDocument(t *testing.T) {
 	t.Parallel()
 	o := opening(t, `{ cat "$1" >"$HOME/copy"; stat -c %a "$1" "$(dirname "$1")"; echo "$DISPLAY,$PW,$#"; tty; } >"$HOME/told"; exit 0`)
-	o.press("d").shows("1 of 3").press("O").armed("Open a copy of invoice.pdf?", "Only you may read it")
-	o.press("n").shows("Nothing was written")
+	o.press("d").shows("1 of 3").press("O").armed("Open a copy of invoice.pdf?", "Only you can read it")
+	o.press("n").shows("No copy was made")
 	if files := o.copies(); files != nil {
 		t.Errorf("on disk without a yes: %q", files)
 	}

@@ -224,7 +224,7 @@ var unproven = []struct {
 }
 
 // notTold is what is never said of a write whose outcome is not known.
-var notTold = []string{"nothing was changed", "was not done", "can be tried again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
+var notTold = []string{"nothing was changed", "was not done", "Try again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
 
 // TestOutcomes: done is told with proof only, not done as well, and nothing is sent
 // twice. Every write × every answer is proven by api's TestEveryWriteEveryAnswer.

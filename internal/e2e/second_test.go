@@ -158,7 +158,7 @@ func TestSecondPerson(t *testing.T) {
 	ask()
 	bo.shows("ana asks for a second person: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
 	bo.press("8").press("A").shows("1 approval waits", "document.remove", "ana")
-	bo.press(enter).shows("What it would change", "Exactly what would be sent", "DELETE /v2/billing/operation/"+op.Opid, "Removes the document from")
+	bo.press(enter).shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid, "Removes the document from")
 
 	ana.press("8").press("A").shows("1 approval waits").press("P").shows("own request") // nobody lets their own pass
 	ana.closes("Approvals").closes("Audit").matches(`1 of \d+`)

@@ -27,7 +27,7 @@ var tasks = []task{
 	{user: "operator", want: "put it back", before: "1; did not ask", do: func(h *hands) {
 		h.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 		h.begins()
-		h.press("z").armed("Put invoice.pdf back").press("y").shows("Put back invoice.pdf.")
+		h.press("z").armed("Restore invoice.pdf").press("y").shows("Restored invoice.pdf.")
 	}},
 	{user: "operator", want: "learn why a document is locked, and copy the ids", before: "1; nothing could be copied", do: func(h *hands) {
 		h.onDocument(true)

@@ -20,7 +20,7 @@ func TestTour(t *testing.T) {
 
 	x.shows("Tour 3 of 8", "match").press(home, "d").shows("1 of 3", "Tour 3 of 8")
 	x.press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
-	x.press("z").armed("Put invoice.pdf back").press("y")
+	x.press("z").armed("Restore invoice.pdf").press("y")
 
 	x.shows("Tour 4 of 8").press("4").shows("Verification", "Next:").press("S").shows("Share token").types("demo-corporate-ok-1").confirms("[ No ]")
 	x.armed().press("y")

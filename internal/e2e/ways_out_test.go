@@ -160,8 +160,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	w.faults("")
 	x = w.console(100, 30)
 	x.shows("2 things need attention: a replacement is stuck")
-	x.press("o").types(op.Opid).press(enter).gone("Open an operation").shows(op.Opid).press("d").shows("stands still", "R goes on with it")
-	x.press("R").shows("Resume", "Give up").press(enter).armed("then go on?").press("y").shows("Replaced invoice.pdf.")
+	x.press("o").types(op.Opid).press(enter).gone("Open an operation").shows(op.Opid).press("d").shows("is stuck", "R resumes")
+	x.press("R").shows("Resume", "Abandon").press(enter).armed("then go on?").press("y").shows("Replaced invoice.pdf.")
 	if got := w.raw(op.Opid); !strings.Contains(got, "amended.pdf") || strings.Contains(got, `"invoice.pdf"`) {
 		t.Errorf("the service has %s", got)
 	}

@@ -64,7 +64,7 @@ func actFacts(a api.Act) []Fact {
 	var out []Fact
 	for _, f := range []struct{ label, text, none string }{{"act", string(a.Kind), "–"}, {"summary", a.Summary, "–"},
 		{"object", a.Object, "–"},
-		{"id", a.ID, "–"}, {"item", a.Item, ""}, {"name", a.Name, ""}, {"content seen", a.Seen, "not noted"}} {
+		{"id", a.ID, "–"}, {"item", a.Item, ""}, {"name", a.Name, ""}, {"content shown", a.Seen, "not recorded"}} {
 		out = append(out, Text(f.label, untrusted.Text(f.text), f.none)...)
 	}
 	if a.SecretDigest != "" {

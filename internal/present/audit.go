@@ -123,10 +123,10 @@ func AuditEntry(o Options, e audit.Entry) []Section {
 	}
 	chain := append([]Fact{{Label: "record", Value: format.Count(int(e.Seq))}}, recorded("uid", e.UID, "intent", e.Ref,
 		"log", e.Chain)...)
-	chain = append(append(chain, digest("hash", e.Hash, "none"), digest("hash before", e.Prev, "none")),
+	chain = append(append(chain, digest("hash", e.Hash, "none"), digest("previous hash", e.Prev, "none")),
 		recorded("process", e.Boot, "build", e.Build)...)
-	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content seen", e.Before, "not noted"),
-		digest("content after", e.After, "not noted"), digest("act", e.Act, "no act")}},
+	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content shown", e.Before, "not recorded"),
+		digest("content after", e.After, "not recorded"), digest("act", e.Act, "no act")}},
 		Section{Title: "Chain", Facts: chain})
 }
 
@@ -135,12 +135,12 @@ func auditResult(e audit.Entry) Section {
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
 	}
-	facts = append(facts, recorded("rule", e.Rule, "service said", e.Error, "detail", e.Detail)...)
+	facts = append(facts, recorded("rule", e.Rule, "service's answer", e.Error, "detail", e.Detail)...)
 	if e.Took > 0 {
 		facts = append(facts, Fact{Label: "took", Value: format.Duration(time.Duration(e.Took) * time.Microsecond)})
 	}
 	if e.Count > 1 {
-		facts = append(facts, Fact{Label: "stands for", Value: format.Count(int(e.Count)) + " attempts since " +
+		facts = append(facts, Fact{Label: "combines", Value: format.Count(int(e.Count)) + " attempts since " +
 			AuditText(e.Since, 40)})
 	}
 	return Section{Title: "Outcome", Facts: facts}
@@ -208,9 +208,9 @@ func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, fou
 	case r.Covered < r.Last:
 		verdict.Look = Look{SignWarn, Warn}
 	}
-	points := "none: a cut end would not be noticed"
+	points := "none: removed records at the end would not be noticed"
 	if r.Checkpoints > 0 {
-		points = format.Count(r.Checkpoints) + ", good up to record " + format.Count(int(r.Covered))
+		points = format.Count(r.Checkpoints) + ", valid up to record " + format.Count(int(r.Covered))
 	}
 	checked = Section{Title: "What was checked", Facts: []Fact{{Label: "records", Value: format.Count(int(r.Records))},
 		{Label: "from", Value: format.Count(int(r.First)) + ", " + format.Time(r.From, o.Zone)},
@@ -218,9 +218,9 @@ func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, fou
 		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain, 600), Tone: Dim},
 		{Label: "last hash", Value: safe(r.Head, 600), Tone: Dim, Long: true}}}
 	found = []Finding{{Title: "Problems", None: "none", Lines: problems(r)},
-		{Title: "Acts without an outcome", None: "none", Lines: openActs(o, r), Note: "Acts that are under way now count " +
-			"too. Those that stay are listed on top of the trail, with what to do."},
-		{Title: "Clock steps", None: "the clock never went back", Lines: clockSteps(r)}}
+		{Title: "Acts without an outcome", None: "none", Lines: openActs(o, r),
+			Note: "Acts in progress are counted too. Those that stay open are listed at the top of the trail, with what to do."},
+		{Title: "Clock steps", None: "none: the clock never went back", Lines: clockSteps(r)}}
 	if warnings := say(r.Warnings, Look{SignWarn, Warn}); len(warnings) > 0 {
 		found = append(found, Finding{Title: "Warnings", Lines: warnings})
 	}
@@ -256,7 +256,7 @@ func problems(r audit.Report) []Sentence {
 	}
 	lines := say(out, Look{SignBad, Bad})
 	if r.More > 0 {
-		lines = append(lines, say([]string{"and " + format.Count(r.More) + " more; what follows a bad record proves little"},
+		lines = append(lines, say([]string{"and " + format.Count(r.More) + " more; records after a bad one prove little"},
 			Look{NoSign, Bad})...)
 	}
 	return lines

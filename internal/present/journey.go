@@ -7,7 +7,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// Begun is a verification that was begun and not finalised, in a row of the list of customers: since when, and
+// Begun is a verification that was started, not finalized, in a row of the list of customers: since when, and
 // what it waits for.
 func Begun(o Options, r journey.Record) Cell {
 	state := standing(r, o.Now)

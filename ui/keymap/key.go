@@ -23,7 +23,7 @@ type Key struct {
 	Long   string   // the sentence of the help screen
 	Writes bool     // changes something at the service; off when read-only
 	Extra  bool     // left out of the hint line, shown in the help
-	Word   string   // names it where it is typed: "put-back"
+	Word   string   // names it where it is typed: "restore"
 	Typed  Typed    // how plain mode offers it
 
 	off    string // why the screen has switched it off

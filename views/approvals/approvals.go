@@ -115,7 +115,7 @@ func (s *Screen) withdraw(now []approval.Request) ui.Action {
 	}
 	id := s.asking
 	s.asking = ""
-	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " does not wait any more: it was decided or lapsed."}
+	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " is no longer open: it was decided or lapsed."}
 }
 
 // OwnKey implements list.Screen. While hits are looked for in a request's text the
@@ -156,14 +156,14 @@ func (s *Screen) current() (approval.Request, bool) { return s.rows.Find(s.ItemI
 
 // Empty implements list.Screen.
 func (s *Screen) Empty() widget.Notice {
-	return s.NoRows(widget.Notice{Text: "Nobody has asked for a second person.",
+	return s.NoRows(widget.Notice{Text: "No approval was requested.",
 		Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}, "")
 }
 
 // Refresh implements list.Screen: the deciding keys are on or off for the present
 // request, which time alone can end.
 func (s *Screen) Refresh() {
-	why := "No request is under the cursor."
+	why := "No request is selected."
 	if r, on := s.current(); on {
 		why = s.why(r)
 	}
@@ -180,15 +180,15 @@ func (s *Screen) why(r approval.Request) string {
 	st, bars := state(r, s.env.Now()), approval.WhyNotSecond(s.me, r.Requester)
 	switch {
 	case s.Doing != "":
-		return "One decision is under way."
+		return "A decision is being sent."
 	case s.own(r):
-		return "This is your own request, and nobody decides about their own: ask a colleague. Unused it lapses by itself."
+		return "This is your own request: ask a colleague to decide. Without a decision it lapses."
 	case bars != nil:
 		return bars.Public + " " + remedy.Screen(bars)
 	case !s.me.Role.May(api.MayApprove):
 		return s.me.Role.WhyNot(api.MayApprove)
 	case st != approval.Open:
-		return "This request does not wait any more: it is " + string(st) + "."
+		return "This request is no longer open: it is " + string(st) + "."
 	}
 	return ""
 }

@@ -147,7 +147,7 @@ func TestApproveBindsToWhatWasShown(t *testing.T) {
 	if got != "rshare000000 "+strings.Repeat("cd", 32) {
 		t.Errorf("approved %q", got)
 	}
-	has(t, r, "Approved. bob repeats the act now, once.")
+	has(t, r, "Approved. bob can send it once, until")
 }
 
 func TestProductionWantsTheId(t *testing.T) {
@@ -166,7 +166,7 @@ func TestDenyWantsAReason(t *testing.T) {
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("N"), uitest.Key("enter"))
-	has(t, r, "a reason is needed")
+	has(t, r, "give a reason")
 	r.Send(uitest.Type("no mandate"), uitest.Key("enter"), clock.Wait(time.Second))
 	has(t, r, "your reason", "no mandate")
 	r.Send(uitest.Key("y"))
@@ -181,9 +181,9 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r.Send(uitest.Key("down"), uitest.Key("P"))
 	has(t, r, "This is your own request")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "nobody decides about their own: ask a colleague")
+	has(t, r, "ask a colleague to decide")
 	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
-	has(t, r, "does not wait any more: it is approved")
+	has(t, r, "is no longer open: it is approved")
 	r, _ = open(t, fake(), as("eve", api.Viewer))
 	r.Send(uitest.Key("P"))
 	has(t, r, "Your role (viewer) may not approve")
@@ -217,7 +217,7 @@ func TestNews(t *testing.T) {
 	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
 	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	r.Send(ui.Changed{Kind: Kind})
-	has(t, r, "does not wait any more: it was decided or lapsed", "No approval waits")
+	has(t, r, "is no longer open: it was decided or lapsed", "No approval waits")
 	r.Send(uitest.Key("y")) // approve is nil: it would panic
 }
 
@@ -252,7 +252,7 @@ func TestPlaceOpensARequest(t *testing.T) {
 func TestStates(t *testing.T) {
 	backend := &fakeBackend{list: func() ([]approval.Request, error) { return nil, nil }}
 	r, _ := open(t, backend)
-	has(t, r, "Nobody has asked for a second person.")
+	has(t, r, "No approval was requested.")
 	backend.list = func() ([]approval.Request, error) {
 		return nil, &api.Error{Kind: api.Unavailable, Public: "opdeck cannot read or write approval requests, so it did nothing."}
 	}

@@ -27,9 +27,9 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 // askReason asks why, then once more whether.
 func (s *Screen) askReason(r approval.Request) ui.Action {
 	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "go on",
-		Intro: []string{line(r.Requester.Name, 40) + " is shown the reason."},
-		Fields: []widget.Field{widget.Note("Reason", "why it must not be done",
-			"a reason is needed: the requester sees nothing else")},
+		Intro: []string{line(r.Requester.Name, 40) + " sees the reason."},
+		Fields: []widget.Field{widget.Note("Reason", "why it should not be done",
+			"give a reason: it is all that the requester sees")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
@@ -61,7 +61,7 @@ func facts(r approval.Request, reason string) []widget.Pair {
 	}
 	p = append(p, bodyFacts(r.Act.Body)...)
 	for _, x := range []struct{ label, value string }{{line(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item},
-		{"name", r.Act.Name}, {"content seen", r.Act.Seen},
+		{"name", r.Act.Name}, {"content shown", r.Act.Seen},
 		{"secret or file", r.Act.SecretDigest}, {"digest of all", r.Digest}} {
 		if x.value != "" {
 			p = append(p, widget.Pair{Label: x.label, Value: x.value, Long: true})
@@ -87,23 +87,27 @@ func bodyFacts(body []byte) []widget.Pair {
 		p = append(p, widget.Pair{Label: label, Value: l, Long: true})
 	}
 	if !whole {
-		p = append(p, widget.Pair{Label: "·", Value: "… longer; the request's page shows all of it"})
+		p = append(p, widget.Pair{Label: "·", Value: "… more; the request's page shows all of it"})
 	}
 	return p
 }
 
-// decide sends the decision; who asked and what was decided is told when the screen was
+// decide sends the decision. The notice names request and person, because the screen may be
 // closed by then.
 func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
 	return func(ui.Seen) tea.Cmd {
 		s.asking, s.Doing = "", "deciding"
-		act, failed, done := s.backend.Approve, "The approval", "Approved. "+line(r.Requester.Name,
-			40)+" repeats the act now, once."
+		act, failed, who := s.backend.Approve, "The approval", line(r.Requester.Name, 40)
 		if to == approval.Denied {
-			act, failed, done = s.backend.Deny, "The denial", "Denied. "+line(r.Requester.Name, 40)+" sees the reason."
+			act, failed = s.backend.Deny, "The denial"
 		}
+		zone := s.env.Zone()
 		return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-			_, err := act(ctx, r.ID, r.Digest, comment)
+			decided, err := act(ctx, r.ID, r.Digest, comment)
+			done := "Denied. " + who + " sees the reason."
+			if to == approval.Approved {
+				done = "Approved. " + who + " can send it once, until " + draw.Clock(decided.Expires, zone) + "."
+			}
 			return func() (ui.Action, tea.Cmd) {
 				s.Doing = ""
 				return ui.Ended(failed, done, err), s.Reload()

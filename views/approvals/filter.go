@@ -14,20 +14,21 @@ func language(now func() time.Time) *filter.Table[approval.Request] {
 		return func(r request) []string { return []string{f(r)} }
 	}
 	return filter.NewTable(
-		filter.Field[request]{Name: "state", Kind: filter.Code, Help: "how it stands", Example: "state:open",
+		filter.Field[request]{Name: "state", Kind: filter.Code, Help: "its state", Example: "state:open",
 			Strings: one(func(r request) string { return string(state(r, now())) })},
-		filter.Field[request]{Name: "person", Kind: filter.Text, Help: "who asked", Example: "person:ana",
+		filter.Field[request]{Name: "person", Kind: filter.Text, Help: "who requested approval", Example: "person:ana",
 			Strings: one(func(r request) string { return r.Requester.Name })},
-		filter.Field[request]{Name: "act", Kind: filter.Text, Help: "what would be done", Example: "act:document.remove",
+		filter.Field[request]{Name: "act", Kind: filter.Text, Help: "the requested act", Example: "act:document.remove",
 			Strings: one(func(r request) string { return string(r.Act.Kind) })},
-		filter.Field[request]{Name: "object", Kind: filter.Code, Help: "the kind of object", Example: "object:customer",
+		filter.Field[request]{Name: "object", Kind: filter.Code, Help: "the type of object", Example: "object:customer",
 			Strings: one(func(r request) string { return r.Act.Object })},
 		filter.Field[request]{Name: "id", Kind: filter.Ident, Help: "the object's identifier, or its beginning",
 			Example: "id:5b55db86",
 			Strings: one(func(r request) string { return r.Act.ID })},
-		filter.Field[request]{Name: "asked", Kind: filter.Time, Help: "when it was asked", Example: "asked<2h",
+		filter.Field[request]{Name: "asked", Kind: filter.Time, Help: "when approval was requested", Example: "asked<2h",
 			Time: func(r request) time.Time { return r.Created }},
-		filter.Field[request]{Kind: filter.Free, Help: "contained in any of these, or in a reason", Example: `"free text"`,
+		filter.Field[request]{Kind: filter.Free, Help: "contained in any of these fields or in a reason",
+			Example: `"free text"`,
 			Strings: func(r request) []string {
 				return []string{r.ID, string(state(r, now())), r.Requester.Name, string(r.Act.Kind), r.Act.Object, r.Act.ID,
 					r.Act.Item, r.Act.Name, r.Act.Reason, r.Comment}

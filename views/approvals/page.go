@@ -14,14 +14,14 @@ func (s *Screen) show(id string) {
 	s.Open(id, func(w int) []string {
 		r, ok := s.rows.Find(id)
 		if !ok {
-			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is not among the newest any more. "+
+			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is no longer among the newest. "+
 				s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
 		}
 		return s.lines(r, w)
 	})
 }
 
-// lines draws a request: how it stands, what it would change, exactly what would
+// lines draws a request: its state, what it would change, exactly what would
 // be sent, who asks and who decided.
 func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
@@ -40,9 +40,9 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	} else if st == approval.Open {
 		out.Cut(theme.Dim, s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.")
 	}
-	out.Title("What it would change")
+	out.Title("What it changes")
 	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
-	out.Title("Exactly what would be sent")
+	out.Title("Exactly what is sent")
 	out.Say(theme.Strong, line(r.Act.Method, 10)+" "+line(r.Act.Path, 400))
 	if len(r.Act.Body) == 0 {
 		out.Under(theme.Dim, "no body")

@@ -89,7 +89,7 @@ func stateStyle(th *theme.Theme, st approval.State) (sign string, tone theme.Ton
 
 // legend is what the help says of the signs in a row.
 func legend() []list.Sign {
-	out := []list.Sign{list.Warning("a text of it holds characters that are not what they look like")}
+	out := []list.Sign{list.Warning("a text in it contains hidden or unsafe characters")}
 	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Spent,
 		approval.Lapsed, approval.Void} {
 		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { sign, _ := stateStyle(th, st); return sign },
@@ -104,15 +104,15 @@ func meaning(st approval.State) string {
 	case approval.Open:
 		return "waits for a second person"
 	case approval.Approved:
-		return "the requester may repeat the very same act, once"
+		return "the requester can send exactly this act, once"
 	case approval.Denied:
 		return "refused by the second person"
 	case approval.Lapsed:
-		return "its time ran out unused"
+		return "not used in time"
 	case approval.Spent:
-		return "the approved act went through"
+		return "the approved act was sent"
 	case approval.Void:
-		return "the act was repeated with other content, so this counts no more"
+		return "void: the content changed after the request"
 	}
 	return ""
 }

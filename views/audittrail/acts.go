@@ -25,8 +25,8 @@ import (
 func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	where := placeOf(e)
 	items := []ui.Choice{
-		{Text: "Open the " + present.AuditText(e.Object, 20) + " and look", Note: draw.ID(string(audit.Unquote(e.ID)), 24)},
-		{Text: "Settle: write down what was found", Note: "it stays unknown in the trail"},
+		{Text: "Open the " + present.AuditText(e.Object, 20) + " and check", Note: draw.ID(string(audit.Unquote(e.ID)), 24)},
+		{Text: "Settle: write down what you found", Note: "it stays unknown in the trail"},
 		{Text: "Show the record"},
 	}
 	if where.Kind == "" {
@@ -50,12 +50,12 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 
 func (s *Screen) askSettle(e audit.Entry) ui.Action {
 	return ui.Ask{Title: "Settle " + present.AuditText(e.Event, 40), Verb: "write down",
-		Intro: []string{"Nobody can prove any more which act made the object what it is, so the outcome stays “unknown”. " +
-			"The note says what you found when you looked.",
+		Intro: []string{"It can no longer be proved which act put the object into its present state, so the outcome stays " +
+			"“unknown”. Your note says what you found.",
 			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " +
 				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
-		Fields: []widget.Field{widget.Note("What was found", "the document is still attached",
-			"a sentence is needed: what did the object look like?")},
+		Fields: []widget.Field{widget.Note("What you found", "the document is still attached",
+			"write a sentence: in what state is the object?")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"
@@ -93,8 +93,8 @@ func (s *Screen) askExport() ui.Action {
 	}
 	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named},
 		"evidence-"+fileName(id)+".json",
-		"The records of this one operation with the hashes around them and the checkpoints that cover them. The extract is "+
-			"recorded.",
+		"The records of this one operation with the hashes around them and the checkpoints that cover them. The export "+
+			"itself is recorded.",
 		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
 	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)},
 		{Text: "The whole trail"}},
@@ -122,7 +122,7 @@ func (s *Screen) take(title string, flags []string, name, intro string,
 	if s.env.About.Remote != "" {
 		more := []string{intro}
 		if flags == nil {
-			more = append(more, "--operation OPID or --customer CUID takes the evidence pack of that one alone.")
+			more = append(more, "--operation OPID or --customer CUID exports the evidence pack of that one only.")
 		}
 		return s.env.OverSSH(title, s.env.RemoteCommand(append([]string{"audit", "export"}, flags...)...)+" > FILE", more...)
 	}
@@ -158,7 +158,7 @@ type sink struct {
 
 func checkPath(v string) error {
 	if strings.TrimSpace(v) == "" {
-		return errors.New("a file name is needed")
+		return errors.New("enter a file name")
 	}
 	return nil
 }
@@ -169,10 +169,10 @@ func fileError(err error) error {
 	if err == nil || errors.As(err, &worded) {
 		return err
 	}
-	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be made.",
-		Hint: "Choose a name that is free, in a folder that you may write to.", Err: err}
+	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.",
+		Hint: "Choose a new name in a folder that you can write to.", Err: err}
 	if errors.Is(err, os.ErrExist) {
-		e.Public = "There is a file of that name already; it was left alone."
+		e.Public = "A file with that name exists already and was not changed."
 	}
 	return e
 }

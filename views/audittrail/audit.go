@@ -56,7 +56,7 @@ func New(env *ui.Env, log Log, start string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[audit.Entry]{Title: "Audit", Signs: legend(),
 		Place: ui.Place{Kind: ui.KindAudit}, Origin: "audit trail",
 		Reading: "Reading the audit trail …", None: "No record matches the filter.",
-		Further: "No record matches among those read so far.",
+		Further: "No match among the records read so far.",
 		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h",
 		Start: start, Records: s.records,
 		Beside: func(w int) []string {
@@ -158,7 +158,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.next != 0 {
 		on = s.env.Keys.Nav.Down.Help().Key
 	}
-	out := s.NoRows(widget.Notice{Text: "The trail holds no record yet."}, on)
+	out := s.NoRows(widget.Notice{Text: "The audit trail is empty."}, on)
 	if s.all || s.Err != nil || !s.Loaded {
 		return out
 	}
@@ -168,7 +168,7 @@ func (s *Screen) Empty() widget.Notice {
 	if out.Hint != "" {
 		out.Hint += "; "
 	}
-	out.Hint += s.keys.Everything.Help().Key + " looks through every kind of record"
+	out.Hint += s.keys.Everything.Help().Key + " searches records of every kind"
 	return out
 }
 
@@ -201,7 +201,7 @@ func (s *Screen) Above() []string {
 	out := []string{line}
 	if n := len(s.open); n > 0 {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(draw.Plural(n, "act has", "acts have")+
-			" no known outcome: it may have happened. enter on one says what to do.", w-2)))
+			" no known outcome: it may be done. enter on one shows what to do.", w-2)))
 	}
 	return append(out, s.trouble(w)...)
 }
@@ -216,16 +216,17 @@ func (s *Screen) trouble(w int) []string {
 	switch {
 	case h.Err != nil:
 		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+draw.Clock(h.Since, s.env.Zone())+
-			": nothing can be changed until the store works again.")
+			": writes are refused until the store works again.")
 	case h.Waiting > 0:
 		warn(theme.Warn, th.Signs.Warn, draw.Plural(h.Waiting, "record waits", "records wait")+
-			" to be stored; they are tried again by themselves.")
+			" to be stored; opdeck retries by itself.")
 	}
 	switch bad := h.Tampered(); {
 	case bad != nil:
 		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
 	case h.Checkpoint != nil:
-		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: a cut end would not be noticed.")
+		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: removed records at the end would not be "+
+			"noticed.")
 	}
 	return out
 }

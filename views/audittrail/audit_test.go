@@ -54,7 +54,7 @@ func TestReports(t *testing.T) {
 		return audit.Report{Records: 90, First: 1, Last: 90, Covered: 90, Checkpoints: 1}, nil
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("V"))
-	has(t, r, "✓ 90 records are intact, all covered by checkpoints", "✓ none", "the clock never went back")
+	has(t, r, "✓ 90 records are intact, all covered by checkpoints", "✓ none", "none: the clock never went back")
 	log.verify = func() (audit.Report, error) { return audit.Report{}, errors.New("disk gone") }
 	r.Send(uitest.Key("V"))
 	has(t, r, "could not be checked: disk gone", "V tries again")
@@ -127,12 +127,12 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 	has(t, r, "0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Key("r"))
-	has(t, r, "No record matches the filter.", "a looks through every kind of record")
+	has(t, r, "No record matches the filter.", "a searches records of every kind")
 	r.Send(uitest.Key("a"))
 	has(t, r, "1 record of all kinds; a shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
 	r.Send(uitest.Key("esc"), uitest.Key("a"))
-	has(t, r, "No writes or refusals yet.", "a looks through every kind of record")
+	has(t, r, "No writes or refusals yet.", "a searches records of every kind")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
@@ -192,14 +192,14 @@ func TestUnsettledSaysWhatToDo(t *testing.T) {
 	r, _ := open(t, log)
 	has(t, r, "1 act has no known outcome", "? no outcome")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Open the operation and look", "Settle: write down")
+	has(t, r, "Open the operation and check", "Settle: write down")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "operation 7f3a2b10-0000-4000-8000-000000000001")
 	r.Send(uitest.Key("esc"))
 	var got []string
 	log.settle = func(who api.Actor, ref, note string) error { got = []string{who.Name, ref, note}; return nil }
 	r.Send(uitest.Keys("g", "enter", "down", "enter"), uitest.Type("x"), uitest.Key("enter"))
-	has(t, r, "a sentence is needed")
+	has(t, r, "write a sentence")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Type(" it is still attached"), uitest.Key("enter"))
 	if strings.Join(got, "|") != "ana|01900000-0000-7000-8000-000000000009|x it is still attached" {
@@ -234,7 +234,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%v %v", st, err)
 	}
 	r.Send(uitest.Keys("e", "down", "enter", "enter"))
-	has(t, r, "There is a file of that name already")
+	has(t, r, "A file with that name exists already")
 	log.export = func(w io.Writer) (int64, error) { _, _ = io.WriteString(w, "half"); return 0, errors.New("broken") }
 	_ = os.Remove(filepath.Join(dir, "audit-2026-03-02.jsonl"))
 	r.Send(uitest.Key("enter"), uitest.Keys("e", "down", "enter", "enter"))

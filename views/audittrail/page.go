@@ -27,9 +27,9 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 	look := present.AuditOutcome(e)
 	out := widget.NewText(th, w)
 	if e.Damaged {
-		what := "The stored bytes are not those that were hashed. Nothing below can be trusted; "
+		what := "The stored bytes do not match their hash. Do not trust anything below; "
 		if e.Genuine() {
-			what = "Below stands what was hashed, but " + e.Why + ": somebody wanted lists and searches to show something else; "
+			what = "Below is what was hashed, but " + e.Why + ": lists and searches were made to show something else; "
 		}
 		out.Say(theme.Bad, th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.")
 		out.Gap()

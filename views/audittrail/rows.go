@@ -86,16 +86,17 @@ func (s *Screen) row(r record) widget.Row {
 
 // legend is what the help says of the signs in a row.
 func legend() []list.Sign {
-	out := []list.Sign{list.Warning("a text of it holds characters that are not what they look like")}
+	out := []list.Sign{list.Warning("a text in it contains hidden or unsafe characters")}
 	for _, s := range []struct {
 		sign func(theme.Signs) string
 		says string
 	}{
 		{func(s theme.Signs) string { return s.Good }, "done"},
-		{func(s theme.Signs) string { return s.Bad }, "refused, denied or failed; before the row: the record is damaged"},
+		{func(s theme.Signs) string { return s.Bad }, "refused, denied or failed; at the start of a row: the record is " +
+			"damaged"},
 		{func(s theme.Signs) string { return s.Unknown }, "sent, and its outcome is not known"},
-		{func(s theme.Signs) string { return s.Wait }, "written down before it is sent"},
-		{func(s theme.Signs) string { return s.Info }, "a note: nothing was sent"},
+		{func(s theme.Signs) string { return s.Wait }, "recorded before it is sent"},
+		{func(s theme.Signs) string { return s.Info }, "a record without a request to the service"},
 	} {
 		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return s.sign(th.Signs) }, Says: s.says})
 	}

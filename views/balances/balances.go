@@ -23,7 +23,7 @@ const Kind = "accounts"
 // language is the filter language over accounts.
 var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 	filter.Field[api.Account]{Kind: filter.Free,
-		Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
+		Help: "contained in its name, its customer's name or an id", Example: `"oak & iron"`,
 		Strings: func(a api.Account) []string {
 			return []string{string(a.Name), string(a.Customer.Name), string(a.ID), string(a.Customer.ID)}
 		}})...)
@@ -48,7 +48,7 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 
 // head answers whether there is money on it.
 func head(a api.Account) string {
-	balance := "balance not told"
+	balance := "balance not reported"
 	if m := a.Balance.Value(); !m.Empty() {
 		balance = draw.Money(m)
 	}

@@ -194,7 +194,7 @@ func (s *Screen) readDraft() tea.Cmd {
 			case err != nil:
 				return ui.Failure("Reading the application", err), nil
 			case app.Kind() == "":
-				return ui.Notify{Level: ui.Denied, Text: "The service showed no application that could be changed."}, nil
+				return ui.Notify{Level: ui.Denied, Text: "The service returned no application that can be changed."}, nil
 			}
 			s.files = files
 			d := newDraft(app, s.env.Masked()).with(files)
@@ -211,24 +211,24 @@ func (s *Screen) askApplication(d draft) ui.Action {
 		was, _ := text(d.app[n])
 		fields = append(fields, widget.Field{Label: n, Value: was, Max: maxText, Paste: widget.PasteKeep})
 	}
-	intro := []string{"What is not shown here stays as it was read. Nothing is sent before the question that follows.",
-		"The service announces this call as soon to be deprecated; " + s.keys.Link.Help().Key + " makes a link instead."}
+	intro := []string{"Fields that are not shown here stay unchanged. Nothing is sent until you confirm.",
+		"The service has announced that this call will be deprecated; " + s.keys.Link.Help().Key + " creates a link instead."}
 	if d.hidden > 0 {
-		intro = append(intro, "Masked values are left out; they stay as they are. "+s.env.Keys.Global.Reveal.Help().Key+
-			", before this, shows them.")
+		intro = append(intro, "Masked values are left out; they stay unchanged. "+s.env.Keys.Global.Reveal.Help().Key+
+			" shows them; press it first.")
 	}
-	fields = append(fields, d.documentFields("Further document, its type", nil)...)
+	fields = append(fields, d.documentFields("Type of another document", nil)...)
 	switch {
 	case !d.lists:
-		intro = append(intro, "No list of documents was read in it, so none can be added here.")
+		intro = append(intro, "The application has no readable list of documents, so none can be added here.")
 	case d.files.Err != nil:
 		intro = append(intro, d.files.NotRead())
 	case !d.namesFiles():
-		intro = append(intro, "No answer has shown yet how a document names its file, so only its type is sent.")
+		intro = append(intro, "It is not known yet how a document refers to its file, so only the type is sent.")
 	}
 	if len(fields) == 0 {
-		return ui.Notify{Level: ui.Denied, Text: "The application holds no text that can be changed here; opdeck customer " +
-			"set-application takes a whole file."}
+		return ui.Notify{Level: ui.Denied, Text: "The application has no text that can be changed here. To send a whole " +
+			"file: opdeck customer set-application"}
 	}
 	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -272,14 +272,14 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 	return s.files.Choose(func(files content.FileList) ui.Choose {
 		s.files = files // what was read is not asked for again
 		d := d.with(files)
-		items, ids := []ui.Choice{{Text: "No file", About: "the document is added by its type alone"}}, []string{""}
+		items, ids := []ui.Choice{{Text: "No file", About: "the document is added with its type only"}}, []string{""}
 		for _, f := range files.Newest() {
 			if api.CheckID("file id", f.ID) != nil {
 				continue
 			}
 			item := f.Choice()
 			if d.file == "" {
-				item.Why = "Read on: it is not known yet how a document names its file."
+				item.Why = "It is not known yet how a document refers to its file. Read more of the list first."
 			}
 			items, ids = append(items, item), append(ids, f.ID)
 		}
@@ -294,7 +294,7 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 // add puts a document into the list of those that are to be added.
 func (s *Screen) add(d draft, c change, doc document) ui.Action {
 	if slices.Contains(c.docs, doc) {
-		return ui.Many{ui.Notify{Level: ui.Denied, Text: "It is in the list already: " +
+		return ui.Many{ui.Notify{Level: ui.Denied, Text: "Already in the list: " +
 			untrusted.Text(doc.line()).Line(140) + "."}, s.chooseDocuments(d, c)}
 	}
 	c.docs = append(slices.Clone(c.docs), doc)
@@ -304,13 +304,14 @@ func (s *Screen) add(d draft, c change, doc document) ui.Action {
 // chooseDocuments lists the documents that are to be added: another one, one less, or the
 // question about all of them.
 func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
-	items := []ui.Choice{{Text: "Go on", About: "a question, then one request with " + draw.Plural(len(c.docs), "document",
-		"documents")}, {Text: "Add another"}}
+	items := []ui.Choice{{Text: "Go on", About: "asks you to confirm, then sends one request with " +
+		draw.Plural(len(c.docs), "document",
+			"documents")}, {Text: "Add another"}}
 	if len(c.docs) >= maxDocuments {
-		items[1].Why = "One request adds up to " + draw.Count(maxDocuments) + " documents here."
+		items[1].Why = "One request adds at most " + draw.Count(maxDocuments) + " documents here."
 	}
 	for _, doc := range c.docs {
-		items = append(items, ui.Choice{Text: "Take off " + untrusted.Text(doc.line()).Line(140)})
+		items = append(items, ui.Choice{Text: "Remove from list " + untrusted.Text(doc.line()).Line(140)})
 	}
 	return ui.Choose{Title: "Documents to add", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
 		switch i {
@@ -328,7 +329,7 @@ func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
 func (s *Screen) askDocument(d draft, c change) ui.Action {
 	fields := d.documentFields("Type", func(v string) error {
 		if strings.TrimSpace(v) == "" {
-			return &api.Error{Kind: api.Usage, Public: "A type is needed; esc goes back."}
+			return &api.Error{Kind: api.Usage, Public: "Enter a type; esc goes back."}
 		}
 		return nil
 	})
@@ -350,14 +351,14 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 	case err != nil:
 		return ui.Failure("Application", err), nil
 	case len(differs) == 0:
-		return ui.Notify{Level: ui.Info, Text: "Nothing differs from what was read: nothing is to be sent."}, nil
+		return ui.Notify{Level: ui.Info, Text: "Nothing was changed, so nothing is sent."}, nil
 	}
 	risk := ""
 	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool {
 		return st.Key == "finalize" &&
 			st.State == journey.Done
 	}) {
-		risk = "The application was submitted already: the service may refuse this."
+		risk = "The application has been submitted: the service may refuse this."
 	}
 	return ui.Asking(act.CustomerSetApplication, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
 		Facts: append(facts(s.id, s.j.Customer), differs...),
@@ -382,8 +383,8 @@ func setApplication(ctx context.Context, caller endpoint.Caller, id string, read
 	}
 	if !bytes.Equal(newDraft(now, false).read, read) {
 		return api.Result{}, api.Refusal("set application", api.RuleChanged,
-			"The application is another one than was read: somebody changed it meanwhile. Nothing was sent; esc, then A, "+
-				"reads it again.")
+			"The application was changed by another client in the meantime. Nothing was sent; press esc, then A to read it "+
+				"again.")
 	}
 	return endpoint.Do(ctx, caller, endpoint.SetApplication, endpoint.NewApplication{CUID: id, Body: body})
 }

@@ -60,13 +60,13 @@ func TestSetApplication(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
-	has(t, r, "Application, individual", "firstName", "Kovačević", "What is not shown here stays as it was read.")
+	has(t, r, "Application, individual", "firstName", "Kovačević", "Fields that are not shown here stay unchanged.")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter", "enter"))
 	has(t, r, "File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files read: 2")
 	r.Send(uitest.Key("esc")) // back to the form, with what was typed
 	has(t, r, "Anna", "PROOF_OF_RESIDENCE")
 	r.Send(uitest.Keys("enter", "enter", "enter"), uitest.Type("lease"), uitest.Key("enter"))
-	has(t, r, "Documents to add", "Add another", "Take off PROOF_OF_RESIDENCE, file f-2")
+	has(t, r, "Documents to add", "Add another", "Remove from list PROOF_OF_RESIDENCE, file f-2")
 	r.Send(uitest.Key("enter"))
 	has(t, r, "Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
 	if len(f.set) != 0 {
@@ -89,7 +89,7 @@ func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "somebody changed it", "Nothing was sent; esc, then A", "Anna")
+	has(t, r, "changed by another client", "press esc, then A", "Anna")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
 	}
@@ -101,10 +101,10 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 		body      string
 		want, not string
 	}{
-		"no list":       {`{"application":{"firstName":"Ana"}}`, "No list of documents was read in it", "Further document"},
-		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "No answer has shown yet how a document names its file", "File of"},
-		"another place": {`{"application":{"a":"b"},"documents":{"x":1}}`, "No list of documents was read in it", "Further document"},
-		"no text":       {`{"application":7}`, "holds no text that can be changed here", "Further document"},
+		"no list":       {`{"application":{"firstName":"Ana"}}`, "The application has no readable list of documents", "Further document"},
+		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "It is not known yet how a document refers to its file", "File of"},
+		"another place": {`{"application":{"a":"b"},"documents":{"x":1}}`, "The application has no readable list of documents", "Further document"},
+		"no text":       {`{"application":7}`, "has no text that can be changed here", "Further document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := applicant()
@@ -125,7 +125,7 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	f := applicant()
 	r, _ := open(t, f, unmasked)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter"))
-	has(t, r, "Nothing differs from what was read")
+	has(t, r, "Nothing was changed")
 	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
 	r.Send(uitest.Key("A"))
 	has(t, r, "read-only")
@@ -145,7 +145,7 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	f.set = nil
 	r, _ = open(t, f, func(o *ui.Options) { o.About.Role = "viewer" })
 	r.Send(uitest.Key("A"))
-	has(t, r, "masked ones cannot be sent back")
+	has(t, r, "masked values cannot be sent back")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
 	}
@@ -183,7 +183,7 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r, _ := open(t, f, unmasked)
 	before := f.calls
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
-	has(t, r, "File of DEED", "other.pdf", "not known yet how a document names", "1 of 3 files read", "Further files, one customer call")
+	has(t, r, "File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "Further files, one customer call")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -203,11 +203,11 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r.Send(uitest.Keys("tab", "tab", "enter"))
 	has(t, r, "All files read: 3") // and are not asked for again
 	r.Send(uitest.Type("photo"), uitest.Key("enter"))
-	has(t, r, "Take off DEED, file f-1")
+	has(t, r, "Remove from list DEED, file f-1")
 	r.Send(uitest.Type("another"), uitest.Key("enter"), uitest.Type("DEED"), uitest.Key("enter"))
 	has(t, r, "File of DEED", "All files read: 3")
 	r.Send(uitest.Paste("f-77"), uitest.Key("enter"))
-	has(t, r, "Take off DEED, file f-77")
+	has(t, r, "Remove from list DEED, file f-77")
 	if f.calls != before+5 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -245,12 +245,12 @@ func TestSeveralDocuments(t *testing.T) {
 		has(t, r, "To be added: CONTRACT")
 		add(kind)
 	}
-	has(t, r, "one request with 3 documents", "Take off INVOICE")
-	r.Send(uitest.Type("take off inv"), uitest.Key("enter"))
+	has(t, r, "one request with 3 documents", "Remove from list INVOICE")
+	r.Send(uitest.Type("remove from list inv"), uitest.Key("enter"))
 	has(t, r, "one request with 2 documents")
 	r.Send(uitest.Type("another"), uitest.Key("enter"))
 	add("PHOTO")
-	has(t, r, "in the list already: PHOTO", "one request with 2 documents")
+	has(t, r, "Already in the list: PHOTO", "one request with 2 documents")
 	r.Send(uitest.Key("esc")) // to the form that was filled in last; esc there asks before it is lost
 	has(t, r, "Another document", "PHOTO")
 	r.Send(uitest.Key("esc"))

@@ -53,7 +53,7 @@ func NewCustomers(env *ui.Env, caller endpoint.Caller, journeys Journeys, start 
 			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: page})
 		},
 		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
-		Warns: "a verification that was begun and not finalised, or a name with characters that are not what they look like"},
+		Warns: "a verification that was started and not finalized, or a name with hidden or unsafe characters"},
 		start)
 	return s
 }
@@ -135,10 +135,10 @@ func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return s.List.OwnKey(msg)
 }
 
-// askID opens a customer by a typed id, where there is no list to choose from.
+// askID opens a customer by id, where there is no list to choose from.
 func (s *Customers) askID() ui.Action {
 	return ui.Ask{Title: "Open a customer", Verb: "Open",
-		Intro:  []string{"Share, link and finalize need no more than the customer's id."},
+		Intro:  []string{"Share, link and finalize need only the customer's id."},
 		Fields: []widget.Field{{Label: "Customer id", Max: 64, Check: checkCUID}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: strings.TrimSpace(v.Text(0))}}, nil
@@ -156,7 +156,7 @@ func checkCUID(v string) error {
 // Empty implements list.Screen.
 func (s *Customers) Empty() widget.Notice {
 	k := s.env.Keys
-	byID := k.List.Open.Help().Key + " opens a customer by a typed id"
+	byID := k.List.Open.Help().Key + " opens a customer by id"
 	if s.Err != nil {
 		return widget.Notice{Tone: theme.Bad, Text: s.Err.Public, Hint: k.Global.Reload.Help().Key + " tries again, " + byID}
 	}
@@ -175,7 +175,7 @@ func (s *Customers) Above() []string {
 		out = slices.Insert(out, 1, sign+th.Dim.Render(draw.Cut(" "+line, w-2)))
 	}
 	if s.failed != nil {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Which verifications were begun could not be read: "+
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" The started verifications could not be read: "+
 			untrusted.Text(s.failed.Public).Line(200), w)))
 	}
 	return out
@@ -191,7 +191,7 @@ func (s *Customers) needs() string {
 		}
 	}
 	if n := len(s.begun); n > 0 {
-		parts = append(parts, draw.Plural(n, "verification", "verifications")+" begun and not finalised")
+		parts = append(parts, draw.Plural(n, "verification", "verifications")+" started, not finalized")
 	}
 	if len(words) > 0 {
 		counts := map[string]int{}

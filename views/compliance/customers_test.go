@@ -89,7 +89,7 @@ func TestWhoWaits(t *testing.T) {
 		"begun:yes": "Elm", "begun:no waits:yes": "Zed Ana", "since>2d": "Elm", "since>3d": "", "status:VERIFY OR oak": "Zed Oak Elm"} {
 		r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
 		r.Send(uitest.Size(120, 40))
-		has(t, r, "4 customers of 9, end reads more", "1 verification begun and not finalised; 3 customers without a result: 1 MODERATION, 2 VERIFY", "2d ago, to finalize")
+		has(t, r, "4 customers of 9, end reads more", "1 verification started, not finalized; 3 customers without a result: 1 MODERATION, 2 VERIFY", "2d ago, to finalize")
 		r.Send(uitest.Key("/"), uitest.Type(filter))
 		for _, name := range []string{"Zed", "Ana", "Oak", "Elm"} {
 			if got := strings.Contains(r.View(), " "+name+" "); got != strings.Contains(want, name) {

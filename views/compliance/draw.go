@@ -53,7 +53,7 @@ func (s *Screen) Content() ui.Content {
 	}
 	if end := s.form.lapses(); !end.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
 		left, _ := draw.Until(end, now)
-		out = append(out, th.Dim.Render("A token issued when the form was opened lapses in "+left+"."))
+		out = append(out, th.Dim.Render("A token issued when you opened this form expires in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
 	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Problem: problem, Doing: s.Doing}
@@ -69,7 +69,7 @@ const wide = 2000 // characters of a line that goes on below itself
 
 func (s *Screen) head() []string {
 	th, c := s.env.Theme, s.j.Customer
-	kind, status := th.Dim.Render("kind not known"), th.Dim.Render("status not known")
+	kind, status := th.Dim.Render("type not known"), th.Dim.Render("status not known")
 	if c.Type != "" {
 		kind = draw.Line(c.Type, 12)
 	}
@@ -133,11 +133,19 @@ func (s *Screen) steps() []widget.Step {
 			}
 		}
 		if app := s.j.Application; st.Key == "application" && st.State == journey.Done {
-			w.Note = "There is one, " + strings.ToLower(app.Kind()) + "; its status is " + dash(app.Status.Line(30)) + "."
+			w.Note = applicationWord(app.Kind()) + ", status " + dash(app.Status.Line(30))
 		}
 		out = append(out, w)
 	}
 	return out
+}
+
+// applicationWord names an application by its kind, a word such as INDIVIDUAL.
+func applicationWord(kind string) string {
+	if kind == "" {
+		return "Application"
+	}
+	return kind[:1] + strings.ToLower(kind[1:]) + " application"
 }
 
 func dash(s string) string {
@@ -158,12 +166,12 @@ func (s *Screen) linkLines(now time.Time) []string {
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's own browser; works once; "+
+	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's browser; works once; "+
 		s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
 	tone := th.Good
-	said := "lapses in " + left
+	said := "expires in " + left
 	if !now.Before(s.until) {
-		tone, said = th.Bad, "has lapsed; "+s.keys.Link.Help().Key+" makes another"
+		tone, said = th.Bad, "has expired; "+s.keys.Link.Help().Key+" creates a new one"
 	}
 	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
 	return out
@@ -203,7 +211,7 @@ func (s *Screen) record() ui.Section {
 		if name.Flags().Suspicious() {
 			said = name.Quoted()
 		}
-		list = append(list, widget.Pair{Label: "on operations", Value: said + ", as the service names the customer there",
+		list = append(list, widget.Pair{Label: "on operations", Value: said + ", the customer's name in the operation",
 			Long: true})
 	}
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
@@ -225,7 +233,7 @@ func (s *Screen) application() ui.Section {
 			list[i].Value = string(mask.Detail(api.Detail{Label: p.Label, Value: untrusted.Text(p.Value)}, s.env.Masked()))
 		}
 	}
-	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as it came", Facts: list,
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as received", Facts: list,
 		Beside: true}
 }
 

@@ -28,7 +28,7 @@ type Journeys interface {
 	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
 	Link(ctx context.Context, cuid string) (api.Link, error)
 	Finalize(ctx context.Context, cuid string) (api.Result, error)
-	// Unfinished lists what was begun and not finalised; it costs no call.
+	// Unfinished lists what was started, not finalized; it costs no call.
 	Unfinished(ctx context.Context) ([]journey.Record, error)
 }
 
@@ -111,7 +111,7 @@ func (s *Screen) show(now journey.Journey, at time.Time) ui.Action {
 	if before == nil || questionBasis(*before) == questionBasis(now) {
 		return nil
 	}
-	return ui.Withdraw{ID: s.id, Why: "The customer or the application changed meanwhile; look again."}
+	return ui.Withdraw{ID: s.id, Why: "The customer or the application changed in the meantime. Check again."}
 }
 
 // questionBasis is what the questions of this screen depend on.
@@ -162,13 +162,13 @@ func (s *Screen) refreshKeys() {
 	why := ""
 	switch {
 	case s.Doing != "":
-		why = "Wait for what is under way: " + s.Doing + "."
+		why = "Wait until this ends: " + s.Doing + "."
 	case s.j == nil:
 		why = "The customer is not read yet."
 	case s.stale && s.Loads.Busy():
-		why = "Wait: the customer is read again after what was done."
+		why = "Wait: the customer is being read again after the last write."
 	case s.stale:
-		why = "Something was sent and the customer could not be read since: reload first" + press(s.env.Keys.Global.Reload) +
+		why = "The customer could not be read since the last write: reload first" + press(s.env.Keys.Global.Reload) +
 			"."
 	}
 	s.keys.Share.Set(why)
@@ -180,21 +180,22 @@ func (s *Screen) refreshKeys() {
 	}
 	switch role := api.Role(s.env.About.Role); {
 	case s.j.Application.Kind() == "":
-		s.keys.SetApplication.Set("No application was read that could be changed.")
+		s.keys.SetApplication.Set("No application that can be changed was read.")
 	case role != "" && !role.May(api.MayReveal): // it is read masked, and would be sent back so
 		s.keys.SetApplication.Set("Your role (" + string(role) +
-			") reads values masked, and masked ones cannot be sent back.")
+			") sees masked values, and masked values cannot be sent back.")
 	}
 	if s.j.Record.Applied {
-		s.keys.Share.Set("A token was applied already: a customer is shared once. Finalize" + press(s.keys.Finalize) + ".")
+		s.keys.Share.Set("A token has been applied already, and a customer can be shared only once. Finalize" +
+			press(s.keys.Finalize) + ".")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
-			s.keys.Finalize.Set("The application was submitted already.")
+			s.keys.Finalize.Set("The application has been submitted.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, and its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) +
-				" to look, or see opdeck audit unsettled.")
+			s.keys.Finalize.Set("It was sent, but its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) +
+				" to check, or see opdeck audit unsettled.")
 		}
 	}
 }
@@ -223,7 +224,7 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 func (s *Screen) askToken() ui.Action {
 	s.form = newShareForm(s.env, shareOf{id: s.id, customer: s.j.Customer, unclear: s.j.Record.Unclear,
 		share: s.journeys.Share, off: func() string { return s.keys.Share.Why() },
-		started: func() { s.start("presenting the token") }, ended: s.reloadAfterWrite})
+		started: func() { s.start("sending the token") }, ended: s.reloadAfterWrite})
 	return ui.Fill{Form: s.form}
 }
 
@@ -231,14 +232,14 @@ func (s *Screen) askLink() ui.Action {
 	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer),
 		ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 			Yes: func(ui.Seen) tea.Cmd {
-				s.start("making a link")
+				s.start("creating a link")
 				journeys, id, now := s.journeys, s.id, s.env.Now
 				return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 					l, err := journeys.Link(ctx, id)
 					at := now()
 					return func() (ui.Action, tea.Cmd) { return s.onLink(l, at, err), nil },
-						ui.EndedElsewhere("No link was made", "A link was made and not shown: the customer's screen was closed. Make "+
-							"another to get one.", err)
+						ui.EndedElsewhere("No link was created", "A link was created but not shown: the customer's screen was closed. "+
+							"Create another one.", err)
 				})
 			}})
 }
@@ -271,12 +272,12 @@ func (s *Screen) askFinalize() ui.Action {
 	case len(r.Outstanding) > 0:
 		list = append(list, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
 	case r.Applied && r.Outstanding == nil:
-		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was not seen",
+		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was lost",
 			Long: true})
 	}
 	risk := ""
 	if s.j.Application.Kind() == "" {
-		risk = "No application was read: the service decides whether there is one."
+		risk = "No application was read. The service decides whether there is one."
 	}
 	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {

@@ -79,7 +79,7 @@ func TestShareAppliesOnce(t *testing.T) {
 	}
 	has(t, r, "Applied. Finalize the application (f).")
 	r.Send(uitest.Key("S"))
-	has(t, r, "A token was applied already: a customer is shared once.")
+	has(t, r, "A token has been applied already")
 }
 
 // TestKeysWaitForAFreshRead: between a write and the read after it nothing can
@@ -95,7 +95,7 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	again := s.reloadAfterWrite() // not answered yet
 	s.Layout()
 	r.Send(uitest.Key("f"))
-	has(t, r, "the customer is read again after what was done")
+	has(t, r, "the customer is being read again")
 	r.Send(again(), uitest.Key("f"))
 	has(t, r, "Submit the application of")
 }
@@ -112,7 +112,7 @@ func TestAMovedJourneyWithdrawsTheQuestion(t *testing.T) {
 	r.Send(uitest.Key("f"))
 	f.rec.FinalizedAt, f.customer.Status = clock.Now(), "MODERATION"
 	r.Send(s.Reload()())
-	has(t, r, "changed meanwhile; look again")
+	has(t, r, "changed in the meantime.")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 }
 
@@ -125,7 +125,7 @@ func TestRejectedTokenMayBeTriedAgain(t *testing.T) {
 	handOver(t, r, clock)
 	has(t, r, "The token was not applied", "Profile is not verified", "corrected token")
 	r.Send(clock.Wait(time.Second), uitest.Key("enter"), uitest.Key("S"))
-	has(t, r, "What you paste is not shown, kept or logged.")
+	has(t, r, "What you paste is not shown, stored or logged.")
 }
 
 func TestRefusalsInWords(t *testing.T) {
@@ -138,9 +138,9 @@ func TestRefusalsInWords(t *testing.T) {
 		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
 			journey.Record{Applied: true, Outstanding: []string{}}, []string{"refused", "already applied", "Finalize"}, "shared once"},
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
-			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "not shown, kept or logged"}, // share is never off for ever
+			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "not shown, stored or logged"}, // share is never off for ever
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
-			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "not shown, kept or logged"},
+			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "not shown, stored or logged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := individual()
@@ -179,12 +179,12 @@ func TestLinkIsCopiedAndLapses(t *testing.T) {
 		t.Fatal("a link was made before the answer")
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "host  https://verify.example.com", "lapses in 15m", "█")
+	has(t, r, "host  https://verify.example.com", "expires in 15m", "█")
 	if len(copies) != 1 {
 		t.Errorf("copied %d times", len(copies))
 	}
 	r.Send(clock.Wait(16 * time.Minute))
-	has(t, r, "has lapsed; l makes another")
+	has(t, r, "has expired; l creates a new one")
 }
 
 func TestFinalize(t *testing.T) {
@@ -204,7 +204,7 @@ func TestFinalize(t *testing.T) {
 	r.Send(uitest.Key("f"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 	has(t, r, "Finalized.")
 	r.Send(uitest.Key("f"))
-	has(t, r, "The application was submitted already.")
+	has(t, r, "The application has been submitted.")
 	if n != 1 {
 		t.Errorf("finalized %d times", n)
 	}
@@ -233,7 +233,7 @@ func TestCustomerList(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "3 customers", "1 verification begun and not finalised; 1 customer without a result: 1 NEW", "needs a link")
+	has(t, r, "3 customers", "1 verification started, not finalized; 1 customer without a result: 1 NEW", "needs a link")
 	if strings.Index(r.View(), "Ana") > strings.Index(r.View(), "Zed") {
 		t.Errorf("the unfinished one does not stand first:\n%s", r.View())
 	}
@@ -314,7 +314,7 @@ func TestWithoutRecords(t *testing.T) {
 		link:     func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil },
 		finalize: func() (api.Result, error) { return api.Result{Success: true}, nil }}
 	r, clock := open(t, f)
-	has(t, r, "Customer "+cuid, "kind not known", "status not known", "The customer record could not be read", "The application could not be read")
+	has(t, r, "Customer "+cuid, "type not known", "status not known", "The customer record could not be read", "The application could not be read")
 	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
 	if len(f.shares) != 1 {
 		t.Fatalf("the token was presented %d times\n%s", len(f.shares), r.View())
@@ -355,7 +355,7 @@ func TestACustomerByTypedID(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "opens a customer by a typed id")
+	has(t, r, "opens a customer by id")
 	f.err = nil
 	r.Send(uitest.Key("enter"), uitest.Type("a b"), uitest.Key("enter"))
 	has(t, r, "Not a valid customer id")

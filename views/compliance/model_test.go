@@ -32,7 +32,7 @@ func TestShareFormAlone(t *testing.T) {
 			return newShareForm(env, shareOf{id: cuid, customer: f.customer, share: f.Share, off: func() string { return "" },
 				started: func() { steps = append(steps, "started") }, ended: func() tea.Cmd { steps = append(steps, "ended"); return nil }})
 		})
-	p.See("What you paste is not shown, kept or logged.")
+	p.See("What you paste is not shown, stored or logged.")
 	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Apply this token to Ana Kovačević?")
 	p.Type("Y").See("Applied. Finalize the application").Type("\x03").Ended()
 	if !slices.Equal(f.shares, []string{token}) || !slices.Equal(steps, []string{"started", "ended"}) {

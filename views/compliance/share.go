@@ -54,7 +54,7 @@ func (f *ShareForm) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // intro says whose token is taken, and how long it lives.
 func (f *ShareForm) intro() []string {
-	kind := "The customer's kind is not known."
+	kind := "The customer's type is not known."
 	switch f.customer.Type {
 	case api.Individual:
 		kind = "INDIVIDUAL: one token carries the customer's own verified profile."
@@ -62,9 +62,9 @@ func (f *ShareForm) intro() []string {
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
 	out := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
-		"A token works once and lives about 20 minutes: one issued just now lapses at " +
+		"A token works once and is valid for about 20 minutes: one issued now expires at " +
 			draw.Clock(f.lapses(), f.env.Zone()) + ".",
-		"What you paste is not shown, kept or logged."}
+		"What you paste is not shown, stored or logged."}
 	if f.env.About.Environment == ui.Sandbox {
 		out = append(out, demoTokens(f.customer.Type == api.Corporate))
 	}
@@ -87,11 +87,11 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 		return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
 	}
 	if why := f.off(); why != "" { // it changed while the token was typed
-		return ui.Explain{Title: "Share token", Lines: []string{why, "The token was not presented."}}, nil
+		return ui.Explain{Title: "Share token", Lines: []string{why, "No token was sent."}}, nil
 	}
 	risk := ""
 	if f.unclear {
-		risk = "An earlier token was sent and its outcome is not known: present a new one, never the same."
+		risk = "An earlier token was sent and its outcome is not known. Use a new token, never the same one."
 	}
 	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer),
 		Risk: risk, Yes: func(ui.Seen) tea.Cmd { return f.present(token) }}), nil
@@ -103,7 +103,7 @@ func (f *ShareForm) present(token secret.Value) tea.Cmd {
 	send, id := f.share, f.id
 	return f.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 		res, err := send(ctx, id, token)
-		told := ui.EndedElsewhere("The token did not go through", "The token was applied.", err)
+		told := ui.EndedElsewhere("The token was not accepted", "The token was applied.", err)
 		if err == nil && !res.Applied {
 			told = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}
 		}
@@ -123,7 +123,7 @@ func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
 		return ui.Failure("Share", err)
 	case !res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{res.Message.Line(400),
-			"Nothing was changed. It can be tried again with a corrected token" + press(keys.Share) + "."}}
+			"Nothing was changed. Try again with a corrected token" + press(keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
 	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(res, keys)}
@@ -136,7 +136,7 @@ func demoTokens(corporate bool) string {
 		kind = "corporate"
 	}
 	return "Built-in service: type demo-" + kind + "-ok-1, demo-" + kind + "-outstanding-1 or demo-" + kind +
-		"-rejected-1. Each works once; another ending makes another token."
+		"-rejected-1. Each works once; another ending makes a different token."
 }
 
 func checkToken(v string) error {
@@ -150,9 +150,9 @@ func checkToken(v string) error {
 func whatNext(res api.ShareResult, keys keymap.Compliance) string {
 	switch n := len(res.Outstanding); {
 	case res.Outstanding == nil:
-		return "What is outstanding is not known: make a link" + press(keys.Link) + " to find out."
+		return "What is outstanding is not known: create a link" + press(keys.Link) + " to find out."
 	case n > 0:
-		return draw.Plural(n, "document set is", "document sets are") + " outstanding: make a link" + press(keys.Link) +
+		return draw.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(keys.Link) +
 			" for the customer."
 	}
 	return "Finalize the application" + press(keys.Finalize) + "."

@@ -87,12 +87,12 @@ func AskSave(env *ui.Env, host Host, d Document) ui.Action {
 		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID +
 			" - > " + quoted(FileName(d))
 		return ui.Explain{Title: "Save document", Lines: []string{why,
-			"Run this where the file is to be, with the name of this server for HOST."},
+			"Run this where you want the file. Replace HOST with the name of this server."},
 			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}},
 			Copy:  ui.Copy{Text: cmd, What: "the command"}}
 	}
 	return ui.Ask{Title: "Save document", Verb: "Save",
-		Intro: []string{"Saves " + d.Line() + " to a file that only you may read. One customer call; the audit trail " +
+		Intro: []string{"Saves " + d.Line() + " to a file that only you can read. One customer call; the audit trail " +
 			"records it."},
 		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096,
 			Check: checkPath}},
@@ -110,9 +110,9 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 		done := "Saved " + d.Line() + " to " + untrusted.Text(full).Line(300) + "."
 		return func() (ui.Action, tea.Cmd) {
 			if !over && errors.Is(err, fs.ErrExist) {
-				return ui.Confirm{ID: d.ID, Title: "The file is there already",
+				return ui.Confirm{ID: d.ID, Title: "The file exists",
 					Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
-					Risk: "What it holds now is lost.", SkipTypedConfirmation: true,
+					Risk: "Its present content is lost.", SkipTypedConfirmation: true,
 					Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
 					Yes:   func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
 			}
@@ -134,7 +134,7 @@ func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 		SkipTypedConfirmation: true,
 		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),
-		Risk: "The copy is not masked. Only you may read it, and it is removed when this console ends. One customer call; " +
+		Risk: "The copy is not masked. Only you can read it, and it is removed when this console ends. One customer call; " +
 			"the audit trail records it.",
 		Yes: func(ui.Seen) tea.Cmd {
 			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
@@ -144,12 +144,12 @@ func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 					ui.EndedElsewhere("Not opened", done, err)
 			})
 		},
-		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. Nothing was written."} }}
+		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. No copy was made."} }}
 }
 
 func checkPath(v string) error {
 	if strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0) {
-		return &api.Error{Kind: api.Usage, Public: "Name a file."}
+		return &api.Error{Kind: api.Usage, Public: "Enter a file name."}
 	}
 	return nil
 }

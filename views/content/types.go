@@ -31,7 +31,7 @@ func TypeOptions(first, known []string, seen []untrusted.Text) []widget.Option {
 		}
 	}
 	for _, t := range first {
-		add(t, "type of a document here")
+		add(t, "document type used here")
 	}
 	for _, t := range known {
 		about := ""
@@ -43,7 +43,7 @@ func TypeOptions(first, known []string, seen []untrusted.Text) []widget.Option {
 	listed := len(out)
 	for _, u := range seen {
 		if t := u.Line(MaxType); t == string(u) && strings.ToUpper(t) == t && len(out)-listed < mostSeen {
-			add(t, "seen in answers, not among the documented ones")
+			add(t, "seen in answers, not documented")
 		}
 	}
 	return out

@@ -29,8 +29,8 @@ func TestTypeOptions(t *testing.T) {
 			var got []string
 			all := TypeOptions(c.first, []string{"PHOTO", "INVOICE"}, c.seen)
 			for _, o := range all {
-				mark := map[string]string{"": "", "type of a document here": "(here)", "seen in answers": "(seen)",
-					"seen in answers, not among the documented ones": "(seen, new)"}[o.About]
+				mark := map[string]string{"": "", "document type used here": "(here)", "seen in answers": "(seen)",
+					"seen in answers, not documented": "(seen, new)"}[o.About]
 				got = append(got, o.Value+mark)
 			}
 			if len(all) > 2+mostSeen {

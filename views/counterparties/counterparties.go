@@ -34,7 +34,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 			return out
 		}},
 	filter.Field[api.Counterparty]{Kind: filter.Free,
-		Help: "contained in the name or its customer's name, or an identifier", Example: `"oak & iron"`,
+		Help: "contained in its name, its customer's name or an id", Example: `"oak & iron"`,
 		Strings: func(p api.Counterparty) []string {
 			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
 		}})...)
@@ -66,12 +66,12 @@ func head(p api.Counterparty) string {
 		case api.StandingOf(a.Status) == api.StandingAccepted:
 			accepted++
 		case i-accepted < 3:
-			others += ", " + strings.TrimSpace(a.CurrencyCode.Line(12)+" "+cmp.Or(a.Status, "status not told").Line(30))
+			others += ", " + strings.TrimSpace(a.CurrencyCode.Line(12)+" "+cmp.Or(a.Status, "status not reported").Line(30))
 		}
 	}
 	switch n := len(p.Accounts); {
 	case p.Accounts == nil:
-		return name + ": accounts not told"
+		return name + ": accounts not reported"
 	case n == 0:
 		return name + ": no account"
 	default:

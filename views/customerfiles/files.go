@@ -38,7 +38,7 @@ type Screen struct {
 
 // language is the filter language over files.
 var language = filter.NewTable(append(filter.Catalogued(field.Files),
-	filter.Field[api.CustomerFile]{Kind: filter.Free, Help: "contained in any of these", Example: `"free text"`,
+	filter.Field[api.CustomerFile]{Kind: filter.Free, Help: "contained in any of these fields", Example: `"free text"`,
 		Strings: func(f api.CustomerFile) []string {
 			return []string{string(f.Title()), string(f.Type), string(f.MIME), string(f.Info), string(f.ID)}
 		}})...)
@@ -107,14 +107,14 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	id := string(f.ID)
 	if locked, _ := f.Locked(); locked {
 		return ui.Explain{Title: "Locked",
-			Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can lift the lock; " +
-				"ask it, and name the ids below."},
+			Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can unlock it. Send them the " +
+				"ids below."},
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
 	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"},
 		ui.Confirm{ID: id, Facts: s.card(f)[1:],
-			Risk: "The list of files does not tell whether an operation holds this one; the service may refuse then.",
+			Risk: "The list does not show whether an operation uses this file. If one does, the service may refuse.",
 			Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }
 

@@ -8,7 +8,7 @@ import (
 // standingSigns are the signs of Standing.
 func standingSigns() []list.Sign {
 	var out []list.Sign
-	for _, s := range []struct{ word, says string }{{"NEW", "not looked at yet"}, {"VERIFY",
+	for _, s := range []struct{ word, says string }{{"NEW", "not reviewed yet"}, {"VERIFY",
 		"the service has no result yet"}, {"ACCEPT", "accepted"}, {"REJECT", "rejected or banned"}} {
 		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.Status(s.word).Sign },
 			Says: "status: " + s.says})

@@ -56,8 +56,8 @@ type Spec[T any] struct {
 	// its rows. nil: another screen shows a record.
 	Facts func(present.Options, T) []present.Section
 	// Card are the facts of a record that has a screen of its own: that screen and the preview
-	// show them. Get reads the record by its id, and Head is the line that answers how it
-	// stands; both are nil where that screen is not made here. Card and Head get the
+	// show them. Get reads the record by its id, and Head is the line that answers how it stands; both are nil where that
+	// screen is not made here. Card and Head get the
 	// record as it may be shown, masked where masking is on.
 	Card func(present.Options, T) []present.Section
 	Get  func(ctx context.Context, id string) (T, error)

@@ -62,9 +62,9 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) locked(d api.Document, act string) ui.Action {
 	return ui.Explain{Title: "Locked", Lines: []string{
 		"This document is locked and cannot be " + act + ".",
-		"A lock is set by a compliance team, usually while it reviews the document. The service tells neither who set it " +
-			"nor when; the document itself is there since the time below.",
-		"Only the compliance team can lift it. Ask it, and name the ids below; then press " +
+		"A compliance team locks a document, usually while it reviews it. The service does not say who locked it or when; " +
+			"below is when the document was created.",
+		"Only the compliance team can unlock it. Send them the ids below, then press " +
 			s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
 	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...),
 		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
@@ -87,7 +87,7 @@ func (s changes) askRemove(d api.Document) ui.Action {
 	ended := s.parts.Known.Phase(*s.Op).Ended()
 	if ended {
 		risk = "The operation is " + s.parts.Known.Phase(*s.Op).Word() +
-			": the service normally refuses this, and may refuse to take it back."
+			": the service usually refuses this, and may refuse to restore it."
 	}
 	seen := *s.Op
 	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk,
@@ -117,7 +117,7 @@ func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpo
 func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
-	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z puts it back.",
+	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z restores it.",
 		took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
@@ -135,7 +135,7 @@ func (s changes) askRestore() ui.Action {
 	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)),
 		ui.Confirm{ID: last.guid, Facts: s.target(),
 			Yes: func(ui.Seen) tea.Cmd {
-				return s.write("putting back "+last.name, wroteMsg{what: "Putting back", done: "Put back " + last.name + ".",
+				return s.write("restoring "+last.name, wroteMsg{what: "Restoring", done: "Restored " + last.name + ".",
 					back: last.guid},
 					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
@@ -145,10 +145,10 @@ func (s changes) askRestore() ui.Action {
 
 func (s changes) askAttach() ui.Action {
 	return ui.Ask{Title: "Attach a document", Verb: "Go on",
-		Intro: []string{"An uploaded document is linked to operation " + draw.ID(s.ID, 13) + " by its id."},
+		Intro: []string{"Attaches an uploaded document to operation " + draw.ID(s.ID, 13) + " by its id."},
 		Fields: []widget.Field{
 			{Label: "Document id", Check: checkID},
-			{Label: "Name there", Optional: true, Max: 255},
+			{Label: "Name in the operation", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			return s.customerFile().confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
@@ -162,8 +162,9 @@ func (s changes) askUpload() ui.Action {
 		return s.uploadOverSSH()
 	}
 	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: s.fileFields("", ""),
-		Intro: []string{"The file goes into the customer's store and is then linked to operation " + draw.ID(s.ID, 13) + ".",
-			"The service takes PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +
+		Intro: []string{"The file is uploaded to the customer's files and then attached to operation " + draw.ID(s.ID, 13) +
+			".",
+			"The service accepts PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +
 				"customer call and one " +
 				"billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -201,7 +202,7 @@ func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.O
 		endpoint.Attachment{OPID: string(op.OPID), GUID: string(f.ID), Name: filepath.Base(from.path)})
 	if err != nil {
 		e := *api.AsError(err)
-		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; it can be attached by that id. " + e.Hint
+		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; attach it by that id. " + e.Hint
 		return api.Operation{}, &begunError{&e}
 	}
 	return now, nil
@@ -221,15 +222,15 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" by another file: it is removed, the new file uploaded and attached.",
-		"One job, written down before each step; if it is cut off it can be resumed or given up."}
+		"Each step is recorded first, so a replacement that was interrupted can be resumed or abandoned."}
 	if ended {
-		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service normally refuses this.")
+		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
 	}
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
 	if !sameKind || !sameInfo {
-		intro = append(intro, "Its type or its info holds characters that cannot be typed, or is too long; it is not taken "+
-			"over.")
+		intro = append(intro, "Its type or its info contains characters that cannot be typed, or is too long, so it is not "+
+			"copied into this form.")
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -256,7 +257,7 @@ func (s changes) replacing(d api.Document, f file) []widget.Pair {
 		case was == "":
 			was = "none"
 		case is == was:
-			return widget.Pair{Label: label, Value: was + ", as before", Long: true}
+			return widget.Pair{Label: label, Value: was + ", unchanged", Long: true}
 		}
 		if is == "" {
 			is = "none given"
@@ -278,12 +279,12 @@ func (s changes) replacing(d api.Document, f file) []widget.Pair {
 func jobStatus(j replace.Job) string {
 	if said, ok := map[replace.Step]string{
 		replace.Planned:    "nothing was sent yet",
-		replace.Removing:   "the removal was sent, its outcome is open",
-		replace.Removed:    "the old document is off, the new one is not uploaded",
-		replace.Uploading:  "the old document is off, the upload is open",
-		replace.Uploaded:   "the old document is off, the new one is uploaded but not attached",
-		replace.Attaching:  "the new document was sent for attaching, its outcome is open",
-		replace.Abandoning: "it is being given up: the old document is put back",
+		replace.Removing:   "the removal was sent, its outcome is not known",
+		replace.Removed:    "the old document is removed, the new one is not uploaded",
+		replace.Uploading:  "the old document is removed, the outcome of the upload is not known",
+		replace.Uploaded:   "the old document is removed, the new one is uploaded but not attached",
+		replace.Attaching:  "the attachment was sent, its outcome is not known",
+		replace.Abandoning: "it is being abandoned: the old document is restored",
 	}[j.Step]; ok {
 		return said
 	}
@@ -297,7 +298,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 		ui.Choice
 		run func(context.Context, Jobs) (replace.Job, error)
 	}
-	list := []choice{{ui.Choice{Text: "Resume", Note: "look what became of it, then go on"},
+	list := []choice{{ui.Choice{Text: "Resume", Note: "check the outcome, then continue"},
 		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Resume(ctx, j.ID) }}}
 	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
 		list = append(list, choice{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
@@ -305,10 +306,11 @@ func (s changes) askResume(j replace.Job) ui.Action {
 	}
 	switch j.Step {
 	case replace.Removing, replace.Uploading, replace.Attaching:
-		list = append(list, choice{ui.Choice{Text: "Send again", Note: "what was not seen in time goes out once more"},
+		list = append(list, choice{ui.Choice{Text: "Send again",
+			Note: "the request whose outcome is not known is sent once more"},
 			func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Again(ctx, j.ID) }})
 	}
-	list = append(list, choice{ui.Choice{Text: "Give up", Note: "put the old document back"},
+	list = append(list, choice{ui.Choice{Text: "Abandon", Note: "restore the old document"},
 		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Abandon(ctx, j.ID) }},
 		choice{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
 	items := make([]ui.Choice, len(list))
@@ -342,7 +344,7 @@ func (s changes) runJob(what string, run func(context.Context, Jobs) (replace.Jo
 		j, err := run(ctx, jobs)
 		m := jobMsg{wroteMsg: wroteMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
 		if j.Step == replace.Abandoned {
-			m.done = "Given up; " + j.OldName + " is attached again."
+			m.done = "Abandoned: " + j.OldName + " is attached again."
 		}
 		after := context.WithoutCancel(ctx)
 		if op, readErr := endpoint.Do(after, caller, endpoint.GetOperation, id); readErr == nil {
@@ -367,8 +369,8 @@ func (s changes) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 		}
 		s.toNew()
 	} else if msg.op != nil && msg.err == nil {
-		msg.done += " The operation could not be read to show it."
-		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is from before the last write; " +
+		msg.done += " The operation could not be read again to show it."
+		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is older than the last write; " +
 			s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {

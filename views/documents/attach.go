@@ -70,12 +70,13 @@ func (s customerFile) chooseFile(files content.FileList) ui.Choose {
 	for i, d := range offered {
 		items[i] = d.Choice()
 		if s.attached(d) > 0 {
-			items[i].Why = "Attached here."
+			items[i].Why = "Attached to this operation."
 		} else if i < len(s.undone) {
 			items[i].About += ", removed here"
 		}
 	}
-	items = append(items, ui.Choice{Text: "Another file", About: "by its id, with another name there if you like",
+	items = append(items, ui.Choice{Text: "Another file",
+		About: "by its id, with another name in the operation if you like",
 		Words: []string{"id"}})
 	return ui.Choose{Title: "Attach a file of the customer", Items: items,
 		Typed: func(id string) (ui.Action, bool) {
@@ -97,7 +98,7 @@ func (s customerFile) confirmAttach(d content.Document, name string) ui.Action {
 		facts = append(d.Facts(), facts...)
 	}
 	if name != "" {
-		facts = append(facts, widget.Pair{Label: "name there", Value: name, Long: true})
+		facts = append(facts, widget.Pair{Label: "name in the operation", Value: name, Long: true})
 	}
 	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))),
 		ui.Confirm{ID: d.ID, Facts: facts,

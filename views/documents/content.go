@@ -38,9 +38,9 @@ func (s *Screen) noContent() string {
 	case s.Op == nil:
 		return "The operation is not read yet."
 	case !has:
-		return "There is no document under the cursor."
+		return "No document is selected."
 	case s.Op.Customer.CUID == "":
-		return "The operation names no customer, and a document is read by its customer."
+		return "The operation has no customer, and a document can only be read through its customer."
 	}
 	return ""
 }

@@ -72,7 +72,7 @@ func TestAttachPicks(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("a"))
-	has(t, r, "▌ passport.png", "off: Attached here", "Another file") // what can be attached stands first
+	has(t, r, "▌ passport.png", "off: Attached to this", "Another file") // what can be attached stands first
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
 	has(t, r, "Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
@@ -153,9 +153,9 @@ func TestOpenAsks(t *testing.T) {
 			r.Send(uitest.Key("enter"))
 		}
 		r.Send(uitest.Key("O"))
-		has(t, r, "Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you may read it", "audit trail", "[ No ]")
+		has(t, r, "Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you can read it", "audit trail", "[ No ]")
 		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
-		has(t, r, "Not opened. Nothing was written.")
+		has(t, r, "Not opened. No copy was made.")
 		if len(f.opened) != 0 {
 			t.Fatal(f.opened)
 		}

@@ -85,9 +85,9 @@ type Screen struct {
 // language is the filter language over documents.
 var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag,
-		Help: "a property that holds or not", Example: "has:locked",
+		Help: "a property", Example: "has:locked",
 		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.IsLock }},
-	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these", Example: `"free text"`,
+	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these fields", Example: `"free text"`,
 		Strings: func(d api.Document) []string {
 			return []string{string(d.FileName), string(d.DocType), string(d.MIME), string(d.Info), string(d.GUID)}
 		}})...)
@@ -101,8 +101,8 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
 		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language,
-		Signs: []list.Sign{list.Warning("its name or description holds characters that are not what they look like"),
-			list.Locked("locked: only the compliance team can lift it")},
+		Signs: []list.Sign{list.Warning("its name or description contains hidden or unsafe characters"),
+			list.Locked("locked: only the compliance team can unlock it")},
 		Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(opid), func() bool { return s.Doing != "" }
 	s.Refresh()
@@ -169,7 +169,7 @@ func (s *Screen) onShow(before *api.Operation) ui.Action {
 		if api.SeenDigest(*before, id) == api.SeenDigest(op, id) {
 			continue
 		}
-		why := "The document or the operation changed meanwhile; look again."
+		why := "The document or the operation changed in the meantime. Check again."
 		if _, still := op.Document(id); !still {
 			why = "This document is no longer attached."
 		}
@@ -195,15 +195,15 @@ func (s *Screen) Refresh() {
 		return
 	}
 	if len(s.undone) == 0 {
-		s.keys.Restore.Set("Nothing was removed here that could be put back.")
+		s.keys.Restore.Set("Nothing to restore: no document was removed here.")
 	}
 	doc, ok := s.selected()
 	if !ok {
-		why = "There is no document under the cursor."
+		why = "No document is selected."
 	}
 	for _, r := range s.open {
 		if ok && r.Item == string(doc.GUID) && r.State != followup.NotSeen {
-			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " looks now."
+			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " checks now."
 		}
 	}
 	s.keys.Remove.Set(why)
@@ -215,15 +215,15 @@ func (s *Screen) waits(r followup.Row) string {
 	what := draw.Line(untrusted.Text(r.What()), 90)
 	sent := draw.Clock(r.Sent, s.env.Zone())
 	if r.State == followup.NotSeen {
-		return what + ": sent at " + sent + ", not seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
+		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
-	return what + ": sent at " + sent + ", and it is not known yet whether it was done. opdeck looks again by itself."
+	return what + ": sent at " + sent + "; it is not known yet whether it was done. opdeck checks again by itself."
 }
 
 func (s *Screen) whyOff() string {
 	switch {
 	case s.Doing != "":
-		return "Wait for what is under way: " + s.Doing + "."
+		return "Wait until this ends: " + s.Doing + "."
 	case s.Op == nil:
 		return "The operation is not read yet."
 	}
@@ -236,8 +236,8 @@ func (s *Screen) Empty() widget.Notice {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	}
 	if s.Op != nil && !s.Op.DocumentsTold() {
-		return widget.Notice{Text: "The answer tells no documents that can be read.",
-			Hint: "Whether there are any is not known; r reads again, J shows what came"}
+		return widget.Notice{Text: "The answer has no readable list of documents.",
+			Hint: "It is not known whether there are any; r reads again, J shows the raw answer"}
 	}
 	return s.NoRows(widget.Notice{Text: "No document is attached.",
 		Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
@@ -294,8 +294,8 @@ func (s *Screen) Above() []string {
 	}
 	for _, j := range s.jobs {
 		out = append(out,
-			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" stands still; "+
-				s.keys.Replace.Binding.Help().Key+" goes on with it or gives it up."))
+			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" is stuck; "+
+				s.keys.Replace.Binding.Help().Key+" resumes or abandons it."))
 		status := jobStatus(j) + "."
 		if j.Problem != "" {
 			status = jobStatus(j) + ": " + j.Problem

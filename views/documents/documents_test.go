@@ -70,16 +70,16 @@ func TestRemoveAndPutBack(t *testing.T) {
 	if asked.OPID != opid || !strings.HasPrefix(asked.GUID, "ba464e45") || asked.Force || asked.Seen == nil {
 		t.Fatalf("asked for %+v", asked)
 	}
-	has(t, r, "Removed invoice.pdf; z puts it back.")
+	has(t, r, "Removed invoice.pdf; z restores it.")
 	if strings.Contains(r.View(), "7.1 kB") || strings.Count(r.View(), "invoice.pdf") != 1 {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}
 	r.Send(uitest.Key("z"))
-	has(t, r, "Put invoice.pdf back on operation", "[ No ]")
+	has(t, r, "Restore invoice.pdf on operation", "[ No ]")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Put back invoice.pdf.")
+	has(t, r, "Restored invoice.pdf.")
 	r.Send(uitest.Key("z"))
-	has(t, r, "Nothing was removed here")
+	has(t, r, "Nothing to restore")
 }
 
 // TestNothingIsRemovedByAccident presses what is not a yes.
@@ -125,7 +125,7 @@ func TestLockedIsExplainedAndNeverSent(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("down"), uitest.Key("down"), uitest.Key("x"))
-	has(t, r, "This document is locked and cannot be removed.", "Only the compliance team can lift it.")
+	has(t, r, "This document is locked and cannot be removed.", "Only the compliance team can unlock it.")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"), uitest.Key("R"))
 	has(t, r, "cannot be replaced")
 }
@@ -163,7 +163,7 @@ func TestAChangeWithdrawsTheQuestion(t *testing.T) {
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
 	changed := apitest.Operation(map[string]any{"documents": []any{apitest.Document("ba464e45", "invoice.pdf", true)}})
 	r.Send(ui.Changed{Kind: ui.KindOperation, ID: opid, Object: changed, Origin: "webhook"})
-	has(t, r, "changed meanwhile")
+	has(t, r, "changed in the meantime")
 	r.Send(uitest.Key("y"))
 }
 
@@ -176,11 +176,11 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 		return replace.Job{OldName: "old.pdf", Step: replace.Attached}, nil
 	}
 	r, clock := open(t, f)
-	has(t, r, "A replacement of old.pdf stands still; R goes on with it", "the old document is off, the new one is not uploaded")
+	has(t, r, "A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is not uploaded")
 	r.Send(uitest.Key("R"))
-	has(t, r, "Resume", "Give up")
+	has(t, r, "Resume", "Abandon")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Resume: look what became of it, then go on?", "the new one is not uploaded", "[ No ]")
+	has(t, r, "Resume: check the outcome, then continue?", "the new one is not uploaded", "[ No ]")
 	if resumed != "" {
 		t.Fatal("resumed before the answer")
 	}
@@ -204,9 +204,9 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 		question []string
 		sent     string
 	}{
-		"left":    {op, "", []string{"contract.pdf (1.0 kB) → new.pdf", "Contract_old, as before", "Signed contract, as before"}, "Contract_old|Signed contract"},
-		"changed": {op, "invoice", []string{"Contract_old → INVOICE", "Signed contract, as before"}, "INVOICE|Signed contract"},
-		"odd":     {odd, "", []string{"CONTRACT, as before", "→ none given"}, "CONTRACT|"},
+		"left":    {op, "", []string{"contract.pdf (1.0 kB) → new.pdf", "Contract_old, unchanged", "Signed contract, unchanged"}, "Contract_old|Signed contract"},
+		"changed": {op, "invoice", []string{"Contract_old → INVOICE", "Signed contract, unchanged"}, "INVOICE|Signed contract"},
+		"odd":     {odd, "", []string{"CONTRACT, unchanged", "→ none given"}, "CONTRACT|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{op: c.op, replace: func(string) (replace.Job, error) {
@@ -276,10 +276,10 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
 	r, _ := open(t, f)
 	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
-	has(t, r, "? Removing invoice.pdf", "it is not known yet whether it was done. opdeck looks again by itself.")
+	has(t, r, "? Removing invoice.pdf", "it is not known yet whether it was done. opdeck checks again by itself.")
 	for _, key := range []string{"x", "R"} {
 		r.Send(uitest.Key(key))
-		has(t, r, "r looks now")
+		has(t, r, "r checks now")
 	}
 	f.open = nil
 	r.Send(uitest.Key("r"))
@@ -351,7 +351,7 @@ func TestAlone(t *testing.T) {
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
 		func(env *ui.Env) ui.Model { return NewScreen(env, f.caller(), f.parts(), opid) })
 	p.See("invoice.pdf").Type("x").See("Remove invoice.pdf from operation")
-	p.Type("Y").See("Removed invoice.pdf; z puts it back.").Type("\x03").Ended()
+	p.Type("Y").See("Removed invoice.pdf; z restores it.").Type("\x03").Ended()
 }
 
 // TestDoneAndNotShown: a proven write is done, also when the operation could not be
@@ -360,7 +360,7 @@ func TestDoneAndNotShown(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), remove: func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, nil }}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Removed", "could not be read to", "from before the last write")
+	has(t, r, "Removed", "could not be read", "older than the last write")
 }
 
 // TestTheListIsTheOneList: documents are filtered while the filter is typed, and sorted,

@@ -56,7 +56,7 @@ func takeOver(u untrusted.Text, most int) (s string, ok bool) {
 // checkFile looks at the text only: the file itself is looked at in a command.
 func checkFile(v string) error {
 	if v == "" {
-		return &api.Error{Kind: api.Usage, Public: "Name a file."}
+		return &api.Error{Kind: api.Usage, Public: "Enter a file name."}
 	}
 	if strings.ContainsRune(v, 0) {
 		return &api.Error{Kind: api.Usage, Public: "Not a valid file name."}

@@ -12,8 +12,9 @@ import (
 func (s *Screen) uploadOverSSH() ui.Action {
 	upload := []string{"document", "upload", "-", "--customer", word(s.Op.Customer.CUID, "CUSTOMER"), "--name", "NAME",
 		"--type", "TYPE", "--yes"}
-	return s.env.OverSSH("Upload a file of yours", s.env.RemoteCommand(upload...)+" < FILE",
-		"It prints the id of the uploaded document. "+s.keys.Attach.Help().Key+" attaches it here by that id, and so does:",
+	return s.env.OverSSH("Upload a file from your machine", s.env.RemoteCommand(upload...)+" < FILE",
+		"The command prints the id of the uploaded document. "+s.keys.Attach.Help().Key+
+			" attaches it here by that id, or run:",
 		s.env.RemoteCommand("document", "attach", word(untrusted.Text(s.ID), "OPID"), "DOCID", "--yes"))
 }
 
@@ -21,8 +22,9 @@ func (s *Screen) uploadOverSSH() ui.Action {
 func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
 	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.ID), "OPID"), word(d.GUID, "DOCID"), "-",
 		"--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
-	return s.env.OverSSH("Replace by a file of yours", line, "Type and info stay those of "+d.FileName.Line(60)+
-		"; --type and --info say otherwise.")
+	return s.env.OverSSH("Replace with a file from your machine", line,
+		"Type and info are copied from "+d.FileName.Line(60)+
+			"; change them with --type and --info.")
 }
 
 // word is a text of the service as a word of a command; unknown stands for one that is

@@ -56,7 +56,7 @@ func (s *Screen) following() string {
 	case s.follow:
 		head += th.Good.Render("  " + th.Signs.Down + " following")
 	default:
-		head += th.Dim.Render("  " + th.Signs.Off + " not following, " + s.keys.Follow.Help().Key + " does")
+		head += th.Dim.Render("  " + th.Signs.Off + " not following; " + s.keys.Follow.Help().Key + " does")
 	}
 	for _, x := range []struct {
 		st   receiver.Status
@@ -72,11 +72,12 @@ func (s *Screen) following() string {
 // unheard says that nothing is received here, and what to do: in a small window
 // less of why.
 func (s *Screen) unheard(w int) string {
-	cure := s.helps(" ", s.keys.Settings, "shows where the service sends.")
-	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty): these came by other processes or by hand."+
+	cure := s.helps(" ", s.keys.Settings, "shows the webhook settings.")
+	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty). These events came through other "+
+		"processes or by hand."+
 		cure,
 		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure,
-		"No receiver here"+s.helps("; ", s.keys.Settings, "tells more."))
+		"No receiver here"+s.helps("; ", s.keys.Settings, "shows more."))
 }
 
 // helps says what a key does about something: nothing on a page that this one is a part of.
@@ -97,15 +98,15 @@ func (s *Screen) warnings(w int) []string {
 	if r := s.rhythm; r.Known {
 		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
 			r.Stalled = true
-			cure, more := s.helps(" ", s.keys.Settings, "shows where the service sends."),
-				s.helps(" ", s.keys.Settings, "tells more.")
+			cure, more := s.helps(" ", s.keys.Settings, "shows the webhook settings."),
+				s.helps(" ", s.keys.Settings, "shows more.")
 			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure,
 				"Feed may be stalled: "+r.String()+"."+more,
 				"Feed may be stalled."+more))
 		}
 	}
 	if s.broken != nil {
-		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r starts it again.")
+		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r restarts it.")
 	}
 	for _, l := range s.rejections().troubles(w) {
 		warn(theme.Warn, l)
@@ -121,7 +122,7 @@ func (s *Screen) warnings(w int) []string {
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme
 	title, settings := th.Title.Render(draw.Cut(unreceived, w)),
-		s.keys.Settings.Help().Key+" shows where the service sends now, and changes it."
+		s.keys.Settings.Help().Key+" shows and changes the webhook settings."
 	page := func(lines ...string) (out []string) {
 		for _, l := range lines {
 			if strings.HasPrefix(l, " ") { // of the config
@@ -133,13 +134,13 @@ func (s *Screen) switchOn(w, h int) []string {
 		return out
 	}
 	for _, out := range [][]string{
-		page(title, "", "The service sends a webhook for each change. To receive them, add to the config:", "",
+		page(title, "", "The service sends a webhook for each change. To receive webhooks, add to the config:", "",
 			"  [webhooks]", `  listen = "127.0.0.1:8788"  # where to listen`, `  path = "/hooks"`,
 			`  verify = "jwt"             # how a delivery proves its origin`, `  secret_env = "OPDECK_HOOK_SECRET"`, "",
-			"and start again. Outside this host it needs TLS, or a proxy in front of it. opdeck event listen receives without "+
-				"the console.", "",
-			settings+" "+s.env.Keys.Global.Reload.Help().Key+" looks whether events came by other processes."),
-		page(title, "Add to the config and start again:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`,
+			"and restart. Reached from other hosts, the receiver needs TLS or a proxy in front of it. Without a console: "+
+				"opdeck event listen", "",
+			settings+" "+s.env.Keys.Global.Reload.Help().Key+" checks for events from other processes."),
+		page(title, "Add to the config and restart:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`,
 			`  secret_env = "OPDECK_HOOK_SECRET"`, settings),
 	} {
 		if len(out) <= h && !slices.ContainsFunc(out, func(l string) bool { return draw.Width(l) > w }) {

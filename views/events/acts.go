@@ -18,7 +18,7 @@ import (
 // askReplay asks where to: through the receiver again, or to a URL.
 func (s replaying) askReplay(it item) ui.Action {
 	return ui.Choose{Title: "Replay event " + draw.ID(it.Key, 20), Items: []ui.Choice{
-		{Text: "Through the receiver", Note: "read anew; the list and the index hear of it"},
+		{Text: "Process it again here", Note: "processed again; list and index are updated"},
 		{Text: "To a URL", Note: "the stored body, byte for byte"},
 	}, Pick: func(i int) (ui.Action, tea.Cmd) {
 		if i == 0 {
@@ -37,13 +37,13 @@ func checkURL(v string) error {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return errors.New("write it like http://127.0.0.1:3000/hooks")
+		return errors.New("enter a URL such as http://127.0.0.1:3000/hooks")
 	case u.User != nil:
-		return errors.New("no user or password in it, please")
+		return errors.New("leave out user and password")
 	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
 		return nil
 	}
-	return errors.New("it must be https, or http to this host")
+	return errors.New("use https, or http to this host only")
 }
 
 func loopback(host string) bool {
@@ -52,11 +52,11 @@ func loopback(host string) bool {
 }
 
 func (s replaying) confirmReplay(it item, target string) ui.Action {
-	ask, to := "Put this event through the receiver again?", "the receiver here"
-	risk := "Everybody who listens here hears of it once more; no second row is made."
+	ask, to := "Process this event again?", "the receiver here"
+	risk := "Every listener here receives it once more. No second row is created."
 	if target != "" {
 		ask, to = "Send this event to "+line(target, 200)+"?", target
-		risk = "Whoever answers there gets the whole body, account numbers included."
+		risk = "The receiver of that URL gets the whole body, with account numbers."
 	}
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)},
@@ -80,9 +80,9 @@ func replayed(a receiver.Attempt, err error) ui.Notify {
 	case err != nil:
 		return ui.EndedElsewhere("Not replayed", "", err)
 	case !a.OK():
-		return ui.Notify{Level: ui.Error, Text: line(a.Target, 200) + " did not take it: " + answer(a)}
+		return ui.Notify{Level: ui.Error, Text: line(a.Target, 200) + " did not accept it: " + answer(a)}
 	case a.Act == "local":
-		return ui.Notify{Level: ui.Success, Text: "The event went through the receiver again."}
+		return ui.Notify{Level: ui.Success, Text: "The event was processed again."}
 	}
 	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + answer(a) + "."}
 }

@@ -13,14 +13,14 @@ import (
 // speaks for it, and what against it.
 func (s *Screen) codeLines(w int) []string {
 	out := widget.NewText(s.env.Theme, w)
-	out.Title("Learnt meanings of numeric codes")
+	out.Title("Numeric codes and their meaning")
 	out.Gap()
-	out.Say(theme.Dim, "Webhooks tell operations' type, status and payment type as numbers whose meaning is not "+
-		"published. A number and a word count as a pair only when an authenticated event and a read show the same moment "+
+	out.Say(theme.Dim, "Webhooks send type, status and payment type of an operation as numbers, and the service does "+
+		"not publish what they mean. opdeck learns a meaning when an authenticated event and a read show the same moment "+
 		"of one operation. Nothing is guessed.")
 	if len(s.codes.list) == 0 {
 		out.Gap()
-		out.Say(theme.Plain, "Nothing was learnt yet: it comes by itself with events and reads of the same operations.")
+		out.Say(theme.Plain, "No meaning is known yet. opdeck learns them from events and reads of the same operations.")
 	}
 	last := hook.Field("")
 	for _, m := range s.codes.list {
@@ -52,9 +52,9 @@ func (s *Screen) meaning(m hook.Meaning, w int) []string {
 		20)) + "  " + th.Dim.Render(draw.Cut(note, max(w-31, 0)))}
 	for _, e := range m.All {
 		said := "      " + e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) +
-			" to the nanosecond"
+			" exact matches"
 		if e.Sample != "" {
-			said += ", for instance " + e.Sample.Line(64)
+			said += ", for example " + e.Sample.Line(64)
 		}
 		out = append(out, th.Dim.Render(draw.Cut(said, w)))
 	}

@@ -90,7 +90,7 @@ func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(),
 		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.",
-		Further: "No event matches among those read so far.",
+		Further: "No match among the events read so far.",
 		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h",
 		Start:   start,
 		Records: s.newestFirst, Beside: func(w int) []string {
@@ -190,7 +190,7 @@ func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body",
 		Title: "Event " + line(it.Key, 80)}
 	if s.env.Masked() && it.sensitive() {
-		out.NoJSON = "The body may hold account numbers: M reveals masked values first."
+		out.NoJSON = "The body may contain account numbers. Press M to reveal masked values first."
 	}
 	return out
 }
@@ -209,7 +209,7 @@ func (s *Screen) Refresh() {
 	replay, operation := "", ""
 	switch {
 	case !on:
-		replay, operation = "No event is under the cursor.", "No event is under the cursor."
+		replay, operation = "No event is selected.", "No event is selected."
 	case it.Object != hook.ObjectOperation || it.ObjectID == "":
 		operation = "This event is not about an operation."
 	}
@@ -237,8 +237,8 @@ func (s *Screen) Empty() widget.Notice {
 	if s.older != 0 {
 		on = s.env.Keys.Nav.Up.Help().Key
 	}
-	return s.NoRows(widget.Notice{Text: "No event has come yet.",
-		Hint: "Each change at the service sends one here; " + s.keys.Settings.Help().Key + " shows where it sends them"}, on)
+	return s.NoRows(widget.Notice{Text: "No event was received yet.",
+		Hint: "The service sends one for each change; " + s.keys.Settings.Help().Key + " shows where it sends them"}, on)
 }
 
 // HelpKeys implements list.Screen.

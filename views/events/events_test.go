@@ -43,7 +43,7 @@ func TestEvent(t *testing.T) {
 func TestAccountNumbersAreMasked(t *testing.T) {
 	r, _ := open(t, full(), here)
 	r.Send(uitest.Size(120, 60), uitest.Keys("k", "k", "k", "k", "enter"))
-	has(t, r, "••••9012", "Body as it came", "Nothing proves where it comes from")
+	has(t, r, "••••9012", "Body as received", "Nothing proves where it comes from")
 	hasNot(t, r, "DE00123456789012")
 	r.Send(uitest.Key("J"))
 	has(t, r, `"••••9012"`)
@@ -59,13 +59,13 @@ func TestNothingConfigured(t *testing.T) {
 	for h := 6; h <= 40; h++ { // what stands there is whole, or it is one line
 		for _, w := range []int{40, 60, 80, 120} {
 			r.Send(uitest.Size(w, h))
-			if v := strings.Join(strings.Fields(r.View()), " "); strings.Contains(v, "[webhooks]") && (!strings.Contains(v, "secret_env") || !strings.Contains(v, "and changes it.") || strings.Contains(v, "…")) {
+			if v := strings.Join(strings.Fields(r.View()), " "); strings.Contains(v, "[webhooks]") && (!strings.Contains(v, "secret_env") || !strings.Contains(v, "webhook settings.") || strings.Contains(v, "…")) {
 				t.Errorf("%dx%d is not whole:\n%s", w, h, r.View())
 			}
 		}
 	}
 	r.Send(uitest.Size(40, 12))
-	has(t, r, "No receiver is configured", "[webhooks]", "listen =", "W shows where the service sends")
+	has(t, r, "No receiver is configured", "[webhooks]", "listen =", "W shows and changes")
 	r.Send(uitest.Size(80, 24), uitest.Key("W"))
 	has(t, r, "https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
 	r, _ = open(t, full(), Config{})
@@ -78,7 +78,7 @@ func TestCodesPage(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("c"))
-	has(t, r, "Nothing was learnt yet")
+	has(t, r, "No meaning is known yet")
 }
 
 func TestFollow(t *testing.T) {
@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("waited behind %v", f.waits)
 	}
 	r.Send(uitest.Key("up"))
-	has(t, r, "not following, p does")
+	has(t, r, "not following; p does")
 	f.rows = append([]receiver.Stored{operation(11, 1, 300), operation(10, 2, 200)}, f.rows...)
 	f.coming = [][]receiver.Stored{{operation(12, 1, 400)}}
 	r.Send(uitest.Key("r"))
@@ -108,7 +108,7 @@ func TestStreamThatBreaks(t *testing.T) {
 	f := full()
 	f.broken = &api.Error{Kind: api.Unavailable, Public: "The inbox does not answer."}
 	r, _ := open(t, f, here)
-	has(t, r, "The live feed stopped: The inbox does not answer. r starts it again.")
+	has(t, r, "The live feed stopped: The inbox does not answer. r restarts it.")
 	f.broken = nil
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
 	r.Send(uitest.Key("r"))
@@ -181,7 +181,7 @@ func TestTheHelpHasTheLanguage(t *testing.T) {
 	r.Send(uitest.Key("?"), uitest.Key("/"), uitest.Type("-has:bound"), uitest.Key("enter"))
 	has(t, r, "Help · Events", "has, is", "-has:bound")
 	r.Send(uitest.Keys("esc", "G"))
-	has(t, r, "contained in any of these, or in the body")
+	has(t, r, "contained in any of these")
 }
 
 // TestWithoutAReceiverTheHintIsW: where the service sends is what matters then.
@@ -191,7 +191,7 @@ func TestWithoutAReceiverTheHintIsW(t *testing.T) {
 	hasNot(t, r, "enter open", "p follow")
 	r, _ = open(t, full(), Config{})
 	r.Send(uitest.Size(140, 30))
-	has(t, r, "W where it sends", "W shows where the service sends.")
+	has(t, r, "W where it sends", "W shows the webhook settings.")
 }
 
 func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
@@ -240,11 +240,11 @@ func TestReplay(t *testing.T) {
 		t.Fatal("replayed before the question took keys")
 	}
 	r.Send(uitest.Key("y"))
-	has(t, r, "went through the receiver again")
+	has(t, r, "was processed again")
 	r.Send(uitest.Keys("w", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
-	has(t, r, "it must be https, or http to this host")
+	has(t, r, "use https, or http to this host only")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("https://x.example/in"), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "https://x.example/in did not take it: 503 after 12ms")
+	has(t, r, "https://x.example/in did not accept it: 503 after 12ms")
 	if fmt.Sprint(got) != "["+hookID(9)+"  "+hookID(9)+" https://x.example/in]" {
 		t.Errorf("%q", got)
 	}
@@ -308,7 +308,7 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	r, _ := open(t, &fake{}, here)
-	has(t, r, "No event has come yet.")
+	has(t, r, "No event was received yet.")
 	f := full()
 	f.err = errors.New("disk")
 	r, _ = open(t, f, here)

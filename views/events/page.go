@@ -95,15 +95,15 @@ func (s delivered) eventLines(p *page, w int) []string {
 	text.Pairs(pairs)
 	for i, issue := range it.event.Issues {
 		if i == 0 {
-			text.Title("Parts that cannot be used as they came")
+			text.Title("Parts that cannot be used")
 		}
 		text.Add("  " + th.Warn.Render(draw.Cut(th.Signs.Warn+" "+line(issue.Path, 80)+": "+line(issue.Why, 200),
 			max(w-2, 1))))
 	}
 	text.Add(s.replaying().replayLines(p, w)...)
-	text.Title("Body as it came")
+	text.Title("Body as received")
 	if it.sensitive() && s.env.Masked() {
-		text.Cut(theme.Dim, "It may hold account numbers: M reveals it for 30 s.")
+		text.Cut(theme.Dim, "It may contain account numbers; M reveals it for 30 s.")
 	} else {
 		text.JSON(mask.JSONIf(it.Raw, s.env.Masked()), 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
 	}
@@ -129,7 +129,7 @@ func (s delivered) delivery(it item) []widget.Pair {
 		widget.Pair{Label: "authentic", Value: draw.YesNo(it.Verdict.Authenticated)},
 		widget.Pair{Label: "body bound", Value: draw.YesNo(it.Verdict.Bound)})
 	if it.Verdict.OldSecret {
-		p = append(p, widget.Pair{Label: "secret", Value: "the old one, on its way out", Tone: theme.Warn})
+		p = append(p, widget.Pair{Label: "secret", Value: "the previous one (being replaced)", Tone: theme.Warn})
 	}
 	if r := it.Retry; r.Waiting() {
 		next, _ := draw.Ago(r.First, s.env.Now())
@@ -253,7 +253,7 @@ func (s replaying) replayLines(p *page, w int) []string {
 	var out []string
 	switch {
 	case p.err != nil:
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Where it was sent to could not be read: "+line(p.err.Public,
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" The replays could not be read: "+line(p.err.Public,
 			200), w)))
 	case len(p.replays) == 0:
 		return nil

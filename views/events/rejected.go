@@ -34,7 +34,7 @@ func (s rejections) troubles(w int) []string {
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
 		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, draw.Fitting(w-2, what+" and are tried again: "+line(b.Reason, 200)+
+		out = append(out, draw.Fitting(w-2, what+" and will be tried again: "+line(b.Reason, 200)+
 			" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
 	}
@@ -68,7 +68,7 @@ const maxRejectedBody = 12 // lines of a body on the page
 func (s rejections) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := widget.NewText(th, w)
-	out.Title("Deliveries that were not accepted")
+	out.Title("Rejected deliveries")
 	out.Gap()
 	switch {
 	case p.err != nil:
@@ -76,7 +76,7 @@ func (s rejections) rejectedLines(w int) []string {
 	case p.at.IsZero():
 		out.Say(theme.Dim, "Reading them …")
 	case len(s.bad.Rejected) == 0:
-		out.Say(theme.Dim, "None was rejected so far.")
+		out.Say(theme.Dim, "No delivery was rejected.")
 	}
 	for _, c := range s.bad.Rejected {
 		ago, _ := draw.Ago(c.Last, s.env.Now())
@@ -129,7 +129,7 @@ func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 	case len(x.Body) == 0:
 		return
 	case s.env.Masked():
-		out.Under(theme.Dim, "The body may hold account numbers: M reveals it for 30 s.")
+		out.Under(theme.Dim, "The body may contain account numbers; M reveals it for 30 s.")
 		return
 	}
 	body, whole := draw.JSON(x.Body, maxRejectedBody)

@@ -46,7 +46,7 @@ func TestRejectedPage(t *testing.T) {
 	has(t, r, "9 events")
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("b"))
-	has(t, r, "None was rejected so far.")
+	has(t, r, "No delivery was rejected.")
 }
 
 // What waits is found by a filter, its page tells why, and the lines over the list

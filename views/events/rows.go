@@ -167,23 +167,23 @@ func trust(th *theme.Theme, s receiver.Stored) badge {
 	g := th.Signs
 	switch {
 	case s.Status == receiver.Conflict:
-		return badge{g.Bad, "conflict", theme.Bad, "Its hook_id came before with another body: one of the two is wrong or " +
-			"forged. Neither is a duplicate; look at both."}
+		return badge{g.Bad, "conflict", theme.Bad, "An earlier event has the same hook_id and another body: one of the two " +
+			"is wrong or forged. Compare both."}
 	case s.Status == receiver.Quarantined:
-		return badge{g.Locked, "quarantined", theme.Bad, "It cannot be used and was set aside as it came."}
+		return badge{g.Locked, "quarantined", theme.Bad, "It cannot be used and was set aside unchanged."}
 	case !s.Verdict.Authenticated:
 		return badge{g.Unknown, "unverified", theme.Warn, "Nothing proves where it comes from: it was put in by hand, or " +
 			"verify is \"none\"."}
 	case s.Verdict.Bound:
-		return badge{g.Good, "bound", theme.Good, "Verified, and the proof is bound to the body: what it says is a fact."}
+		return badge{g.Good, "bound", theme.Good, "Verified, and the signature covers the body: its content can be trusted."}
 	}
-	return badge{g.Warn, "unbound", theme.Warn, "Verified, but the proof does not cover the body: a hint to read the " +
-		"object again, not a fact."}
+	return badge{g.Warn, "unbound", theme.Warn, "Verified, but the signature does not cover the body: only a hint to " +
+		"read the object again."}
 }
 
 // legend is what the help says of the signs in a row.
 func legend() []list.Sign {
-	out := []list.Sign{list.Warning("before the row: it came late, not all of it could be read, or it is not merged yet")}
+	out := []list.Sign{list.Warning("at the start of a row: late, partly unreadable, or not merged yet")}
 	for _, e := range []receiver.Record{{Status: receiver.Conflict}, {Status: receiver.Quarantined}, {},
 		{Verdict: hook.Verdict{Authenticated: true, Bound: true}}, {Verdict: hook.Verdict{Authenticated: true}}} {
 		s := receiver.Stored{Record: e}
@@ -205,11 +205,11 @@ func (t codeTable) change(it item) (string, theme.Tone) {
 	}
 	switch {
 	case it.late:
-		return is + " (late: newer is known)", theme.Warn
+		return is + " (late: a newer state is known)", theme.Warn
 	case it.before != nil && it.before.Status != it.event.Status:
 		return t.status(*it.before) + " → " + is, theme.Plain
 	case it.before != nil:
-		return is + " (as before)", theme.Dim
+		return is + " (unchanged)", theme.Dim
 	}
 	return is, theme.Plain
 }

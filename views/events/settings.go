@@ -68,11 +68,11 @@ func (s hookForm) settingLines(w int) []string {
 	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"},
 		widget.Pair{Label: "listening at", Value: listen, Long: true}))
 	out.Gap()
-	why := "enter changes them, behind a question."
+	why := "enter changes them; you confirm first."
 	if off := s.change().Why(); off != "" {
 		why = off
 	}
-	out.Say(theme.Dim, why+" They hold for everybody who uses this account.")
+	out.Say(theme.Dim, why+" They apply to everyone who uses this account.")
 	return out.Lines
 }
 
@@ -86,7 +86,7 @@ func hookPairs(h api.HookSettings) []widget.Pair {
 	key := "set, " + h.JWTSecret.String()
 	switch {
 	case !h.Knows("jwtSecret"):
-		key = "not told"
+		key = "not reported"
 	case h.JWTSecret.Empty():
 		key = "none"
 	}
@@ -101,7 +101,7 @@ func onOff(h api.HookSettings, label, member string, on bool) widget.Pair {
 	value := "off"
 	switch {
 	case !h.Knows(member):
-		value = "not told"
+		value = "not reported"
 	case on:
 		value = "on"
 	}
@@ -111,19 +111,19 @@ func onOff(h api.HookSettings, label, member string, on bool) widget.Pair {
 // askSettings is the form; the secret is asked for and never shown.
 func (s hookForm) askSettings() ui.Action {
 	old := *s.page.hooks
-	hint := "empty: it stays as it is"
+	hint := "empty: keep the present one"
 	if old.JWTSecret.Empty() {
-		hint = "the service told none: without one, deliveries prove nothing"
+		hint = "the service has none: without a secret, deliveries cannot be verified"
 	}
 	word := func(label, member string, b bool) widget.Field {
 		f := widget.Field{Label: label + " (on or off)", Value: onOff(old, "", member, b).Value, Max: 3, Check: checkOnOff}
 		if !old.Knows(member) {
-			f.Value, f.Hint = "", "the service did not tell: say what it shall be"
+			f.Value, f.Hint = "", "not reported by the service: enter on or off"
 		}
 		return f
 	}
 	return ui.Ask{Title: "Change the webhook settings", Verb: "go on",
-		Intro: []string{"Nothing is sent before the question that follows."},
+		Intro: []string{"Nothing is sent until you confirm."},
 		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled),
 			{Name: api.FieldURL, Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},
 			{Name: api.FieldSecret, Label: "New secret", Secret: true, Hint: hint, Max: 1000, Check: checkSecret},

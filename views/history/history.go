@@ -66,9 +66,9 @@ func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind,
 		ID: opid}, Origin: "index",
-		Reading: "Reading what is known of the past …", None: "No state matches the filter.",
+		Reading: "Reading the history …", None: "No state matches the filter.",
 		Columns: func(int) []widget.Column { return columns }, Marks: true, NoGap: true, Beside: s.beside,
-		Signs:    append([]list.Sign{list.Warning("it came after you looked last")}, list.StatusSigns()...),
+		Signs:    append([]list.Sign{list.Warning("new since your last visit")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
 }
@@ -176,10 +176,10 @@ func (s *Screen) Item() ui.Item {
 	m, on := s.rows.Find(s.Table.SelectedID())
 	switch {
 	case on && m.Kind == present.WebhookMoment:
-		out.NoJSON = "A webhook is not a state; " + s.env.Keys.List.Open.Help().Key + " opens it among the events."
+		out.NoJSON = "A webhook is not a state of the operation; " + s.env.Keys.List.Open.Help().Key + " opens it in Events."
 	case on:
 		if out.JSON = m.State.Op.Raw; len(out.JSON) == 0 {
-			out.NoJSON = "The service did not send this state as JSON; it was put together here."
+			out.NoJSON = "The service did not send this state as JSON; opdeck composed it."
 		}
 		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.At, s.env.Zone())
 	}
@@ -193,7 +193,7 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 	for _, id := range s.Table.Marked() {
 		one, ok := s.rows.Find(id)
 		if ok && one.Kind == present.WebhookMoment {
-			return ui.Notify{Level: ui.Denied, Text: "A webhook is marked and two states are compared: unmark it with " +
+			return ui.Notify{Level: ui.Denied, Text: "Only states can be compared, and a webhook is marked. Unmark it with " +
 				s.env.Keys.List.Mark.Help().Key + "."}
 		}
 		if ok {
@@ -206,7 +206,7 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 		return nil
 	case 1:
 		if marked[0].ID == m.ID {
-			return ui.Notify{Level: ui.Denied, Text: "This is the marked state itself: go to another one, or mark a second."}
+			return ui.Notify{Level: ui.Denied, Text: "This is the marked state. Go to another one, or mark a second."}
 		}
 		s.between(marked[0], m)
 		return nil
@@ -235,10 +235,10 @@ func (s *Screen) Empty() widget.Notice {
 			Hint: "o opens one by its id, 1 lists them, h there comes back here"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
 		return widget.Notice{Tone: theme.Bad, Text: Unread,
-			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor looks at the store"}
+			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor checks the store"}
 	}
-	return s.NoRows(widget.Notice{Text: "Nothing is known of this operation's past yet.",
-		Hint: "2 opens it and reads it from the service; changes are kept from then on"}, "")
+	return s.NoRows(widget.Notice{Text: "No history is known for this operation yet.",
+		Hint: "2 opens the operation and reads it; changes are recorded from then on"}, "")
 }
 
 // NextChange implements list.Screen: how long ago each state came.
@@ -256,7 +256,7 @@ func (s *Screen) Above() []string {
 	oldest := s.rows.All()[len(s.rows.All())-1]
 	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+draw.Time(oldest.At,
 		s.env.Zone())))}
-	since := "since you last looked (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
+	since := "since your last visit (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case s.lastSeen.IsZero() && s.asked && s.person != "":
 		out = append(out, th.Dim.Render("First time you open it."))
@@ -267,7 +267,7 @@ func (s *Screen) Above() []string {
 	}
 	if s.failure != nil {
 		out = append(out,
-			th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read whole from the store; "+
+			th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read completely from the store; "+
 				s.env.Keys.Global.Reload.Help().Key+" tries again.", w)))
 	}
 	return out
@@ -329,7 +329,7 @@ func (s *Screen) Title() string {
 func (s *Screen) Source() ui.Source {
 	src := s.List.Source()
 	if s.failure != nil && !errors.Is(s.failure, index.ErrNone) {
-		src.Problem = "the past could not be read from the store"
+		src.Problem = "the history could not be read from the store"
 	}
 	return src
 }

@@ -126,7 +126,7 @@ func TestThePreviewIsTheDifference(t *testing.T) {
 	r.Send(uitest.Size(160, 45))
 	golden.RequireEqual(t, r.View())
 	r.Send(uitest.Key("G"))
-	has(t, r, "The first state seen, whole")
+	has(t, r, "The first known state")
 	r.Send(uitest.Key("k"))
 	has(t, r, "What changed at this moment")
 	if r.Send(uitest.Key("|")); strings.Contains(r.View(), "What changed at this moment") || f.calls != before {
@@ -147,7 +147,7 @@ func TestEnterComparesWithTheStateBefore(t *testing.T) {
 	r.Send(uitest.Key("enter"))
 	has(t, r, "What changed at this moment", "1 field differs", "PENDING → SUCCESS")
 	r.Send(uitest.Keys("esc", "G", "enter"))
-	has(t, r, "The first state seen, whole", "Nothing is known before it", "1,000.00 EUR")
+	has(t, r, "The first known state", "No earlier state is known", "1,000.00 EUR")
 	for _, compares := range []string{"differ", "→", "before  "} { // there is nothing to compare it with
 		if strings.Contains(r.View(), compares) {
 			t.Errorf("%q in\n%s", compares, r.View())
@@ -158,7 +158,7 @@ func TestEnterComparesWithTheStateBefore(t *testing.T) {
 func TestOneMarkAndTheCursor(t *testing.T) {
 	r, _ := open(t, fake(t))
 	r.Send(uitest.Keys("G", " ", "enter")) // the cursor cannot go further down
-	has(t, r, "This is the marked state itself")
+	has(t, r, "This is the marked state")
 	r.Send(uitest.Keys("g", "enter"))
 	has(t, r, "Difference between two states", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
 	r.Send(uitest.Keys("esc", " ", " ", "enter"))
@@ -174,13 +174,13 @@ func TestOneMarkAndTheCursor(t *testing.T) {
 func TestSinceYouLastLooked(t *testing.T) {
 	ix := fake(t)
 	r, _ := open(t, ix)
-	has(t, r, "2 changes since you last looked (2026-03-02 11:00:00 UTC)")
+	has(t, r, "2 changes since your last visit (2026-03-02 11:00:00 UTC)")
 	if strings.Join(ix.looks, "") != "ana "+opid+" 12:00" {
 		t.Errorf("looks %q", ix.looks)
 	}
 	ix.last = noon
 	r.Send(uitest.Key("r"))
-	has(t, r, "2 changes since you last looked")
+	has(t, r, "2 changes since your last visit")
 	if len(ix.looks) != 1 {
 		t.Error("a reload moves the mark")
 	}
@@ -191,7 +191,7 @@ func TestSinceYouLastLooked(t *testing.T) {
 	ix = fake(t)
 	ix.last = noon
 	r, _ = open(t, ix)
-	has(t, r, "Nothing changed since you last looked")
+	has(t, r, "Nothing changed since your last visit")
 }
 
 func TestCursorFollowsTheMoment(t *testing.T) {
@@ -208,14 +208,14 @@ func TestCursorFollowsTheMoment(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	for want, err := range map[string]error{"Nothing is known of this operation's past": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
+	for want, err := range map[string]error{"No history is known for this operation": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
 		r, _ := open(t, &fakeIndex{states: func() ([]index.State, error) { return nil, err }})
 		has(t, r, want)
 	}
 	ix := fake(t)
 	ix.look = errors.New("disk full")
 	r, _ := open(t, ix)
-	has(t, r, "4 states", "Not read whole from the store")
+	has(t, r, "4 states", "Not read completely from the store")
 	r, _ = openPlace(t, ix, ui.Place{Kind: Kind})
 	has(t, r, "No operation is open.")
 }
@@ -347,5 +347,5 @@ func TestWebhooksStandAmongTheStates(t *testing.T) {
 	r.Send(uitest.Size(120, 30))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Keys("down", "down", " ", "g", "enter"))
-	has(t, r, "A webhook is marked and two states are compared")
+	has(t, r, "Only states can be compared")
 }

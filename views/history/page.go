@@ -28,7 +28,7 @@ func differ(title string, a, b present.Moment) *difference {
 // became is what changed at a moment.
 func became(m present.Moment) *difference {
 	if m.Before == nil {
-		return differ("The first state seen, whole", present.Moment{}, m)
+		return differ("The first known state", present.Moment{}, m)
 	}
 	return differ("What changed at this moment", *m.Before, m)
 }
@@ -71,10 +71,10 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if len(p.changes) == 0 {
 		return append(out,
 			th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+
-				s.env.Keys.Item.Raw.Help().Key+" shows the state as it came.", w)))
+				s.env.Keys.Item.Raw.Help().Key+" shows the raw state.", w)))
 	}
 	if p.first() {
-		out = append(out, th.Strong.Render(draw.Cut("Nothing is known before it", w)), "")
+		out = append(out, th.Strong.Render(draw.Cut("No earlier state is known", w)), "")
 	} else {
 		out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
 	}

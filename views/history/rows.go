@@ -29,12 +29,12 @@ var language = filter.NewTable(
 		Values:  []string{index.List.String(), index.Read.String(), index.Hook.String()},
 		Flag:    func(m present.Moment, v string) bool { return m.From == v }},
 	filter.Field[present.Moment]{Name: "when", Aliases: []string{"at"}, Kind: filter.Time,
-		Help: "when it was first seen here", Example: "when<2d",
+		Help: "when opdeck first saw it", Example: "when<2d",
 		Time: func(m present.Moment) time.Time { return m.At }},
-	filter.Field[present.Moment]{Name: "changed", Kind: filter.Text, Help: "a field that changed, by its name",
+	filter.Field[present.Moment]{Name: "changed", Kind: filter.Text, Help: "name of a changed field",
 		Example: "changed:amount", Strings: changed},
 	filter.Field[present.Moment]{Kind: filter.Free,
-		Help: "contained in the status or in the name of a field that changed", Example: "document",
+		Help: "contained in the status or in the name of a changed field", Example: "document",
 		Strings: func(m present.Moment) []string { return append(changed(m), string(m.Status), m.From) }})
 
 func changed(m present.Moment) []string {
@@ -65,7 +65,7 @@ func (s *Screen) row(m present.Moment) widget.Row {
 const valued = 4
 
 // Unread says that the states could not be read.
-const Unread = "The past cannot be read from the store."
+const Unread = "The history cannot be read from the store."
 
 // Last are the newest n of states, which are oldest first, in lines of w cells, and the
 // ids of their rows on the screen of the history.

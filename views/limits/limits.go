@@ -126,7 +126,7 @@ func (s *Screen) Verdict() string {
 		return th.Dim.Render(reading)
 	}
 	var held []string
-	text := "room in every class"
+	text := "calls left in every class"
 	for _, u := range s.usage {
 		refused += u.Throttled
 		said, j := s.held(u), s.judge(u)
@@ -137,14 +137,14 @@ func (s *Screen) Verdict() string {
 		case said != "" && j != theme.Good:
 			held = append(held, said)
 		case u.Room == 0 && j == theme.Good:
-			text = "room in every class but " + string(u.Class) + ", whose one call a minute was made"
+			text = "calls left in every class except " + string(u.Class) + ", whose one call per minute is used"
 		}
 	}
 	if len(held) > 0 {
 		text = held[0]
 	}
 	if n := len(held) - 1; n > 0 {
-		text += "; " + draw.Plural(n, "other class is", "other classes are") + " held, too"
+		text += "; " + draw.Plural(n, "other class is", "other classes are") + " delayed, too"
 	}
 	if refused > 0 {
 		text = draw.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
@@ -156,7 +156,7 @@ func (s *Screen) Verdict() string {
 func (s *Screen) counts() []string {
 	var out []string
 	for _, u := range s.usage {
-		line := fmt.Sprintf("%s: %d of %d used in the last minute, room for %d", u.Class, u.Used, u.Recommended, u.Room)
+		line := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", u.Class, u.Used, u.Recommended, u.Room)
 		if u.Waiting > 0 {
 			line += fmt.Sprintf(", %d waiting", u.Waiting)
 		}
@@ -268,12 +268,12 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 func (s *Screen) held(u limit.Usage) string {
 	switch {
 	case s.left(u.Blocked) > 0:
-		return fmt.Sprintf("%s: the service asked everybody to wait; the next call goes in %s", u.Class,
+		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", u.Class,
 			s.told(s.left(u.Blocked)))
 	case u.Over > 0:
-		return fmt.Sprintf("%s: %d calls in the last minute went beyond the recommendation", u.Class, u.Over)
+		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", u.Class, u.Over)
 	case u.Room == 0 && s.slot(u) > 0:
-		return fmt.Sprintf("%s: used up; the next call waits %s by itself", u.Class, s.told(s.slot(u)))
+		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", u.Class, s.told(s.slot(u)))
 	}
 	return ""
 }
@@ -292,11 +292,11 @@ func (s *Screen) sentences() []string {
 		}
 	}
 	if s.policy == "warn" {
-		out = append(out, "Policy warn: calls beyond the recommended rate are sent and marked; the service may answer 429.")
+		out = append(out, "Policy warn: calls above the recommended rate are sent and marked; the service may answer 429.")
 	} else {
-		out = append(out, "Policy wait: calls are held to the recommended rate; people's calls go before background work.")
+		out = append(out, "Policy wait: calls keep to the recommended rate; people's calls go before background work.")
 	}
-	return append(out, "All consoles, commands and hosts that share this store count together. 429 is of the last hour.")
+	return append(out, "All consoles, commands and hosts with this store share these budgets. 429 counts the last hour.")
 }
 
 // Keys implements ui.Screen.

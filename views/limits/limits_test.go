@@ -91,10 +91,10 @@ func TestStatesInWords(t *testing.T) {
 		policy string
 		want   []string
 	}{
-		{usedUp, "wait", []string{"billing: used up; the next call waits 17s by itself.", "12/12", "Policy wait"}},
+		{usedUp, "wait", []string{"billing: used up; the next call waits 17s and is then sent.", "12/12", "Policy wait"}},
 		{waiting, "wait", []string{"12/12 0 42s 3"}},
-		{throttled, "wait", []string{"general: the service asked everybody to wait; the next call goes in 30s."}},
-		{over, "warn", []string{"customer: 7 calls in the last minute went beyond the recommendation.", "Policy warn", "19/12"}},
+		{throttled, "wait", []string{"general: the service asked all clients to wait; the next call is sent in 30s."}},
+		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "Policy warn", "19/12"}},
 	} {
 		r, _ := open(t, &fake{usage: classes(c.change)}, c.policy)
 		has(t, r, c.want...)
@@ -108,10 +108,10 @@ func TestTheTableAndTheVerdictSayTheSame(t *testing.T) {
 		change       func(*limit.Usage)
 		sign, wanted string
 	}{
-		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓", "room in every class but refresh, whose one call a minute was made"},
-		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call waits 40s by itself"},
-		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call waits 40s by itself"},
-		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗", "2 answers 429 in the last hour; room in every class"},
+		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓", "calls left in every class except refresh, whose one call per minute is used"},
+		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call waits 40s and is then sent"},
+		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call waits 40s and is then sent"},
+		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗", "2 answers 429 in the last hour; calls left in every class"},
 	} {
 		usage := classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})
 		for i := range usage {
@@ -147,7 +147,7 @@ func TestTheCountdownRuns(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	has(t, r, "the next call waits 7s by itself.")
+	has(t, r, "the next call waits 7s and is then sent.")
 	if f.calls != calls {
 		t.Error("the store was asked")
 	}

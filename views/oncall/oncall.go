@@ -132,7 +132,7 @@ const titles = 9
 
 // Content implements ui.Contenter: the verdicts first, then what each rests on.
 func (s *Screen) Content() ui.Content {
-	how := ui.Section{Title: "How it stands", Hang: titles + draw.Width(s.env.Theme.Sign(theme.Good)) + 1}
+	how := ui.Section{Title: "Status", Hang: titles + draw.Width(s.env.Theme.Sign(theme.Good)) + 1}
 	if s.W >= 60 {
 		how.Hint = s.env.Keys.List.Open.Help().Key + " opens the screen of the line"
 	}
@@ -200,7 +200,7 @@ func (s *Screen) index() string {
 	}
 	switch {
 	case f.Progress.Trouble != "":
-		return s.line(theme.Warn, text+"; sync waits: "+untrusted.Text(f.Progress.Trouble).Line(200))
+		return s.line(theme.Warn, text+"; sync paused: "+untrusted.Text(f.Progress.Trouble).Line(200))
 	case !f.Complete:
 		return s.line(theme.Warn, text+"; others are still being read")
 	}

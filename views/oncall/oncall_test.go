@@ -136,7 +136,7 @@ func TestNewsChangeThePage(t *testing.T) {
 	r.Send(sessions.News{Status: st}, limits.News{Usage: []limit.Usage{{Class: limit.Account, Recommended: 12, Room: 12}}, At: clock.Now()})
 	w.writes = nil
 	r.Send(ui.Changed{Kind: ui.KindAudit})
-	for _, want := range []string{"rotating", "room in every class", "every write has a known outcome"} {
+	for _, want := range []string{"rotating", "calls left in every class", "every write has a known outcome"} {
 		if !strings.Contains(r.View(), want) {
 			t.Errorf("%q is not on screen:\n%s", want, r.View())
 		}

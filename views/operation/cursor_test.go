@@ -151,7 +151,7 @@ func clip(t *testing.T, seq string) string {
 // TestNothingOpens: a fact without a record of its own says where to go.
 func TestNothingOpens(t *testing.T) {
 	d := newPage(t)
-	if d.Send(uitest.Key("enter")); len(d.places) > 0 || !strings.Contains(d.View(), "Nothing opens here; tab goes to the next line") {
+	if d.Send(uitest.Key("enter")); len(d.places) > 0 || !strings.Contains(d.View(), "Nothing to open here; tab goes to the next line") {
 		t.Errorf("\n%s", d.View())
 	}
 }

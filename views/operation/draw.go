@@ -176,7 +176,7 @@ func (s *Screen) children() ui.Section {
 	}
 	if n := s.tree.Again; n > 0 {
 		out.Lines = append(out.Lines,
-			th.Warn.Render(th.Signs.Warn+" The answer repeats an operation further down "+draw.Plural(n, "time",
+			th.Warn.Render(th.Signs.Warn+" The answer lists an operation twice "+draw.Plural(n, "time",
 				"times")+"; it is listed once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
@@ -201,14 +201,14 @@ func (s *Screen) unknown() ui.Section {
 		return ui.Section{}
 	}
 	th := s.env.Theme
-	out := ui.Section{Title: "Other fields", Hint: "without a name here; " + s.env.Keys.Item.Raw.Help().Key +
-		" shows everything as it came"}
+	out := ui.Section{Title: "Other fields", Hint: "that opdeck does not know; " + s.env.Keys.Item.Raw.Help().Key +
+		" shows the raw answer"}
 	for _, f := range s.other {
 		odd := ""
 		if f.Odd {
 			odd = th.Warn.Render("  " + th.Signs.Warn + " cannot be read")
-			out.Hint = "without a name here, or of a kind that cannot be read; " + s.env.Keys.Item.Raw.Help().Key +
-				" shows everything as it came"
+			out.Hint = "that opdeck does not know or cannot read; " + s.env.Keys.Item.Raw.Help().Key +
+				" shows the raw answer"
 		}
 		out.Lines = append(out.Lines, th.Dim.Render(f.Label)+"  "+mask.Detail(f, s.env.Masked()).Line(wide)+odd)
 	}

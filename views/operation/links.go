@@ -41,7 +41,7 @@ func (s *Screen) open() (ui.Action, tea.Cmd) {
 	parts := strings.Split(s.Link().ID, sep)
 	if len(parts) != 4 || parts[1] == "" || parts[2] == "" {
 		next := s.env.Keys.Global.Pane.Help().Key
-		return ui.Notify{Level: ui.Info, Text: "Nothing opens here; " + next +
+		return ui.Notify{Level: ui.Info, Text: "Nothing to open here; " + next +
 			" goes to the next line that opens something."}, nil
 	}
 	to := link{parts[1], parts[2], parts[3]}

@@ -33,7 +33,7 @@ type Screen struct {
 	keys    keymap.Operation
 	related keymap.Related
 
-	other   []api.Detail // of Op, without a name here; at most maxOther
+	other   []api.Detail // of Op, that opdeck does not know; at most maxOther
 	others  int          // how many there are
 	tree    *api.OperationTree
 	treeErr *api.Error
@@ -121,7 +121,7 @@ func (s *Screen) showTree() ui.Action {
 		s.Layout()
 		s.Point(parentLink(s.tree.Above[0]).ID)
 	default:
-		return ui.Notify{Level: ui.Info, Text: "The service tells no child operations of this one, and no parent."}
+		return ui.Notify{Level: ui.Info, Text: "The service reports no parent and no child operations."}
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys.Item
 	k.CopyID.SetHelp(k.CopyID.Help().Key, "copy")
-	k.CopyID.Long = "copy what the cursor stands on (OSC 52): the id of what opens there, or the value"
+	k.CopyID.Long = "copy the selected id or value (OSC 52)"
 	keys := []keymap.Key{s.keys.Documents, s.related.History, s.related.Customer}
 	if s.Op == nil || s.Op.IsParent {
 		keys = append(keys, s.keys.Tree)

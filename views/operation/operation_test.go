@@ -153,7 +153,7 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 	}
 	r, _ = open(t, &fake{op: op})
 	r.Send(uitest.Key("T"))
-	if !strings.Contains(r.View(), "The service tells no child operations of this one, and no parent.") {
+	if !strings.Contains(r.View(), "The service reports no parent and no child operations.") {
 		t.Errorf("nothing says that there are none:\n%s", r.View())
 	}
 }

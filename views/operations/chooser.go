@@ -121,7 +121,7 @@ func (c *chooser) toggle(e *entry, drawn int) {
 	case drawn == 0 && !e.Kept:
 		e.Kept = true
 	case len(c.shown()) == 1:
-		c.note = "One column stays."
+		c.note = "The last column cannot be hidden."
 	default:
 		*e = entry{field.Choice{Name: e.Name}, false}
 	}
@@ -139,9 +139,9 @@ func (c *chooser) resize(e *entry, drawn, by int) {
 	w := drawn + by
 	switch {
 	case w < spec.Least:
-		c.note = "Narrower it could not be read."
+		c.note = "The column has its smallest width."
 	case w > field.MaxWidth:
-		c.note = "Wider it cannot be."
+		c.note = "The column has its largest width."
 	default:
 		e.Width = w
 	}
@@ -178,7 +178,7 @@ func (s columnChoice) keepColumns() tea.Cmd {
 			if err == nil {
 				return nil, nil
 			}
-			return ui.Notify{Level: ui.Warning, Text: "The columns hold until you leave; they could not be kept: " +
+			return ui.Notify{Level: ui.Warning, Text: "The columns apply until you leave; they could not be saved: " +
 				api.AsError(err).Public}, nil
 		}
 	})

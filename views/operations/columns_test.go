@@ -137,7 +137,7 @@ func TestWidths(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", "left")
-	has(t, d, "Narrower it could not be read.")
+	has(t, d, "The column has its smallest width.")
 	d.keys("down", "right", "right", "right")
 	has(t, d, "15 set")
 	d.keys("down", "down", "down", "down", "-", "-")
@@ -204,7 +204,7 @@ func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "enter")
 	want(t, d, "status amount customer destination id")
-	has(t, d, "The columns hold until you leave")
+	has(t, d, "The columns apply until you leave")
 }
 
 // TestRowsArriveMeanwhile: columns, marks and groups go on while the list changes

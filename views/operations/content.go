@@ -29,7 +29,7 @@ func (s heading) summaries() []string {
 	}
 	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.order()) + "."}
 	if s.mixed() {
-		out[0] += " Currencies are mixed: sorted by number only."
+		out[0] += " Mixed currencies: sorted by number only."
 	}
 	if s.cfg.Progress != nil {
 		if p, ok := s.cfg.Progress(); ok {

@@ -65,8 +65,8 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 		return s.exportOverSSH(of)
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
-		Intro: []string{"Writes " + of.whence + " to a file of the host that runs the console. The name's ending says " +
-			"how: .csv or .jsonl."},
+		Intro: []string{"Writes " + of.whence + " to a file on the host that runs the console. The file name must end in " +
+			".csv or .jsonl."},
 		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0), false) }}
 }
@@ -104,7 +104,7 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 // name.
 func (s jobs) askReplace(of sheet, path string) ui.Action {
 	name := untrusted.Text(path).Line(200)
-	return ui.Confirm{ID: name, Title: "There is a file of that name", Verb: "Write over it", SkipTypedConfirmation: true,
+	return ui.Confirm{ID: name, Title: "A file with that name exists", Verb: "Overwrite it", SkipTypedConfirmation: true,
 		Ask: "Write " + of.what + " over " + name + "? No asks for another name.",
 		Yes: func(ui.Seen) tea.Cmd { return s.export(of, path, true) },
 		No:  func() ui.Action { return s.askFile(of, path) }}

@@ -251,14 +251,14 @@ func (g *grid) terms(r gridRow, currency *untrusted.Text) (out []string, why str
 	for i, of := range r.groups {
 		term := g.by[i].Term(of)
 		if term == "" {
-			return nil, "No filter can be made of “" + of.Label() + "”."
+			return nil, "Cannot filter by “" + of.Label() + "”."
 		}
 		out = append(out, term)
 	}
 	if currency != nil {
 		term := index.ByCurrency.Term(index.Group{Key: *currency})
 		if term == "" {
-			return nil, "No filter can be made of operations without a currency."
+			return nil, "Cannot filter by a missing currency."
 		}
 		out = append(out, term)
 	}
@@ -269,7 +269,7 @@ func (g *grid) terms(r gridRow, currency *untrusted.Text) (out []string, why str
 func (g *grid) sentence(r gridRow) string {
 	of := r.group(g.all)
 	if of.Count == 0 {
-		return r.path() + ", in the sums but not listed: filter for fewer"
+		return r.path() + ", included in the sums but not listed: narrow the filter"
 	}
 	line := r.path() + ": " + draw.Plural(int(of.Count), "operation", "operations")
 	if n := of.Bad(); n > 0 { // before the sums, which stand in the table: what is cut is their end
@@ -293,7 +293,7 @@ func (g *grid) detail(t *widget.Table) string {
 	}
 	s := of.Sum(*currency)
 	if s == nil {
-		return r.path() + ": nothing in this currency"
+		return r.path() + ": no amounts in this currency"
 	}
 	line := draw.Money(money{s.Currency, s.Amount}) + " in " + draw.Plural(int(s.Count), "operation", "operations")
 	if s.Bad > 0 {
@@ -322,7 +322,7 @@ func chart(th *theme.Theme, line index.Timeline, w int) string {
 	const edges = 10 + 2 + 2 + 10 // dates and room beside the bars
 	c := line.Chart(max(min(w-edges-18, 120), 8))
 	if len(c.Bars) == 0 {
-		return th.Dim.Render("no operation tells when it was created")
+		return th.Dim.Render("no operation has a creation time")
 	}
 	wide := max(min((w-edges-18)/len(c.Bars), widestBar), 1)
 	var counts []int
@@ -358,7 +358,7 @@ func chartSaid(line index.Timeline) []string {
 	}
 	out := []string{span + ", by " + c.Unit + ": " + strings.Join(parts, ", ")}
 	if line.Undated > 0 {
-		out = append(out, draw.Plural(int(line.Undated), "operation tells", "operations tell")+" no time")
+		out = append(out, draw.Plural(int(line.Undated), "operation has", "operations have")+" no creation time")
 	}
 	return out
 }

@@ -55,7 +55,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
 		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) +
-			" rows are too many to mark one by one; e exports them all."}, nil, true
+			" rows are too many to mark; e exports them all."}, nil, true
 	}
 	if id := s.Table.SelectedID(); id != "" {
 		return s.itemKey(msg, id)

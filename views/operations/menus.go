@@ -105,7 +105,7 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, tell func(stri
 		if left == 1 {
 			were = " was"
 		}
-		said = "Stopped: " + said + " " + draw.Count(left) + were + " not asked for."
+		said = "Stopped: " + said + " " + draw.Count(left) + were + " not requested."
 	}
 	return said
 }

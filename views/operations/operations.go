@@ -219,7 +219,7 @@ func (s *Screen) Item() ui.Item {
 	case len(marked) > 0:
 		s.markedItem(&out, marked)
 	case !ok || len(rec.Op.Raw) == 0:
-		out.NoJSON = "This operation was not read from the service yet; enter opens and reads it."
+		out.NoJSON = "This operation has not been read from the service yet; enter opens and reads it."
 	default:
 		out.JSON = rec.Op.Raw
 	}
@@ -240,7 +240,7 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	if lacking := len(marked) - len(all); lacking > 0 {
 		k := s.env.Keys
 		out.NoJSON = draw.Count(lacking) + " of " + draw.Plural(len(marked), "marked operation", "marked operations") +
-			" cannot be shown as JSON: far away in the list, or not read from the service yet. " +
+			" cannot be copied as JSON: too far away in the list, or not read from the service yet. " +
 			k.Global.Reload.Help().Key + " reads the marked ones again, " + k.Operations.Export.Help().Key + " exports them all."
 		return
 	}
@@ -275,7 +275,7 @@ func (s *Screen) Empty() widget.Notice {
 	case !s.Loaded:
 		return s.NoRows(widget.Notice{}, "")
 	case s.Filter.Shown.Empty():
-		return widget.Notice{Text: "No operation is known yet.", Hint: reads + " the newest from the service"}
+		return widget.Notice{Text: "No operations yet.", Hint: reads + " the newest from the service"}
 	case s.Filter.Typing(): // its keys are text now
 		return widget.Notice{Text: s.heading().nothing()}
 	}
@@ -288,9 +288,9 @@ func (s *Screen) Empty() widget.Notice {
 func (s heading) nothing() string {
 	switch {
 	case s.partial && s.cfg.Off:
-		return "None of the operations that were read here matches the filter."
+		return "No match among the operations read so far."
 	case s.partial:
-		return "No operation matches the filter so far; others are still being read."
+		return "No match so far; more operations are being read."
 	}
 	return "No operation matches the filter."
 }

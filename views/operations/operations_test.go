@@ -251,7 +251,7 @@ func TestViewsAreCounted(t *testing.T) {
 	d.keys("down", "enter")
 	has(t, d, "20 match", "status:PENDING")
 	d.keys("v", "down", "down", "enter")
-	has(t, d, "Mend it under [views]")
+	has(t, d, "Correct it under [views]")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("esc", "v", "down", "down", "down", "enter")
 	has(t, d, "an unknown field: colour")
@@ -262,7 +262,7 @@ func TestExport(t *testing.T) {
 	there := map[string]bool{}
 	f.export = func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error) {
 		if there[path] && !replace {
-			return 0, &api.Error{Kind: api.Usage, Public: "There is a file of that name already.", Err: os.ErrExist}
+			return 0, &api.Error{Kind: api.Usage, Public: "A file with that name exists already.", Err: os.ErrExist}
 		}
 		there[path] = true
 		progress(1, 4)
@@ -277,7 +277,7 @@ func TestExport(t *testing.T) {
 	d.keys("backspace", "enter")
 	has(t, d, "Exported 4 operations to /home/ana/operations.csv (1.2 kB), as of")
 	d.keys("e", "enter")
-	has(t, d, "There is a file of that name", "Write over it")
+	has(t, d, "A file with that name exists", "Overwrite it")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("n") // another name, the one before to change
 	has(t, d, "Export 4 operations", "operations.csv")
@@ -359,8 +359,8 @@ func TestNothingMatches(t *testing.T) {
 		age   bool
 	}{
 		"complete": {index.Freshness{AsOf: asOf, Complete: true}, false, "No operation matches the filter.", true},
-		"reading":  {index.Freshness{AsOf: asOf}, false, "No operation matches the filter so far; others are still being read.", true},
-		"off":      {index.Freshness{}, true, "None of the operations that were read here matches the filter.", false},
+		"reading":  {index.Freshness{AsOf: asOf}, false, "No match so far; more operations are being read.", true},
+		"off":      {index.Freshness{}, true, "No match among the operations read so far.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{n: 1, fresh: c.fresh}

@@ -210,7 +210,7 @@ func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 	}
 	e, err := filter.Parse(text)
 	if err != nil {
-		return ui.Notify{Level: ui.Denied, Text: "No filter can be made of this cell."}, nil
+		return ui.Notify{Level: ui.Denied, Text: "Cannot filter by this cell."}, nil
 	}
 	e = e.For(s.env.Ctx)
 	p.before = append(p.before, before{s.Filter.Shown, s.Filter.Text})
@@ -269,9 +269,9 @@ func (s totalsPanel) panelLines(w, h int) []string {
 	case p.err != nil:
 		return draw.Lay(append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed.")), w, h)
 	case !p.ready:
-		return draw.Lay(append(out, th.Dim.Render("Adding up …")), w, h)
+		return draw.Lay(append(out, th.Dim.Render("Computing the totals …")), w, h)
 	case p.grid.all.Count == 0:
-		return draw.Lay(append(out, th.Dim.Render("Nothing to add up.")), w, h)
+		return draw.Lay(append(out, th.Dim.Render("No operations to total.")), w, h)
 	}
 	room := h - len(out)
 	if h >= smallPanel {
@@ -322,11 +322,11 @@ func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	pane.Extra = false
 	leave := "close"
 	if len(p.before) > 0 {
-		leave = "filter before"
+		leave = "previous filter"
 	}
 	if !p.focus {
 		pane.SetHelp(pane.Help().Key, "into totals")
-		pane.Word, pane.Long = "pane", "to the totals and back: there enter filters by a row"
+		pane.Word, pane.Long = "pane", "move between totals and list; enter on a total filters the list"
 		return []keymap.Key{next, pane, k.Totals.Within, back(leave)}
 	}
 	pane.SetHelp(pane.Help().Key, "to the list")

@@ -60,7 +60,7 @@ func TestACellFilters(t *testing.T) {
 		t.Errorf("esc leaves %q", got)
 	}
 	d.keys("down", "enter")
-	has(t, d, "No filter can be made of")
+	has(t, d, "Cannot filter by")
 	d.keys("tab", "down")
 	if under(d) != id(2) {
 		t.Errorf("the cursor of the list is on %s", under(d))

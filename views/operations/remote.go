@@ -15,8 +15,8 @@ const mostNamed = 20 // marked operations that a command line names
 // would be the server's.
 func (s jobs) exportOverSSH(of sheet) ui.Action {
 	if of.marked > mostNamed {
-		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command, and " + draw.Count(of.marked) +
-			" marked operations are too many to name in one. Mark at most " +
+		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + draw.Count(of.marked) +
+			" marked operations are too many for one. Mark at most " +
 			draw.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}
 	}
 	line := []string{"operation", "export", "-"}
@@ -32,5 +32,5 @@ func (s jobs) exportOverSSH(of sheet) ui.Action {
 		line = append(line, "--sort", of.Sort.String())
 	}
 	return s.env.OverSSH("Export "+of.what, s.env.RemoteCommand(append(line, "-o", string(index.CSV))...)+" > FILE",
-		"-o jsonl writes JSON lines in its place.")
+		"-o jsonl writes JSON lines instead.")
 }

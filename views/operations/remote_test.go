@@ -32,7 +32,7 @@ func TestExportsOverSSHAreCommands(t *testing.T) {
 			})
 			d.keys(c.keys...)
 			if c.copy == "" {
-				has(t, d, "40 marked operations are too many to")
+				has(t, d, "40 marked operations are too many")
 				return
 			}
 			has(t, d, "Files here are on the server.", "y copy the command")

@@ -210,7 +210,7 @@ type sign struct {
 
 // signs are those of a row, as they are drawn and as the help tells them.
 var signs = []sign{
-	{list.Warning("a text of it holds characters that are not what they look like; enter shows which"),
+	{list.Warning("a text in it contains hidden or unsafe characters; enter shows which"),
 		func(o *api.Operation) bool {
 			return o.Customer.Name.Flags().Suspicious() || o.Destination.Name().Flags().Suspicious() ||
 				o.Comment.Flags().Suspicious()
@@ -229,6 +229,6 @@ func legend() []list.Sign {
 	for _, s := range signs {
 		out = append(out, s.look)
 	}
-	out = append(out, list.Locked("behind the number of documents: one of them is locked"))
+	out = append(out, list.Locked("after the number of documents: one of them is locked"))
 	return append(out, list.StatusSigns()...)
 }

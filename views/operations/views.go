@@ -154,19 +154,19 @@ func (s savedViews) askViewName(title, before string, v View) ui.Action {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "":
-			return errors.New("a name is needed")
+			return errors.New("enter a name")
 		case len([]rune(name)) > maxViewName || untrusted.Text(name).Line(maxViewName) != name:
-			return errors.New("a name is one line of at most 40 visible characters")
+			return errors.New("use one line of at most 40 visible characters")
 		}
 		for _, o := range taken {
 			if o.Name == name && name != before {
-				return errors.New("there is a view of that name already")
+				return errors.New("a view with that name exists")
 			}
 		}
 		return nil
 	}
-	return ui.Ask{Title: title, Verb: "Save", Intro: []string{"Views of your own are kept for you alone, where the " +
-		"console keeps its state."},
+	return ui.Ask{Title: title, Verb: "Save", Intro: []string{"Your own views are saved for you alone, in the console's " +
+		"state folder."},
 		Fields: []widget.Field{{Label: "Name", Value: before, Check: check}},
 		Submit: func(a ui.Values) (ui.Action, tea.Cmd) {
 			v.Name = strings.TrimSpace(a.Text(0))
@@ -199,7 +199,7 @@ func notKept(what string, err error) ui.Action {
 func (s savedViews) askDelete(v View) ui.Action {
 	keep := s.cfg.KeepView
 	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true,
-		Ask: "Delete your view “" + v.shown() + "”? Operations stay as they are.",
+		Ask: "Delete your view “" + v.shown() + "”? No operation changes.",
 		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)},
 			{Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
 		Yes: func(ui.Seen) tea.Cmd {
@@ -217,9 +217,9 @@ func (s savedViews) askDelete(v View) ui.Action {
 
 // useView shows a view.
 func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
-	mend := "Mend it under [views] in the config file."
+	mend := "Correct it under [views] in the config file."
 	if v.Own {
-		mend = "Save the view anew, or delete it."
+		mend = "Save the view again, or delete it."
 	}
 	q, err := filter.Parse(v.Filter)
 	if err != nil {

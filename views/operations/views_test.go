@@ -52,7 +52,7 @@ func TestViewsAreSavedFromInside(t *testing.T) {
 	d.typed("status:PENDING").keys("enter").choose("save this")
 	d.Send(uitest.Type("pending"))
 	d.keys("enter")
-	has(t, d, "there is a view of that name already") // of the config
+	has(t, d, "a view with that name exists") // of the config
 	d.Send(uitest.Type(" mine"))
 	d.keys("enter")
 	has(t, d, "view pending mine", "is saved")

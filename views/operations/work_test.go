@@ -42,7 +42,7 @@ func lacks(t *testing.T, d *listed, what string) {
 	}
 }
 
-// TestReadingManyIsStopped between two calls, and says what was not asked for.
+// TestReadingManyIsStopped between two calls, and says what was not requested.
 func TestReadingManyIsStopped(t *testing.T) {
 	f := &fake{n: 40}
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,7 +52,7 @@ func TestReadingManyIsStopped(t *testing.T) {
 			stop()
 		}
 	})
-	if want := "Stopped: 2 operations read again. 1 was not asked for."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again" {
+	if want := "Stopped: 2 operations read again. 1 was not requested."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again" {
 		t.Errorf("%s; read %v, told %q", said, f.reads, told)
 	}
 }

@@ -63,13 +63,13 @@ func (s *Screen) Verdict() string {
 	}
 	meaning := map[string]string{
 		"live":     "Session OK. Tokens are valid.",
-		"none":     "no pair yet; the first call logs in",
-		"rotating": "a new pair is on its way; calls wait for it",
-		"doubtful": "the pair may be dead; the next call logs in",
+		"none":     "no tokens yet; the first call logs in",
+		"rotating": "refreshing; calls wait for the new tokens",
+		"doubtful": "the tokens may be revoked; the next call logs in",
 		"blocked":  "logins are refused; see below",
 	}[s.st.State]
 	if s.st.Access.Dead && s.st.State == "doubtful" {
-		sign, tone, meaning = th.Signs.Bad, theme.Bad, "the pair is dead; the next call logs in"
+		sign, tone, meaning = th.Signs.Bad, theme.Bad, "the tokens are revoked or expired; the next call logs in"
 	}
 	line := th.Tone(tone).Render(sign+" "+s.st.State) + "  " + th.Dim.Render(meaning)
 	if s.Doing != "" {
@@ -94,9 +94,9 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	case l.ExpiresAt.IsZero():
 		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
 	case l.Dead && th.Linear:
-		return said + "dead since " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "; the service refused it before its time."
+		return said + "revoked at " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "."
 	case left == 0 && th.Linear:
-		return said + "its time is over."
+		return said + "expired."
 	case th.Linear:
 		return said + clock(left) + " of " + clock(l.TTL) + " left."
 	}
@@ -111,9 +111,9 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	said, until := clock(left)+" of "+clock(l.TTL), "until "
 	switch {
 	case l.Dead:
-		said, until = "dead", "since "
+		said, until = "revoked", "at "
 	case left == 0:
-		said, until = "over", "since "
+		said, until = "expired", "at "
 	}
 	line := th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()),
 		int(l.TTL.Seconds()), w, tone) + "  " + draw.PadLeft(said, 14)

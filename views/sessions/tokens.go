@@ -98,7 +98,7 @@ type sessionAct struct {
 
 func (s *Screen) acts() []sessionAct {
 	return []sessionAct{
-		{&s.keys.Refresh, "refresh", "The pair was refreshed.", Session.Refresh, ""},
+		{&s.keys.Refresh, "refresh", "The tokens were refreshed.", Session.Refresh, ""},
 		{&s.keys.Login, "login", "Logged in again.", Session.Login, ""},
 		{&s.keys.Reset, "reset", "The session was reset; the next call logs in.", Session.Reset, ""},
 	}
@@ -110,7 +110,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		if a.key.Match(p) {
 			if a.key == &s.keys.Refresh && s.loaded && !s.st.Refresh.ExpiresAt.After(s.now()) {
 				a = sessionAct{&s.keys.Login, "login", "Logged in: there were no tokens to refresh.", Session.Login,
-					"There is no pair to refresh. Log in?"}
+					"There are no tokens to refresh. Log in?"}
 			}
 			return s.ask(a), nil, true
 		}

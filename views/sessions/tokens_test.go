@@ -141,7 +141,7 @@ func TestLifetimesRunDown(t *testing.T) {
 		t.Errorf("%d wake-ups in ten seconds", n)
 	}
 	r.Send(clock.Wait(5 * time.Minute))
-	has(t, r, "over", "7:20 of 15:00")
+	has(t, r, "expired", "7:20 of 15:00")
 	if f.calls != calls {
 		t.Errorf("%d questions by time alone", f.calls-calls)
 	}
@@ -159,7 +159,7 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		want []string
 		done string
 	}{
-		"F": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The pair was refreshed."},
+		"F": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The tokens were refreshed."},
 		"L": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
 		"X": {"reset", []string{"Erase the stored session and clear its blocks?", "Sends nothing now", "the next call " +
 			"logs in"}, "The session was reset"},
@@ -191,9 +191,9 @@ func TestDeadAndOver(t *testing.T) {
 		s.Verdict = session.Verdict{Sentence: "another client logged in"}
 	})}
 	r, clock := open(t, f)
-	has(t, r, "the pair is dead; the next call logs in", "dead since 11:59:12", "another client logged in", "refresh none")
+	has(t, r, "the tokens are revoked or expired; the next call logs in", "revoked", "at 11:59:12", "another client logged in", "refresh none")
 	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
-	has(t, r, "There is no pair to refresh. Log in?", "six logins per minute")
+	has(t, r, "There are no tokens to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))
 	has(t, r, "Logged in: there were no tokens to refresh.")
 	if len(f.acts) != 1 || f.acts[0] != "login" {

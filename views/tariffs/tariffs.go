@@ -23,7 +23,7 @@ const (
 
 // language is the filter language over both.
 var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
-	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of it", Example: "SWIFT",
+	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of these fields", Example: "SWIFT",
 		Strings: func(t api.Tariff) []string {
 			return []string{string(t.From), string(t.To), string(t.OperationType), string(t.PaymentType), string(t.CUID),
 				string(t.Others())}

@@ -87,7 +87,7 @@ func (r *Jobs) unknown(j Job, what string, looked error) error {
 		Hint:   "Resume the replacement later to check again; opdeck sends nothing again by itself."}
 	if r.late(j) {
 		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
-		e.Hint = "Decide whether it is sent once more or the replacement is given up."
+		e.Hint = "Decide whether to send it once more or to abandon the replacement."
 	}
 	if looked != nil {
 		e.Public += " The last look failed: " + api.AsError(looked).Public
@@ -100,7 +100,7 @@ func (r *Jobs) file(j Job) (api.Upload, error) {
 	if err != nil || api.HashHex(content) != j.Digest {
 		return api.Upload{}, &api.Error{Op: "replace document", Kind: api.Internal,
 			Public: "The new file that was kept for this job is gone or changed.",
-			Hint:   "Abandon the job (the old document is put back) and begin again.", Err: err}
+			Hint:   "Abandon the job (the old document is restored) and start again.", Err: err}
 	}
 	return api.Upload{CUID: j.CUID, FileName: j.FileName, Content: content, Type: j.Type, Info: j.Info}, nil
 }

@@ -69,7 +69,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" puts it back.", out)
+			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" restores it.", out)
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
@@ -95,7 +95,7 @@ type changedJSON struct {
 // as a table. An empty one could not be read.
 func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) error {
 	if op.OPID == "" {
-		return out.told(changedJSON{Done: true}, "%s The operation could not be read to show it.", sentence)
+		return out.told(changedJSON{Done: true}, "%s The operation could not be read again to show it.", sentence)
 	}
 	if r.output != "table" {
 		return out.json(changedJSON{Item: &op})
@@ -105,7 +105,7 @@ func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) e
 }
 
 func documentRestoreCommand(r *root) *cobra.Command {
-	return attachingCommand(r, "Put back.", new(string))
+	return attachingCommand(r, "Restored.", new(string))
 }
 
 func documentAttachCommand(r *root) *cobra.Command {
@@ -256,9 +256,9 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 		switch decide := a.Jobs.Undecided(job); {
 		case decide && job.Step == replace.Uploading:
 			r.say("Use --use FILEID to take one of the customer's files, --upload-again to upload the file once more, or " +
-				"--abandon to put the old document back.")
+				"--abandon to restore the old document.")
 		case decide:
-			r.say("Use --again to send the call once more, or --abandon to give the job up.")
+			r.say("Use --again to send the call once more, or --abandon to abandon the job.")
 		}
 		return err
 	}
@@ -307,7 +307,7 @@ func documentResumeCommand(r *root) *cobra.Command {
 			facts: [][2]string{{"job", job.ID}, {"step", string(job.Step)}, {"new file", job.FileName}},
 			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
-	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and put the old document back")
+	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and restore the old document")
 	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not seen in time")
 	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the missing file once more")
 	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that came from the upload")

@@ -317,7 +317,7 @@ type codeJSON struct {
 }
 
 // seenJSON is one word that was read at the moment of a code; exact counts the
-// times when both gave the same moment to the nanosecond.
+// times when both gave the same moment exact matches.
 type seenJSON struct {
 	Word   string `json:"word"`
 	Count  int    `json:"count"`

@@ -130,7 +130,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 				draw.Plural(tree.Again, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {
-			r.say("%s in the service's answer could not be read; -o json shows it as it came.",
+			r.say("%s in the service's answer could not be read; -o json shows it as received.",
 				draw.Plural(tree.Unread, "child", "children"))
 		}
 		var all []api.Operation

@@ -96,5 +96,5 @@ func totalsTable(l totalsJSON) *table {
 		}
 		t.add(row...)
 	}
-	return t.none("Nothing to add up.")
+	return t.none("No operations to total.")
 }

@@ -21,7 +21,7 @@ func (j journeys) Read(ctx context.Context, cuid string) (journey.Journey, error
 	return out, err
 }
 
-// Unfinished lists what was begun and not finalised.
+// Unfinished lists what was started, not finalized.
 func (j journeys) Unfinished(ctx context.Context) ([]journey.Record, error) {
 	return j.Store.UnfinishedJourneys(ctx)
 }

@@ -30,7 +30,7 @@ type people struct {
 	board   *presence.Presence
 	opens   string                       // what is typed to see requests; "": the keys that open them
 	greeted bool                         // what is told at the start was told elsewhere
-	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was begun and not finalised
+	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was started, not finalized
 
 	onMove  func()     // called when the person goes to another place; may be nil
 	places  chan ui.At // where the person is; only the newest counts
@@ -38,8 +38,9 @@ type people struct {
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
-	open    []time.Time // until when requests wait for this person's word
-	asked   int         // of these, as told last
+	open    []time.Time // when the requests lapse that this person may decide
+	mine    []ui.ApprovedWrite
+	shown   ui.Approvals // as sent to the shell last
 }
 
 func newPeople(a *app.App, who api.Actor) *people {
@@ -98,20 +99,20 @@ func (p *people) refresh(ctx context.Context) []any {
 	return append(append(news, p.requests(ctx)...), p.waiting()...)
 }
 
-// waiting tells how many requests wait for this person, when that changed: by a
+// waiting returns the requests that matter to this person, when they changed: by a
 // request, a decision, or time.
 func (p *people) waiting() []any {
-	n, now := 0, p.app.Now()
+	a, now := ui.Approvals{Approved: slices.Clone(p.mine)}, p.app.Now()
 	for _, end := range p.open {
 		if now.Before(end) {
-			n++
+			a.Waiting++
 		}
 	}
-	if n == p.asked {
+	if a.Waiting == p.shown.Waiting && slices.Equal(a.Approved, p.shown.Approved) {
 		return nil
 	}
-	p.asked = n
-	return []any{ui.Asked{Waiting: n}}
+	p.shown = a
+	return []any{a}
 }
 
 func (p *people) company(ctx context.Context, object string) []any {
@@ -142,11 +143,15 @@ func (p *people) requests(ctx context.Context) []any {
 		return nil
 	}
 	p.version = v
-	p.open = p.open[:0]
+	p.open, p.mine = p.open[:0], p.mine[:0]
 	news := []any{ui.Changed{Kind: "approvals"}}
 	for _, r := range list {
 		if p.mayDecide(r) {
 			p.open = append(p.open, r.Expires)
+		}
+		if r.State == approval.Approved && approval.IsRequester(p.who, r) {
+			p.mine = append(p.mine, ui.ApprovedWrite{Act: r.Act.Kind, ID: r.Act.ID, Item: r.Act.Item, By: decider(r),
+				Until: r.Expires})
 		}
 		before, seen := p.known[r.ID]
 		p.known[r.ID] = r.State
@@ -178,11 +183,7 @@ func shortIDs(sentence string) string {
 
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.IsRequester(p.who, r)
-	what, keys := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New()
-	by := "a colleague"
-	if r.Decider != nil {
-		by = untrusted.Text(r.Decider.Name).Line(30)
-	}
+	what, keys, by := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New(), decider(r)
 	switch {
 	case p.mayDecide(r):
 		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " +
@@ -195,6 +196,14 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 		return ui.Toast{Level: ui.Denied, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true
 	}
 	return ui.Toast{}, false
+}
+
+// decider names who decided about a request.
+func decider(r approval.Request) string {
+	if r.Decider == nil {
+		return "a colleague"
+	}
+	return untrusted.Text(r.Decider.Name).Line(30)
 }
 
 func plural(n int, one, many string) string {
@@ -269,14 +278,14 @@ func (p *people) noteBegun(ctx context.Context) {
 	p.begun.Store(&list)
 }
 
-// begunVerifications are the customers whose verification was begun and not finalised.
+// begunVerifications are the customers whose verification was started, not finalized.
 func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	open, err := a.Journeys.Store.UnfinishedJourneys(ctx)
 	find := &finder{backend: &backend{App: a}}
 	var out []ui.Found
 	for _, r := range open {
 		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID),
-			About: "begun and not finalised"})
+			About: "started, not finalized"})
 	}
 	return out, err
 }

@@ -24,7 +24,8 @@ func TestWhoseRequest(t *testing.T) {
 	if toast, told := p.toast(open, false); !told || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
 		t.Errorf("%v %v", toast, told)
 	}
-	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"}, Decider: &approval.Person{Name: "bo"}}
+	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"},
+		Decider: &approval.Person{Name: "bo"}}
 	if toast, told := p.toast(mine, false); !told || toast.Level != ui.Success {
 		t.Errorf("%v %v", toast, told)
 	}
@@ -34,7 +35,8 @@ func TestWhoseRequest(t *testing.T) {
 // its time is over, and told only when that changed.
 func TestWaitingRequests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}, app: &app.App{Now: func() time.Time { return now }}}
+	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"},
+		app: &app.App{Now: func() time.Time { return now }}}
 	asked := func(want int) {
 		t.Helper()
 		news := p.waiting()
@@ -44,15 +46,18 @@ func TestWaitingRequests(t *testing.T) {
 			}
 			return
 		}
-		if len(news) != 1 || news[0].(ui.Asked).Waiting != want {
+		if len(news) != 1 || news[0].(ui.Approvals).Waiting != want {
 			t.Errorf("told %v, want %d", news, want)
 		}
 	}
 	asked(-1)
 	for _, r := range []approval.Request{
-		{State: approval.Open, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
-		{State: approval.Open, Requester: approval.Person{Name: "Ana", UID: "1001", Host: "here"}, Expires: now.Add(time.Minute)},
-		{State: approval.Denied, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"}, Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"},
+			Expires: now.Add(time.Minute)},
+		{State: approval.Open, Requester: approval.Person{Name: "Ana", UID: "1001", Host: "here"},
+			Expires: now.Add(time.Minute)},
+		{State: approval.Denied, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"},
+			Expires: now.Add(time.Minute)},
 	} {
 		if p.mayDecide(r) {
 			p.open = append(p.open, r.Expires)
@@ -62,7 +67,8 @@ func TestWaitingRequests(t *testing.T) {
 	asked(-1)
 	now = now.Add(time.Minute)
 	asked(0)
-	if p.who.Role = api.Viewer; p.mayDecide(approval.Request{State: approval.Open, Requester: approval.Person{Name: "bo"}}) {
+	if p.who.Role = api.Viewer; p.mayDecide(approval.Request{State: approval.Open,
+		Requester: approval.Person{Name: "bo"}}) {
 		t.Error("a viewer is asked to approve")
 	}
 }

@@ -24,8 +24,10 @@ func TestTranscript(t *testing.T) {
 	a := mirrored(t)
 	op := newest(t, a, 0)
 	p, _ := startPlain(t, a, ana, nil)
-	for _, l := range []string{"?", "1", "?", "next", "first", "filter status:PENDING currency:EUR", "totals", "totals", "back", "views pending", "sort created", "filter off", "1",
-		"all", "history", "back", "documents", "3", "back", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes", "back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
+	for _, l := range []string{"?", "1", "?", "next", "first", "filter status:PENDING currency:EUR", "totals", "totals",
+		"back", "views pending", "sort created", "filter off", "1",
+		"all", "history", "back", "documents", "3", "back", "remove 3", "remove 1", "y", "remove 1", "yes", "restore", "yes",
+		"back", "back", "open " + string(op.OPID), "menu", "7", "back"} {
 		p.say(l)
 	}
 	if err := p.leave(); err != nil {
@@ -69,20 +71,21 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
 	p.say("remove 3", "is locked and cannot be removed.", "Only the compliance team")
 	p.say("remove 9", "1 to 3")
-	p.say("remove 1", "SANDBOX. Context backend", "id: "+op.Documents[0].GUID.Line(0), "document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
-	p.say("yes", "Done. Removed", "z puts it back.", "Documents, 2 rows.")
+	p.say("remove 1", "SANDBOX. Context backend", "id: "+op.Documents[0].GUID.Line(0),
+		"document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
+	p.say("yes", "Done. Removed", "z restores it.", "Documents, 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}
-	p.say("restore", "Type yes to put back")
-	p.say("yes", "Done. Put back", "Documents, 3 rows.")
-	p.say("z", "put-back cannot be used now. Nothing was removed")
+	p.say("restore", "Type yes to restore")
+	p.say("yes", "Done. Restored", "Documents, 3 rows.")
+	p.say("z", "restore cannot be used now. Nothing to restore")
 
 	file := filepath.Join(t.TempDir(), "new contract.txt")
 	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.say("replace 1", "One job", "File on this host, or back:")
+	p.say("replace 1", "Each step is recorded first", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
 	p.say("CONTRACT", "Info")
 	p.say("", "Replace ", "between the removal and the new attachment")
@@ -98,7 +101,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("back", "Operation "+id)
 	p.say("history", "invoice.pdf removed by ana", "from read")
 	p.say("back")
-	p.say("tree", "tells no child operations of this one")
+	p.say("tree", "reports no parent and no child")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}
@@ -114,11 +117,12 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, greeting := startPlain(t, a, ana, nil)
-	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") || !strings.Contains(all, string(op.OPID)) {
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") ||
+		!strings.Contains(all, string(op.OPID)) {
 		t.Fatalf("not told:\n%s", all)
 	}
-	p.say("documents "+string(op.OPID), "A replacement of contract.pdf stands still", "nothing was sent yet")
-	p.say("replace 2", "1. Resume", "Give up", "Leave it")
+	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is stuck", "nothing was sent yet")
+	p.say("replace 2", "1. Resume", "Abandon", "Leave it")
 	p.say("leave it", "Documents.")
 	p.say("R 1", "1. Resume")
 	p.say("1", "Resume: ", "so far: nothing was sent yet", "Type yes to resume")
@@ -187,27 +191,32 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	token := "demo-corporate-rejected-1"
-	p, _ := startPlain(t, a, ana, func(o *console.PlainOptions) { o.Secret = func(string) (string, error) { return token, nil } })
+	p, _ := startPlain(t, a, ana, func(o *console.PlainOptions) {
+		o.Secret = func(string) (string, error) {
+			return token,
+				nil
+		}
+	})
 	p.say("4", "Customers 1 to 10 of 20")
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
 	p.say("1", "Share: optional.", "Finalize: ", "Nothing left to do. The customer is accepted.")
 	p.say("share "+token, "Do not type a secret after the command")
-	p.say("share", "CORPORATE: one token", "not shown, kept or logged", "Type yes to share")
-	p.say("yes", "The token was not applied.", "It can be tried again")
+	p.say("share", "CORPORATE: one token", "not shown, stored or logged", "Type yes to share")
+	p.say("yes", "The token was not applied.", "Try again")
 	token = "demo-corporate-outstanding-2"
 	p.say("S", "Type yes to share")
-	p.say("yes", "Done. Applied.", "outstanding: make a link", "Outstanding sets: ", "Next: Create a link")
-	p.say("share", "share cannot be used now.", "a customer is shared once")
+	p.say("yes", "Done. Applied.", "outstanding: create a link", "Outstanding sets: ", "Next: Create a link")
+	p.say("share", "share cannot be used now.", "can be shared only once")
 	p.say("link", "Type yes to create a link")
-	if l := find(t, p.say("yes", "lapses in "), "http"); !strings.Contains(l, "://") {
+	if l := find(t, p.say("yes", "expires in "), "http"); !strings.Contains(l, "://") {
 		t.Errorf("link %q", l)
 	}
 	p.say("application", "companyName: Harbour & Finch")
 	p.say("finalize", "outstanding: ", "cannot withdraw")
 	p.say("yes", "Done. Finalized.", "Finalize: done.")
-	p.say("finalize", "submitted already")
+	p.say("finalize", "has been submitted")
 	p.say("operations", "filter customer:")
 	p.say("back")
 	p.say("back", "Verification.")
@@ -228,7 +237,9 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared, other := string(page.Items[0].CUID), string(page.Items[1].CUID)
-	if res, err := endpoint.Do(ctx, a.Client, endpoint.Share, endpoint.ShareToken{CUID: shared, Token: secret.New("demo-" + strings.ToLower(string(page.Items[0].Type)) + "-ok-x")}); err != nil || !res.Applied {
+	if res, err := endpoint.Do(ctx, a.Client, endpoint.Share,
+		endpoint.ShareToken{CUID: shared, Token: secret.New("demo-" + strings.ToLower(string(page.Items[0].Type)) +
+			"-ok-x")}); err != nil || !res.Applied {
 		t.Fatal(res, err) // by somebody whose store is another one
 	}
 	dir := t.TempDir()
@@ -238,16 +249,19 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	}
 	p, _ := startPlain(t, a, ana, nil) // no way to hide what is typed
 	p.say("compliance "+shared, "Verification")
-	p.say("share", "Input cannot be hidden here, so you cannot type a secret.", "which reads standard input", "File with the token")
+	p.say("share", "Input cannot be hidden here, so you cannot type a secret.", "which reads standard input",
+		"File with the token")
 	p.say(file, "Type yes to share")
-	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ", "what is outstanding is not known")
+	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ",
+		"what is outstanding is not known")
 	settings(t, a, `{"baas": true}`)
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
+	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS "+
+		"verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
 	p.say("back", "Unchanged.")
-	p.say("share", "works once and lives about 20 minutes") // it is never off for ever
+	p.say("share", "works once and is valid for about 20 minutes") // it is never off for ever
 	p.say("back")
 	if err := p.leave(); err != nil {
 		t.Error(err)
@@ -261,17 +275,18 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("1")
 	p.say("live")
 	p.say("menu")
-	p.say("5", "billing: ", " of 1000 used in the last minute, room for ", "Policy wait")
+	p.say("5", "billing: ", " of 1000 used in the last minute, ", "Policy wait")
 	p.say("back", "Main menu.")
-	p.say("6", "live, Session OK. Tokens are valid.", "Access token: ", " of 5:00 left", "Refresh token: ", "generation: 1")
+	p.say("6", "live, Session OK. Tokens are valid.", "Access token: ", " of 5:00 left", "Refresh token: ",
+		"generation: 1")
 	p.say("history", "login ok")
 	p.say("instances", "process")
 	p.say("refresh", "recommends one refresh per minute", "Type yes to refresh")
-	p.say("yes", "Done. The pair was refreshed.", "generation: 2")
+	p.say("yes", "Done. The tokens were refreshed.", "generation: 2")
 	p.say("login", "at most six logins per minute")
 	p.say("", "No. Nothing was sent.")
 	p.say("reset", "Sends nothing now")
-	p.say("yes", "Done. The session was reset", "no pair yet")
+	p.say("yes", "Done. The session was reset", "no tokens yet")
 	p.say("where", "SANDBOX.", "The session is none.")
 	p.say("activity", "list operations")
 	if err := p.leave(); err != nil {
@@ -287,7 +302,7 @@ func TestASecondPerson(t *testing.T) {
 	asker, _ := startPlain(t, a, ben, nil)
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
-	asker.say("remove 1")
+	asker.say("remove 1", "A second person must approve this. Nothing is sent yet.", "Type yes to ask for approval")
 	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague")
 
 	judge, greeting := startPlain(t, a, ana, nil)
@@ -304,14 +319,14 @@ func TestASecondPerson(t *testing.T) {
 	judge.say("yes", "Done. Approved")
 
 	asker.say("again", "News. Done. ana approved: Remove document")
-	asker.say("remove 1")
+	asker.say("remove 1", "Approved by ana. This sends it now.", "Type yes to remove")
 	asker.say("yes", "Done. Removed")
 	asker.say("restore")
 	asker.say("yes", "waits for a second person")
 	asker.say("menu")
 	asker.say("9", "1 approval waits")
 	asker.say("1", "Request ")
-	asker.say("approve", "nobody decides about their own")
+	asker.say("approve", "ask a colleague to decide")
 	if err := asker.leave(); err != nil {
 		t.Error(err)
 	}

@@ -96,12 +96,12 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("verify", "intact", "What was checked")
 	p.say("back")
 	p.say("menu")
-	p.say("7", "No event has come yet.")
+	p.say("7", "No event was received yet.")
 	p.say("settings", "At the service")
 	p.say("back")
-	p.say("codes", "numeric codes")
+	p.say("codes", "Numeric codes")
 	p.say("back")
-	p.say("rejected", "None was rejected so far.")
+	p.say("rejected", "No delivery was rejected.")
 	if err := p.leave(); err != nil {
 		t.Error(err)
 	}

@@ -52,7 +52,7 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 	case who.Via == "ssh":
 		t.off = "others use this service too; the tour runs in a console of your own"
 	case a.ReadOnly || !who.Role.May(api.MayDocuments) || !who.Role.May(api.MayCompliance):
-		t.off = "the tour removes a document, puts it back and onboards a customer, which your role may not do here"
+		t.off = "the tour removes and restores a document and onboards a customer, which your role may not do here"
 	}
 	return t
 }
@@ -70,7 +70,7 @@ var tasks = []task{
 		}},
 	{name: "Remove a document and put it back",
 		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +
-			"question starts on No, y answers it. z puts it back.",
+			"question starts on No, y answers it. z restores it.",
 		done: func(seen *tourSights, s ui.Sight) bool {
 			switch written(s.News) {
 			case "remove document":

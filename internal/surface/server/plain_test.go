@@ -143,9 +143,9 @@ func TestPlainOverSSH(t *testing.T) {
 		if p.attached(opid, guid) {
 			t.Error("the document is there")
 		}
-		l.say("restore", "Type yes to put back")
+		l.say("restore", "Type yes to restore")
 		time.Sleep(500 * time.Millisecond)
-		l.say("yes", "Done. Put back")
+		l.say("yes", "Done. Restored")
 		if !p.attached(opid, guid) {
 			t.Error("the document is not there")
 		}
