@@ -79,7 +79,7 @@ const (
 	OtherObject  Flaw = "another object was read"
 	BeforeAct    Flaw = "it was read before our own act ended"
 	BeforeStep   Flaw = "it was read before the clock was set"
-	NoClock      Flaw = "no clock tells whether it was read after our own act"
+	NoClock      Flaw = "it is not known whether it was read after our own act"
 	CoversLess   Flaw = "not all of it was read"
 	NothingShown Flaw = "nothing was read"
 )

@@ -190,7 +190,7 @@ func TestKeysAreCommands(t *testing.T) {
 		d := converse(t, t.Context(), 0, ui.About{Environment: ui.Test})
 		wants(t, d.says("papers"), "Papers, of ana", "1. name alpha-0001.", "Papers. A number, a command, or ? for help:")
 		wants(t, d.says("?"), "remove [NUMBER], or x: remove the document (asks).", "restore [NUMBER], or z: ", "Not now. Nothing was removed.")
-		wants(t, d.says("z"), "restore cannot be used now. Nothing to restore.")
+		wants(t, d.says("z"), "restore cannot be used now. Nothing was removed.")
 		wants(t, d.says("attach"), "Id, or back:")
 		wants(t, d.says("17"), "Note, or an empty line for none:")
 		wants(t, d.says(""), "Attached.", "17/")
