@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -74,7 +75,7 @@ func newActivity(s *Shell) *pager {
 		for _, c := range s.activity.calls {
 			switch c.Phase {
 			case CallWaits:
-				_, next := draw.Until(s.goes(c), now)
+				_, next := format.Until(s.goes(c), now)
 				at = Sooner(at, next)
 			case CallRuns:
 				_, next := unanswered(c, now)
@@ -112,9 +113,9 @@ func activityLines(s *Shell) []string {
 		sign, word, tone := n.kind.look(s.th)
 		text := n.text
 		if n.times > 1 {
-			text += s.th.Dim.Render("  " + times(n.times) + " since " + draw.Clock(n.first, s.shown.zone))
+			text += s.th.Dim.Render("  " + times(n.times) + " since " + format.Clock(n.first, s.shown.zone))
 		}
-		notes = append(notes, "  "+s.th.Dim.Render(draw.Clock(n.at, s.shown.zone))+"  "+
+		notes = append(notes, "  "+s.th.Dim.Render(format.Clock(n.at, s.shown.zone))+"  "+
 			s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+text)
 	}
 	latest := min(len(notes), latestNotes)
@@ -139,7 +140,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	tone := theme.Plain
 	switch c.Phase {
 	case CallWaits:
-		left, _ := draw.Until(s.goes(c), now)
+		left, _ := format.Until(s.goes(c), now)
 		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
 	case CallRuns:
 		ago, _ := unanswered(c, now)
@@ -152,7 +153,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallUnknown:
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
-	line := "  " + th.Dim.Render(draw.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
+	line := "  " + th.Dim.Render(format.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
 		16)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))

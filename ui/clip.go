@@ -8,7 +8,7 @@ import (
 	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // ClipMode is what stands between the console and the terminal.
@@ -57,7 +57,8 @@ func (c Clip) Sequence(s string) (string, error) {
 	case c.Mode == ClipOff:
 		return "", ErrNoClip
 	case len(s) > limit:
-		return "", fmt.Errorf("%s is too long to copy; the limit is %s", draw.Size(int64(len(s))), draw.Size(int64(limit)))
+		return "", fmt.Errorf("%s is too long to copy; the limit is %s", format.Size(int64(len(s))),
+			format.Size(int64(limit)))
 	}
 	seq := osc52.New(s)
 	switch c.Mode {

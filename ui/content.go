@@ -7,7 +7,7 @@ import (
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -239,7 +239,7 @@ func (s *topLine) Standing() []string {
 	if f := s.session; f.State != "" {
 		line := "The session is " + safe(f.State) + "."
 		if f.AccessUntil.After(now) {
-			left, _ := draw.Until(f.AccessUntil, now)
+			left, _ := format.Until(f.AccessUntil, now)
 			line += " The access token expires in " + left + "."
 		}
 		if f.Note != "" {
@@ -248,14 +248,14 @@ func (s *topLine) Standing() []string {
 		out = append(out, line)
 	}
 	if b, ok := s.budgets["billing"]; ok {
-		out = append(out, "Budget: "+draw.Plural(b.Room, "billing call", "billing calls")+" left of "+
-			draw.Count(b.Limit)+" a minute.")
+		out = append(out, "Budget: "+format.Plural(b.Room, "billing call", "billing calls")+" left of "+
+			format.Count(b.Limit)+" a minute.")
 	}
 	if f := s.feed; f.State != "" {
 		out = append(out, "The webhook feed is "+safe(f.State)+".")
 	}
 	if n := s.asked; n > 0 {
-		out = append(out, draw.Plural(n, "write waits", "writes wait")+" for your approval.")
+		out = append(out, format.Plural(n, "write waits", "writes wait")+" for your approval.")
 	}
 	return out
 }
@@ -265,10 +265,10 @@ func (src Source) Aged(now time.Time, zone *time.Location) string {
 	if src.Origin == "" || src.At.IsZero() {
 		return ""
 	}
-	ago, _ := draw.Ago(src.At, now)
+	ago, _ := format.Ago(src.At, now)
 	line := "From the " + src.Origin + ", " + ago
 	if old := src.Oldest; !old.IsZero() && old.Before(src.At) {
-		if then, _ := draw.Ago(old, now); then != ago {
+		if then, _ := format.Ago(old, now); then != ago {
 			line += ", oldest row " + then
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 )
 
@@ -96,7 +97,7 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	for _, one := range f.all() {
 		items = append(items, Choice{Text: one.Text, About: one.About})
 	}
-	s.push(newMenu(s, 0, Choose{Title: draw.Plural(len(items), "operation matches", "operations match") +
+	s.push(newMenu(s, 0, Choose{Title: format.Plural(len(items), "operation matches", "operations match") +
 		" “" + safe(m.typed) +
 		"”", Items: items, Pick: func(i int) (Action, tea.Cmd) {
 		return do(func(s *Shell) tea.Cmd { return s.open(Place{Kind: m.kind, ID: f.all()[i].Place.ID}) }), nil

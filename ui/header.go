@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -55,7 +56,7 @@ func (s *topLine) header(now time.Time) string {
 	}
 	var right []string
 	if !s.shown.revealed.IsZero() {
-		t, _ := draw.Until(s.shown.revealed, now)
+		t, _ := format.Until(s.shown.revealed, now)
 		right = append(right, s.th.Warn.Render("revealed "+t))
 	}
 	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
@@ -158,7 +159,7 @@ func (s *topLine) access(now time.Time) fact {
 		state = cmp.Or(state, "–")
 		return fact{long: s.th.Dim.Render("session ") + s.th.Warn.Render(state), short: s.th.Warn.Render(draw.Cut(state, 8))}
 	}
-	left, next := draw.Until(s.session.AccessUntil, now)
+	left, next := format.Until(s.session.AccessUntil, now)
 	style := s.th.Tone(theme.Plain)
 	if d := s.session.AccessUntil.Sub(now); d <= 15*time.Second {
 		style = s.th.Bad
@@ -202,7 +203,7 @@ func (s *topLine) room(now time.Time) fact {
 		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))}
 	if b.Room == 0 && b.NextSlot.After(now) {
 		var t string
-		t, f.next = draw.Until(b.NextSlot, now)
+		t, f.next = format.Until(b.NextSlot, now)
 		f.long += s.th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
@@ -215,7 +216,7 @@ func (s *topLine) room(now time.Time) fact {
 func (s *topLine) headerNext(now time.Time) time.Time {
 	at := Sooner(s.access(now).next, s.room(now).next, s.age(now, false).next)
 	if !s.shown.revealed.IsZero() && !s.compact() {
-		_, t := draw.Until(s.shown.revealed, now)
+		_, t := format.Until(s.shown.revealed, now)
 		at = Sooner(at, t)
 	}
 	return at
@@ -299,9 +300,9 @@ func (s *screenStack) crumbs(w int) string {
 // is wrong with it.
 func (s *topLine) age(now time.Time, told bool) fact {
 	src := s.source()
-	ago, at := draw.Ago(src.At, now)
-	newest, _ := draw.Age(src.At, now)
-	oldest, old := draw.Age(src.Oldest, now)
+	ago, at := format.Ago(src.At, now)
+	newest, _ := format.Age(src.At, now)
+	oldest, old := format.Age(src.Oldest, now)
 	f := fact{next: Sooner(at, old)}
 	two := !src.Oldest.IsZero() && !src.At.IsZero() && src.Oldest.Before(src.At) && oldest != newest
 	if f.short = newest; two {

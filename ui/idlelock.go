@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 )
 
@@ -89,7 +90,7 @@ func (s *idleGuard) unlock(now time.Time) {
 		return
 	}
 	if was.missed > 1 {
-		s.notice.text += " (" + draw.Plural(was.missed-1, "notice", "notices") + " more: !)"
+		s.notice.text += " (" + format.Plural(was.missed-1, "notice", "notices") + " more: !)"
 	}
 	s.notice.until = now.Add(noticeLong)
 }
@@ -121,7 +122,7 @@ func (s *statusLine) blank() []string {
 	if room := s.w - draw.Width(head) - 1; room >= 3 {
 		head += " " + s.th.Strong.Render(draw.Cut(safe(s.opt.About.Context), min(room, 24)))
 	}
-	say := "No key pressed for " + draw.Duration(s.opt.IdleLock) + "."
+	say := "No key pressed for " + format.Duration(s.opt.IdleLock) + "."
 	if len(s.writes) > 0 {
 		say += "\nStill waiting for answers to sent requests."
 	}

@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -229,7 +230,7 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	said := ""
 	switch {
 	case to < len(list):
-		said = "  " + th.Signs.More + " " + draw.Count(len(list)-to) + " more follow"
+		said = "  " + th.Signs.More + " " + format.Count(len(list)-to) + " more follow"
 	case further:
 		said = "  " + th.Signs.More + " more with this beginning"
 	}

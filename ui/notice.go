@@ -7,7 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/theme"
 )
 
@@ -44,7 +44,7 @@ type notice struct {
 func (k Level) bad() bool { return k == Error || k == Warning }
 
 // times says how often.
-func times(n int) string { return draw.Count(n) + " times" }
+func times(n int) string { return format.Count(n) + " times" }
 
 // notify shows a notice and keeps it in the activity list.
 func (s *statusLine) notify(k Level, line string) tea.Cmd {

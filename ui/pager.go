@@ -6,7 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/internal/domain/mask"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -44,9 +44,9 @@ func newRaw(s *Shell, owner screenID, a Raw) *pager {
 func (p *pager) readRaw(s *Shell) {
 	p.hides = s.shown.hides()
 	is := mask.JSONIf(p.raw, p.hides)
-	lines, whole := draw.JSON(is, maxRawLines)
+	lines, whole := format.JSON(is, maxRawLines)
 	if !whole {
-		lines = append(lines, "… cut here: "+draw.Size(int64(len(is)))+
+		lines = append(lines, "… cut here: "+format.Size(int64(len(is)))+
 			" in total; the command with -o json shows all of it")
 	}
 	p.lines, p.copy = func(*Shell) []string { return lines }, Copy{Text: string(is), What: "the JSON"}

@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -235,7 +236,7 @@ func (q *question) demand(short bool) string {
 	case short:
 		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
-	return fmt.Sprintf("Type the last %s of the id:", draw.Plural(len(q.want), "character", "characters"))
+	return fmt.Sprintf("Type the last %s of the id:", format.Plural(len(q.want), "character", "characters"))
 }
 
 func (q *question) enter(now time.Time) (Action, tea.Cmd, bool) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // goes is when a call that waits for its budget goes; zero when that is not known,
@@ -37,7 +37,7 @@ func since(at, now time.Time) (ago string, next time.Time) {
 	if n == 0 {
 		return "", next
 	}
-	ago, _ = draw.Until(now.Add(n*time.Second), now)
+	ago, _ = format.Until(now.Add(n*time.Second), now)
 	return ago, next
 }
 
@@ -52,9 +52,9 @@ func (c CallFacts) moved() string {
 		word = "sent "
 	}
 	if c.Size <= 0 {
-		return word + draw.Size(c.Moved)
+		return word + format.Size(c.Moved)
 	}
-	return word + draw.Size(c.Moved) + " of " + draw.Size(c.Size)
+	return word + format.Size(c.Moved) + " of " + format.Size(c.Size)
 }
 
 // moving says how much of a large body went that is on its way, beside the title of a
@@ -71,7 +71,7 @@ func (s *topLine) moving(now time.Time) (what string, next time.Time) {
 		case went != "":
 			return went + ", " + ago + "…", next
 		case c.Write:
-			return "all " + draw.Size(c.Size) + " sent, no answer yet, " + ago + "…", next
+			return "all " + format.Size(c.Size) + " sent, no answer yet, " + ago + "…", next
 		}
 		return "", next
 	}
@@ -118,7 +118,7 @@ func (s *topLine) brief(now time.Time) string {
 	if c, ok := s.pending(s.class()); ok && c.Phase == CallRuns {
 		from = c.At
 	} else if ok && !s.goes(c).IsZero() {
-		left, _ := draw.Until(s.goes(c), now)
+		left, _ := format.Until(s.goes(c), now)
 		return s.th.Signs.Wait + strings.ReplaceAll(left, " ", "")
 	}
 	if ago, _ := since(from, now); ago != "" {
@@ -143,7 +143,7 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 		}
 		return "no answer for " + ago + "…", next
 	case !s.goes(c).IsZero():
-		left, next := draw.Until(s.goes(c), now)
+		left, next := format.Until(s.goes(c), now)
 		return "waits for room in " + safe(c.Class) + ", " + left, next
 	}
 	what = "loading"
@@ -173,7 +173,7 @@ func (s *topLine) CallWaits() string {
 		}
 		return "The service has not answered yet."
 	case !s.goes(c).IsZero():
-		left, _ := draw.Until(s.goes(c), now)
+		left, _ := format.Until(s.goes(c), now)
 		return "Waiting for room in the " + safe(c.Class) + " budget; next call in " + left + "."
 	}
 	return "Waiting for room in the " + safe(c.Class) + " budget, or for the session."

@@ -5,6 +5,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -56,9 +57,9 @@ func (l *List[T]) ArrivedAbove() string {
 		return ""
 	}
 	if th.Linear {
-		return "  " + draw.Count(n) + " new above"
+		return "  " + format.Count(n) + " new above"
 	}
-	return th.Info.Render("  " + th.Signs.Up + " " + draw.Count(n) + " new")
+	return th.Info.Render("  " + th.Signs.Up + " " + format.Count(n) + " new")
 }
 
 // stale reports whether the rows are those of an earlier read.

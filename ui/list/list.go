@@ -15,6 +15,7 @@ import (
 
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -220,7 +221,7 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 		return ui.Handled{}, nil
 	}
 	if n := l.Table.Unmark(); n > 0 {
-		return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " cleared; " +
+		return ui.Notify{Level: ui.Info, Text: format.Plural(n, "mark", "marks") + " cleared; " +
 			l.Env.Keys.List.Remark.Help().Key + " restores them."}, nil
 	}
 	if !l.Filter.Shown.Empty() {
@@ -236,7 +237,7 @@ func (l *List[T]) remark() ui.Action {
 	if n == 0 {
 		return ui.Notify{Level: ui.Denied, Text: "No cleared marks to restore in this list."}
 	}
-	return ui.Notify{Level: ui.Info, Text: draw.Plural(n, "mark", "marks") + " restored."}
+	return ui.Notify{Level: ui.Info, Text: format.Plural(n, "mark", "marks") + " restored."}
 }
 
 // Filtered implements Screen for a list whose Rows hold all records.

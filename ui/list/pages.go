@@ -3,7 +3,7 @@ package list
 import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // Pages are the records of a list that the service gives page by page, as far as they
@@ -65,10 +65,10 @@ func (p Pages[T]) Read(many string) string {
 	case p.Whole() && n == 0:
 		return "No " + many
 	case p.Whole():
-		return "All " + many + " read: " + draw.Count(n)
+		return "All " + many + " read: " + format.Count(n)
 	case p.Ended():
-		return draw.Count(n) + p.Of() + " " + many + " read; the service shows no more"
+		return format.Count(n) + p.Of() + " " + many + " read; the service shows no more"
 	default:
-		return draw.Count(n) + p.Of() + " " + many + " read"
+		return format.Count(n) + p.Of() + " " + many + " read"
 	}
 }

@@ -1,6 +1,7 @@
 package list
 
 import (
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 )
@@ -59,7 +60,7 @@ func (p *preview) lay(row string, h int) {
 	if lines = lines[p.top:]; len(lines) > h && h > 1 {
 		th := p.env.Theme
 		more := len(lines) - h + 1
-		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+draw.Plural(more, "line", "lines")+" more, "+
+		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+format.Plural(more, "line", "lines")+" more, "+
 			p.env.Keys.List.Open.Help().Key+" opens it"))
 	}
 	p.lines = draw.Lay(lines, p.w, h)
@@ -88,8 +89,8 @@ func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
 	if on && w < previewFrom {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + draw.Count(previewFrom) +
-			" columns; this window has " + draw.Count(w) + "."}}
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + format.Count(previewFrom) +
+			" columns; this window has " + format.Count(w) + "."}}
 	}
 	return act
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -111,7 +111,7 @@ func (r *Rows[T]) Row(i int) widget.Row { return r.draw(r.shown[i]) }
 func (r *Rows[T]) Ages(from, to int, now time.Time, at func(T) time.Time) time.Time {
 	var next time.Time
 	for _, record := range r.shown[from:to] {
-		_, t := draw.Ago(at(record), now)
+		_, t := format.Ago(at(record), now)
 		next = ui.Sooner(next, t)
 	}
 	return next

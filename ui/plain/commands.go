@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 )
 
@@ -264,7 +264,7 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 		h.said = h.seen()
 	case k.Name == l.Mark.Name || k.Name == l.MarkAll.Name || k.Name == l.Range.Name || k.Name == l.Remark.Name:
 		h.said = h.seen()
-		h.talk.Say(draw.Plural(len(c.Table.Marked()), "row is marked.", "rows are marked."))
+		h.talk.Say(format.Plural(len(c.Table.Marked()), "row is marked.", "rows are marked."))
 	case k.Name == l.Filter.Name || k.Name == l.Sort.Name || k.Name == l.Views.Name:
 		if err := h.press(ctx, h.sh.Map().Nav.Top); err != nil { // another list begins at its beginning
 			return err

@@ -9,8 +9,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -294,7 +294,7 @@ func (h *Host) number(ctx context.Context, n int) error {
 	case h.point(n):
 		return h.after(ctx, h.press(ctx, list), list)
 	case links > 0:
-		h.talk.Say("Type a number on this page: 1 to " + draw.Count(links) + ".")
+		h.talk.Say("Type a number on this page: 1 to " + format.Count(links) + ".")
 		return nil
 	case !h.selectRow(n):
 		return nil
@@ -329,7 +329,7 @@ func (h *Host) selectRow(n int) bool {
 	from, to := t.Visible()
 	s, ok := h.sh.Top().(ui.Selecter)
 	if n <= from || n > to || !ok || !s.Select(t.Row(n-1).ID) {
-		h.talk.Say("Type a number on this page: " + draw.Count(from+1) + " to " + draw.Count(to) + ".")
+		h.talk.Say("Type a number on this page: " + format.Count(from+1) + " to " + format.Count(to) + ".")
 		return false
 	}
 	return true

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -72,7 +72,7 @@ func (h *reader) section(s ui.Section) []string {
 	opening := h.opening()
 	add := func(line string, of widget.Link) {
 		if i := slices.Index(opening, of); i >= 0 && line != "" {
-			line = draw.Count(i+1) + ". " + line
+			line = format.Count(i+1) + ". " + line
 		}
 		if line != "" {
 			out = append(out, line)
@@ -134,9 +134,9 @@ func rows(title string, t *widget.Table) []string {
 		return sentences([]string{t.Empty().Text, t.Empty().Hint})
 	}
 	from, to := t.Visible()
-	head := title + ", " + draw.Plural(n, "row", "rows") + "."
+	head := title + ", " + format.Plural(n, "row", "rows") + "."
 	if from > 0 || to < n {
-		head = title + " " + draw.Count(from+1) + " to " + draw.Count(to) + " of " + draw.Count(n) + "."
+		head = title + " " + format.Count(from+1) + " to " + format.Count(to) + " of " + format.Count(n) + "."
 	}
 	out := []string{head}
 	marked := map[string]bool{}
@@ -149,7 +149,7 @@ func rows(title string, t *widget.Table) []string {
 		if marked[r.ID] {
 			line = "marked, " + line
 		}
-		out = append(out, draw.Count(i+1)+". "+line)
+		out = append(out, format.Count(i+1)+". "+line)
 	}
 	if to < n {
 		out = append(out, "next shows more.")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // span says a length of time in its one or two largest units, rounded down:
@@ -22,9 +22,9 @@ func span(d time.Duration) string {
 		if p.n == 0 {
 			continue
 		}
-		s := draw.Plural(int(p.n), p.unit, p.unit+"s")
+		s := format.Plural(int(p.n), p.unit, p.unit+"s")
 		if i+1 < len(parts) && parts[i+1].n > 0 {
-			s += " " + draw.Plural(int(parts[i+1].n), parts[i+1].unit, parts[i+1].unit+"s")
+			s += " " + format.Plural(int(parts[i+1].n), parts[i+1].unit, parts[i+1].unit+"s")
 		}
 		return s
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -159,7 +160,7 @@ func (f *Form) Type(msg keymap.Press) bool {
 		}
 	}
 	if n := len(e.value) + len(msg.Runes); n > d.max() && len(msg.Runes) > 1 {
-		f.note = "That is too long: " + draw.Count(n) + " of " + draw.Count(d.max()) + " characters."
+		f.note = "That is too long: " + format.Count(n) + " of " + format.Count(d.max()) + " characters."
 		return false
 	}
 	return e.Type(msg)

@@ -2,7 +2,7 @@ package widget
 
 import (
 	"opdeck/api/untrusted"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/theme"
 )
 
@@ -29,7 +29,7 @@ func Said(label string, u untrusted.Text, none string) []Pair {
 		return []Pair{{Label: label, Value: none, Tone: theme.Dim}}
 	}
 	out := []Pair{{Label: label, Value: u.Line(1200), Long: true}}
-	if odd := draw.SuspiciousText(u); odd != "" {
+	if odd := format.Suspicious(u); odd != "" {
 		out = append(out, Pair{Label: "  ! odd text", Value: odd, Tone: theme.Warn, Long: true})
 	}
 	return out

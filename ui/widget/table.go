@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -135,7 +136,7 @@ func (t *Table) SetSource(s Source) {
 		}
 	}
 	if lost := t.marks.keep(func(id string) bool { return s.IndexOf(id) >= 0 }); lost > 0 {
-		t.note = draw.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
+		t.note = format.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
 	}
 	t.settle()
 }

@@ -3,7 +3,7 @@ package widget
 import (
 	"slices"
 
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/keymap"
 )
 
@@ -98,7 +98,7 @@ func (t *Table) markKey(msg keymap.Press) bool {
 
 func (t *Table) mark(id string, on bool) {
 	if t.marks.last = id; !t.marks.set(id, on) {
-		t.note = "No more than " + draw.Count(maxMarks) + " rows can be marked."
+		t.note = "No more than " + format.Count(maxMarks) + " rows can be marked."
 	}
 }
 
@@ -124,7 +124,7 @@ func (t *Table) markRange() {
 		}
 	}
 	if unread > 0 {
-		t.note = draw.Plural(unread, "row", "rows") + " between are not loaded yet and stay unmarked."
+		t.note = format.Plural(unread, "row", "rows") + " between are not loaded yet and stay unmarked."
 	}
 }
 
@@ -137,6 +137,6 @@ func (t *Table) markAll() {
 		t.mark(t.source.Row(i).ID, true)
 	}
 	if t.source.Len() > maxMarks {
-		t.note = "The first " + draw.Count(maxMarks) + " rows are marked; that is the limit."
+		t.note = "The first " + format.Count(maxMarks) + " rows are marked; that is the limit."
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -229,10 +230,10 @@ func (t *Table) drawNotice(h int) []string {
 func (t *Table) drawFoot(n int) string {
 	at, s := "", "" // the number that changes with each key is plain: fewer bytes
 	if n > 0 {
-		at, s = draw.Count(t.at+1), " of "+draw.Count(n)
+		at, s = format.Count(t.at+1), " of "+format.Count(n)
 	}
 	if len(t.marks.order) > 0 {
-		s += " " + t.th.Signs.Sep + " " + draw.Count(len(t.marks.order)) + " marked"
+		s += " " + t.th.Signs.Sep + " " + format.Count(len(t.marks.order)) + " marked"
 	}
 	if t.note != "" {
 		return draw.Lay([]string{draw.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]

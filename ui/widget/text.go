@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -51,7 +52,7 @@ func (t *Text) Pairs(list []Pair) { t.Add(Pairs(t.th, list, t.w)...) }
 // JSON writes a body, by cells to the right and in at most that many lines; more is said
 // when it is longer.
 func (t *Text) JSON(body []byte, by, most int, more string) {
-	lines, whole := draw.JSON(body, most)
+	lines, whole := format.JSON(body, most)
 	for _, l := range lines {
 		t.Add(draw.Space(by) + l)
 	}

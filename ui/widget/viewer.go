@@ -3,6 +3,7 @@ package widget
 import (
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -236,7 +237,7 @@ func (v *Viewer) Position() string {
 	if len(v.rows) <= v.page() {
 		return ""
 	}
-	return draw.Count(min(v.top+v.page(), len(v.rows))) + " of " + draw.Count(len(v.rows))
+	return format.Count(min(v.top+v.page(), len(v.rows))) + " of " + format.Count(len(v.rows))
 }
 
 // Further says where one is in what does not fit, and how to see the rest of it;
@@ -246,7 +247,7 @@ func (v *Viewer) Further() string {
 		return ""
 	}
 	last := min(v.top+v.page(), len(v.rows))
-	where := draw.Count(last) + " of " + draw.Count(len(v.rows)) + " lines, "
+	where := format.Count(last) + " of " + format.Count(len(v.rows)) + " lines, "
 	if last < len(v.rows) {
 		return where + v.nav.PageDown.Help().Key + " shows more"
 	}
@@ -270,7 +271,7 @@ func (v *Viewer) Lines() []string {
 		q := v.query.View(v.th, max(v.w-16, 1), v.searching, "")
 		found := "no match"
 		if len(v.hits) > 0 {
-			found = draw.Count(v.hit+1) + "/" + draw.Count(len(v.hits))
+			found = format.Count(v.hit+1) + "/" + format.Count(len(v.hits))
 		}
 		if v.query.Value() == "" {
 			found = ""

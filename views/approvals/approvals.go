@@ -11,8 +11,8 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
 	"opdeck/ui/widget"
@@ -38,7 +38,7 @@ func Badge(n int) string {
 	case n == 1:
 		return "1 approval waits"
 	}
-	return draw.Count(n) + " approvals wait"
+	return format.Count(n) + " approvals wait"
 }
 
 // Screen implements ui.Screen.
@@ -198,7 +198,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 	next := s.rows.Ages(0, s.rows.Len(), now, func(r approval.Request) time.Time { return r.Created })
 	for _, r := range s.rows.All() {
 		if waits(r) {
-			_, u := draw.Until(r.Expires, now)
+			_, u := format.Until(r.Expires, now)
 			next = ui.Sooner(next, u)
 		}
 	}
@@ -223,7 +223,7 @@ func (s *Screen) Above() []string {
 		head = th.Warn.Render(th.Signs.Wait + " " + Badge(open))
 	}
 	if mine > 0 {
-		head += th.Dim.Render(", " + draw.Count(mine) + " of them asked by you")
+		head += th.Dim.Render(", " + format.Count(mine) + " of them asked by you")
 	}
 	return []string{s.Head(head)}
 }

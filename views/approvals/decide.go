@@ -8,9 +8,9 @@ import (
 
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -78,7 +78,7 @@ func bodyFacts(body []byte) []widget.Pair {
 		return []widget.Pair{{Label: "body", Value: string(body), Long: true}}
 	}
 	var p []widget.Pair
-	lines, whole := draw.JSON(body, maxBody)
+	lines, whole := format.JSON(body, maxBody)
 	for i, l := range lines {
 		label := "body"
 		if i > 0 {
@@ -106,7 +106,7 @@ func (s *Screen) decide(r approval.Request, to approval.State, comment string) f
 			decided, err := act(ctx, r.ID, r.Digest, comment)
 			done := "Denied. " + who + " sees the reason."
 			if to == approval.Approved {
-				done = "Approved. " + who + " can send it once, until " + draw.Clock(decided.Expires, zone) + "."
+				done = "Approved. " + who + " can send it once, until " + format.Clock(decided.Expires, zone) + "."
 			}
 			return func() (ui.Action, tea.Cmd) {
 				s.Doing = ""

@@ -3,6 +3,7 @@ package approvals
 import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -31,7 +32,7 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	out.Title("Request " + line(r.ID, 20) + ": " + present.RequestTitle(r.Act))
 	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
 	if waits(r) && now.Before(r.Expires) {
-		left, _ := draw.Until(r.Expires, now)
+		left, _ := format.Until(r.Expires, now)
 		head += th.Warn.Render("  lapses in " + left)
 	}
 	out.Add("", head)

@@ -6,7 +6,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -38,10 +38,10 @@ func ordered(list []approval.Request, now time.Time) []approval.Request {
 func (s *Screen) row(q approval.Request) widget.Row {
 	th, now := s.env.Theme, s.env.Now()
 	sign, tone := stateStyle(th, state(q, now))
-	asked, _ := draw.Ago(q.Created, now)
+	asked, _ := format.Ago(q.Created, now)
 	left := ""
 	if waits(q) && now.Before(q.Expires) {
-		left, _ = draw.Until(q.Expires, now)
+		left, _ = format.Until(q.Expires, now)
 	}
 	who := line(q.Requester.Name, 40)
 	if s.own(q) {

@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
@@ -52,7 +53,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 	return ui.Ask{Title: "Settle " + present.AuditText(e.Event, 40), Verb: "write down",
 		Intro: []string{"It can no longer be proved which act put the object into its present state, so the outcome stays " +
 			"“unknown”. Your note says what you found.",
-			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + draw.Time(e.At, s.env.Zone()) + " on " +
+			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + format.Time(e.At, s.env.Zone()) + " on " +
 				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
 		Fields: []widget.Field{widget.Note("What you found", "the document is still attached",
 			"write a sentence: in what state is the object?")},
@@ -139,7 +140,7 @@ func (s *Screen) take(title string, flags []string, name, intro string,
 				}
 				done := "The evidence pack"
 				if n >= 0 {
-					done = draw.Plural(int(n), "record", "records")
+					done = format.Plural(int(n), "record", "records")
 				}
 				done += " written to " + untrusted.Text(full).Line(300) + "."
 				return func() (ui.Action, tea.Cmd) {

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -145,7 +146,7 @@ func (s *Screen) Item() ui.Item {
 		return ui.Item{}
 	}
 	out := ui.Item{ID: r.UID, IDWhat: "the record's id", JSON: r.Raw, JSONWhat: "the record as JSON",
-		Title: "Audit record " + draw.Count(int(r.Seq))}
+		Title: "Audit record " + format.Count(int(r.Seq))}
 	if id := string(audit.Unquote(r.ID)); id != "" && !r.Damaged {
 		out.ID, out.IDWhat = id, "the id of the "+audit.Unquote(r.Object).Line(20)
 	}
@@ -184,9 +185,9 @@ func (s *Screen) Above() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
 	n := s.rows.Len() - len(s.open)
-	head, other := draw.Plural(n, "write or refusal", "writes and refusals"), "all records"
+	head, other := format.Plural(n, "write or refusal", "writes and refusals"), "all records"
 	if s.all {
-		head, other = draw.Plural(n, "record", "records")+" of all kinds", "writes and refusals"
+		head, other = format.Plural(n, "record", "records")+" of all kinds", "writes and refusals"
 	}
 	if s.next != 0 {
 		head += ", older ones below"
@@ -200,7 +201,7 @@ func (s *Screen) Above() []string {
 	}
 	out := []string{line}
 	if n := len(s.open); n > 0 {
-		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(draw.Plural(n, "act has", "acts have")+
+		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "act has", "acts have")+
 			" no known outcome: it may be done. enter on one shows what to do.", w-2)))
 	}
 	return append(out, s.trouble(w)...)
@@ -215,10 +216,10 @@ func (s *Screen) trouble(w int) []string {
 	}
 	switch {
 	case h.Err != nil:
-		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+draw.Clock(h.Since, s.env.Zone())+
+		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+format.Clock(h.Since, s.env.Zone())+
 			": writes are refused until the store works again.")
 	case h.Waiting > 0:
-		warn(theme.Warn, th.Signs.Warn, draw.Plural(h.Waiting, "record waits", "records wait")+
+		warn(theme.Warn, th.Signs.Warn, format.Plural(h.Waiting, "record waits", "records wait")+
 			" to be stored; opdeck retries by itself.")
 	}
 	switch bad := h.Tampered(); {

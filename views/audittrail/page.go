@@ -2,6 +2,7 @@ package audittrail
 
 import (
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -17,7 +18,7 @@ func (s *Screen) openPage(title, id string, fill func(w int) []string) {
 
 // show opens a record.
 func (s *Screen) show(r record) {
-	s.openPage("Audit record "+draw.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })
+	s.openPage("Audit record "+format.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })
 }
 
 // record draws all of a record. Texts are shown as they were, and exactly where

@@ -11,9 +11,9 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/views/directory"
 )
 
@@ -50,10 +50,10 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 func head(a api.Account) string {
 	balance := "balance not reported"
 	if m := a.Balance.Value(); !m.Empty() {
-		balance = draw.Money(m)
+		balance = format.Money(m)
 	}
 	if m := a.Hold.Value(); !m.Empty() {
-		balance += ", " + draw.Money(m) + " on hold"
+		balance += ", " + format.Money(m) + " on hold"
 	}
 	return cmp.Or(a.Name, a.ID).Line(100) + ": " + balance
 }

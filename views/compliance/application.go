@@ -16,8 +16,8 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/content"
@@ -146,8 +146,8 @@ func (d draft) apply(c change) (body json.RawMessage, differs []widget.Pair, err
 	}
 	if len(c.docs) > 0 {
 		docs := slices.Clone(d.docs)
-		differs = append(differs, widget.Pair{Label: "documents", Value: draw.Count(len(d.docs)) + " → " +
-			draw.Count(len(d.docs)+len(c.docs)), Tone: theme.Warn})
+		differs = append(differs, widget.Pair{Label: "documents", Value: format.Count(len(d.docs)) + " → " +
+			format.Count(len(d.docs)+len(c.docs)), Tone: theme.Warn})
 		for _, further := range c.docs {
 			doc := map[string]string{d.docType: further.kind}
 			if further.file != "" {
@@ -305,10 +305,10 @@ func (s *Screen) add(d draft, c change, doc document) ui.Action {
 // question about all of them.
 func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
 	items := []ui.Choice{{Text: "Go on", About: "asks you to confirm, then sends one request with " +
-		draw.Plural(len(c.docs), "document",
+		format.Plural(len(c.docs), "document",
 			"documents")}, {Text: "Add another"}}
 	if len(c.docs) >= maxDocuments {
-		items[1].Why = "One request adds at most " + draw.Count(maxDocuments) + " documents here."
+		items[1].Why = "One request adds at most " + format.Count(maxDocuments) + " documents here."
 	}
 	for _, doc := range c.docs {
 		items = append(items, ui.Choice{Text: "Remove from list " + untrusted.Text(doc.line()).Line(140)})

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/customerfilter"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -191,7 +192,7 @@ func (s *Customers) needs() string {
 		}
 	}
 	if n := len(s.begun); n > 0 {
-		parts = append(parts, draw.Plural(n, "verification", "verifications")+" started, not finalized")
+		parts = append(parts, format.Plural(n, "verification", "verifications")+" started, not finalized")
 	}
 	if len(words) > 0 {
 		counts := map[string]int{}
@@ -200,9 +201,10 @@ func (s *Customers) needs() string {
 		}
 		var each []string
 		for _, w := range slices.Sorted(maps.Keys(counts)) {
-			each = append(each, draw.Count(counts[w])+" "+w)
+			each = append(each, format.Count(counts[w])+" "+w)
 		}
-		parts = append(parts, draw.Plural(len(words), "customer", "customers")+" without a result: "+strings.Join(each, ", "))
+		parts = append(parts, format.Plural(len(words), "customer", "customers")+" without a result: "+
+			strings.Join(each, ", "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -11,6 +11,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -52,7 +53,7 @@ func (s *Screen) Content() ui.Content {
 		}
 	}
 	if end := s.form.lapses(); !end.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
-		left, _ := draw.Until(end, now)
+		left, _ := format.Until(end, now)
 		out = append(out, th.Dim.Render("A token issued when you opened this form expires in "+left+"."))
 	}
 	out = append(out, s.linkLines(now)...)
@@ -80,7 +81,7 @@ func (s *Screen) head() []string {
 	rest := "  " + kind + "  " + status
 	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) + rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
-	if odd := draw.SuspiciousText(c.FullName()); odd != "" {
+	if odd := format.Suspicious(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
 	return out
@@ -161,7 +162,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 		return nil
 	}
 	th := s.env.Theme
-	left, _ := draw.Until(s.until, now)
+	left, _ := format.Until(s.until, now)
 	host := "?"
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
@@ -268,7 +269,7 @@ func flat(path string, raw json.RawMessage) []widget.Pair {
 		}
 	case json.Unmarshal(raw, &arr) == nil && arr != nil:
 		for i, v := range arr {
-			out = append(out, flat(join(path, draw.Count(i+1)), v)...)
+			out = append(out, flat(join(path, format.Count(i+1)), v)...)
 		}
 	default:
 		var str string
@@ -278,7 +279,7 @@ func flat(path string, raw json.RawMessage) []widget.Pair {
 		u := untrusted.Text(str)
 		p := widget.Pair{Label: untrusted.Text(path).Line(60), Value: u.Line(300), Long: true}
 		if u.Flags().Suspicious() {
-			p.Value, p.Tone = draw.SuspiciousText(u), theme.Warn
+			p.Value, p.Tone = format.Suspicious(u), theme.Warn
 		}
 		out = append(out, p)
 	}

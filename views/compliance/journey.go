@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -296,10 +297,10 @@ func (s *Screen) askFinalize() ui.Action {
 func (s *Screen) NextTick(now time.Time) time.Time {
 	var a, b time.Time
 	if end := s.form.lapses(); !end.IsZero() {
-		_, a = draw.Until(end, now)
+		_, a = format.Until(end, now)
 	}
 	if s.link != nil {
-		_, b = draw.Until(s.until, now)
+		_, b = format.Until(s.until, now)
 	}
 	return ui.Sooner(a, b)
 }

@@ -10,6 +10,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -63,7 +64,7 @@ func (f *ShareForm) intro() []string {
 	}
 	out := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
 		"A token works once and is valid for about 20 minutes: one issued now expires at " +
-			draw.Clock(f.lapses(), f.env.Zone()) + ".",
+			format.Clock(f.lapses(), f.env.Zone()) + ".",
 		"What you paste is not shown, stored or logged."}
 	if f.env.About.Environment == ui.Sandbox {
 		out = append(out, demoTokens(f.customer.Type == api.Corporate))
@@ -152,7 +153,7 @@ func whatNext(res api.ShareResult, keys keymap.Compliance) string {
 	case res.Outstanding == nil:
 		return "What is outstanding is not known: create a link" + press(keys.Link) + " to find out."
 	case n > 0:
-		return draw.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(keys.Link) +
+		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(keys.Link) +
 			" for the customer."
 	}
 	return "Finalize the application" + press(keys.Finalize) + "."

@@ -16,6 +16,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
@@ -50,7 +51,7 @@ func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 3
 // Facts are what was told of the document, its id apart: a question shows that by itself.
 func (d Document) Facts() []widget.Pair {
 	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true},
-		{Label: "size", Value: draw.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type",
+		{Label: "size", Value: format.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type",
 		d.MIME.Line(128))...)
 }
 

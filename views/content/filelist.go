@@ -8,6 +8,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
@@ -62,8 +63,8 @@ func (f FileList) Newest() []Document {
 
 // Choice is the document as a line of a menu.
 func (d Document) Choice() ui.Choice {
-	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"), Note: draw.PadLeft(draw.Size(d.Size), 6) +
-		"  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"),
+		Note: draw.PadLeft(format.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
 }
 
 // Choose is the menu that show makes of the files; its end reads on. The mark goes then to

@@ -13,9 +13,9 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/views/directory"
 )
 
@@ -75,6 +75,6 @@ func head(p api.Counterparty) string {
 	case n == 0:
 		return name + ": no account"
 	default:
-		return name + ": " + draw.Count(accepted) + " of " + draw.Plural(n, "account", "accounts") + " accepted" + others
+		return name + ": " + format.Count(accepted) + " of " + format.Plural(n, "account", "accounts") + " accepted" + others
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -347,9 +348,9 @@ func (s *List[T]) row(r T) widget.Row {
 func (s *List[T]) Above() []string {
 	th, count, head := s.env.Theme, "", ""
 	if !s.At.IsZero() {
-		count = draw.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
+		count = format.Plural(s.rows.Len(), s.spec.One, s.spec.Many)
 		if !s.Filter.Shown.Empty() {
-			head += " of " + draw.Count(len(s.rows.All())) + " read"
+			head += " of " + format.Count(len(s.rows.All())) + " read"
 		}
 	}
 	switch {
@@ -364,7 +365,7 @@ func (s *List[T]) Above() []string {
 		head += ", the service was asked for “" + untrusted.Text(s.asked).Line(40) + "”"
 	}
 	if s.read.Odd > 0 {
-		head += "  " + th.Signs.Warn + " " + draw.Plural(s.read.Odd, "record has", "records have") +
+		head += "  " + th.Signs.Warn + " " + format.Plural(s.read.Odd, "record has", "records have") +
 			" no id and cannot be shown"
 	}
 	w, _ := s.Size()

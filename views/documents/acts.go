@@ -15,6 +15,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/replace"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -74,8 +75,8 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 func (s *Screen) facts(d api.Document) []widget.Pair {
 	return append([]widget.Pair{
 		{Label: "document", Value: d.FileName.Line(200), Long: true},
-		{Label: "type", Value: strings.TrimPrefix(d.DocType.Line(64)+", "+draw.Size(d.Size), ", ")},
-		{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())},
+		{Label: "type", Value: strings.TrimPrefix(d.DocType.Line(64)+", "+format.Size(d.Size), ", ")},
+		{Label: "created", Value: format.Time(d.CreateAt.Time, s.env.Zone())},
 	}, s.target()...)
 }
 
@@ -127,7 +128,7 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 // target are the facts of a question about the operation as a whole.
 func (s *Screen) target() []widget.Pair {
 	return []widget.Pair{{Label: "operation", Value: s.ID}, {Label: "status", Value: s.Op.Status.Line(40)},
-		{Label: "amount", Value: draw.Money(s.Op.SourceAmount.Sum)}}
+		{Label: "amount", Value: format.Money(s.Op.SourceAmount.Sum)}}
 }
 
 func (s changes) askRestore() ui.Action {
@@ -264,14 +265,14 @@ func (s changes) replacing(d api.Document, f file) []widget.Pair {
 		}
 		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
 	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + draw.Size(d.Size) + ") → " + f.shown(),
+	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + format.Size(d.Size) + ") → " + f.shown(),
 		Long: true},
 		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
 	if d.Info != "" || f.info != "" {
 		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
 	}
 	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true},
-		widget.Pair{Label: "created", Value: draw.Time(d.CreateAt.Time, s.env.Zone())})
+		widget.Pair{Label: "created", Value: format.Time(d.CreateAt.Time, s.env.Zone())})
 	return append(out, s.target()...)
 }
 

@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -213,7 +214,7 @@ func (s *Screen) Refresh() {
 // waits says that the outcome of a write is not known.
 func (s *Screen) waits(r followup.Row) string {
 	what := draw.Line(untrusted.Text(r.What()), 90)
-	sent := draw.Clock(r.Sent, s.env.Zone())
+	sent := format.Clock(r.Sent, s.env.Zone())
 	if r.State == followup.NotSeen {
 		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
@@ -273,7 +274,7 @@ func (s *Screen) Above() []string {
 	}
 	st := th.Status(string(s.Op.Status))
 	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " +
-		th.Strong.Render(draw.Money(s.Op.SourceAmount.Sum))
+		th.Strong.Render(format.Money(s.Op.SourceAmount.Sum))
 	id := "  " + draw.ID(s.ID, 13)
 	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
 		id = "  " + draw.Line(s.Op.Customer.Name, room) + id
@@ -304,15 +305,15 @@ func (s *Screen) Above() []string {
 			out = append(out, th.Warn.Render("  "+l))
 		}
 	}
-	n := draw.Plural(s.rows.Len(), "document", "documents")
+	n := format.Plural(s.rows.Len(), "document", "documents")
 	if !s.Op.DocumentsTold() {
 		n = "documents not reported"
 	}
 	if u := s.Op.UnreadDocuments; u > 0 {
-		n += ", " + draw.Count(u) + " more cannot be read (" + s.env.Keys.Item.Raw.Help().Key + ")"
+		n += ", " + format.Count(u) + " more cannot be read (" + s.env.Keys.Item.Raw.Help().Key + ")"
 	}
 	if s.rows.Len() < len(s.Op.Documents) {
-		n += " of " + draw.Count(len(s.Op.Documents))
+		n += " of " + format.Count(len(s.Op.Documents))
 	}
 	return append(out, s.Head(th.Strong.Render(n)))
 }
@@ -350,7 +351,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	_, next := draw.Ago(d.CreateAt.Time, now)
+	_, next := format.Ago(d.CreateAt.Time, now)
 	return next
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/internal/system/folder"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 	"opdeck/views/content"
 )
@@ -75,7 +75,7 @@ func lookAtFile(_ context.Context, path string) (string, error) {
 	if err := api.CheckFile(path, size, begins); err != nil {
 		return "", err
 	}
-	return draw.Size(size) + ", " + api.MediaType(path, begins), nil
+	return format.Size(size) + ", " + api.MediaType(path, begins), nil
 }
 
 // complete lists the files and folders that a typed path can go on with.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -47,7 +48,7 @@ const unreceived = "No receiver is configured"
 // following says how many events there are, and which of them need a look.
 func (s *Screen) following() string {
 	th := s.env.Theme
-	head := th.Strong.Render(draw.Plural(s.rows.Len(), "event", "events"))
+	head := th.Strong.Render(format.Plural(s.rows.Len(), "event", "events"))
 	if s.older != 0 {
 		head += th.Dim.Render(", older ones above")
 	}
@@ -63,7 +64,7 @@ func (s *Screen) following() string {
 		sign string
 	}{{receiver.Quarantined, th.Signs.Locked}, {receiver.Conflict, th.Signs.Bad}} {
 		if n := s.counts[x.st]; n > 0 {
-			head += th.Bad.Render("  " + x.sign + " " + draw.Count(int(n)) + " " + string(x.st))
+			head += th.Bad.Render("  " + x.sign + " " + format.Count(int(n)) + " " + string(x.st))
 		}
 	}
 	return head

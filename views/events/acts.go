@@ -10,6 +10,7 @@ import (
 
 	"opdeck/internal/act"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -60,8 +61,8 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 	}
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
 		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)},
-			{Label: "received", Value: draw.Time(it.ReceivedAt, s.env.Zone())},
-			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: draw.Size(int64(len(it.Raw)))},
+			{Label: "received", Value: format.Time(it.ReceivedAt, s.env.Zone())},
+			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: format.Size(int64(len(it.Raw)))},
 			{Label: "to", Value: to, Long: true}},
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "replaying"

@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -117,31 +118,31 @@ func (s delivered) delivery(it item) []widget.Pair {
 	if it.Key != it.HookID {
 		p = append(p, said("kept as", it.Key)...)
 	}
-	p = append(p, widget.Pair{Label: "received", Value: draw.TimeAgo(it.ReceivedAt, s.env.Now(), zone)},
+	p = append(p, widget.Pair{Label: "received", Value: format.TimeAgo(it.ReceivedAt, s.env.Now(), zone)},
 		widget.Pair{Label: "from", Value: line(string(it.Source), 100)})
 	times := "once"
 	if it.Deliveries > 1 {
-		times = draw.Count(it.Deliveries) + " times with the same body, last " + draw.Time(it.LastAt, zone)
+		times = format.Count(it.Deliveries) + " times with the same body, last " + format.Time(it.LastAt, zone)
 	}
 	p = append(p, widget.Pair{Label: "came", Value: times, Long: true},
 		widget.Pair{Label: "status", Value: line(string(it.Status), 40)},
 		widget.Pair{Label: "verified by", Value: line(it.Verdict.Verifier, 40)},
-		widget.Pair{Label: "authentic", Value: draw.YesNo(it.Verdict.Authenticated)},
-		widget.Pair{Label: "body bound", Value: draw.YesNo(it.Verdict.Bound)})
+		widget.Pair{Label: "authentic", Value: format.YesNo(it.Verdict.Authenticated)},
+		widget.Pair{Label: "body bound", Value: format.YesNo(it.Verdict.Bound)})
 	if it.Verdict.OldSecret {
 		p = append(p, widget.Pair{Label: "secret", Value: "the previous one (being replaced)", Tone: theme.Warn})
 	}
 	if r := it.Retry; r.Waiting() {
-		next, _ := draw.Ago(r.First, s.env.Now())
+		next, _ := format.Ago(r.First, s.env.Now())
 		p = append(p, widget.Pair{Label: "not merged", Tone: theme.Warn, Long: true,
-			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", draw.Plural(r.Tries, "try", "tries"), next,
-				draw.Time(r.Next, zone), r.Reason), 500)})
+			Value: line(fmt.Sprintf("%s, first %s; the next %s: %s", format.Plural(r.Tries, "try", "tries"), next,
+				format.Time(r.Next, zone), r.Reason), 500)})
 	}
 	if it.Reason != "" {
 		p = append(p, widget.Pair{Label: "set aside", Value: line(string(it.Reason)+": "+it.Detail, 400), Tone: theme.Warn,
 			Long: true})
 	}
-	return append(p, widget.Pair{Label: "number", Value: draw.Count(int(it.Seq))},
+	return append(p, widget.Pair{Label: "number", Value: format.Count(int(it.Seq))},
 		widget.Pair{Label: "SHA-256", Value: hex.EncodeToString(it.Hash[:]), Tone: theme.Dim, Long: true})
 }
 
@@ -241,7 +242,7 @@ func (s delivered) stamp(label string, t hook.Stamp) widget.Pair {
 	at, ok := t.Time()
 	switch {
 	case ok:
-		return widget.Pair{Label: label, Value: draw.TimeAgo(at, s.env.Now(), s.env.Zone())}
+		return widget.Pair{Label: label, Value: format.TimeAgo(at, s.env.Now(), s.env.Zone())}
 	case t.Given:
 		return widget.Pair{Label: label, Value: "out of range: " + t.String(), Tone: theme.Warn}
 	}
@@ -265,7 +266,7 @@ func (s replaying) replayLines(p *page, w int) []string {
 			style, sign = th.Bad, th.Signs.Bad
 		}
 		out = append(out, "  "+style.Render(sign+" "+answer(a))+th.Dim.Render(
-			draw.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+draw.Time(a.At, s.env.Zone()),
+			draw.Cut("  "+line(a.Act, 20)+" to "+line(a.Target, 200)+", "+format.Time(a.At, s.env.Zone()),
 				max(w-6-draw.Width(answer(a)), 0))))
 	}
 	return out
@@ -276,7 +277,7 @@ func answer(a receiver.Attempt) string {
 	if a.Error != "" {
 		return line(a.Error, 200)
 	}
-	return strconv.Itoa(a.Status) + " after " + draw.Duration(a.Latency)
+	return strconv.Itoa(a.Status) + " after " + format.Duration(a.Latency)
 }
 
 // money is an exact amount of a webhook.
@@ -287,14 +288,14 @@ func money(a api.Amount) string {
 	if _, err := a.Sum.Decimal(); err != nil {
 		return "? " + line(a.Sum.Raw(), 200)
 	}
-	return draw.Money(a.Sum)
+	return format.Money(a.Sum)
 }
 
 func flag(f hook.Flag) string {
 	if f == hook.NotGiven {
 		return "not given"
 	}
-	return draw.YesNo(f == hook.Yes)
+	return format.YesNo(f == hook.Yes)
 }
 
 // said makes pairs of texts from outside, with what is odd about them.

@@ -11,6 +11,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -22,8 +23,8 @@ import (
 func (s rejections) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
-		ago, _ := draw.Ago(last.Last, s.env.Now())
-		what, shows := draw.Plural(int(n), "delivery", "deliveries")+" rejected", "shows them."
+		ago, _ := format.Ago(last.Last, s.env.Now())
+		what, shows := format.Plural(int(n), "delivery", "deliveries")+" rejected", "shows them."
 		if n == 1 {
 			shows = "shows it."
 		}
@@ -33,7 +34,7 @@ func (s rejections) troubles(w int) []string {
 			what+s.helps("; ", s.keys.Rejected, shows)))
 	}
 	if b := s.bad.Backlog; b.Waiting > 0 {
-		what := draw.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
+		what := format.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
 		out = append(out, draw.Fitting(w-2, what+" and will be tried again: "+line(b.Reason, 200)+
 			" Filter has:waiting shows them.",
 			what+"; filter has:waiting shows them.", what+": / has:waiting"))
@@ -79,12 +80,12 @@ func (s rejections) rejectedLines(w int) []string {
 		out.Say(theme.Dim, "No delivery was rejected.")
 	}
 	for _, c := range s.bad.Rejected {
-		ago, _ := draw.Ago(c.Last, s.env.Now())
+		ago, _ := format.Ago(c.Last, s.env.Now())
 		tone, sign := theme.Warn, th.Signs.Warn
 		if c.Stray() || c.Passing() {
 			tone, sign = theme.Dim, th.Signs.Sep
 		}
-		out.Say(tone, sign+" "+draw.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source),
+		out.Say(tone, sign+" "+format.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source),
 			64))
 		out.Under(theme.Plain, line(c.Detail, 400))
 	}
@@ -111,8 +112,8 @@ func (s rejections) unread(out *widget.Text) {
 
 // rejectedOne draws one delivery with what was kept of it.
 func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
-	out.Add(s.env.Theme.Strong.Render(draw.Cut(x.Key()+"  "+draw.Time(x.At, s.env.Zone())+"  "+line(string(x.Source), 64),
-		w)))
+	head := x.Key() + "  " + format.Time(x.At, s.env.Zone()) + "  " + line(string(x.Source), 64)
+	out.Add(s.env.Theme.Strong.Render(draw.Cut(head, w)))
 	out.Under(theme.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
 	told := line(x.Request, 200)
 	if x.Algorithm != "" {
@@ -121,7 +122,7 @@ func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 	if len(x.Claims) > 0 {
 		told += ", claims " + line(strings.Join(x.Claims, " "), 200)
 	}
-	out.Under(theme.Plain, told+", "+draw.Size(x.Size))
+	out.Under(theme.Plain, told+", "+format.Size(x.Size))
 	for _, h := range x.Header {
 		out.Under(theme.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
 	}
@@ -132,7 +133,7 @@ func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 		out.Under(theme.Dim, "The body may contain account numbers; M reveals it for 30 s.")
 		return
 	}
-	body, whole := draw.JSON(x.Body, maxRejectedBody)
+	body, whole := format.JSON(x.Body, maxRejectedBody)
 	for _, l := range body {
 		out.Add("  " + l)
 	}

@@ -9,7 +9,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -138,10 +138,10 @@ func linked(all []item) []item {
 func (s *Screen) row(it item) widget.Row {
 	th := s.env.Theme
 	b := trust(th, it.Stored)
-	age, _ := draw.Age(it.ReceivedAt, s.env.Now())
+	age, _ := format.Age(it.ReceivedAt, s.env.Now())
 	what, tone := s.codes.change(it)
 	out := widget.Row{ID: it.Key,
-		Cells: []string{draw.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what,
+		Cells: []string{format.Minute(it.ReceivedAt, s.env.Zone()), shortType(it.Type), it.ObjectID.Line(128), what,
 			age, b.sign + " " + b.word},
 		Tones: []theme.Tone{theme.Dim, theme.Plain, theme.Dim, tone, theme.Dim, b.tone}}
 	switch {
@@ -201,7 +201,7 @@ func (t codeTable) change(it item) (string, theme.Tone) {
 	}
 	is := t.status(it.event.Event)
 	if it.event.Counterparty != nil {
-		return draw.Plural(len(it.event.Counterparty.Accounts), "account", "accounts"), theme.Plain
+		return format.Plural(len(it.event.Counterparty.Accounts), "account", "accounts"), theme.Plain
 	}
 	switch {
 	case it.late:

@@ -181,7 +181,8 @@ func (s *Screen) Item() ui.Item {
 		if out.JSON = m.State.Op.Raw; len(out.JSON) == 0 {
 			out.NoJSON = "The service did not send this state as JSON; opdeck composed it."
 		}
-		out.JSONWhat, out.Title = "this state as JSON", "Operation "+draw.ID(s.id, 20)+" as of "+draw.Time(m.At, s.env.Zone())
+		out.JSONWhat = "this state as JSON"
+		out.Title = "Operation " + draw.ID(s.id, 20) + " as of " + format.Time(m.At, s.env.Zone())
 	}
 	return out
 }
@@ -215,7 +216,7 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 		return nil
 	}
 	k := s.env.Keys
-	return ui.Notify{Level: ui.Denied, Text: draw.Count(len(marked)) +
+	return ui.Notify{Level: ui.Denied, Text: format.Count(len(marked)) +
 		" states are marked and two are compared at a time: unmark some with " +
 		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
@@ -254,14 +255,15 @@ func (s *Screen) Above() []string {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]
-	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+draw.Time(oldest.At,
+	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+format.Time(oldest.At,
 		s.env.Zone())))}
-	since := "since your last visit (" + draw.Time(s.lastSeen, s.env.Zone()) + ")"
+	since := "since your last visit (" + format.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case s.lastSeen.IsZero() && s.asked && s.person != "":
 		out = append(out, th.Dim.Render("First time you open it."))
 	case fresh > 0:
-		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(draw.Plural(fresh, "change", "changes")+" "+since, w-2)))
+		changes := format.Plural(fresh, "change", "changes")
+		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(changes+" "+since, w-2)))
 	case !s.lastSeen.IsZero():
 		out = append(out, th.Dim.Render(draw.Cut(th.Signs.Good+" Nothing changed "+since, w)))
 	}

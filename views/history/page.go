@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -59,7 +60,7 @@ func (p *difference) lines(s *Screen, w int) []string {
 	th, zone := s.env.Theme, s.env.Zone()
 	out := []string{th.Title.Render(draw.Cut(p.title, w))}
 	whence := func(label string, m present.Moment) {
-		out = append(out, th.Dim.Render(draw.Fit(label, 7))+draw.Time(m.At, zone)+th.Dim.Render("  from "+m.From))
+		out = append(out, th.Dim.Render(draw.Fit(label, 7))+format.Time(m.At, zone)+th.Dim.Render("  from "+m.From))
 	}
 	if p.first() {
 		whence("seen", p.b)
@@ -76,7 +77,7 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if p.first() {
 		out = append(out, th.Strong.Render(draw.Cut("No earlier state is known", w)), "")
 	} else {
-		out = append(out, th.Strong.Render(draw.Plural(len(p.changes), "field differs", "fields differ")), "")
+		out = append(out, th.Strong.Render(format.Plural(len(p.changes), "field differs", "fields differ")), "")
 	}
 	label, most := 0, 40
 	if th.Linear {
@@ -117,8 +118,8 @@ func (p *difference) change(th *theme.Theme, o present.Options, c index.Change, 
 			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
 		}
 	}
-	for _, v := range []struct{ label, odd string }{{"was", draw.SuspiciousText(present.Held(o, c, c.Before))}, {"is",
-		draw.SuspiciousText(present.Held(o, c, c.After))}} {
+	for _, v := range []struct{ label, odd string }{{"was", format.Suspicious(present.Held(o, c, c.Before))}, {"is",
+		format.Suspicious(present.Held(o, c, c.After))}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))

@@ -6,6 +6,7 @@ import (
 
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -50,9 +51,9 @@ func (s *Screen) row(m present.Moment) widget.Row {
 	th := s.env.Theme
 	o := s.env.Present()
 	status := m.Look(o)
-	age, _ := draw.Age(m.At, s.env.Now())
+	age, _ := format.Age(m.At, s.env.Now())
 	out := widget.Row{ID: m.ID,
-		Cells: []string{draw.Minute(m.At, s.env.Zone()), age, m.From,
+		Cells: []string{format.Minute(m.At, s.env.Zone()), age, m.From,
 			status.Text, m.Summary(o, valued)},
 		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, status.Tone, theme.Plain}}
 	if s.isFresh(m) {
@@ -75,7 +76,7 @@ func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
 	slices.Reverse(all)
 	for _, m := range all[:min(n, len(all))] {
 		st := th.Status(string(m.Status))
-		line := th.Dim.Render(draw.Minute(m.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
+		line := th.Dim.Render(format.Minute(m.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
 		lines = append(lines, line+draw.Cut(m.Summary(env.Present(), valued), max(w-draw.Width(line), 1)))
 		rows = append(rows, m.ID)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -144,10 +145,10 @@ func (s *Screen) Verdict() string {
 		text = held[0]
 	}
 	if n := len(held) - 1; n > 0 {
-		text += "; " + draw.Plural(n, "other class is", "other classes are") + " delayed, too"
+		text += "; " + format.Plural(n, "other class is", "other classes are") + " delayed, too"
 	}
 	if refused > 0 {
-		text = draw.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
+		text = format.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
 	}
 	return th.Tone(tone).Render(th.Sign(tone)+" ") + text
 }
@@ -218,7 +219,7 @@ func (s *Screen) left(d time.Duration) time.Duration {
 }
 
 func (s *Screen) told(left time.Duration) string {
-	out, _ := draw.Until(s.env.Now().Add(left), s.env.Now())
+	out, _ := format.Until(s.env.Now().Add(left), s.env.Now())
 	return out
 }
 

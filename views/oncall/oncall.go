@@ -12,6 +12,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -193,9 +194,9 @@ func (s *Screen) index() string {
 	case s.freshErr != nil:
 		return s.line(theme.Bad, "cannot be read")
 	}
-	text := draw.Plural(int(f.Rows), "operation", "operations") + " known"
+	text := format.Plural(int(f.Rows), "operation", "operations") + " known"
 	if !f.AsOf.IsZero() {
-		ago, _ := draw.Ago(f.AsOf, s.env.Now())
+		ago, _ := format.Ago(f.AsOf, s.env.Now())
 		text += ", as of " + ago
 	}
 	switch {
@@ -215,7 +216,7 @@ func (s *Screen) doubt() string {
 	case s.wroteErr != nil:
 		return s.line(theme.Bad, "the audit trail cannot be read")
 	case n > 0:
-		return s.line(theme.Warn, draw.Plural(n, "write has", "writes have")+" no known outcome")
+		return s.line(theme.Warn, format.Plural(n, "write has", "writes have")+" no known outcome")
 	}
 	return s.line(theme.Good, "every write has a known outcome")
 }
@@ -224,7 +225,7 @@ func (s *Screen) doubt() string {
 func (s *Screen) list() ui.Section {
 	out := ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  ")}
 	for _, r := range s.writes {
-		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(draw.Clock(r.Sent, s.env.Zone())+"  ")+
+		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(format.Clock(r.Sent, s.env.Zone())+"  ")+
 			untrusted.Text(r.What()).Line(200))
 	}
 	return out
@@ -232,7 +233,7 @@ func (s *Screen) list() ui.Section {
 
 // NextTick implements ui.Ticker.
 func (s *Screen) NextTick(now time.Time) time.Time {
-	_, next := draw.Ago(s.fresh.AsOf, now)
+	_, next := format.Ago(s.fresh.AsOf, now)
 	if s.fresh.AsOf.IsZero() {
 		next = time.Time{}
 	}

@@ -3,6 +3,7 @@ package operation
 import (
 	"opdeck/api"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -51,7 +52,7 @@ func (s *Screen) attached() string {
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Drawn: draw.Plural(len(s.Op.Documents), "document", "documents"),
+	out := ui.Section{Title: "Documents", Drawn: format.Plural(len(s.Op.Documents), "document", "documents"),
 		Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
 	if !s.Op.DocumentsTold() {
 		out.Drawn = present.Attached(*s.Op)
@@ -69,7 +70,7 @@ func (s *Screen) documents() ui.Section {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
 		}
 		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " +
-			th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+draw.Size(d.Size), ", "))
+			th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+format.Size(d.Size), ", "))
 		if d.IsLock {
 			line += th.Locked.Render("  locked")
 		}
@@ -125,7 +126,7 @@ func (s *Screen) relative(indent string, op api.Operation) string {
 	st := s.env.Theme.Status(string(op.Status))
 	return indent + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(op.Status.Line(14), 10)) + "  " +
 		draw.Fit(op.Type.Line(14), 10) +
-		draw.PadLeft(draw.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64),
+		draw.PadLeft(format.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64),
 		max(s.beside()-relativeRest-len(indent), 13))
 }
 
@@ -165,18 +166,18 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Again == 0:
 		return ui.Section{}
 	}
-	out.Drawn = draw.Plural(len(s.tree.Children), "child operation", "child operations")
+	out.Drawn = format.Plural(len(s.tree.Children), "child operation", "child operations")
 	if th.Linear {
 		out.Lines, out.Links = []string{out.Drawn}, []widget.Link{{}}
 	}
 	if n := s.tree.Unread; n > 0 {
-		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+draw.Plural(n, "child",
+		out.Lines = append(out.Lines, th.Warn.Render(th.Signs.Warn+" "+format.Plural(n, "child",
 			"children")+" in the service's answer could not be read."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	if n := s.tree.Again; n > 0 {
 		out.Lines = append(out.Lines,
-			th.Warn.Render(th.Signs.Warn+" The answer lists an operation twice "+draw.Plural(n, "time",
+			th.Warn.Render(th.Signs.Warn+" The answer lists an operation twice "+format.Plural(n, "time",
 				"times")+"; it is listed once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
@@ -214,7 +215,7 @@ func (s *Screen) unknown() ui.Section {
 	}
 	if more := s.others - len(s.other); more > 0 {
 		out.Lines = append(out.Lines,
-			th.Warn.Render("… "+draw.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
+			th.Warn.Render("… "+format.Count(more)+" more; "+s.env.Keys.Item.Raw.Help().Key+" shows them"))
 	}
 	return out
 }

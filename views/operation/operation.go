@@ -13,6 +13,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -203,8 +204,8 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	if s.Op == nil {
 		return time.Time{}
 	}
-	_, a := draw.Ago(s.Op.CreatedAt.Time, now)
-	_, b := draw.Ago(s.Op.UpdatedAt.Time, now)
+	_, a := format.Ago(s.Op.CreatedAt.Time, now)
+	_, b := format.Ago(s.Op.UpdatedAt.Time, now)
 	return ui.Sooner(a, b)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 )
@@ -83,13 +84,13 @@ func (s heading) summary() string {
 	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
 	case busy && s.Filter.Shown.Empty():
-		return draw.Count(s.rows.total) + " or more operations"
+		return format.Count(s.rows.total) + " or more operations"
 	case busy:
-		return draw.Count(s.rows.total) + " or more match"
+		return format.Count(s.rows.total) + " or more match"
 	case !s.Filter.Shown.Empty():
-		return draw.Count(s.rows.total) + " match"
+		return format.Count(s.rows.total) + " match"
 	}
-	return draw.Plural(s.rows.total, "operation", "operations")
+	return format.Plural(s.rows.total, "operation", "operations")
 }
 
 // tooWide shows amounts of the row under the cursor that their columns had no room

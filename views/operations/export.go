@@ -13,8 +13,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -30,9 +30,9 @@ type sheet struct {
 // askExport asks for the file of the marked operations, else of what the filter shows.
 func (s jobs) askExport() ui.Action {
 	q, marked := s.meant()
-	what := draw.Plural(s.rows.total, "operation", "operations")
+	what := format.Plural(s.rows.total, "operation", "operations")
 	if marked > 0 {
-		what = draw.Count(marked) + " marked"
+		what = format.Count(marked) + " marked"
 	}
 	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation",
 		"operations"}, "operations.csv")
@@ -41,7 +41,7 @@ func (s jobs) askExport() ui.Action {
 func (s jobs) whence(marked int) string {
 	switch {
 	case marked > 0:
-		return draw.Plural(marked, "marked operation", "marked operations")
+		return format.Plural(marked, "marked operation", "marked operations")
 	case s.Filter.Shown.Empty():
 		return "all operations of the index"
 	}
@@ -85,7 +85,7 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
 		done, err := write(ctx, of.Sheet, path, replace, func(done, total int) {
 			if total > 0 {
-				tell(fmt.Sprintf("exporting %s of %s", draw.Count(done), draw.Count(total)))
+				tell(fmt.Sprintf("exporting %s of %s", format.Count(done), format.Count(total)))
 			}
 		})
 		switch {
@@ -94,9 +94,9 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 		case err != nil:
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + draw.Plural(done.Rows, of.one, of.all) +
+		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + format.Plural(done.Rows, of.one, of.all) +
 			" to " + untrusted.Text(done.Path).Line(300) +
-			" (" + draw.Size(done.Size) + "), " + done.AsOf + "."}}
+			" (" + format.Size(done.Size) + "), " + done.AsOf + "."}}
 	})
 }
 

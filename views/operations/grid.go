@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
@@ -89,7 +90,7 @@ func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
 		of := r.group(all)
 		for i, c := range g.currencies {
 			if s := of.Sum(c); s != nil {
-				sum, _ := draw.Amount(money{c, s.Amount})
+				sum, _ := format.Amount(money{c, s.Amount})
 				g.widths[i] = max(g.widths[i], draw.Width(sum))
 			}
 		}
@@ -109,8 +110,8 @@ func (g *grid) add(of index.Group, within []index.Group) {
 		g.add(part, path)
 	}
 	if of.More > 0 {
-		rest := index.Group{Key: untrusted.Text("… " + draw.Plural(of.More, "more group", "more groups"))}
-		g.rows = append(g.rows, gridRow{"more" + draw.Count(len(g.rows)), append(slices.Clip(within), rest)})
+		rest := index.Group{Key: untrusted.Text("… " + format.Plural(of.More, "more group", "more groups"))}
+		g.rows = append(g.rows, gridRow{"more" + format.Count(len(g.rows)), append(slices.Clip(within), rest)})
 	}
 }
 
@@ -126,7 +127,7 @@ func (g *grid) IndexOf(id string) int {
 func (g *grid) Row(i int) widget.Row {
 	r := g.rows[i]
 	of := r.group(g.all)
-	out := widget.Row{ID: r.id, Cells: []string{r.label(), draw.Count(int(of.Count))}}
+	out := widget.Row{ID: r.id, Cells: []string{r.label(), format.Count(int(of.Count))}}
 	if of.Count == 0 {
 		out.Cells[1] = ""
 	}
@@ -135,14 +136,14 @@ func (g *grid) Row(i int) widget.Row {
 	}
 	if g.currencies == nil {
 		for _, s := range of.Sums {
-			out.Cells = append(out.Cells, draw.Money(money{s.Currency, s.Amount}))
+			out.Cells = append(out.Cells, format.Money(money{s.Currency, s.Amount}))
 		}
 		return out
 	}
 	for _, c := range g.currencies[g.first:] {
 		cell := ""
 		if s := of.Sum(c); s != nil {
-			cell, _ = draw.Amount(money{c, s.Amount})
+			cell, _ = format.Amount(money{c, s.Amount})
 		}
 		out.Cells = append(out.Cells, cell)
 	}
@@ -271,12 +272,12 @@ func (g *grid) sentence(r gridRow) string {
 	if of.Count == 0 {
 		return r.path() + ", included in the sums but not listed: narrow the filter"
 	}
-	line := r.path() + ": " + draw.Plural(int(of.Count), "operation", "operations")
+	line := r.path() + ": " + format.Plural(int(of.Count), "operation", "operations")
 	if n := of.Bad(); n > 0 { // before the sums, which stand in the table: what is cut is their end
-		line += ", attention: " + draw.Count(int(n)) + " without a usable amount"
+		line += ", attention: " + format.Count(int(n)) + " without a usable amount"
 	}
 	for _, s := range of.Sums {
-		line += ", " + draw.Money(money{s.Currency, s.Amount})
+		line += ", " + format.Money(money{s.Currency, s.Amount})
 	}
 	return line
 }
@@ -295,9 +296,9 @@ func (g *grid) detail(t *widget.Table) string {
 	if s == nil {
 		return r.path() + ": no amounts in this currency"
 	}
-	line := draw.Money(money{s.Currency, s.Amount}) + " in " + draw.Plural(int(s.Count), "operation", "operations")
+	line := format.Money(money{s.Currency, s.Amount}) + " in " + format.Plural(int(s.Count), "operation", "operations")
 	if s.Bad > 0 {
-		line += ", " + draw.Count(int(s.Bad)) + " without a usable amount"
+		line += ", " + format.Count(int(s.Bad)) + " without a usable amount"
 	}
 	return line + where
 }
@@ -354,11 +355,11 @@ func chartSaid(line index.Timeline) []string {
 		if layout != "" {
 			at = b.Date.Format(layout)
 		}
-		parts = append(parts, at+" "+draw.Count(int(b.Count)))
+		parts = append(parts, at+" "+format.Count(int(b.Count)))
 	}
 	out := []string{span + ", by " + c.Unit + ": " + strings.Join(parts, ", ")}
 	if line.Undated > 0 {
-		out = append(out, draw.Plural(int(line.Undated), "operation has", "operations have")+" no creation time")
+		out = append(out, format.Plural(int(line.Undated), "operation has", "operations have")+" no creation time")
 	}
 	return out
 }

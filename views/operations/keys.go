@@ -5,8 +5,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 )
 
@@ -54,7 +54,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		s.sums().closePanel()
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + draw.Count(s.rows.total) +
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.rows.total) +
 			" rows are too many to mark; e exports them all."}, nil, true
 	}
 	if id := s.Table.SelectedID(); id != "" {
@@ -126,8 +126,8 @@ func (s *Screen) keysNow() []keymap.Key {
 			k.Extra = false
 			return k
 		}
-		return []keymap.Key{about(k.Operations.Export, "export "+draw.Count(n)+" marked"),
-			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+draw.Plural(n, "id", "ids")),
+		return []keymap.Key{about(k.Operations.Export, "export "+format.Count(n)+" marked"),
+			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+format.Plural(n, "id", "ids")),
 			about(k.Global.Reload, "read again"), back("unmark")}
 	case s.panel.open():
 		return s.sums().panelKeys(back)

@@ -11,8 +11,8 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
@@ -69,13 +69,13 @@ func (s jobs) askReread() ui.Action {
 	ids := s.Table.Marked()
 	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read",
 		SkipTypedConfirmation: true,
-		Ask: fmt.Sprintf("Read %s again, one by one?", draw.Plural(len(ids), "marked operation",
+		Ask: fmt.Sprintf("Read %s again, one by one?", format.Plural(len(ids), "marked operation",
 			"marked operations")),
-		Facts: []widget.Pair{{Label: "cost", Value: draw.Plural(len(ids), "billing call", "billing calls") +
+		Facts: []widget.Pair{{Label: "cost", Value: format.Plural(len(ids), "billing call", "billing calls") +
 			", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			caller := s.caller
-			return s.work("reading "+draw.Plural(len(ids), "operation", "operations")+" again",
+			return s.work("reading "+format.Plural(len(ids), "operation", "operations")+" again",
 				func(ctx context.Context, tell func(string)) ended {
 					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, tell)}, reload: true}
 				})
@@ -88,7 +88,7 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, tell func(stri
 		if ctx.Err() != nil {
 			break
 		}
-		tell(fmt.Sprintf("reading %s of %s again", draw.Count(tried+1), draw.Count(len(ids))))
+		tell(fmt.Sprintf("reading %s of %s again", format.Count(tried+1), format.Count(len(ids))))
 		if _, err := endpoint.Do(ctx, c, endpoint.GetOperation, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {
@@ -96,16 +96,16 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, tell func(stri
 		}
 		tried++
 	}
-	said := draw.Plural(good, "operation", "operations") + " read again."
+	said := format.Plural(good, "operation", "operations") + " read again."
 	if bad := tried - good; bad > 0 {
-		said += " " + draw.Count(bad) + " could not be read."
+		said += " " + format.Count(bad) + " could not be read."
 	}
 	if left := len(ids) - tried; left > 0 {
 		were := " were"
 		if left == 1 {
 			were = " was"
 		}
-		said = "Stopped: " + said + " " + draw.Count(left) + were + " not requested."
+		said = "Stopped: " + said + " " + format.Count(left) + were + " not requested."
 	}
 	return said
 }

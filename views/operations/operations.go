@@ -15,8 +15,8 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
@@ -228,9 +228,9 @@ func (s *Screen) Item() ui.Item {
 
 // markedItem is the item of the marked operations: all of them as JSON, or none.
 func (s *Screen) markedItem(out *ui.Item, marked []string) {
-	out.ID, out.IDWhat = strings.Join(marked, "\n"), draw.Plural(len(marked), "operation id", "operation ids")
-	out.Title, out.JSONWhat = draw.Plural(len(marked), "marked operation", "marked operations"),
-		draw.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
+	out.ID, out.IDWhat = strings.Join(marked, "\n"), format.Plural(len(marked), "operation id", "operation ids")
+	out.Title, out.JSONWhat = format.Plural(len(marked), "marked operation", "marked operations"),
+		format.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
 	var all []json.RawMessage
 	for _, id := range marked {
 		if rec, ok := s.rows.record(id); ok && len(rec.Op.Raw) > 0 {
@@ -239,7 +239,7 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	}
 	if lacking := len(marked) - len(all); lacking > 0 {
 		k := s.env.Keys
-		out.NoJSON = draw.Count(lacking) + " of " + draw.Plural(len(marked), "marked operation", "marked operations") +
+		out.NoJSON = format.Count(lacking) + " of " + format.Plural(len(marked), "marked operation", "marked operations") +
 			" cannot be copied as JSON: too far away in the list, or not read from the service yet. " +
 			k.Global.Reload.Help().Key + " reads the marked ones again, " + k.Operations.Export.Help().Key + " exports them all."
 		return

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -297,14 +298,14 @@ func (s totalsPanel) panelLines(w, h int) []string {
 func (p *panel) head(th *theme.Theme, w int) string {
 	note := ""
 	if p.marked > 0 {
-		note += "  of " + draw.Count(p.marked) + " marked"
+		note += "  of " + format.Count(p.marked) + " marked"
 	}
 	if p.within != "" {
 		note += "  within each by " + string(p.within)
 	}
 	if p.grid != nil {
 		if n := p.grid.hidden(p.table); n > 0 {
-			note += "  " + draw.Plural(n, "more currency", "more currencies") + " to the right"
+			note += "  " + format.Plural(n, "more currency", "more currencies") + " to the right"
 		}
 	}
 	line := widget.Tabs(th, tabs, p.page-1, w)

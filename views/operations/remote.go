@@ -5,8 +5,8 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 )
 
 const mostNamed = 20 // marked operations that a command line names
@@ -15,9 +15,9 @@ const mostNamed = 20 // marked operations that a command line names
 // would be the server's.
 func (s jobs) exportOverSSH(of sheet) ui.Action {
 	if of.marked > mostNamed {
-		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + draw.Count(of.marked) +
+		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + format.Count(of.marked) +
 			" marked operations are too many for one. Mark at most " +
-			draw.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}
+			format.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}
 	}
 	line := []string{"operation", "export", "-"}
 	if of.Totals {

@@ -12,8 +12,8 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -85,7 +85,7 @@ func countOf(ctx context.Context, ix Index, v View) string {
 	if err != nil {
 		return "cannot be counted"
 	}
-	return draw.Plural(int(n), "operation", "operations")
+	return format.Plural(int(n), "operation", "operations")
 }
 
 // chooseView offers the views, and what can be done with the person's own.

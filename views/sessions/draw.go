@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -94,7 +95,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	case l.ExpiresAt.IsZero():
 		return th.Dim.Render(draw.Pad(strings.ToLower(name), 7) + "  none")
 	case l.Dead && th.Linear:
-		return said + "revoked at " + draw.Clock(l.ExpiresAt, s.env.Zone()) + "."
+		return said + "revoked at " + format.Clock(l.ExpiresAt, s.env.Zone()) + "."
 	case left == 0 && th.Linear:
 		return said + "expired."
 	case th.Linear:
@@ -117,7 +118,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	}
 	line := th.Dim.Render(draw.Pad(strings.ToLower(name), 7)+"  ") + widget.Gauge(th, int(left.Seconds()),
 		int(l.TTL.Seconds()), w, tone) + "  " + draw.PadLeft(said, 14)
-	if until = "  " + until + draw.Clock(l.ExpiresAt, s.env.Zone()); draw.Width(line)+draw.Width(until) <= s.W {
+	if until = "  " + until + format.Clock(l.ExpiresAt, s.env.Zone()); draw.Width(line)+draw.Width(until) <= s.W {
 		line += th.Dim.Render(until)
 	}
 	return line
@@ -147,8 +148,8 @@ func (s *Screen) verdict() []string {
 	if v := s.st.Verdict; v.Sentence != "" && v.Sentence != s.st.Warning {
 		tone, said := th.Strong, v.Sentence
 		if v.Healed {
-			over, _ := draw.Ago(v.Over, s.now())
-			tone, said = th.Dim, "Resolved at "+draw.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
+			over, _ := format.Ago(v.Over, s.now())
+			tone, said = th.Dim, "Resolved at "+format.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
 		}
 		for _, l := range draw.Wrap(said, max(s.W, 1)) {
 			out = append(out, tone.Render(l))
@@ -182,7 +183,7 @@ func (s *Screen) borrowers(now time.Time) []string {
 	th := s.env.Theme
 	var out []string
 	for _, b := range s.st.Borrowers[:min(len(s.st.Borrowers), 12)] {
-		ago, _ := draw.Ago(b.Last, now)
+		ago, _ := format.Ago(b.Last, now)
 		line := fmt.Sprintf("%s  %3d a minute  %d calls, %d waited, %d refused", draw.Fit(b.Name, 18), b.LastMinute, b.Calls,
 			b.Waits, b.Refused)
 		seen := "last " + ago
@@ -203,7 +204,7 @@ func (s *Screen) facts() []widget.Pair {
 			s.st.By.PID)})
 	}
 	if !s.st.NextRotation.IsZero() {
-		p = append(p, widget.Pair{Label: "next refresh", Value: draw.Clock(s.st.NextRotation, zone)})
+		p = append(p, widget.Pair{Label: "next refresh", Value: format.Clock(s.st.NextRotation, zone)})
 	}
 	if h := s.st.Holder; h != nil {
 		p = append(p, widget.Pair{Label: "refreshing now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID),
@@ -220,9 +221,9 @@ func (s *Screen) facts() []widget.Pair {
 	c := s.st.Counts
 	if s.W < roomy { // one column: the history is not pushed off the screen
 		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d revoked",
-			draw.Plural(int(c.Logins), "login", "logins"),
-			draw.Plural(int(c.Refreshes), "refresh", "refreshes"), draw.Plural(int(c.Unauthorized), "answer 401", "answers 401"),
-			c.Premature), Long: true})
+			format.Plural(int(c.Logins), "login", "logins"),
+			format.Plural(int(c.Refreshes), "refresh", "refreshes"),
+			format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
 	}
 	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
 		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)},
@@ -237,7 +238,7 @@ func (s *Screen) instances(now time.Time) []string {
 	}
 	var out []string
 	for _, i := range s.st.Seen[:min(len(s.st.Seen), 12)] {
-		ago, _ := draw.Ago(now.Add(-i.Ago), now)
+		ago, _ := format.Ago(now.Add(-i.Ago), now)
 		line := fmt.Sprintf("%s  process %-7d  %s  %s", draw.Fit(i.Owner.Host, 18), i.Owner.PID, draw.Fit(i.Owner.User, 12),
 			draw.Fit(i.Owner.Version, 12))
 		seen := "seen " + ago
@@ -276,12 +277,12 @@ func (s *Screen) event(e session.Event) string {
 	if e.Outcome != "" {
 		what += " " + string(e.Outcome)
 	}
-	line := th.Dim.Render(draw.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) +
+	line := th.Dim.Render(format.Clock(e.At, s.env.Zone())) + "  " + th.Tone(tone).Render(sign+" "+draw.Fit(what, 20)) +
 		"  " +
 		fmt.Sprintf("gen %-4d", e.Gen)
 	said := []string{e.Reason, e.Detail} // in words, see clean
 	if e.Took > 0 {
-		said = append(said, "took "+draw.Duration(e.Took))
+		said = append(said, "took "+format.Duration(e.Took))
 	}
 	if e.Status > 0 {
 		said = append(said, fmt.Sprintf("status %d", e.Status))

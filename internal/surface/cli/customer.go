@@ -18,8 +18,8 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
-	"opdeck/ui/draw"
 )
 
 var customerCommands = commands{
@@ -193,7 +193,7 @@ func customerFilesCommand(r *root) *cobra.Command {
 func sayPage[T any](r *root, p api.Page[T]) {
 	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
-		r.say("%s came on page %d; the service reports a total of %s.", draw.Plural(len(p.Items), "record", "records"),
+		r.say("%s came on page %d; the service reports a total of %s.", format.Plural(len(p.Items), "record", "records"),
 			p.Page,
 			untrusted.Text(p.Total).Line(20))
 	}
@@ -202,7 +202,7 @@ func sayPage[T any](r *root, p api.Page[T]) {
 // sayUnusable says that a list holds records that nothing can be done with.
 func sayUnusable(r *root, n int) {
 	if n > 0 {
-		r.say("%s in the service's answer without an identifier.", draw.Plural(n, "record is", "records are"))
+		r.say("%s in the service's answer without an identifier.", format.Plural(n, "record is", "records are"))
 	}
 }
 

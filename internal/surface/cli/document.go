@@ -15,7 +15,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 var documentCommands = commands{
@@ -45,7 +45,7 @@ func documentListCommand(r *root) *cobra.Command {
 		}
 		if n := op.UnreadDocuments; n > 0 && op.DocumentsTold() {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
-				draw.Plural(n, "document", "documents"), args[0])
+				format.Plural(n, "document", "documents"), args[0])
 		}
 		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
 	})
@@ -170,7 +170,7 @@ func documentUploadCommand(r *root) *cobra.Command {
 }
 
 func factsOf(u api.Upload) [][2]string {
-	return [][2]string{{"file", u.FileName}, {"size", draw.Size(int64(len(u.Content)))}, {"type", u.Type},
+	return [][2]string{{"file", u.FileName}, {"size", format.Size(int64(len(u.Content)))}, {"type", u.Type},
 		{"info", u.Info}}
 }
 
@@ -222,7 +222,7 @@ func documentReplaceCommand(r *root) *cobra.Command {
 			return replaceDocument(r, ctx, a, op, args[1], u,
 				force, out)
 		})
-		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + draw.Size(old.Size) + ", " +
+		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + format.Size(old.Size) + ", " +
 			old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
 		return w, nil
 	})
@@ -339,7 +339,7 @@ func documentDownloadCommand(r *root) *cobra.Command {
 			n, err := endpoint.Do(ctx, a.Client, endpoint.DownloadDocument, endpoint.Download{CUID: args[0], GUID: args[1],
 				To: w})
 			if err == nil && toFile {
-				r.say("%s written to %s.", draw.Plural(int(n), "byte", "bytes"), args[2])
+				r.say("%s written to %s.", format.Plural(int(n), "byte", "bytes"), args[2])
 			}
 			return err
 		})

@@ -18,7 +18,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 var eventCommands = commands{
@@ -81,7 +81,7 @@ func eventListCommand(r *root) *cobra.Command {
 // that is.
 func problem(s receiver.Stored) string {
 	if s.Retry.Waiting() {
-		return "not merged yet (" + draw.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason
+		return "not merged yet (" + format.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason
 	}
 	return setAside(s)
 }
@@ -215,7 +215,7 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	t.fact("object", string(s.Object)+" "+s.ObjectID.Line(128))
 	t.fact("customer", s.CUID.Line(128))
 	t.fact("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), s.Source,
-		draw.Plural(s.Deliveries, "delivery", "deliveries")))
+		format.Plural(s.Deliveries, "delivery", "deliveries")))
 	t.fact("status", string(s.Status))
 	bound := "the body is not bound to it: a hint, not a fact"
 	if s.Verdict.Bound {
@@ -226,7 +226,7 @@ func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table
 	}
 	t.fact("set aside", setAside(s))
 	if w := s.Retry; w.Waiting() {
-		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", draw.Plural(w.Tries, "try", "tries"),
+		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", format.Plural(w.Tries, "try", "tries"),
 			moment(w.First), moment(w.Next), w.Reason))
 	}
 	for _, a := range tries {

@@ -9,7 +9,7 @@ import (
 
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // rejectedJSON is a delivery that was not accepted, for programs.
@@ -63,7 +63,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 			n += c.N
 			by = append(by, fmt.Sprintf("%s %d", c.Reason, c.N))
 		}
-		r.say("%s rejected so far: %s. The last %d are kept.", draw.Plural(int(n), "delivery", "deliveries"),
+		r.say("%s rejected so far: %s. The last %d are kept.", format.Plural(int(n), "delivery", "deliveries"),
 			strings.Join(by, ", "), receiver.MaxRejected)
 	}
 	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items,

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 var indexCommands = commands{
@@ -37,7 +37,7 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 		if t.IsZero() {
 			return "not known"
 		}
-		ago, _ := draw.Ago(t, now)
+		ago, _ := format.Ago(t, now)
 		return moment(t) + ", " + ago
 	}
 	t := newCard()
@@ -46,17 +46,17 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	}
 	total := "total not known"
 	if s.KnownTotal != nil {
-		total = "of " + draw.Count(int(*s.KnownTotal)) + " at the service"
+		total = "of " + format.Count(int(*s.KnownTotal)) + " at the service"
 	}
-	t.fact("operations", draw.Count(int(s.Indexed))+" "+total)
+	t.fact("operations", format.Count(int(s.Indexed))+" "+total)
 	t.fact("complete", s.Complete)
 	t.fact("as of", aged(s.AsOf))
 	t.fact("oldest row seen", aged(s.Oldest))
 	t.fact("newest row seen", aged(s.Newest))
 	t.fact("last checked for new", aged(s.News))
-	t.fact("gone at the service", draw.Count(int(s.Gone)))
+	t.fact("gone at the service", format.Count(int(s.Gone)))
 	if s.Unseen > 0 {
-		t.fact("known from webhooks only", draw.Count(int(s.Unseen)))
+		t.fact("known from webhooks only", format.Count(int(s.Unseen)))
 	}
 	t.fact("order of the list", s.Order)
 	t.fact("page size", s.PageSize)
@@ -64,14 +64,14 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	if s.Pass.Running {
 		pass = fmt.Sprintf("page %d of %d", s.Pass.Page, s.Pass.Pages)
 		if s.Pass.Verified > 0 {
-			pass += fmt.Sprintf(", %s read one by one", draw.Plural(s.Pass.Verified, "operation", "operations"))
+			pass += fmt.Sprintf(", %s read one by one", format.Plural(s.Pass.Verified, "operation", "operations"))
 		}
 	}
 	t.fact("pass", pass)
 	t.fact("last pass ended", aged(s.Pass.Finished))
 	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
 	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes,
-		draw.Plural(s.Pass.Pages, "page", "pages")))
+		format.Plural(s.Pass.Pages, "page", "pages")))
 	t.fact("pending reads", s.Owed)
 	t.fact("sync paused", s.Trouble)
 	t.fact("note", s.Note)
@@ -100,13 +100,13 @@ func syncProgress(r *root) func(index.Freshness) {
 	last := ""
 	return func(f index.Freshness) {
 		p := f.Progress.Pass
-		line := fmt.Sprintf("%s held, page %d", draw.Plural(int(f.Rows), "operation", "operations"), p.Page)
+		line := fmt.Sprintf("%s held, page %d", format.Plural(int(f.Rows), "operation", "operations"), p.Page)
 		if f.Total >= 0 {
-			line = fmt.Sprintf("%s of %s held, page %d", draw.Count(int(f.Rows)),
-				draw.Plural(int(f.Total), "operation", "operations"), p.Page)
+			line = fmt.Sprintf("%s of %s held, page %d", format.Count(int(f.Rows)),
+				format.Plural(int(f.Total), "operation", "operations"), p.Page)
 		}
 		if p.Listed {
-			line += fmt.Sprintf(", %s read one by one", draw.Count(p.Asked))
+			line += fmt.Sprintf(", %s read one by one", format.Count(p.Asked))
 		}
 		if f.Progress.Trouble != "" {
 			line += ", paused: " + f.Progress.Trouble
@@ -166,7 +166,7 @@ func tellComparison(r *root, c index.Comparison) {
 		return
 	}
 	r.say("%s compared: %d were missing, %d had other content, %d are no longer at the service. The index is repaired.",
-		draw.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
+		format.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
 	if c.Total >= 0 && c.Compared != c.Total {
 		r.say("The service reports a total of %d, but its pages show %d.", c.Total, c.Compared)
 	}

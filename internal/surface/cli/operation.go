@@ -16,8 +16,8 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
-	"opdeck/ui/draw"
 )
 
 var operationCommands = commands{
@@ -127,11 +127,11 @@ func operationTreeCommand(r *root) *cobra.Command {
 		}
 		if tree.Again > 0 && r.output != "json" {
 			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.",
-				draw.Plural(tree.Again, "time", "times"))
+				format.Plural(tree.Again, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as received.",
-				draw.Plural(tree.Unread, "child", "children"))
+				format.Plural(tree.Unread, "child", "children"))
 		}
 		var all []api.Operation
 		var levels []string

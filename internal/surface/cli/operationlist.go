@@ -18,7 +18,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/servicefilter"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // pagesAtOnce is how many pages a command reads at most to freshen the index.
@@ -107,7 +107,8 @@ func operationListCommand(r *root) *cobra.Command {
 			if l.AsOf != nil {
 				as = "as of " + moment(*l.AsOf)
 			}
-			defer r.say("%s of %s, from the %s, %s", draw.Plural(len(l.Items), "operation", "operations"), l.Total, l.Source, as)
+			defer r.say("%s of %s, from the %s, %s", format.Plural(len(l.Items), "operation", "operations"),
+				l.Total, l.Source, as)
 		}
 		return out.print(l, l.Items, operationTable(l.Items))
 	})
@@ -267,8 +268,8 @@ func operationExportCommand(r *root) *cobra.Command {
 		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
 		"FILE may be -, standard output. The export is recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			format := index.Format(r.output)
-			if format != index.CSV && format != index.JSONL {
+			as := index.Format(r.output)
+			if as != index.CSV && as != index.JSONL {
 				return usage("operation export needs -o csv or -o jsonl")
 			}
 			f, s, err := c.parse(a)
@@ -278,11 +279,11 @@ func operationExportCommand(r *root) *cobra.Command {
 			if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 				return err
 			}
-			sheet := index.Sheet{Filter: f, Sort: s, Format: format}
+			sheet := index.Sheet{Filter: f, Sort: s, Format: as}
 			var done app.Exported
 			written := ""
 			if args[0] == "-" {
-				w := &safeLines{w: r.env.Out, clean: cleanFor(format)}
+				w := &safeLines{w: r.env.Out, clean: cleanFor(as)}
 				done.Rows, done.Fresh, err = a.Mirror().ExportTo(ctx, w, sheet, r.progress())
 				err = errors.Join(err, w.Close())
 			} else {
@@ -292,7 +293,7 @@ func operationExportCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.say("%s%s, %s.", draw.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
+			r.say("%s%s, %s.", format.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
 			sayWhatIsMissing(r, a, done.Fresh)
 			return nil
 		})}))
@@ -306,7 +307,7 @@ func (r *root) progress() func(done, total int) {
 	return func(done, total int) {
 		if now := time.Now(); total > 0 && done < total && now.Sub(last) >= 500*time.Millisecond {
 			last = now
-			fmt.Fprintf(r.env.Err, "%s of %s (%d %%)\n", draw.Count(done), draw.Count(total), 100*done/total)
+			fmt.Fprintf(r.env.Err, "%s of %s (%d %%)\n", format.Count(done), format.Count(total), 100*done/total)
 		}
 	}
 }

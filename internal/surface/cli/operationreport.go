@@ -7,7 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 func operationReportCommand(r *root) *cobra.Command {
@@ -28,7 +28,7 @@ func operationReportCommand(r *root) *cobra.Command {
 		}
 		got, err := a.SaveReport(ctx, q, args[0])
 		if err == nil {
-			r.say("%s written to %s.", draw.Plural(int(got.Bytes), "byte", "bytes"), args[0])
+			r.say("%s written to %s.", format.Plural(int(got.Bytes), "byte", "bytes"), args[0])
 		}
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 // totalsJSON is the JSON of totals.
@@ -70,7 +70,7 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings,
 			Items: all.Lines(groupings)}
 		if r.output == "table" {
-			defer r.say("%s, %s", draw.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
+			defer r.say("%s, %s", format.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
 		}
 		return out.print(l, l.Items, totalsTable(l))
 	})

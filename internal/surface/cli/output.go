@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/internal/format/csvcell"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
@@ -33,7 +34,7 @@ func (r *root) encode(w io.Writer, v any, indent bool) error {
 	}
 	doc := b.String()
 	if indent {
-		doc = string(draw.Indent([]byte(doc))) + "\n"
+		doc = string(format.Indent([]byte(doc))) + "\n"
 	}
 	_, err := io.WriteString(w, escapeFormat(doc))
 	return err
@@ -126,7 +127,7 @@ func (t *table) add(cells ...any) {
 		case aligned:
 			row[i], t.right[i] = oneLine(string(c)), true
 		case bool:
-			row[i] = draw.YesNo(c)
+			row[i] = format.YesNo(c)
 		case time.Time:
 			row[i] = c.UTC().Format(tableTime)
 		case untrusted.Text:

@@ -16,7 +16,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
-	"opdeck/ui/draw"
+	"opdeck/internal/format"
 )
 
 var sessionCommands = commands{
@@ -128,7 +128,7 @@ func watchSession(r *root, ctx context.Context, a *app.App, out one[session.Stat
 		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // a store that is away is told by the state
 		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
 			s.Generation,
-			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), draw.Plural(s.Instances, "instance", "instances"))
+			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), format.Plural(s.Instances, "instance", "instances"))
 		if s.Warning != "" {
 			line += "; " + s.Warning
 		}

@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 )
@@ -72,7 +73,7 @@ func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Fin
 func foundOperation(r index.Record) ui.Found {
 	o := r.Op
 	about := []string{draw.Pad(o.Status.Line(14), 10), draw.Pad(o.Type.Line(14), 8),
-		draw.PadLeft(draw.Money(o.SourceAmount.Sum), 16), o.Customer.Name.Line(40), o.Reference.Line(40)}
+		draw.PadLeft(format.Money(o.SourceAmount.Sum), 16), o.Customer.Name.Line(40), o.Reference.Line(40)}
 	about = slices.DeleteFunc(about, func(s string) bool { return strings.TrimSpace(s) == "" })
 	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13),
 		About: strings.Join(about, "  ")}

@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/presence"
+	"opdeck/internal/format"
 	"opdeck/internal/store/journal"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -312,14 +313,14 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 		case len(waits) == 2:
 			names += " and " + waits[1].Text
 		case len(waits) > 2:
-			names += " and " + draw.Plural(len(waits)-1, "other", "others")
+			names += " and " + format.Plural(len(waits)-1, "other", "others")
 		}
-		left = append(left, waiting{draw.Plural(len(waits), "verification is", "verifications are") + " begun",
-			draw.Plural(len(waits), "verification waits", "verifications wait") + ": " + names + "; " + opens + " " +
+		left = append(left, waiting{format.Plural(len(waits), "verification is", "verifications are") + " begun",
+			format.Plural(len(waits), "verification waits", "verifications wait") + ": " + names + "; " + opens + " " +
 				plural(len(waits), "it", "them") + "."})
 	}
 	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
-		what := draw.Plural(len(acts), "write has", "writes have") + " no known outcome"
+		what := format.Plural(len(acts), "write has", "writes have") + " no known outcome"
 		left = append(left, waiting{what, what + "; " + press(keys.Global.Audit) + " lists them."})
 	}
 	return left
