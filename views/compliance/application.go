@@ -179,7 +179,7 @@ func quoted(s string) string {
 // the form: two customer calls.
 func (s *Screen) readDraft() tea.Cmd {
 	s.start("reading the application")
-	caller, types, id := s.caller, s.types, s.id
+	caller, types, id := s.caller, s.parts.Types, s.id
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		app, err := endpoint.Do(ctx, caller, endpoint.GetApplication, id)
 		files := content.NewFileList(caller, id)

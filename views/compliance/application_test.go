@@ -20,11 +20,6 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-func (f *fake) application(context.Context, string) (api.Application, error) {
-	f.calls++
-	return f.app, f.err
-}
-
 func (f *fake) listFiles(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
 	f.calls++
 	a := cmp.Or(f.aPage, len(f.files))

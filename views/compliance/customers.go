@@ -32,16 +32,17 @@ import (
 // Customers is the list; it implements ui.Screen.
 type Customers struct {
 	*directory.List[api.Customer]
-	env      *ui.Env
-	journeys Journeys
-	begun    customerfilter.Begun
-	reads    *ui.Requests // of begun
-	failed   *api.Error   // of the last of these
+	env        *ui.Env
+	unfinished func(context.Context) ([]journey.Record, error) // what was started, not finalized: no call
+	begun      customerfilter.Begun
+	reads      *ui.Requests // of begun
+	failed     *api.Error   // of the last of these
 }
 
 // NewCustomers makes the list; start is a filter to begin with.
-func NewCustomers(env *ui.Env, caller endpoint.Caller, journeys Journeys, start string) *Customers {
-	s := &Customers{env: env, journeys: journeys, reads: env.Requests()}
+func NewCustomers(env *ui.Env, caller endpoint.Caller,
+	unfinished func(context.Context) ([]journey.Record, error), start string) *Customers {
+	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
 	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
 		One: "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
@@ -96,7 +97,7 @@ func (s *Customers) begunColumn() present.Column[api.Customer] {
 func (s *Customers) Reload() tea.Cmd { return tea.Batch(s.readBegun(), s.List.Reload()) }
 
 func (s *Customers) readBegun() tea.Cmd {
-	return ui.Reading(s.env, s.reads, s.journeys.Unfinished, func(list []journey.Record, _ time.Time, err error) {
+	return ui.Reading(s.env, s.reads, s.unfinished, func(list []journey.Record, _ time.Time, err error) {
 		if s.failed = api.AsError(err); err == nil {
 			s.setBegun(customerfilter.BegunOf(list))
 		}

@@ -32,7 +32,7 @@ func (p *pages) list(_ context.Context, q api.CustomerQuery) (api.Page[api.Custo
 func (p *pages) screen(env *ui.Env) ui.Screen {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.ListCustomers, p.list)
-	return NewCustomers(env, &c, &fake{}, "")
+	return NewCustomers(env, &c, (&fake{}).UnfinishedJourneys, "")
 }
 
 // TestCustomersBeyondAPage: the end of what was read reads on, and says so.

@@ -207,7 +207,7 @@ func (s *Screen) record() ui.Section {
 	// stands in the head
 	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil),
 		func(p widget.Pair) bool { return p.Label == "cuid" })
-	for _, name := range s.j.Named {
+	for _, name := range s.named {
 		said := "“" + name.Line(200) + "”"
 		if name.Flags().Suspicious() {
 			said = name.Quoted()

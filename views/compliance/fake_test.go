@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"opdeck/api/apitest"
 	"opdeck/api/endpoint"
 	"opdeck/api/endpoint/endpointtest"
-	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
 	"opdeck/ui"
@@ -29,9 +29,9 @@ type fake struct {
 	customer api.Customer
 	app      api.Application
 	rec      journey.Record
-	problem  string
-	noRecord string
-	err      error
+	noApp    error // of reading the application
+	noRecord error // and the customer
+	err      error // of both
 	calls    int
 	shares   []string
 	share    func() (api.ShareResult, error)
@@ -48,40 +48,59 @@ type fake struct {
 	now      func() time.Time
 }
 
-func (f *fake) Read(context.Context, string) (journey.Journey, error) {
+func (f *fake) read(context.Context, string) (api.Customer, error) {
 	f.calls++
-	j := journey.Journey{CUID: cuid, Customer: f.customer, Application: f.app, Record: f.rec, Problem: f.problem, NoRecord: f.noRecord}
-	j.Steps, j.Next = journey.Steps(f.customer, f.app, f.rec, f.now())
-	return j, f.err
+	return f.customer, cmp.Or(f.err, f.noRecord)
 }
 
-func (f *fake) Share(_ context.Context, _ string, t secret.Value) (api.ShareResult, error) {
+func (f *fake) application(context.Context, string) (api.Application, error) {
 	f.calls++
-	f.shares = append(f.shares, t.Reveal())
+	return f.app, cmp.Or(f.err, f.noApp)
+}
+
+// Journey, SaveJourney and UnfinishedJourneys implement journey.Store.
+func (f *fake) Journey(context.Context, string) (journey.Record, error) { return f.rec, nil }
+func (f *fake) SaveJourney(_ context.Context, r journey.Record) error   { f.rec = r; return nil }
+func (f *fake) UnfinishedJourneys(context.Context) ([]journey.Record, error) {
+	f.calls++
+	return f.open, nil
+}
+
+func (f *fake) journeys() *journey.Service {
+	return &journey.Service{Store: f, Client: f.caller(), Now: func() time.Time { return f.now() }}
+}
+
+func (f *fake) present(_ context.Context, t endpoint.ShareToken) (api.ShareResult, error) {
+	f.calls++
+	f.shares = append(f.shares, t.Token.Reveal())
 	return f.share()
 }
-func (f *fake) Link(context.Context, string) (api.Link, error)       { f.calls++; return f.link() }
-func (f *fake) Finalize(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() }
 func (f *fake) list(_ context.Context, q api.CustomerQuery) (api.Page[api.Customer], error) {
 	f.calls++
 	f.asked = append(f.asked, q)
 	return f.page, f.err
 }
-func (f *fake) Unfinished(context.Context) ([]journey.Record, error) {
-	f.calls++
-	return f.open, nil
-}
-
 func (f *fake) caller() endpoint.Caller {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.ListCustomers, f.list)
+	endpointtest.On(&c, endpoint.GetCustomer, f.read)
 	endpointtest.On(&c, endpoint.GetApplication, f.application)
+	endpointtest.On(&c, endpoint.Share, f.present)
+	endpointtest.On(&c, endpoint.MakeLink, func(context.Context, string) (api.Link, error) { f.calls++; return f.link() })
+	endpointtest.On(&c, endpoint.Finalize, func(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() })
 	endpointtest.On(&c, endpoint.SetApplication, f.setApplication)
 	endpointtest.On(&c, endpoint.ListFiles, f.listFiles)
 	return &c
 }
 
-func (f *fake) screen(env *ui.Env, cuid string) *Screen { return New(env, f.caller(), f, f, cuid) }
+func (f *fake) screen(env *ui.Env, cuid string) *Screen {
+	return New(env, f.caller(), Parts{Journeys: f.journeys(), Types: f}, cuid)
+}
+
+// unread is the service's own answer to a read that fails.
+func unread(said string) error {
+	return &api.Error{Kind: api.Unavailable, Status: 500, Public: said}
+}
 
 func customer(id, name, kind, status string) api.Customer {
 	return api.Customer{CUID: untrusted.Text(id), Name: untrusted.Text(name), Type: untrusted.Text(kind), Status: untrusted.Text(status),
@@ -121,7 +140,7 @@ func factory(f *fake) ui.Factory {
 		case p.Kind != ui.KindCompliance:
 			return nil
 		case p.ID == "":
-			return NewCustomers(env, f.caller(), f, p.Arg)
+			return NewCustomers(env, f.caller(), f.UnfinishedJourneys, p.Arg)
 		}
 		return f.screen(env, p.ID)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/secret"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
@@ -23,28 +23,26 @@ import (
 	"opdeck/views/customerfiles"
 )
 
-// Journeys are the customers' ways through verification: what came of each act is kept.
-type Journeys interface {
-	Read(ctx context.Context, cuid string) (journey.Journey, error)
-	Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
-	Link(ctx context.Context, cuid string) (api.Link, error)
-	Finalize(ctx context.Context, cuid string) (api.Result, error)
-	// Unfinished lists what was started, not finalized; it costs no call.
-	Unfinished(ctx context.Context) ([]journey.Record, error)
+// Parts are what the screen asks beside the service's calls.
+type Parts struct {
+	Journeys *journey.Service // what came of each act is kept
+	Types    content.TypesSeen
+	// Names are what operations call the customer beside the name of the record; nil: nobody knows.
+	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
 }
 
 // Screen is one customer's journey; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env      *ui.Env
-	caller   endpoint.Caller
-	journeys Journeys
-	types    content.TypesSeen
-	id       string
-	keys     keymap.Compliance
+	env    *ui.Env
+	caller endpoint.Caller
+	parts  Parts
+	id     string
+	keys   keymap.Compliance
 
 	j     *journey.Journey
-	stale bool // something was written; what is shown is from before
+	named []untrusted.Text // Parts.Names
+	stale bool             // something was written; what is shown is from before
 
 	files content.FileList // of the application that is changed
 	form  *ShareForm       // the last one; nil: no token was asked for
@@ -54,8 +52,8 @@ type Screen struct {
 }
 
 // New makes the screen of one customer.
-func New(env *ui.Env, caller endpoint.Caller, journeys Journeys, types content.TypesSeen, cuid string) *Screen {
-	s := &Screen{env: env, caller: caller, journeys: journeys, types: types, id: cuid, keys: env.Keys.Compliance}
+func New(env *ui.Env, caller endpoint.Caller, parts Parts, cuid string) *Screen {
+	s := &Screen{env: env, caller: caller, parts: parts, id: cuid, keys: env.Keys.Compliance}
 	s.Page = ui.NewPage(env, s, "service", "customer")
 	s.Refresh()
 	return s
@@ -63,15 +61,20 @@ func New(env *ui.Env, caller endpoint.Caller, journeys Journeys, types content.T
 
 // Reload implements ui.PageScreen: two customer calls.
 func (s *Screen) Reload() tea.Cmd {
-	journeys, id, now := s.journeys, s.id, s.env.Now
+	parts, id, now := s.parts, s.id, s.env.Now
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		j, err := journeys.Read(ctx, id)
+		j, err := parts.Journeys.Read(ctx, id)
+		var named []untrusted.Text
+		if err == nil && parts.Names != nil {
+			named = parts.Names(ctx, j.Customer, id)
+		}
 		at := now()
 		return func() (ui.Action, tea.Cmd) {
 			s.stale = s.stale && err != nil
 			if s.Err = api.AsError(err); err != nil {
 				return nil, nil
 			}
+			s.named = named
 			return s.show(j, at), nil
 		}
 	})
@@ -224,7 +227,7 @@ func (s *Screen) reloadAfterWrite() tea.Cmd {
 // askToken opens the form for a share token.
 func (s *Screen) askToken() ui.Action {
 	s.form = newShareForm(s.env, shareOf{id: s.id, customer: s.j.Customer, unclear: s.j.Record.Unclear,
-		share: s.journeys.Share, off: func() string { return s.keys.Share.Why() },
+		journeys: s.parts.Journeys, off: func() string { return s.keys.Share.Why() },
 		started: func() { s.start("sending the token") }, ended: s.reloadAfterWrite})
 	return ui.Fill{Form: s.form}
 }
@@ -234,7 +237,7 @@ func (s *Screen) askLink() ui.Action {
 		ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
 			Yes: func(ui.Seen) tea.Cmd {
 				s.start("creating a link")
-				journeys, id, now := s.journeys, s.id, s.env.Now
+				journeys, id, now := s.parts.Journeys, s.id, s.env.Now
 				return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 					l, err := journeys.Link(ctx, id)
 					at := now()
@@ -283,7 +286,7 @@ func (s *Screen) askFinalize() ui.Action {
 	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
-			journeys, id := s.journeys, s.id
+			journeys, id := s.parts.Journeys, s.id
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				res, err := journeys.Finalize(ctx, id)
 				done := "Finalized. " + res.Message.Line(200)

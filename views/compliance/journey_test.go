@@ -37,7 +37,7 @@ func TestScreens(t *testing.T) {
 			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC), By: "ana"}
 		})},
 		"problem": {f: with(func(f *fake) {
-			f.app, f.problem = api.Application{}, "The application could not be read: the service did not answer."
+			f.noApp = unread("the service did not answer.")
 		})},
 		"error": {f: with(func(f *fake) {
 			f.err = &api.Error{Kind: api.NotFound, Public: "The service has no such customer.", Hint: "Check the id."}
@@ -69,7 +69,6 @@ func with(change func(*fake)) *fake { f := individual(); change(f); return f }
 func TestShareAppliesOnce(t *testing.T) {
 	f := individual()
 	f.share = func() (api.ShareResult, error) {
-		f.rec.Applied, f.rec.Outstanding = true, []string{}
 		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}}, nil
 	}
 	r, clock := open(t, f)
@@ -130,21 +129,20 @@ func TestRejectedTokenMayBeTriedAgain(t *testing.T) {
 
 func TestRefusalsInWords(t *testing.T) {
 	for name, c := range map[string]struct {
-		err   error
-		after journey.Record
-		want  []string
-		off   string
+		err  error
+		want []string
+		off  string
 	}{
 		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
-			journey.Record{Applied: true, Outstanding: []string{}}, []string{"refused", "already applied", "Finalize"}, "shared once"},
+			[]string{"refused", "already applied", "Finalize"}, "shared once"},
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
-			journey.Record{BaaS: true}, []string{"BaaS", "Use the link."}, "not shown, stored or logged"}, // share is never off for ever
+			[]string{"BaaS", "Use the link."}, "not shown, stored or logged"}, // share is never off for ever
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
-			journey.Record{Unclear: true}, []string{"outcome unknown", "Look at the application."}, "not shown, stored or logged"},
+			[]string{"outcome unknown", "Look at the application."}, "not shown, stored or logged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := individual()
-			f.share = func() (api.ShareResult, error) { f.rec = c.after; return api.ShareResult{}, c.err }
+			f.share = func() (api.ShareResult, error) { return api.ShareResult{}, c.err }
 			r, clock := open(t, f)
 			handOver(t, r, clock)
 			has(t, r, c.want...)
@@ -193,7 +191,6 @@ func TestFinalize(t *testing.T) {
 	n := 0
 	f.finalize = func() (api.Result, error) {
 		n++
-		f.rec.FinalizedAt = f.now()
 		return api.Result{Success: true, Message: "submitted"}, nil
 	}
 	r, clock := open(t, f)
@@ -308,8 +305,8 @@ func TestEverySize(t *testing.T) {
 
 // TestWithoutRecords: share, link and finalize need no more than the customer's id.
 func TestWithoutRecords(t *testing.T) {
-	f := &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true}, noRecord: "The customer record could not be read: The service knows no such thing.",
-		problem:  "The application could not be read: The service failed (500).",
+	f := &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true}, noRecord: unread("The service knows no such thing."),
+		noApp:    unread("The service failed (500)."),
 		share:    func() (api.ShareResult, error) { return api.ShareResult{Applied: true}, nil },
 		link:     func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil },
 		finalize: func() (api.Result, error) { return api.Result{Success: true}, nil }}

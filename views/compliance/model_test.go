@@ -23,13 +23,14 @@ var _ ui.FormModel = (*ShareForm)(nil)
 // question, and presents the token once.
 func TestShareFormAlone(t *testing.T) {
 	f := individual()
+	f.now = uitest.NewClock().Now
 	f.share = func() (api.ShareResult, error) {
 		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}}, nil
 	}
 	var steps []string
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
 		func(env *ui.Env) ui.Model {
-			return newShareForm(env, shareOf{id: cuid, customer: f.customer, share: f.Share, off: func() string { return "" },
+			return newShareForm(env, shareOf{id: cuid, customer: f.customer, journeys: f.journeys(), off: func() string { return "" },
 				started: func() { steps = append(steps, "started") }, ended: func() tea.Cmd { steps = append(steps, "ended"); return nil }})
 		})
 	p.See("What you paste is not shown, stored or logged.")

@@ -10,6 +10,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/domain/journey"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -33,10 +34,10 @@ type shareOf struct {
 	customer api.Customer
 	unclear  bool // a token was sent before and its outcome is not known
 
-	share   func(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error)
-	off     func() string  // why no token can be presented now, "" when it can
-	started func()         // a token is on its way
-	ended   func() tea.Cmd // its answer came
+	journeys *journey.Service
+	off      func() string  // why no token can be presented now, "" when it can
+	started  func()         // a token is on its way
+	ended    func() tea.Cmd // its answer came
 }
 
 func newShareForm(env *ui.Env, of shareOf) *ShareForm {
@@ -101,9 +102,9 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 // present sends the token.
 func (f *ShareForm) present(token secret.Value) tea.Cmd {
 	f.started()
-	send, id := f.share, f.id
+	journeys, id := f.journeys, f.id
 	return f.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-		res, err := send(ctx, id, token)
+		res, err := journeys.Share(ctx, id, token)
 		told := ui.EndedElsewhere("The token was not accepted", "The token was applied.", err)
 		if err == nil && !res.Applied {
 			told = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}

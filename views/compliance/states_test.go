@@ -99,10 +99,10 @@ func TestStates(t *testing.T) {
 
 		"norecord": {f: with(func(f *fake) {
 			f.customer = api.Customer{CUID: cuid, Type: api.Individual}
-			f.noRecord = "The customer record could not be read: The service knows no such thing. It says: no such route"
+			f.noRecord = unread("The service knows no such thing. It says: no such route")
 		}), id: cuid},
 		"nothing": {f: &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true},
-			noRecord: "The customer record could not be read: The service refused this (405).", problem: "The application could not be read: The service failed (500)."}, id: cuid},
+			noRecord: unread("The service refused this (405)."), noApp: unread("The service failed (500).")}, id: cuid},
 		"record": {f: with(func(f *fake) {
 			f.customer.Company, f.customer.Email, f.customer.Phone, f.customer.PUID = "Tallinn Tools", "ana@example.com", "+37255512345", "7f0c"
 			f.customer.Raw = json.RawMessage(`{"cuid":"x","riskLevel":"low"}`)

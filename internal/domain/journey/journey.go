@@ -64,8 +64,6 @@ type Journey struct {
 	Steps       []Step          `json:"steps"`
 	Next                        // "next" and "next_act"
 	Problem     string          `json:"problem,omitempty"` // why the application could not be read
-	// what operations call the customer, where that is not the name of the record
-	Named []untrusted.Text `json:"-"`
 	// why the customer's record could not be; Customer then holds little but the cuid
 	NoRecord string `json:"customer_problem,omitempty"`
 }

@@ -42,9 +42,10 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 			Types: d.Index, Open: d.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
-			return compliance.NewCustomers(env, d.Client, d.journeys(), p.Arg)
+			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
 		}
-		return compliance.New(env, d.Client, d.journeys(), d.Index, p.ID)
+		return compliance.New(env, d.Client, compliance.Parts{Journeys: d.Journeys, Types: d.Index,
+			Names: (&finder{backend: d}).otherNames}, p.ID)
 	case ui.KindLimits:
 		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
 	case ui.KindSession:
@@ -95,6 +96,3 @@ func (d *backend) commands() []ui.Command {
 func (d *backend) known() ui.Known {
 	return ui.Known{Get: d.Known, MaxAge: d.Config.Index.MaxAge.D(), Phase: d.Client.Phase}
 }
-
-// journeys are the customers' verifications.
-func (d *backend) journeys() journeys { return journeys{d.Journeys, &finder{backend: d}} }
