@@ -74,7 +74,7 @@ type Source struct {
 
 // Ticker is for screens that show something that changes by time alone
 // (a countdown, an age). NextTick returns when the drawn text changes next (use
-// Sooner with format.Until and draw.Ago); zero when nothing counts. The shell sends
+// Sooner with format.Until and format.Ago); zero when nothing counts. The shell sends
 // Tick and draws again then; there is no other clock.
 type Ticker interface{ NextTick(now time.Time) time.Time }
 

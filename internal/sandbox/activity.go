@@ -9,15 +9,20 @@ import (
 // runActivity calls Step on every interval, so that a live view has something to
 // show. Several processes each do so.
 func (s *Service) runActivity(ctx context.Context, every time.Duration) {
-	t := time.NewTicker(every)
+	repeat(ctx, every, every, func() { _ = s.Step(ctx) }) // a busy file only costs this one step
+}
+
+// repeat calls do after first and then after every, until ctx ends.
+func repeat(ctx context.Context, first, every time.Duration, do func()) {
+	t := time.NewTimer(first)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			// A busy file only costs this one step.
-			_ = s.Step(ctx)
+			do()
+			t.Reset(every)
 		}
 	}
 }

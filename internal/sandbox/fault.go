@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"opdeck/api/limit"
 )
 
 // FaultHelp is the grammar of faults, for people.
@@ -237,7 +239,7 @@ func targets() []string {
 		names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
 		for _, r := range table() {
 			if r.class != classAdmin {
-				names[r.class], names[r.name] = true, true
+				names[string(r.class)], names[r.name] = true, true
 			}
 		}
 		targetNames.list = slices.Sorted(maps.Keys(names))
@@ -254,14 +256,14 @@ var targetNames struct {
 // (neither login nor refresh), "*" or "all".
 func (r *fault) matches(rt route, method string) bool {
 	switch r.target {
-	case rt.class, rt.name, "*", "all":
+	case string(rt.class), rt.name, "*", "all":
 		return true
 	case "write":
 		return method != "GET"
 	case "read":
 		return method == "GET"
 	case "api":
-		return rt.class != classLogin && rt.class != classRefresh
+		return rt.class != limit.Login && rt.class != limit.Refresh
 	}
 	return false
 }

@@ -38,17 +38,7 @@ func (s *Service) Receive(h http.Handler) {
 // newest open operations moves on, every fourth time a new one appears. Several
 // processes each do so.
 func (s *Service) Live(ctx context.Context) {
-	t := time.NewTimer(firstBeat)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			_ = s.beat(ctx) // a busy file only costs this one change
-			t.Reset(heartbeat)
-		}
-	}
+	repeat(ctx, firstBeat, heartbeat, func() { _ = s.beat(ctx) }) // a busy file only costs this one change
 }
 
 // beat makes the next change of a living service.

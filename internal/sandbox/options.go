@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"opdeck/api/limit"
 )
 
 // Defaults of Options.
@@ -52,8 +54,8 @@ type Options struct {
 	HookBackoff  time.Duration // wait before the first repeat, doubled each time; default 1 s
 	HookAttempts int           // default 12
 
-	HardLimits bool           // 429 above the recommended rates
-	PerMinute  map[string]int // recommended rates by class; nil: the documented ones
+	HardLimits bool                // 429 above the recommended rates
+	PerMinute  map[limit.Class]int // recommended rates by class; nil: the documented ones
 
 	Faults   Faults        // see ParseFaults
 	Activity time.Duration // an operation moves on this often; 0: never
@@ -91,8 +93,8 @@ type settings struct {
 	HookBackoff  span           `json:"hook_backoff"`
 	HookAttempts int            `json:"hook_attempts"`
 
-	HardLimits bool           `json:"hard_limits"`
-	PerMinute  map[string]int `json:"per_minute"`
+	HardLimits bool                `json:"hard_limits"`
+	PerMinute  map[limit.Class]int `json:"per_minute"`
 
 	Faults   string `json:"faults"`
 	Activity span   `json:"activity"`
@@ -117,7 +119,7 @@ func newSettings(o Options) settings {
 		ShareTokenField: DefaultShareTokenField,
 		Hook:            hookParameters{JWTSecret: DefaultHookSecret},
 		HookBackoff:     span(time.Second), HookAttempts: 12,
-		PerMinute: recommended(),
+		PerMinute: limit.Recommended(),
 	}
 	if s.Operations <= 0 {
 		s.Operations = DefaultOperations

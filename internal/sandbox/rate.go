@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"opdeck/api/limit"
 )
 
 // rateWindow is the window of the recommended rates.
@@ -40,7 +42,7 @@ func accept(c *call, rt route) (*answer, error) {
 
 // countRate enters the request into the window of its class and warns, or with
 // hard limits refuses, above the recommended rate. A refused one is not entered.
-func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
+func countRate(c *call, tx *sql.Tx, class limit.Class) (*answer, error) {
 	ctx, at := c.ctx, c.at.UnixNano()
 	var used, oldest int64
 	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class,
@@ -48,12 +50,12 @@ func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := int64(c.st.PerMinute[class])
-	if c.st.HardLimits && used >= limit {
+	most := int64(c.st.PerMinute[class])
+	if c.st.HardLimits && used >= most {
 		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
 		r := tooMany(max(wait, 1))
 		a := failure(r)
-		return &a, increment(ctx, tx, "throttled."+class)
+		return &a, increment(ctx, tx, "throttled."+string(class))
 	}
 	used++
 	res, err := tx.ExecContext(ctx, `INSERT INTO request(at, class) VALUES(?, ?)`, at, class)
@@ -65,19 +67,19 @@ func countRate(c *call, tx *sql.Tx, class string) (*answer, error) {
 			return nil, err
 		}
 	}
-	if used > limit {
-		c.warning = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, limit)
-		if err := increment(ctx, tx, "warned."+class); err != nil {
+	if used > most {
+		c.warning = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, most)
+		if err := increment(ctx, tx, "warned."+string(class)); err != nil {
 			return nil, err
 		}
 	}
 	err = execute(ctx, tx,
 		`INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`,
-		"max."+class, used)
+		"max."+string(class), used)
 	if err != nil {
 		return nil, err
 	}
-	return nil, increment(ctx, tx, "requests."+class)
+	return nil, increment(ctx, tx, "requests."+string(class))
 }
 
 func tooMany(seconds int) *refusal {

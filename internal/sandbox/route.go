@@ -7,24 +7,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/limit"
 )
 
-// Classes of the recommended rates.
-const (
-	classLogin    = "login"
-	classRefresh  = "refresh"
-	classAccount  = "account"
-	classCustomer = "customer"
-	classBilling  = "billing"
-	classGeneral  = "general"
-	classAdmin    = "admin" // not part of the service, not counted
-)
-
-// recommended are the documented requests a minute.
-func recommended() map[string]int {
-	return map[string]int{classLogin: 6, classRefresh: 1, classAccount: 12, classCustomer: 12, classBilling: 12,
-		classGeneral: 20}
-}
+// classAdmin is not part of the service, and not counted.
+const classAdmin limit.Class = "admin"
 
 // handler returns the body of a 200, which is written as JSON, or a whole answer.
 type handler func(*call) (any, error)
@@ -34,8 +21,8 @@ type route struct {
 	pattern string // of http.ServeMux: method and path
 	name    string // for faults
 	handle  handler
-	class   string // of the recommended rates
-	known   bool   // without handle: other methods have the path
+	class   limit.Class // of the recommended rates
+	known   bool        // without handle: other methods have the path
 }
 
 // table is what the service answers: the calls that package endpoint declares, and the paths of administration.
@@ -94,15 +81,15 @@ func (rt route) offered(c *call) bool {
 
 // open reports whether the route needs no access token.
 func (rt route) open() bool {
-	return rt.class == classLogin || rt.class == classRefresh || rt.class == classAdmin
+	return rt.class == limit.Login || rt.class == limit.Refresh || rt.class == classAdmin
 }
 
 // classOf is the class of a path, also of one that no endpoint has.
-func classOf(path string) string {
+func classOf(path string) limit.Class {
 	if strings.HasPrefix(path, "/sandbox/") {
 		return classAdmin
 	}
-	return string(endpoint.ClassOf(path))
+	return endpoint.ClassOf(path)
 }
 
 // newMux dispatches to serve.

@@ -265,30 +265,36 @@ func (t *tableCursor) Select(id string) bool {
 // Visible is the range of rows on screen, [from, to): what to load first.
 func (t *tableCursor) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
 
+// turned is by how many lines a key turns pages of that many lines; 0: it turns none.
+func turned(nav keymap.Nav, msg keymap.Press, page int) int {
+	switch {
+	case nav.PageUp.Match(msg):
+		return -max(page, 1)
+	case nav.PageDown.Match(msg):
+		return max(page, 1)
+	case nav.HalfUp.Match(msg):
+		return -max(page/2, 1)
+	case nav.HalfDown.Match(msg):
+		return max(page/2, 1)
+	}
+	return 0
+}
+
 // Update moves the cursor or marks and reports whether msg was a key of the table.
 func (t *Table) Update(msg keymap.Press) bool {
-	n, page := t.source.Len(), t.page()
+	turn := turned(t.nav, msg, t.page())
 	switch {
 	case t.nav.Up.Match(msg):
 		t.at--
 	case t.nav.Down.Match(msg):
 		t.at++
-	case t.nav.PageUp.Match(msg):
-		t.at -= page
-		t.top -= page
-	case t.nav.PageDown.Match(msg):
-		t.at += page
-		t.top += page
-	case t.nav.HalfUp.Match(msg):
-		t.at -= max(page/2, 1)
-		t.top -= max(page/2, 1)
-	case t.nav.HalfDown.Match(msg):
-		t.at += max(page/2, 1)
-		t.top += max(page/2, 1)
+	case turn != 0:
+		t.at += turn
+		t.top += turn
 	case t.nav.Top.Match(msg):
 		t.at = 0
 	case t.nav.Bottom.Match(msg):
-		t.at = n - 1
+		t.at = t.source.Len() - 1
 	case t.list.Left.Match(msg):
 		t.moveColumn(-1)
 	case t.list.Right.Match(msg):

@@ -125,19 +125,14 @@ func (v *Viewer) Update(msg keymap.Press) bool {
 	if v.searching {
 		return v.typing(msg)
 	}
+	turn := turned(v.nav, msg, v.page())
 	switch {
 	case v.nav.Up.Match(msg):
 		v.top--
 	case v.nav.Down.Match(msg):
 		v.top++
-	case v.nav.PageUp.Match(msg):
-		v.top -= v.page()
-	case v.nav.PageDown.Match(msg):
-		v.top += v.page()
-	case v.nav.HalfUp.Match(msg):
-		v.top -= max(v.page()/2, 1)
-	case v.nav.HalfDown.Match(msg):
-		v.top += max(v.page()/2, 1)
+	case turn != 0:
+		v.top += turn
 	case v.nav.Top.Match(msg):
 		v.top = 0
 	case v.nav.Bottom.Match(msg):

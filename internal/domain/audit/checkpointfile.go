@@ -117,6 +117,14 @@ func readCheckpointFile(name string) ([]Signed, error) {
 	return list, err
 }
 
+// checkpointNow signs the end of the trail where that was not done yet, and reads the checkpoint.
+func (s *Signer) checkpointNow(ctx context.Context) (Signed, error) {
+	if err := s.Checkpoint(ctx); err != nil {
+		return Signed{}, err
+	}
+	return s.lastCheckpoint(ctx)
+}
+
 // lastCheckpoint reads the newest checkpoint in the checkpoint file; the zero Signed when
 // there is none. What another process is writing just now is left out.
 func (c *checkpointFiles) lastCheckpoint(ctx context.Context) (Signed, error) {

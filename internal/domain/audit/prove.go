@@ -56,10 +56,7 @@ func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 	if !pr.signs() {
 		return Signed{}, errNoCheckpoints
 	}
-	if err := pr.signer.Checkpoint(ctx); err != nil {
-		return Signed{}, err
-	}
-	s, err := pr.signer.lastCheckpoint(ctx)
+	s, err := pr.signer.checkpointNow(ctx)
 	if err == nil && s.N == 0 {
 		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound,
 			Public: "The trail is empty: there is nothing to sign."}
@@ -85,10 +82,7 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if !pr.signs() {
 		return Proof{}, errNoCheckpoints
 	}
-	if err := pr.signer.Checkpoint(ctx); err != nil {
-		return Proof{}, err
-	}
-	point, err := pr.signer.lastCheckpoint(ctx)
+	point, err := pr.signer.checkpointNow(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -124,10 +118,7 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 		return Proof{}, errNoCheckpoints
 	}
 	if n == 0 {
-		if err := pr.signer.Checkpoint(ctx); err != nil {
-			return Proof{}, err
-		}
-		last, err := pr.signer.lastCheckpoint(ctx)
+		last, err := pr.signer.checkpointNow(ctx)
 		if err != nil {
 			return Proof{}, err
 		}

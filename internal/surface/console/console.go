@@ -71,15 +71,12 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
 	}
-	told := api.WithAnnouncements(ctx, func(op, said string) {
-		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
-	})
 	if opt.Local {
 		opt.opener = newOpener(a, opt.Getenv)
 		defer opt.opener.end()
 		defer cancel()
 	}
-	shell := ui.New(shellOptions(told, a, who, opt, feed, func(seq string) error {
+	shell := ui.New(shellOptions(feed.announced(ctx), a, who, opt, feed, func(seq string) error {
 		select {
 		case copies <- seq:
 			return nil

@@ -143,6 +143,13 @@ func (f *feed) settled(s followup.Settled) {
 	f.put("audit", ui.Changed{Kind: ui.KindAudit})
 }
 
+// announced is ctx in which what the service announces becomes news.
+func (f *feed) announced(ctx context.Context) context.Context {
+	return api.WithAnnouncements(ctx, func(op, said string) {
+		f.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
+	})
+}
+
 // put keeps the newest news of a key until the console takes it.
 func (f *feed) put(key string, msg any) {
 	f.mu.Lock()

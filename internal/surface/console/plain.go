@@ -70,9 +70,6 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	defer people.leave()
 	feed := newFeed(ctx, a, people)
 	defer feed.close()
-	told := api.WithAnnouncements(ctx, func(op, said string) {
-		feed.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
-	})
 	n := &plainNews{alone: true}
 	host := plain.NewHost(talk,
 		plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
@@ -82,7 +79,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 				}
 				return []tea.Msg(feed.take())
 			}})
-	shell := ui.New(plainShell(told, a, who, opt, feed, host))
+	shell := ui.New(plainShell(feed.announced(ctx), a, who, opt, feed, host))
 	talk.Say("opdeck, plain mode.", ground(a, who),
 		"Everything is printed as whole lines. ? lists what you can type, back goes back, quit leaves. You can also type "+
 			"any key that a line names.")
