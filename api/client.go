@@ -52,10 +52,11 @@ type Options struct {
 
 // Service holds what the service's documents leave open (config, [service]).
 type Service struct {
-	ShareTokenField string           // "token"
-	ListField       string           // of the array that holds a list, "data.rows"; "": found by itself
-	UploadIDField   string           // where an upload's answer holds the id, beside the known names; "a.b" for b within a
-	PageSize        int              // 100
+	ShareTokenField string // "token"
+	ListField       string // of the array that holds a list, "data.rows"; "": found by itself
+	UploadIDField   string // where an upload's answer holds the id, beside the known names; "a.b" for b within a
+	PageSize        int    // 100
+	Paging          Paging
 	Phases          map[string]Phase // status words beside the known ones
 }
 

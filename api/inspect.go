@@ -84,7 +84,7 @@ func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordTy
 	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
 		return Page[T]{}, p
 	}
-	page, err := PageIn[T](c.opt.Service.ListField, r, a, t, 0)
+	page, err := PageIn[T](c.opt.Service, r, a, t)
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
 	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize

@@ -219,14 +219,18 @@ type Page[T any] struct {
 	At       time.Time // when the request was sent: the rows are at least that new
 	Unusable int       // items without an identifier: they can be shown, but not asked for
 	Shape    Shape     // how the answer carried them
+	After    After     // what it says about the next page
 }
 
 // Whole reports whether n different records are all of the list when p was read last: as
 // many as the service told, or, where it told no number that can be true, no record came
-// any more. A page that repeats another one proves no end.
+// any more or it said that this is the end. A page that repeats another one proves no end.
 func (p Page[T]) Whole(n int) bool {
+	if p.After.More == MoreFollows {
+		return false
+	}
 	if total, err := strconv.Atoi(string(p.Total)); err == nil && total >= n {
 		return total == n
 	}
-	return len(p.Items) == 0
+	return len(p.Items) == 0 || p.After.More == NoMore
 }

@@ -125,7 +125,7 @@ func BenchmarkReadPage(b *testing.B) {
 	a := Answer{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := PageIn[Operation]("", Request{Op: "list"}, a, OperationRecord, 0)
+		p, err := PageIn[Operation](Service{}, Request{Op: "list"}, a, OperationRecord)
 		if err != nil || len(p.Items) != 100 {
 			b.Fatal(err)
 		}

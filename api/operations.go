@@ -7,4 +7,5 @@ type OperationQuery struct {
 	ClientName string // part of the name
 	Page       int    // from 0
 	Size       int    // 0: the configured page size
+	Next       string // After.Next of the page before; "": by the page's number
 }

@@ -24,6 +24,7 @@ type listing struct {
 	items      []jsontree.Value // the records, unwrapped
 	total      Number           // "" when there is none
 	page, size int              // as the answer says; 0 when it does not
+	holder     jsontree.Value   // the object around the array
 }
 
 // whole64 writes a count in digits; what is not a whole number is "".
@@ -184,7 +185,7 @@ func (t RecordType) count(items []jsontree.Value) int {
 
 // listed reads items and counts from a spot.
 func (t RecordType) listed(s spot, body jsontree.Value) listing {
-	l := listing{items: s.items, shape: Shape{Key: s.path}}
+	l := listing{items: s.items, shape: Shape{Key: s.path}, holder: s.holder}
 	for i, it := range s.items {
 		if t.isRecord(it) {
 			continue
@@ -239,20 +240,21 @@ func (l *listing) readCountsOf(m Object, at string) {
 	}
 }
 
-// PageIn finds the list in an answer to the question for a page (from 0) and reads its
-// records. field is the name of its array by the config, "" for none.
-func PageIn[T Record](field string, r Request, a Answer, t RecordType, page int) (Page[T], error) {
+// PageIn finds the list in an answer to the question for a page and reads its records.
+func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], error) {
 	body, err := a.JSON(r)
 	if err != nil {
 		return Page[T]{}, err
 	}
-	l, ok := t.findList(body, field)
+	page := s.Paging.PageOf(r.Query)
+	l, ok := t.findList(body, s.ListField)
 	if l.total == "" {
 		if l.total = whole64(a.Header.Get("X-Total-Count")); l.total != "" {
 			l.shape.Total = "X-Total-Count"
 		}
 	}
 	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At, Shape: l.shape}
+	p.After = s.Paging.after(l, body, a.Header, l.shape.Key[:max(strings.LastIndexByte(l.shape.Key, '.'), 0)])
 	if len(l.items) == 0 {
 		if err := SaidNo(r, a, body, "list of "+t.many); err != nil {
 			return p, err

@@ -110,5 +110,6 @@ func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api
 		return api.Page[T]{}, api.Inspection{Err: err}
 	}
 	r.Query = route.values(page(w.client.Service(), 0, 0))
+	w.paging().Ask(r.Query, "")
 	return api.InspectList[T](ctx, w.client, r, t)
 }

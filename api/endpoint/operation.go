@@ -18,6 +18,7 @@ var ListOperations = shows(read(Route{Kind: "operation.list", Op: "list operatio
 	Query: paged(Query{"account", api.MayReveal}, Query{Name: "clientCuid"}, Query{Name: "clientName"}),
 	Lent:  Lending{Reads: true}},
 	reading[api.OperationQuery, api.Page[api.Operation]]{
+		next: func(q api.OperationQuery) string { return q.Next },
 		query: func(s api.Service, q api.OperationQuery) queryValues {
 			return page(s, q.Page, q.Size, "account", q.Account, "clientCuid", q.ClientCUID, "clientName", q.ClientName)
 		},

@@ -15,15 +15,9 @@ import (
 // queryValues are names and their values, in turn; those with an empty value are left out.
 type queryValues []string
 
-// The names by which the service pages its lists.
-const (
-	pageName = "meta.page"
-	sizeName = "meta.pageSize"
-)
-
 // paged are the names of a list's query: its filters and the paging.
 func paged(filters ...Query) []Query {
-	return append(filters, Query{Name: pageName}, Query{Name: sizeName})
+	return append(filters, Query{Name: api.PageName}, Query{Name: api.SizeName})
 }
 
 // asked are names that everybody may ask by.
@@ -36,13 +30,7 @@ func asked(names ...string) (out []Query) {
 
 // page asks for a page from 0 (size 0: as configured) by filters.
 func page(s api.Service, page, size int, filters ...string) queryValues {
-	return append(queryValues{pageName, strconv.Itoa(page), sizeName, strconv.Itoa(cmp.Or(size, s.PageSize))}, filters...)
-}
-
-// pageIn is the page that a query asks for.
-func pageIn(v url.Values) int {
-	n, _ := strconv.Atoi(v.Get(pageName))
-	return n
+	return append(queryValues{api.PageName, strconv.Itoa(page), api.SizeName, strconv.Itoa(cmp.Or(size, s.PageSize))}, filters...)
 }
 
 // values makes a query of declared names.
@@ -59,11 +47,14 @@ func (r *Route) values(pairs queryValues) url.Values {
 	return v
 }
 
-// Asks refuses a query with a name that is not declared, or that the person in ctx may
-// not ask by.
-func (r *Route) Asks(ctx context.Context, v url.Values) *api.Error {
+// Asks refuses a query with a name that is neither declared nor one of p on a list, or that the
+// person in ctx may not ask by.
+func (r *Route) Asks(ctx context.Context, v url.Values, p api.Paging) *api.Error {
 	for name := range v {
 		i := slices.IndexFunc(r.Query, func(q Query) bool { return q.Name == name })
+		if i < 0 && r.isPaged() && slices.Contains(p.Names(), name) {
+			continue
+		}
 		if i < 0 {
 			return &api.Error{Op: r.Op, Kind: api.Refused, Unsent: true, Field: name,
 				Public: "This call does not take the query name " + safe(name) + ". " + r.takes()}
@@ -75,6 +66,10 @@ func (r *Route) Asks(ctx context.Context, v url.Values) *api.Error {
 		}
 	}
 	return nil
+}
+
+func (r *Route) isPaged() bool {
+	return slices.ContainsFunc(r.Query, func(q Query) bool { return q.Name == api.PageName })
 }
 
 func (r *Route) takes() string {

@@ -20,7 +20,7 @@ type Raw struct {
 // the role may not use, is refused. Operations in the answer go to the observers when the
 // Body is closed after its end.
 var GetRaw = composed(Route{Kind: "raw", Op: "read"}, func(ctx context.Context, w *Wire, in Raw) (*api.Relayed, error) {
-	if err := in.Route.Asks(ctx, in.Query); err != nil {
+	if err := in.Route.Asks(ctx, in.Query, w.client.Service().Paging); err != nil {
 		return nil, err
 	}
 	r, err := in.Route.request(in.IDs...)

@@ -113,7 +113,7 @@ func TestQueryNames(t *testing.T) {
 	as := func(role api.Role) func(path, name string) *api.Error {
 		return func(path, name string) *api.Error {
 			r, _, _ := endpoint.Match("GET", path)
-			return r.Asks(api.WithActor(t.Context(), api.Actor{Name: "p", Role: role}), map[string][]string{name: {"1"}})
+			return r.Asks(api.WithActor(t.Context(), api.Actor{Name: "p", Role: role}), map[string][]string{name: {"1"}}, api.Paging{})
 		}
 	}
 	for _, c := range []struct {

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"opdeck/api"
 )
@@ -12,6 +13,7 @@ import (
 type Wire struct {
 	client    *api.Client
 	customers formOf // how this service reads one customer
+	first     atomic.Int32
 }
 
 // New makes a Wire.
@@ -37,6 +39,7 @@ type reading[In, Out any] struct {
 	check func(in In) error                      // of what is no id; nil: nothing
 	ids   func(in In) []string                   // of the path's parameters; nil: it has none
 	query func(s api.Service, in In) queryValues // nil: none
+	next  func(in In) string                     // api.After.Next of the page before; nil: by the page's number
 	read  func(ctx context.Context, w *Wire, r api.Request, a api.Answer, in In) (Out, error)
 }
 
@@ -48,16 +51,64 @@ func read[In, Out any](r Route, how reading[In, Out]) Endpoint[In, Out] {
 	route := &r
 	return Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out, error) {
 		var none Out
-		req, err := how.request(w, route, in)
+		out, req, err := how.once(ctx, w, route, in)
+		if w.countsFromOne(req, err) {
+			if again, _, e := how.once(ctx, w, route, in); e == nil {
+				return again, nil
+			}
+			w.first.Store(0)
+		}
 		if err != nil {
 			return none, err
 		}
-		a, err := w.client.Read(ctx, req)
-		if err != nil {
-			return none, err
-		}
-		return how.read(ctx, w, req, a, in)
+		return out, nil
 	}}
+}
+
+// once makes the call.
+func (how reading[In, Out]) once(ctx context.Context, w *Wire, route *Route, in In) (out Out, req api.Request,
+	err error) {
+	if req, err = how.request(w, route, in); err != nil {
+		return out, req, err
+	}
+	a, err := w.client.Read(ctx, req)
+	if err == nil {
+		out, err = how.read(ctx, w, req, a, in)
+	}
+	return out, req, err
+}
+
+// paging is how lists are asked for, with what was found out about the first page.
+func (w *Wire) paging() api.Paging {
+	p := w.client.Service().Paging
+	if w.first.Load() == fromOne {
+		p.First = 1
+	}
+	return p
+}
+
+// What was found out about the number of the first page.
+const (
+	fromZero = iota + 1
+	fromOne
+)
+
+// countsFromOne notes what the answer to the question for page 0 shows, and reports whether page 1 is to be
+// asked for instead: the service refused page 0, or has nothing on it.
+func (w *Wire) countsFromOne(r api.Request, err error) bool {
+	p := w.client.Service().Paging
+	if !p.CountsPages() || p.First != 0 || !r.Query.Has(p.Names()[0]) || p.PageOf(r.Query) != 0 {
+		return false
+	}
+	e := api.AsError(err)
+	switch {
+	case err == nil:
+		w.first.CompareAndSwap(0, fromZero)
+		return false
+	case e.Status == http.StatusBadRequest, e.Status == http.StatusUnprocessableEntity, e.Remedy.Kind == api.NameListField:
+		return w.first.CompareAndSwap(0, fromOne)
+	}
+	return false
 }
 
 func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, error) {
@@ -73,6 +124,11 @@ func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, 
 	req, err := route.request(ids...)
 	if err == nil && how.query != nil {
 		req.Query = route.values(how.query(w.client.Service(), in))
+		next := ""
+		if how.next != nil {
+			next = how.next(in)
+		}
+		w.paging().Ask(req.Query, next)
 	}
 	return req, err
 }
@@ -114,5 +170,7 @@ func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, a
 }
 
 func pageOf[T api.Record](w *Wire, r api.Request, a api.Answer, t api.RecordType) (api.Page[T], error) {
-	return api.PageIn[T](w.client.Service().ListField, r, a, t, pageIn(r.Query))
+	s := w.client.Service()
+	s.Paging = w.paging()
+	return api.PageIn[T](s, r, a, t)
 }
