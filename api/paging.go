@@ -80,15 +80,9 @@ func (p Paging) Ask(v url.Values, next string) {
 	}
 }
 
-// PageOf is the page from 0 that a query asks for; 1 for any that follows another by a cursor.
+// PageOf is the page from 0 that a query asks for by its number.
 func (p Paging) PageOf(v url.Values) int {
-	n, err := strconv.Atoi(v.Get(cmp.Or(p.PageName, PageName)))
-	switch {
-	case err != nil && len(v) > 1 && p.Way == ByCursor && p.CursorName != "" && v.Has(p.CursorName):
-		return 1
-	case err != nil:
-		return 0
-	}
+	n, _ := strconv.Atoi(v.Get(cmp.Or(p.PageName, PageName)))
 	return max(n-p.First, 0)
 }
 

@@ -40,6 +40,7 @@ type Request struct {
 	Content  string                                 // type of the body
 	Open     bool                                   // it may be answered without a session
 	OwnToken bool                                   // it carries a token beside the session's, or its answer does
+	Follows  bool                                   // it asks for a page that another one named
 	Raw      bool                                   // the answer is bytes of any type, not JSON
 	Whole    bool                                   // of Stream: the answer may be of any size
 	Shown    func(context.Context, Request, Answer) // of Stream: gets an answer that came whole; nil: nobody

@@ -246,7 +246,7 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 	if err != nil {
 		return Page[T]{}, err
 	}
-	page := s.Paging.PageOf(r.Query)
+	first := !r.Follows && s.Paging.PageOf(r.Query) == 0
 	l, ok := t.findList(body, s.ListField)
 	if l.total == "" {
 		if l.total = whole64(a.Header.Get("X-Total-Count")); l.total != "" {
@@ -255,13 +255,19 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 	}
 	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At, Shape: l.shape}
 	p.After = s.Paging.after(l, body, a.Header, l.shape.Key[:max(strings.LastIndexByte(l.shape.Key, '.'), 0)])
+	switch s.Paging.Way {
+	case OnePage:
+		p.After = After{More: NoMore}
+	case ByPage, ByOffset:
+		p.After.Next = ""
+	}
 	if len(l.items) == 0 {
 		if err := SaidNo(r, a, body, "list of "+t.many); err != nil {
 			return p, err
 		}
 	}
-	missing := page == 0 && l.total != "" && l.total != "0" // the first page is empty and the total is not
-	if !ok && (page == 0 || l.total == "") || len(l.items) == 0 && missing {
+	missing := first && l.total != "" && l.total != "0" // the first page is empty and the total is not
+	if !ok && (first || l.total == "") || len(l.items) == 0 && missing {
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+body.Keys()+".")
 	}
 	p.Items = make([]T, 0, len(l.items))

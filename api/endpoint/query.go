@@ -30,7 +30,8 @@ func asked(names ...string) (out []Query) {
 
 // page asks for a page from 0 (size 0: as configured) by filters.
 func page(s api.Service, page, size int, filters ...string) queryValues {
-	return append(queryValues{api.PageName, strconv.Itoa(page), api.SizeName, strconv.Itoa(cmp.Or(size, s.PageSize))}, filters...)
+	return append(queryValues{api.PageName, strconv.Itoa(page), api.SizeName, strconv.Itoa(cmp.Or(size, s.PageSize))},
+		filters...)
 }
 
 // values makes a query of declared names.

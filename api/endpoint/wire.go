@@ -128,6 +128,7 @@ func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, 
 		if how.next != nil {
 			next = how.next(in)
 		}
+		req.Follows = next != ""
 		w.paging().Ask(req.Query, next)
 	}
 	return req, err

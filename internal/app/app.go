@@ -86,7 +86,8 @@ type App struct {
 	closers []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
-	ownClock bool        // Now is not the host's clock: the store's times are moved to it
+	markSync func() (name string, ok bool)
+	ownClock bool // Now is not the host's clock: the store's times are moved to it
 }
 
 // Open reads the config and opens everything that one context needs. Nothing is

@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
@@ -41,6 +42,7 @@ func (a *App) openIndex(ctx context.Context) error {
 		return &api.Error{Kind: api.Unavailable, Public: "The index cannot be opened: " + err.Error(), Err: err}
 	}
 	a.Index, a.ledger = index.New(rows, mode, a.Now), a.inboxIn(st)
+	a.keepMark()
 	return nil
 }
 
@@ -90,13 +92,14 @@ func (l lister) context(ctx context.Context) (context.Context, *sight) {
 }
 
 // ListPage implements index.Lister.
-func (l lister) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
+func (l lister) ListPage(ctx context.Context, at index.PageRef, size int) (index.Listed, error) {
 	call, _ := l.context(ctx)
-	p, err := endpoint.Do(call, l.app.service, endpoint.ListOperations, api.OperationQuery{Page: page, Size: size})
+	p, err := endpoint.Do(call, l.app.service, endpoint.ListOperations, api.OperationQuery{Page: at.Page, Next: at.Next,
+		Size: size})
 	if err != nil {
 		return index.Listed{}, err
 	}
-	out := index.Listed{Items: p.Items, PageSize: p.PageSize, Total: -1}
+	out := index.Listed{Items: p.Items, PageSize: p.PageSize, After: p.After, Total: -1}
 	if n, err := strconv.ParseInt(string(p.Total), 10, 64); err == nil && n >= 0 {
 		out.Total = n
 	}
@@ -119,7 +122,41 @@ func (m Mirror) syncer(urgent bool) *index.Syncer {
 	return index.NewSyncer(m.app.Index, lister{m.app, urgent}, index.SyncOptions{
 		Owner: m.app.Session.Owner().ID, PageSize: m.app.Config.Service.ListPageSize,
 		MaxSize: m.app.Config.Index.MaxPageSize, MaxAge: m.app.Config.Index.MaxAge.D(),
-		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log})
+		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log, Alive: m.app.syncs()})
+}
+
+// syncMark implements index.Alive: it marks this process until the App is closed.
+type syncMark struct {
+	audit.Alive
+	mark func() (string, bool)
+}
+
+// Mark implements index.Alive.
+func (s syncMark) Mark() (string, bool) { return s.mark() }
+
+// syncs tells which processes that sync have ended; nil where their end cannot be noticed.
+func (a *App) syncs() index.Alive {
+	if a.alive == nil || a.Index.Mode() == index.Memory {
+		return nil
+	}
+	return syncMark{a.alive, a.markSync}
+}
+
+// keepMark makes markSync.
+func (a *App) keepMark() {
+	var release func(behind bool)
+	name := "sync-" + a.Session.Owner().ID
+	a.markSync = sync.OnceValues(func() (string, bool) {
+		var ok bool
+		release, ok = a.alive.Hold(name)
+		return name, ok
+	})
+	a.closers = append(a.closers, func() error {
+		if release != nil {
+			release(false)
+		}
+		return nil
+	})
 }
 
 // indexEvery is how often this process asks PostgreSQL, which cannot tell, whether

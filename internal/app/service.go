@@ -116,7 +116,12 @@ func serviceOf(c config.Service) api.Service {
 		"canceled": api.PhaseCanceled}
 	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, UploadIDField: c.UploadIDField,
 		PageSize: c.ListPageSize,
-		Phases:   map[string]api.Phase{}}
+		Paging: api.Paging{Way: api.PagingWay(c.Paging), PageName: c.PageName, SizeName: c.PageSizeName,
+			First: c.FirstPage, CursorName: c.CursorName, CursorField: c.CursorField},
+		Phases: map[string]api.Phase{}}
+	if c.Paging == "auto" {
+		out.Paging.Way = ""
+	}
 	for word, phase := range c.StatusWords {
 		out.Phases[word] = words[phase]
 	}

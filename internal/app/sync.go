@@ -30,7 +30,7 @@ type IndexStatus struct {
 
 // PassState is where the rolling pass over all pages stands.
 type PassState struct {
-	Running  bool      `json:"running"`
+	Running  bool      `json:"running"`           // a process is at it
 	Page     int       `json:"page"`              // read so far
 	Pages    int       `json:"pages"`             // of a whole pass
 	Verified int       `json:"verified"`          // operations that no page showed, asked for alone
@@ -65,7 +65,11 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	if s.Order == "" {
 		s.Order = "unknown"
 	}
-	s.Pass = PassState{Running: !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked,
+	running, err := m.app.Index.Running(ctx, m.app.syncs())
+	if err != nil {
+		return IndexStatus{}, err
+	}
+	s.Pass = PassState{Running: running && !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked,
 		Finished: m.app.Index.Here(ctx, p.Last.Finished)}
 	var took time.Duration
 	s.Pass.Pages, took = m.syncer(false).PassTime(p, f.Rows)

@@ -53,6 +53,31 @@ func (c *Config) check(file string, src []byte) Mistakes {
 	return k.bad
 }
 
+var queryName = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
+
+// checkPaging checks the names of paging, and that each way has those that it needs.
+func (c *Config) checkPaging(k *checker) {
+	s := c.Service
+	k.oneOf(s.Paging, []string{"auto", "page", "offset", "cursor", "none"}, "service", "paging")
+	if s.FirstPage != 0 && s.FirstPage != 1 {
+		k.add("must be 0 or 1", "service", "first_page")
+	}
+	for key, name := range map[string]string{"page_name": s.PageName, "page_size_name": s.PageSizeName} {
+		if !queryName.MatchString(name) {
+			k.add("must be a name in the query of an address", "service", key)
+		}
+	}
+	if s.CursorName != "" && !queryName.MatchString(s.CursorName) {
+		k.add("must be a name in the query of an address", "service", "cursor_name")
+	}
+	if f := s.CursorField; f != "" && !listField.MatchString(f) {
+		k.add(`must be the name of a field, or names with dots between them ("meta.next")`, "service", "cursor_field")
+	}
+	if s.Paging == "cursor" && (s.CursorName == "" || s.CursorField == "") {
+		k.add(`with "cursor", cursor_name and cursor_field are needed`, "service", "paging")
+	}
+}
+
 func (c *Config) checkGeneral(k *checker) {
 	u := c.Store.URL
 	postgres := strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://")
@@ -75,6 +100,7 @@ func (c *Config) checkGeneral(k *checker) {
 	if n := c.Service.ListPageSize; n < 1 || n > 1000 {
 		k.add("must be from 1 to 1000", "service", "list_page_size")
 	}
+	c.checkPaging(k)
 	if c.Service.ShareTokenField == "" {
 		k.add("must not be empty", "service", "share_token_field")
 	}

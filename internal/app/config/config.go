@@ -78,6 +78,12 @@ type Service struct {
 	ListField       string            `toml:"list_field"`
 	UploadIDField   string            `toml:"upload_id_field"`
 	ListPageSize    int               `toml:"list_page_size"`
+	Paging          string            `toml:"paging"` // auto, page, offset, cursor, none
+	PageName        string            `toml:"page_name"`
+	PageSizeName    string            `toml:"page_size_name"`
+	FirstPage       int               `toml:"first_page"`
+	CursorName      string            `toml:"cursor_name"`
+	CursorField     string            `toml:"cursor_field"`
 	StatusWords     map[string]string `toml:"status_words"`
 }
 
@@ -197,9 +203,10 @@ func Default() Config {
 		Store:    Store{URL: "sqlite"},
 		Contexts: map[string]Context{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
-		Service:  Service{ShareTokenField: "token", ListPageSize: 100, StatusWords: map[string]string{}},
-		Writes:   Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
-		Index:    Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
+		Service: Service{ShareTokenField: "token", ListPageSize: 100, Paging: "auto", PageName: api.PageName,
+			PageSizeName: api.SizeName, StatusWords: map[string]string{}},
+		Writes: Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
+		Index:  Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"},
 			MaxAge: Duration(5 * time.Minute)},
 		SSH:   SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},

@@ -262,8 +262,8 @@ func (w *world) page(n, size int) (index.Listed, error) {
 // sent, before it is answered, and before its answer arrives.
 type lists struct{ w *world }
 
-func (l lists) ListPage(_ context.Context, n, size int) (index.Listed, error) {
-	w := l.w
+func (l lists) ListPage(_ context.Context, at index.PageRef, size int) (index.Listed, error) {
+	n, w := at.Page, l.w
 	if w.die == "call" && w.deep == 0 {
 		return index.Listed{}, errDead
 	}

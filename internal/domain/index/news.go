@@ -16,7 +16,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	if n.Began.IsZero() || n.By != p.Order {
 		s.beginNews(p)
 	}
-	page, err := s.from.ListPage(ctx, n.Page, n.Size)
+	page, err := s.from.ListPage(ctx, PageRef{n.Page, n.Next}, n.Size)
 	if err != nil {
 		return err
 	}
@@ -27,8 +27,8 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	rows := len(page.Items)
 	was := n.Total
 	p.Total, n.Total = page.Total, page.Total
-	nothing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size) // where there should be something
-	if fit := p.fit(page, n.Page, n.Size); fit != n.Size || nothing {              // pages have another size now
+	missing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size)
+	if fit := p.fit(page, n.Page, n.Size); (fit != n.Size || missing) && p.Resized < mostResized { // they changed
 		*p = p.resized()
 		return s.commit(ctx, *p, Batch{Entries: entries(page)})
 	}
@@ -43,10 +43,15 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 		n.Page += int(n.Total-was+int64(n.Size)-1) / n.Size
 	case n.By.backwards():
 		p.backwards(page.Items)
-	case was >= 0 && n.Total >= 0 && n.Total < was && !began: // rows moved forward, likewise
+	case was >= 0 && n.Total >= 0 && n.Total < was && !began && !p.Chained: // rows moved forward, likewise
 		n.Page = max(0, n.Page-int(was-n.Total+int64(n.Size)-1)/n.Size)
-	case rows < n.Size || n.Mark == 0 || reaches(n.By, page.Items[rows-1], n.Mark):
+	case rows == 0 || rows < n.Size && page.Total >= 0 && !p.Chained || n.Mark == 0 ||
+		reaches(n.By, page.Items[rows-1], n.Mark):
 		n.finish()
+	case p.Chained && page.After.Next == "":
+		n.finish()
+	case p.Chained:
+		n.Page, n.Next = n.Page+1, page.After.Next
 	case n.Size < p.PageSize: // many: on with large pages
 		n.Page, n.Size = (n.Page+1)*n.Size/p.PageSize, p.PageSize
 	default:
@@ -61,7 +66,7 @@ func (s *Syncer) beginNews(p *Progress) {
 	if n.By != p.Order {
 		*n = News{By: p.Order}
 	}
-	n.Began, n.Page, n.Size, n.Seek, n.Top, n.Total = zero, 0, p.NewsSize, false, 0, -1
+	n.Began, n.Page, n.Next, n.Size, n.Seek, n.Top, n.Total = zero, 0, "", p.NewsSize, false, 0, -1
 	if n.By.backwards() { // in pages of the pass, whose size the first page has shown
 		n.Size = p.PageSize
 		n.Page, n.Seek = p.lastPage(n.Size), true
@@ -115,7 +120,7 @@ func reaches(o Order, op api.Operation, mark int64) bool {
 }
 
 func (n *News) finish() {
-	n.At, n.Began, n.Page = n.Began, zero, 0
+	n.At, n.Began, n.Page, n.Next = n.Began, zero, 0, ""
 	if n.Top != 0 {
 		n.Mark = n.Top
 	}

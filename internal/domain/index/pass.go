@@ -2,9 +2,11 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 )
 
 var zero time.Time
@@ -13,7 +15,7 @@ var zero time.Time
 // the rows held are as many as the total proves nothing.
 func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
 	n, size := p.Pass.Page, s.size(*p)
-	page, err := s.from.ListPage(ctx, n, size)
+	page, err := s.from.ListPage(ctx, PageRef{n, p.Pass.Next}, size)
 	if err != nil {
 		if p.smaller(s, size, err) {
 			return s.commit(ctx, *p, Batch{})
@@ -92,9 +94,11 @@ func (p Progress) fit(page Listed, n, size int) int {
 	switch {
 	case rows == size || rows == 0:
 		return size
+	case p.Chained && n > 0: // it may be of any size
+		return size
 	case rows > size:
 		return rows
-	case page.Total >= 0 && int64(n)*int64(size)+int64(rows) < page.Total: // short, and not the last one
+	case page.Total >= 0 && n == 0 && int64(rows) < page.Total:
 		return rows
 	case page.Total < 0 && n == 0 && page.PageSize != size: // perhaps
 		return rows
@@ -105,6 +109,11 @@ func (p Progress) fit(page Listed, n, size int) int {
 // take moves the pass on behind page n, which was asked for with size.
 func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	rows := len(page.Items)
+	if beyond := int64(n-p.Offset) * int64(size); p.Pass.NoTotal || rows > 0 && !p.Chained && page.Total >= 0 &&
+		n > p.Offset && page.Total <= beyond && digest(page.Items) != p.Pass.Ids {
+		p.Pass.NoTotal, p.Pass.Total, page.Total = true, -1, -1
+	}
+	p.Chained = p.Chained || n == 0 && page.chains() && page.Total < 0
 	first, probed, fit := p.PageSize == 0, p.probing(s), p.fit(page, n, size)
 	if p.Pass.Started.IsZero() {
 		p.Pass = Pass{Started: page.Sent, Total: -1}
@@ -114,7 +123,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	follows := n == t.Page && t.Pages > 0 && page.Total == was
 	t.Pages, t.Read, t.At = t.Pages+1, t.Read+int64(rows), page.Sent
 	p.Total, t.Total = page.Total, page.Total
-	if again := p.learn(s, size, fit, first, probed, n); again {
+	if again := p.learn(s, page, size, fit, first, probed, n); again {
 		return
 	}
 	p.noteOrder(page.Items, follows)
@@ -126,19 +135,51 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 		return // again, with a larger page
 	}
 	t.Page = n + 1
-	p.repeated(digest(page.Items), n, rows, page.Total == was)
-	switch gone := int(was - page.Total); {
-	case was >= 0 && page.Total >= 0 && gone > 0: // rows behind moved forward, perhaps onto pages that are read
-		t.Disturbed = true
-		t.Page = max(0, (n-p.Offset)*p.PageSize-gone) / p.PageSize
-	case rows < p.PageSize:
-		t.Listed = true
+	if p.repeated(page, n, page.Total == was) {
+		return
+	}
+	if gone := int(was - page.Total); was >= 0 && page.Total >= 0 && gone > 0 { // rows behind moved forward
+		if t.Disturbed = true; !p.Chained { // perhaps onto pages that are read
+			t.Page = max(0, (n-p.Offset)*p.PageSize-gone) / p.PageSize
+			return
+		}
+	}
+	p.end(page)
+}
+
+// unknownNext is the Note about a list that goes on where nothing tells how to ask for the rest.
+func (l Listed) unknownNext() string {
+	return fmt.Sprintf("The service says under “%s” that its list goes on, and nothing tells how the next page is "+
+		"asked for: set cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
+}
+
+// chains reports that a page names the next one by something else than its number.
+func (l Listed) chains() bool { return l.After.Next != "" && !l.After.ByNumber }
+
+// end decides whether a page is the last one, and whether the service showed that. A page that is not full is
+// the last only where a total says so, or none that follows has a row. The first total is believed once another
+// page has shown that it is not that of a page.
+func (p *Progress) end(page Listed) {
+	t, rows, more := &p.Pass, len(page.Items), page.After.More
+	left := page.Total - int64(t.Page-1-p.Offset)*int64(p.PageSize) - int64(rows) // by the total, behind this page
+	p.Counted = p.Counted || page.Total > 0 && (rows == 0 || left > 0 && t.Page > 1)
+	switch {
+	case p.Chained && page.chains() && more != api.NoMore:
+		t.Next = page.After.Next
+	case more == api.MoreFollows && (p.Chained || rows == 0): // and it does not say how it is asked for
+		t.Listed, t.Stuck = true, page.unknownNext()
+	case p.Chained, rows == 0, more == api.NoMore && left <= 0:
+		t.Listed, t.End = true, true
+	case rows < p.PageSize && page.Total >= 0 && more != api.MoreFollows:
+		t.Short = left > 0
+		t.Listed = !t.Short && p.Counted
 	}
 }
 
 // learn takes the size of pages from the answer, and reports whether the pass
 // begins again with another one.
-func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (again bool) {
+func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bool, n int) (again bool) {
+	rows := len(page.Items)
 	at := p.Pass.At
 	switch {
 	case first:
@@ -153,9 +194,10 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 		p.PageSize, p.NewsSize, p.Tried = fit, max(p.NewsSize, min(fit, s.opt.PageSize)), true
 	case fit != size && n == 0:
 		p.PageSize, p.NewsSize = fit, min(fit, p.NewsSize)
-	case fit != size: // under the pass
-		*p = p.resized()
-		again = true
+	case fit != size || p.Pass.Short && rows > 0: // under the pass
+		if again = p.Resized < mostResized; again {
+			*p = p.resized()
+		}
 	}
 	if again {
 		p.Pass = Pass{At: at}
@@ -163,18 +205,22 @@ func (p *Progress) learn(s *Syncer, size, fit int, first, probed bool, n int) (a
 	return again
 }
 
+// mostResized is how often pages may change their size until they pass for pages of any size.
+const mostResized = 3
+
 // resized is p for a service whose pages turned out to have another size: a page
 // in the middle does not tell which, so that it is learnt again from the first.
 func (p Progress) resized() Progress {
-	p.PageSize, p.NewsSize, p.Tried, p.Probe = 0, 0, false, 0
+	p.PageSize, p.NewsSize, p.Tried, p.Probe, p.Resized = 0, 0, false, 0, p.Resized+1
 	p.Pass, p.News.Began = Pass{At: p.Pass.At}, zero
 	return p
 }
 
-// repeated looks for pages that come again: a list that counts its pages from 1,
-// one that answers with its last page for all behind it, or one without pages.
-func (p *Progress) repeated(ids string, n, rows int, still bool) {
-	t := &p.Pass
+// repeated looks for pages that come again: a list that counts its pages from 1, one that answers with its last
+// page for all behind it, one that is paged by cursors, or one without pages. again says that the pass begins
+// again, or has ended.
+func (p *Progress) repeated(page Listed, n int, still bool) (again bool) {
+	t, ids, rows := &p.Pass, digest(page.Items), len(page.Items)
 	same := rows > 0 && ids == t.Ids && still
 	if n == 1 {
 		p.Offset = 0
@@ -182,17 +228,27 @@ func (p *Progress) repeated(ids string, n, rows int, still bool) {
 			p.Offset = 1
 		}
 	}
+	t.Ids = ids
 	switch {
 	case !same:
 		t.Repeats = 0
-	case n > 1 && t.Repeats == 0, p.Total < 0 && t.Repeats > 0: // the last page
-		t.Listed = true
-	case t.Repeats > 0:
-		t.Listed, t.Stuck = true, true
+		return false
+	case page.chains() && !p.Chained:
+		p.Chained, p.Offset, p.Pass = true, 0, Pass{At: t.At}
+		return true
+	case p.Chained || page.After.More == api.MoreFollows && page.After.Next == "" && t.Repeats > 0:
+		t.Listed, t.Stuck = true, page.unknownNext()
+	case page.Total >= 0 && n == 1 && int64(rows) == page.Total && page.After.More != api.MoreFollows:
+		t.Listed = true // all of it is on one page, whatever its number
+	case n > 1 && t.Repeats == 0 && (page.Total >= 0 || rows < p.PageSize): // the last page, for all behind it
+		t.Listed, t.End = true, page.Total < 0
+	case t.Repeats > 0, n > 1:
+		t.Listed, t.Stuck = true, pagesRepeat
 	default:
 		t.Repeats++
+		return false
 	}
-	t.Ids = ids
+	return true
 }
 
 // noteOrder takes a page as evidence of the order.
@@ -256,16 +312,16 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 
 // pagesRepeat is the Note about a list without pages.
 const pagesRepeat = "The service answers with the same page for every page number, so that the rest of its list " +
-	"cannot be read."
+	"cannot be read. opdeck doctor --deep tries other names for the page and prints the settings."
 
 // endPass ends the pass; whole says that nothing is left that it did not show. If
 // something is, the next pass begins at once.
 func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	t, same := p.Pass, 0
-	p.Pass, p.Note = Pass{At: t.At}, ""
+	p.Pass, p.Note, p.Resized = Pass{At: t.At}, "", 0
 	switch {
-	case t.Stuck:
-		p.Note = pagesRepeat
+	case t.Stuck != "":
+		p.Note, p.Stuck = t.Stuck, t.Started
 		return
 	case !whole:
 		if t.Started.After(p.Hurry) {
@@ -280,7 +336,8 @@ func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	if held == p.Total {
 		even = p.Last.Even + 1
 	}
-	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same, Even: even}
+	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same, Even: even,
+		End: t.End}
 	switch {
 	case p.Order.Sorted() && (p.Order != p.News.By || p.News.Mark == 0):
 		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}

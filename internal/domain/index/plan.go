@@ -54,7 +54,8 @@ func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 // pass sets: else nobody has looked between the two.
 func (p Progress) hasNews() bool {
 	marked := p.News.Mark != 0 && p.News.By == p.Order
-	return p.Order.Sorted() && p.NewsSize > 0 && !p.short() && (marked || p.Last.Started.IsZero())
+	reached := p.Order.Sorted() && !(p.Chained && p.Order.backwards())
+	return reached && p.NewsSize > 0 && !p.short() && (marked || p.Last.Started.IsZero())
 }
 
 // short reports that the whole list is one page of news: a pass.

@@ -15,15 +15,20 @@ type Progress struct {
 	Version int `json:"version"`
 
 	// What the answers showed of the list.
-	Total    int64  `json:"total"`            // operations, as the service last said; -1: it does not say
-	Order    Order  `json:"order,omitempty"`  // judged again with every page
-	Offset   int    `json:"offset,omitempty"` // 1 where page 1 is page 0 again: the service counts from 1
-	PageSize int    `json:"page_size"`        // rows of a page of the rolling pass; 0: not known yet
-	NewsSize int    `json:"news_size"`        // rows of a page of news
-	Start    int    `json:"start,omitempty"`  // the size of the first page, where the usual one is refused
-	Probe    int    `json:"probe,omitempty"`  // the larger size that is tried next
-	Tried    bool   `json:"tried,omitempty"`  // larger sizes were tried
-	Note     string `json:"note,omitempty"`   // what about the list keeps the index from being complete, a sentence
+	Total    int64  `json:"total"`             // operations, as the service last said; -1: it does not say
+	Order    Order  `json:"order,omitempty"`   // judged again with every page
+	Offset   int    `json:"offset,omitempty"`  // 1 where page 1 is page 0 again: the service counts from 1
+	PageSize int    `json:"page_size"`         // rows of a page of the rolling pass; 0: not known yet
+	NewsSize int    `json:"news_size"`         // rows of a page of news
+	Start    int    `json:"start,omitempty"`   // the size of the first page, where the usual one is refused
+	Probe    int    `json:"probe,omitempty"`   // the larger size that is tried next
+	Tried    bool   `json:"tried,omitempty"`   // larger sizes were tried
+	Counted  bool   `json:"counted,omitempty"` // the total was seen to be that of the list, not of a page
+	Resized  int    `json:"resized,omitempty"` // how often pages changed their size since a pass ended
+	Chained  bool   `json:"chained,omitempty"` // each page names the next one: their numbers do not lead on
+	Note     string `json:"note,omitempty"`    // what about the list keeps the index from being complete, a sentence
+	// Stuck is when the pass began that found Note.
+	Stuck time.Time `json:"stuck,omitzero"`
 
 	Pass Pass `json:"pass"`
 	Last Done `json:"last"`
@@ -40,13 +45,17 @@ type Progress struct {
 type Pass struct {
 	Started   time.Time `json:"started,omitzero"` // when its first request was sent; zero: it has not begun
 	Page      int       `json:"page"`             // the next one
+	Next      string    `json:"next,omitempty"`   // what the last page said of it, in a chained list
 	Pages     int       `json:"pages"`            // read
 	Read      int64     `json:"read"`             // rows
 	At        time.Time `json:"at,omitzero"`      // when its last request was sent
 	Total     int64     `json:"total"`            // as its last page said
 	Ids       string    `json:"ids,omitempty"`    // digest of its last page's identifiers
 	Repeats   int       `json:"repeats,omitempty"`
-	Stuck     bool      `json:"stuck,omitempty"`     // page numbers do not lead on
+	Stuck     string    `json:"stuck,omitempty"`     // why pages do not lead on, a sentence
+	End       bool      `json:"end,omitempty"`       // the service showed that nothing follows
+	NoTotal   bool      `json:"no_total,omitempty"`  // a page had rows beyond the total, which is not that of the list
+	Short     bool      `json:"short,omitempty"`     // its last page was not full, and the total says that more follow
 	Disturbed bool      `json:"disturbed,omitempty"` // rows left the list while it ran
 	Listed    bool      `json:"listed,omitempty"`    // all pages are read; what they did not show is read alone
 	Asked     int       `json:"asked,omitempty"`     // single reads so far
@@ -65,6 +74,7 @@ type Done struct {
 	Total    int64     `json:"total"` // as the service said then
 	Same     int       `json:"same"`  // passes before it that ended with the same two numbers
 	Even     int       `json:"even"`  // passes in a row, with it, that ended with two equal numbers
+	End      bool      `json:"end"`   // the service showed that nothing followed
 }
 
 // News is how far the list's growing end has been read.
@@ -75,6 +85,7 @@ type News struct {
 
 	Began time.Time `json:"began,omitzero"` // of the reading that is under way; zero: none
 	Page  int       `json:"page"`           // the next one
+	Next  string    `json:"next,omitempty"` // what the last page said of it, in a chained list
 	Size  int       `json:"size"`
 	Seek  bool      `json:"seek,omitempty"` // the last page is still to be found
 	Top   int64     `json:"top,omitempty"`  // newest key so far: the next mark
@@ -82,7 +93,7 @@ type News struct {
 }
 
 const (
-	progressVersion = 2
+	progressVersion = 3
 	progressName    = "sync"
 	leaseName       = "sync"
 )
@@ -146,7 +157,7 @@ func (p Progress) Hint(held int64) string {
 	case p.off(held) && !p.differs(held):
 		return fmt.Sprintf("The service reports a total of %d, but its pages show %d operations.", p.Total, held)
 	case p.off(held) && p.proven():
-		return fmt.Sprintf("The service has %d operations, the index holds %d; another pass is under way.", p.Total, held)
+		return fmt.Sprintf("The service has %d operations, the index holds %d. The next pass reads the rest.", p.Total, held)
 	case p.Order == OrderNone && p.proven():
 		return "The service's list has no order, so that new operations are found by the pass over all pages."
 	}
@@ -166,10 +177,11 @@ func (p Progress) proven() bool {
 	return p.Last.Same > 0 || p.Total >= 0 && p.Last.Even > 1
 }
 
-// complete reports that every page was read, and no fewer rows are held than the
-// service says there are.
+// complete reports that every page was read and that the rows held are shown to be all: they are as many as the
+// service says, or it showed the end of its list and says no larger number.
 func (p Progress) complete(s Sights) bool {
-	return p.proven() && p.Note == "" && s.Unseen == 0 && s.Rows >= p.Total && p.News.Began.IsZero()
+	all := s.Rows == p.Total || p.Last.End && s.Rows > p.Total
+	return p.proven() && p.Note == "" && s.Unseen == 0 && all && p.News.Began.IsZero()
 }
 
 // ETA guesses when the first pass will be finished, from its pace so far; ok is

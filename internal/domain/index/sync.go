@@ -15,14 +15,22 @@ type Listed struct {
 	Items    []api.Operation
 	PageSize int       // as the answer says; 0: it does not
 	Total    int64     // likewise; -1: it does not
+	After    api.After // what it says about the next page
 	Sent     time.Time // the store's time at which the request was sent
+}
+
+// PageRef is where a page of the list is: its number from 0, and in a list of which each page names the next one
+// what the page before said (api.After.Next).
+type PageRef struct {
+	Page int
+	Next string
 }
 
 // Lister reads from the service with background priority: it waits until
 // nobody else needs the budget. The sync never hurries it.
 type Lister interface {
 	// ListPage reads one page of the list.
-	ListPage(ctx context.Context, page, size int) (Listed, error)
+	ListPage(ctx context.Context, at PageRef, size int) (Listed, error)
 	// Operation reads one operation; sent is the store's time of the request.
 	Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error)
 }
@@ -30,11 +38,12 @@ type Lister interface {
 // SyncOptions say how the sync works. Zero values take the defaults.
 type SyncOptions struct {
 	Owner     string        // this process, unique; required
+	Alive     Alive         // tells which processes have ended; nil: nobody knows before their lease ends
 	PageSize  int           // of news and of the first page: 100 ([service] list_page_size)
 	MaxSize   int           // the largest page that the rolling pass asks for: 1000 ([index] max_page_size)
 	MaxAge    time.Duration // how old news may be ([index] max_age): 60 s
 	PerMinute int           // calls that the service recommends for lists: 12
-	Lease     time.Duration // 2 min: how long another instance waits for a dead one
+	Lease     time.Duration // 20 s: how long another instance waits for one that is dead or cannot be seen
 	Log       *slog.Logger
 }
 
@@ -53,6 +62,7 @@ type Syncer struct {
 	from  Lister
 	opt   SyncOptions
 
+	name   string        // of this process in the lease; "": not asked yet
 	pause  time.Duration // after trouble; doubles
 	leased time.Time     // until when the lease is ours for sure; the store's time
 	owed   int           // single reads in a row
@@ -63,7 +73,7 @@ type Syncer struct {
 func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	opt.PageSize, opt.PerMinute = cmp.Or(opt.PageSize, 100), cmp.Or(opt.PerMinute, 12)
 	opt.MaxSize = max(opt.MaxSize, opt.PageSize)
-	opt.MaxAge, opt.Lease = cmp.Or(opt.MaxAge, time.Minute), cmp.Or(opt.Lease, 2*time.Minute)
+	opt.MaxAge, opt.Lease = cmp.Or(opt.MaxAge, time.Minute), cmp.Or(opt.Lease, 20*time.Second)
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	return &Syncer{index: x, from: from, opt: opt}
 }
@@ -87,14 +97,6 @@ func (s *Syncer) Run(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// Release gives the lease back, also after ctx has ended.
-func (s *Syncer) Release(ctx context.Context) {
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	s.leased = time.Time{}
-	_ = s.index.store.Release(end, leaseName, s.opt.Owner) // else it runs out
 }
 
 // idle waits for d, or until a change of the index makes a read due.
@@ -164,8 +166,9 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 		return nothing, wait, err
 	}
 	if mine, err := s.lease(ctx, now); err != nil || !mine {
-		return nothing, s.opt.Lease / 2, err
+		return nothing, min(s.opt.Lease/2, max(s.opt.MaxAge, time.Second)), err
 	}
+	defer s.keep(ctx)()
 	switch what {
 	case single:
 		s.owed++
@@ -246,17 +249,6 @@ func (p Progress) ahead(now time.Time) bool {
 		}
 	}
 	return false
-}
-
-func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
-	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
-		return true, nil
-	}
-	mine, err := s.index.store.Lease(ctx, leaseName, s.opt.Owner, now, s.opt.Lease)
-	if mine {
-		s.leased = now.Add(s.opt.Lease)
-	}
-	return mine, err
 }
 
 // readOwed reads one operation whose state is in doubt.

@@ -49,7 +49,8 @@ func (s *limited) take(ctx context.Context) error {
 	return nil
 }
 
-func (s *limited) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
+func (s *limited) ListPage(ctx context.Context, at index.PageRef, size int) (index.Listed, error) {
+	page := at.Page
 	if err := s.take(limit.Background(ctx)); err != nil {
 		return index.Listed{}, err
 	}

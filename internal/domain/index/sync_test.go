@@ -59,7 +59,8 @@ func (s *service) take(ctx context.Context, person bool) error {
 	return nil
 }
 
-func (s *service) ListPage(ctx context.Context, page, size int) (index.Listed, error) {
+func (s *service) ListPage(ctx context.Context, at index.PageRef, size int) (index.Listed, error) {
+	page := at.Page
 	if err := s.take(ctx, false); err != nil {
 		return index.Listed{}, err
 	}
@@ -206,7 +207,7 @@ func TestLeaseIsForOne(t *testing.T) {
 	x, done := open(t, fixed)
 	defer done()
 	lease := func(owner string, at time.Time) bool {
-		ok, err := x.Unmasked().Lease(ctx, "l", owner, at, time.Minute)
+		ok, err := x.Unmasked().Lease(ctx, "l", owner, "", at, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +256,7 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		if again, err := one.Step(ctx); err != nil || again <= 0 || again > wait || len(s.calls) != calls {
 			t.Errorf("wait %v (was %v), %d calls, %v", again, wait, len(s.calls)-calls, err)
 		}
-		if free, err := x.Unmasked().Lease(ctx, "sync", "two", time.Now(), time.Minute); err != nil || !free {
+		if free, err := x.Unmasked().Lease(ctx, "sync", "two", "", time.Now(), time.Minute); err != nil || !free {
 			t.Errorf("an idle process took the lease: %v", err)
 		}
 		if err := x.Unmasked().Release(ctx, "sync", "two"); err != nil {

@@ -277,10 +277,11 @@ type Store interface {
 	// Meta reads and SetMeta writes a small fact; missing is "".
 	Meta(ctx context.Context, name string) (string, error)
 	SetMeta(ctx context.Context, name, value string) error
-	// Lease takes or prolongs a lease for owner if it is free, theirs, run out or
-	// longer than ttl ahead (the clock was set back), and reports whether owner
-	// holds it. now is the store's time. Release gives it back.
-	Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
+	// Lease takes or prolongs a lease for owner if it is free, theirs, that of over, run
+	// out or longer than ttl ahead (the clock was set back), and reports whether owner
+	// holds it. now is the store's time. Leased tells who has it; Release gives it back.
+	Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error)
+	Leased(ctx context.Context, name string) (Lease, error)
 	Release(ctx context.Context, name, owner string) error
 
 	// History returns the states of an operation, oldest first, the present last.

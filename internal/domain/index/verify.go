@@ -18,6 +18,8 @@ type Comparison struct {
 	Phantom   []string `json:"phantom"`   // in the index, not at the service
 	Unlisted  []string `json:"unlisted"`  // at the service, but on no page of its list
 	Total     int64    `json:"total"`     // as the service says; -1: it does not
+	Whole     bool     `json:"whole"`     // the pages are shown to be all of the list
+	Note      string   `json:"note"`      // why they are not, a sentence; "" where only nothing shows it
 }
 
 // Differs reports whether anything was found.
@@ -54,6 +56,8 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 		c.Compared, c.Total = int64(len(found)), p.Total
 		tell(c.Compared, p.Total)
 	}
+	c.Note = p.Pass.Stuck
+	c.Whole = c.Note == "" && (c.Compared == c.Total || p.Pass.End && c.Compared > c.Total)
 	return c, s.phantoms(ctx, p.Pass.Started, found, &c)
 }
 
@@ -61,7 +65,7 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 func (s *Syncer) pageOf(ctx context.Context, p *Progress) (Listed, error) {
 	for {
 		n, size := p.Pass.Page, s.size(*p)
-		page, err := s.from.ListPage(ctx, n, size)
+		page, err := s.from.ListPage(ctx, PageRef{n, p.Pass.Next}, size)
 		if err == nil {
 			p.take(s, page, n, size)
 			return page, nil
@@ -125,7 +129,7 @@ func (s *Syncer) RequestNews(ctx context.Context) error {
 // Through syncs until a whole pass that began after the call has ended and the
 // counts agree, without the pauses that leave room; if another instance syncs, that
 // one is made to. tell gets the state about once a second. It gives up
-// after a few failures in a row.
+// after a few failures in a row, and where a pass shows that the list cannot be read to its end.
 func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
 	if err != nil {
@@ -147,8 +151,12 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 			return err
 		}
 		tell(f)
-		if p := f.Progress; !p.Last.Started.Before(since) && p.settled(f.Rows) {
+		switch p := f.Progress; {
+		case !p.Last.Started.Before(since) && p.settled(f.Rows):
 			return nil
+		case p.Note != "" && !p.Stuck.Before(since):
+			return &api.Error{Op: "index sync", Kind: api.Unavailable, Public: p.Note,
+				Remedy: api.Remedy{Kind: api.CompareAnswers}}
 		}
 		if err := limit.Sleep(ctx, min(wait, time.Second)); err != nil {
 			return err

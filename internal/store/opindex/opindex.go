@@ -5,6 +5,8 @@ package opindex
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -124,18 +126,35 @@ func (x *Store) SetMeta(ctx context.Context, name, value string) error {
 }
 
 // Lease takes or prolongs a lease: compare and swap in one statement.
-func (x *Store) Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (x *Store) Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error) {
 	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us)
 		VALUES (?, ?, '', ?, ?)
 		ON CONFLICT (scope, name) DO UPDATE SET owner = excluded.owner, until_us = excluded.until_us
-		WHERE index_meta.owner = excluded.owner OR index_meta.owner = '' OR index_meta.until_us <= ?
+		WHERE index_meta.owner IN (excluded.owner, '', ?) OR index_meta.until_us <= ?
 		OR index_meta.until_us > excluded.until_us`,
-		x.scope, "lease:"+name, owner, now.Add(ttl).UnixMicro(), now.UnixMicro()))
+		x.scope, leasePrefix+name, owner, now.Add(ttl).UnixMicro(), over, now.UnixMicro()))
 	return n == 1, err
+}
+
+const leasePrefix = "lease:"
+
+// Leased tells who has a lease.
+func (x *Store) Leased(ctx context.Context, name string) (index.Lease, error) {
+	var owner string
+	var until int64
+	err := x.q.QueryRow(ctx, "SELECT owner, until_us FROM index_meta WHERE scope = ? AND name = ?",
+		x.scope, leasePrefix+name).Scan(&owner, &until)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && until == 0:
+		return index.Lease{}, nil
+	case err != nil:
+		return index.Lease{}, err
+	}
+	return index.Lease{Owner: owner, Until: time.UnixMicro(until)}, nil
 }
 
 // Release gives a lease back if owner holds it.
 func (x *Store) Release(ctx context.Context, name, owner string) error {
 	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?",
-		x.scope, "lease:"+name, owner)
+		x.scope, leasePrefix+name, owner)
 }

@@ -61,7 +61,11 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	t.fact("order of the list", s.Order)
 	t.fact("page size", s.PageSize)
 	pass := "waits"
-	if s.Pass.Running {
+	switch {
+	case !s.Pass.Running && s.Pass.Page > 0:
+		pass = fmt.Sprintf("stopped after page %d of %d: no console, opdeck serve or index sync is running",
+			s.Pass.Page, s.Pass.Pages)
+	case s.Pass.Running:
 		pass = fmt.Sprintf("page %d of %d", s.Pass.Page, s.Pass.Pages)
 		if s.Pass.Verified > 0 {
 			pass += fmt.Sprintf(", %s read one by one", format.Plural(s.Pass.Verified, "operation", "operations"))
@@ -129,7 +133,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 		"by page before\n" +
 		"merging it; operations on no page are read one by one. It uses spare calls only. It reports\n" +
 		"and repairs every difference. A console or server that syncs at the same time may repair\n" +
-		"some first. Exit 1 when anything differed."},
+		"some first. Exit 1 when anything differed, or when the list could not be read to its end."},
 		func(ctx context.Context, a *app.App, _ []string, out one[verifiedJSON]) error {
 			tell := r.progress()
 			c, err := a.Mirror().Verify(ctx, func(done, total int64) { tell(int(done), int(total)) })
@@ -153,7 +157,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 				}
 			}
 			tellComparison(r, c)
-			if c.Differs() {
+			if c.Differs() || !c.Whole {
 				return exitError(1)
 			}
 			return nil
@@ -167,8 +171,13 @@ func tellComparison(r *root, c index.Comparison) {
 	}
 	r.say("%s compared: %d were missing, %d had other content, %d are no longer at the service. The index is repaired.",
 		format.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
-	if c.Total >= 0 && c.Compared != c.Total {
+	switch {
+	case c.Total >= 0 && c.Compared != c.Total:
 		r.say("The service reports a total of %d, but its pages show %d.", c.Total, c.Compared)
+	case c.Note != "":
+		r.say("%s", c.Note)
+	case !c.Whole:
+		r.say("Nothing shows that these are all operations of the service.")
 	}
 }
 

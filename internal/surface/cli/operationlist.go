@@ -107,8 +107,11 @@ func operationListCommand(r *root) *cobra.Command {
 			if l.AsOf != nil {
 				as = "as of " + moment(*l.AsOf)
 			}
-			defer r.say("%s of %s, from the %s, %s", format.Plural(len(l.Items), "operation", "operations"),
-				l.Total, l.Source, as)
+			of := "total not known"
+			if l.Total != nil {
+				of = "of " + l.Total.String()
+			}
+			defer r.say("%s %s, from the %s, %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, as)
 		}
 		return out.print(l, l.Items, operationTable(l.Items))
 	})
@@ -121,7 +124,7 @@ type operationsJSON struct {
 	Complete   bool            `json:"complete"`    // nothing is known to be missing
 	Indexed    int64           `json:"indexed"`     // operations in the index
 	KnownTotal *int64          `json:"known_total"` // operations at the service, as it said last; null: it does not
-	Total      json.Number     `json:"total"`       // that the filter lets through
+	Total      *json.Number    `json:"total"`       // that the filter lets through; null: not known
 	Items      []api.Operation `json:"items"`
 }
 
@@ -164,10 +167,10 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		return operationsJSON{}, err
 	}
 	out := newList("service", fresh)
-	out.AsOf, out.Items, out.Total = moments(p.At), p.Items, json.Number(p.Total)
+	out.AsOf, out.Items = moments(p.At), p.Items
 	n, err := strconv.ParseInt(string(p.Total), 10, 64)
-	if err != nil {
-		out.Total = json.Number(strconv.Itoa(len(p.Items)))
+	if err == nil {
+		out.Total = number(n)
 	}
 	exact := f.Empty() || ans.Asked != "" && ans.Held && ans.Whole // the service counted what the filter lets through
 	if ans.Asked == "" {
@@ -175,16 +178,26 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 			out.KnownTotal = nil
 		}
 	}
-	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n)
-	if f.Empty() && c.sort == "" {
-		return out, nil
+	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n) && p.After.More != api.MoreFollows
+	if !f.Empty() || c.sort != "" {
+		out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
 	}
-	out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
 	if !exact {
 		r.say("The filter covers this page of %d only; without --live it covers the whole index.", len(p.Items))
-		out.Total = json.Number(strconv.Itoa(len(out.Items)))
+		out.Total = number(int64(len(out.Items)))
+	}
+	if len(out.Items) > c.limit {
+		r.say("The service answered with %d operations where %d were asked for: the first %d are shown.",
+			len(p.Items), c.limit, c.limit)
+		out.Items, out.Complete = out.Items[:c.limit], false
 	}
 	return out, nil
+}
+
+// number is n for JSON.
+func number(n int64) *json.Number {
+	s := json.Number(strconv.FormatInt(n, 10))
+	return &s
 }
 
 func operationsOf(rows []index.Record) []api.Operation {
@@ -225,7 +238,7 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	}
 	sayWhatIsMissing(r, a, w.Fresh)
 	out := newList("index", w.Fresh)
-	out.Total, out.Items = json.Number(strconv.FormatInt(w.Total, 10)), operationsOf(w.Window.Rows)
+	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
 	return out, nil
 }
 
