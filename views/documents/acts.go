@@ -3,23 +3,18 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/untrusted"
 	"opdeck/internal/act"
-	"opdeck/internal/domain/replace"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/content"
 )
@@ -207,156 +202,6 @@ func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.O
 		return api.Operation{}, &begunError{&e}
 	}
 	return now, nil
-}
-
-func (s changes) askReplace(d api.Document) ui.Action {
-	if len(s.jobs) > 0 {
-		i := slices.IndexFunc(s.jobs, func(j replace.Job) bool { return j.OldGUID == string(d.GUID) })
-		return s.askResume(s.jobs[max(i, 0)])
-	}
-	if d.IsLock {
-		return s.locked(d, "replaced")
-	}
-	if s.env.About.Remote != "" {
-		return s.replaceOverSSH(d)
-	}
-	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
-	intro := []string{"Replace " + d.FileName.Line(60) +
-		" by another file: it is removed, the new file uploaded and attached.",
-		"Each step is recorded first, so a replacement that was interrupted can be resumed or abandoned."}
-	if ended {
-		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
-	}
-	kind, sameKind := takeOver(d.DocType, maxKind)
-	info, sameInfo := takeOver(d.Info, maxInfo)
-	if !sameKind || !sameInfo {
-		intro = append(intro, "Its type or its info contains characters that cannot be typed, or is too long, so it is not "+
-			"copied into this form.")
-	}
-	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			f, host := fileFrom(v, kind), s.parts.Host
-			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)),
-				ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
-					Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
-					Yes: func(ui.Seen) tea.Cmd {
-						return s.runJob("replacing "+d.FileName.Line(40), func(ctx context.Context, jobs Jobs) (replace.Job, error) {
-							u, err := f.read(ctx, host, seen)
-							if err != nil {
-								return replace.Job{}, err
-							}
-							return jobs.Replace(ctx, seen, string(d.GUID), u, ended)
-						})
-					}}), nil
-		}}
-}
-
-// replacing are the facts of a replacement: of the document what was and what will be.
-func (s changes) replacing(d api.Document, f file) []widget.Pair {
-	become := func(label, was, is string) widget.Pair {
-		switch {
-		case was == "":
-			was = "none"
-		case is == was:
-			return widget.Pair{Label: label, Value: was + ", unchanged", Long: true}
-		}
-		if is == "" {
-			is = "none given"
-		}
-		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
-	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + format.Size(d.Size) + ") → " + f.shown(),
-		Long: true},
-		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
-	if d.Info != "" || f.info != "" {
-		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
-	}
-	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true},
-		widget.Pair{Label: "created", Value: format.Time(d.CreateAt.Time, s.env.Zone())})
-	return append(out, s.target()...)
-}
-
-// jobStatus says in words how far a job came.
-func jobStatus(j replace.Job) string {
-	if said, ok := map[replace.Step]string{
-		replace.Planned:    "nothing was sent yet",
-		replace.Removing:   "the removal was sent, its outcome is not known",
-		replace.Removed:    "the old document is removed, the new one is not uploaded",
-		replace.Uploading:  "the old document is removed, the outcome of the upload is not known",
-		replace.Uploaded:   "the old document is removed, the new one is uploaded but not attached",
-		replace.Attaching:  "the attachment was sent, its outcome is not known",
-		replace.Abandoning: "it is being abandoned: the old document is restored",
-	}[j.Step]; ok {
-		return said
-	}
-	return string(j.Step)
-}
-
-// askResume offers to go on with a job that stands still, or to give it up; where
-// an outcome is not known, what a person may decide.
-func (s changes) askResume(j replace.Job) ui.Action {
-	type choice struct {
-		ui.Choice
-		run func(context.Context, Jobs) (replace.Job, error)
-	}
-	list := []choice{{ui.Choice{Text: "Resume", Note: "check the outcome, then continue"},
-		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Resume(ctx, j.ID) }}}
-	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
-		list = append(list, choice{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
-			func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Use(ctx, j.ID, file) }})
-	}
-	switch j.Step {
-	case replace.Removing, replace.Uploading, replace.Attaching:
-		list = append(list, choice{ui.Choice{Text: "Send again",
-			Note: "the request whose outcome is not known is sent once more"},
-			func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Again(ctx, j.ID) }})
-	}
-	list = append(list, choice{ui.Choice{Text: "Abandon", Note: "restore the old document"},
-		func(ctx context.Context, jobs Jobs) (replace.Job, error) { return jobs.Abandon(ctx, j.ID) }},
-		choice{ui.Choice{Text: "Leave it", Note: "decide later"}, nil})
-	items := make([]ui.Choice, len(list))
-	for i, c := range list {
-		items[i] = c.Choice
-	}
-	return ui.Choose{Title: "Replacement of " + draw.Middle(j.OldName, 30), Items: items,
-		Pick: func(i int) (ui.Action, tea.Cmd) {
-			c := list[i]
-			if c.run == nil {
-				return nil, nil
-			}
-			return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true,
-				Ask: c.Text + ": " + c.Note + "?",
-				Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
-					{Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
-				Yes: func(ui.Seen) tea.Cmd { return s.runJob(strings.ToLower(c.Text)+": the replacement", c.run) }}, nil
-		}}
-}
-
-// jobMsg carries what became of a job; the operation is read again after it.
-type jobMsg struct {
-	wroteMsg
-	jobs []replace.Job
-}
-
-func (s changes) runJob(what string, run func(context.Context, Jobs) (replace.Job, error)) tea.Cmd {
-	s.Doing, s.before = what, s.Op
-	t, ctx, caller, jobs, id := s.env.Ticket(), s.env.Root, s.caller, s.parts.Jobs, s.ID
-	return func() tea.Msg {
-		j, err := run(ctx, jobs)
-		m := jobMsg{wroteMsg: wroteMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
-		if j.Step == replace.Abandoned {
-			m.done = "Abandoned: " + j.OldName + " is attached again."
-		}
-		after := context.WithoutCancel(ctx)
-		if op, readErr := endpoint.Do(after, caller, endpoint.GetOperation, id); readErr == nil {
-			m.op = &op
-		}
-		m.jobs, _ = jobs.Unfinished(after, id)
-		if err != nil && len(m.jobs) > 0 { // R goes on with the job or gives it up
-			m.err = &begunError{api.AsError(err)}
-		}
-		return m
-	}
 }
 
 // wrote takes the outcome of a write; nothing was shown as done before it.

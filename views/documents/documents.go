@@ -33,8 +33,10 @@ import (
 type Parts struct {
 	Known ui.Known
 	Host  Host
-	Jobs  Jobs
 	Types content.TypesSeen
+	Jobs  *replace.Jobs // the replacements of documents
+	// Unfinished lists the replacements of an operation that are stuck.
+	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
 	// Open lists the writes to an operation whose outcome is not known.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
 }
@@ -44,20 +46,6 @@ type Host interface {
 	content.Host
 	// ReadUpload reads a file; its name, type and content are to be sent.
 	ReadUpload(ctx context.Context, path string) (api.Upload, error)
-}
-
-// Jobs are the replacements of documents, by their ids.
-type Jobs interface {
-	// Replace runs a whole job; Resume goes on with one, Abandon gives it up.
-	Replace(ctx context.Context, op api.Operation, guid string, u api.Upload, force bool) (replace.Job, error)
-	Resume(ctx context.Context, id string) (replace.Job, error)
-	Abandon(ctx context.Context, id string) (replace.Job, error)
-	// Again sends once more what a job sent and was not seen in time; Use takes a
-	// file of the customer as the uploaded one.
-	Again(ctx context.Context, id string) (replace.Job, error)
-	Use(ctx context.Context, id, file string) (replace.Job, error)
-	// Unfinished lists the jobs of an operation that stand still.
-	Unfinished(ctx context.Context, opid string) ([]replace.Job, error)
 }
 
 // removed is a document that was taken off here and can be put back.
@@ -127,7 +115,7 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 		open, _ := parts.Open(ctx, opid)
 		var jobs []replace.Job
 		if first {
-			jobs, _ = parts.Jobs.Unfinished(ctx, opid)
+			jobs, _ = parts.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
 			if s.open = open; first {

@@ -168,27 +168,33 @@ func TestAChangeWithdrawsTheQuestion(t *testing.T) {
 }
 
 func TestUnfinishedJobIsOffered(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), jobs: []replace.Job{{ID: "j1", OPID: opid, OldGUID: "gone", OldName: "old.pdf", Step: replace.Removed}}}
+	f := &fake{op: apitest.Operation(nil), jobs: []replace.Job{{ID: "j1", OPID: opid, OldGUID: "gone", OldName: "old.pdf", Step: replace.Uploaded, NewGUID: "f-1"}}}
 	resumed := ""
-	f.resume = func(id string) (replace.Job, error) {
-		resumed = id
-		f.jobs = nil
-		return replace.Job{OldName: "old.pdf", Step: replace.Attached}, nil
-	}
+	f.attach = func(guid, _ string) (api.Operation, error) { resumed += guid; return f.op, nil }
 	r, clock := open(t, f)
-	has(t, r, "A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is not uploaded")
+	has(t, r, "A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is uploaded but not attached")
 	r.Send(uitest.Key("R"))
 	has(t, r, "Resume", "Abandon")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Resume: check the outcome, then continue?", "the new one is not uploaded", "[ No ]")
+	has(t, r, "Resume: check the outcome, then continue?", "the new one is uploaded but not", "[ No ]")
 	if resumed != "" {
 		t.Fatal("resumed before the answer")
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	if resumed != "j1" {
+	if resumed != "f-1" {
 		t.Errorf("resumed %q", resumed)
 	}
 	has(t, r, "Replaced old.pdf.")
+}
+
+// TestAJobIsTakenFromTheStore: as it is when the answer is yes, not as it was shown.
+func TestAJobIsTakenFromTheStore(t *testing.T) {
+	f := &fake{op: apitest.Operation(nil), jobs: []replace.Job{{ID: "j1", OPID: opid, OldGUID: "gone", OldName: "old.pdf", Step: replace.Uploaded}}}
+	r, clock := open(t, f)
+	r.Send(uitest.Keys("R", "enter"))
+	f.jobs = nil // another process ended it
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	has(t, r, "Replacement refused", "There is no such job.")
 }
 
 // TestReplacementKeepsTypeAndInfo: they are taken over unless a person writes others;
@@ -209,9 +215,10 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 		"odd":     {odd, "", []string{"CONTRACT, unchanged", "→ none given"}, "CONTRACT|"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fake{op: c.op, replace: func(string) (replace.Job, error) {
-				return replace.Job{OldName: "contract.pdf", Step: replace.Attached}, nil
-			}}
+			f := &fake{op: c.op, dir: t.TempDir()}
+			f.remove = func(api.RemoveDocument) (api.Operation, error) { return f.op, nil }
+			f.upload = func(string) (api.CustomerFile, error) { return api.CustomerFile{ID: "f-1"}, nil }
+			f.attach = func(string, string) (api.Operation, error) { return f.op, nil }
 			r, clock := open(t, f)
 			r.Send(uitest.Size(120, 40), uitest.Key("R"), uitest.Paste(newFile(t)), uitest.Key("enter"))
 			if c.type1 != "" {
@@ -223,6 +230,7 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 			if got := strings.Join(f.described, " "); got != c.sent {
 				t.Errorf("sent %q, not %q", got, c.sent)
 			}
+			has(t, r, "Replaced contract.pdf.")
 		})
 	}
 }

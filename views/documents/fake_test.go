@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,16 +25,14 @@ const opid = "5b55db86-17e5-4612-81f9-29d3bd5082a1"
 // fake is a client of functions; one that is left nil panics in the test that
 // calls it. calls counts them all.
 type fake struct {
-	op      api.Operation
-	calls   int
-	remove  func(api.RemoveDocument) (api.Operation, error)
-	attach  func(guid, name string) (api.Operation, error)
-	upload  func(path string) (api.CustomerFile, error)
-	replace func(path string) (replace.Job, error)
-	resume  func(id string) (replace.Job, error)
-	jobs    []replace.Job
-	open    []followup.Row
-	err     error
+	op     api.Operation
+	calls  int
+	remove func(api.RemoveDocument) (api.Operation, error)
+	attach func(guid, name string) (api.Operation, error)
+	upload func(path string) (api.CustomerFile, error)
+	jobs   []replace.Job
+	open   []followup.Row
+	err    error
 
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
@@ -44,7 +43,8 @@ type fake struct {
 	noOpen  string // why no document is opened
 	far     string // why files of the host are out of reach
 
-	described []string // type and info of each replacement
+	described []string // type and info of each upload
+	dir       string   // of the files of replacements
 }
 
 func (f *fake) caller() endpoint.Caller {
@@ -64,7 +64,12 @@ func (f *fake) caller() endpoint.Caller {
 	})
 	endpointtest.On(&c, endpoint.UploadDocument, func(_ context.Context, u api.Upload) (api.CustomerFile, error) {
 		f.calls++
+		f.described = append(f.described, u.Type+"|"+u.Info)
 		return f.upload(u.FileName)
+	})
+	endpointtest.On(&c, endpoint.ProbeUpload, func(context.Context, api.Upload) (api.Probe, error) {
+		f.calls++
+		return api.Probe{}, nil
 	})
 	return &c
 }
@@ -74,10 +79,11 @@ func (f *fake) parts() Parts {
 		f.calls++
 		return api.Operation{}, time.Time{}, false
 	}}
-	return Parts{Known: known, Host: f, Jobs: f, Types: f, Open: func(context.Context, string) ([]followup.Row, error) {
-		f.calls++
-		return f.open, nil
-	}}
+	return Parts{Known: known, Host: f, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
+		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f, Open: func(context.Context, string) ([]followup.Row, error) {
+			f.calls++
+			return f.open, nil
+		}}
 }
 
 func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
@@ -103,25 +109,30 @@ func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (st
 }
 func (f *fake) NoFiles(context.Context) string { return f.far }
 func (f *fake) ReadUpload(_ context.Context, path string) (api.Upload, error) {
-	return api.Upload{FileName: path}, nil
+	return api.Upload{FileName: path, Content: []byte("%PDF-1.4 new")}, nil
 }
-func (f *fake) Replace(_ context.Context, _ api.Operation, _ string, u api.Upload, _ bool) (replace.Job, error) {
+
+// Save, Unfinished and Job implement replace.Store.
+func (f *fake) Save(_ context.Context, j replace.Job, _ time.Time) error {
 	f.calls++
-	f.described = append(f.described, u.Type+"|"+u.Info)
-	return f.replace(u.FileName)
+	f.jobs = slices.DeleteFunc(slices.Clone(f.jobs), func(o replace.Job) bool { return o.ID == j.ID })
+	if !j.Step.Ended() {
+		f.jobs = append(f.jobs, j)
+	}
+	return nil
 }
-func (f *fake) Resume(_ context.Context, id string) (replace.Job, error) {
-	f.calls++
-	return f.resume(id)
-}
-func (f *fake) Abandon(context.Context, string) (replace.Job, error) { f.calls++; panic("abandon") }
-func (f *fake) Unfinished(context.Context, string) ([]replace.Job, error) {
+func (f *fake) Unfinished(context.Context) ([]replace.Job, error) {
 	f.calls++
 	return f.jobs, nil
 }
-func (f *fake) Again(context.Context, string) (replace.Job, error)       { f.calls++; panic("again") }
-func (f *fake) Use(context.Context, string, string) (replace.Job, error) { f.calls++; panic("use") }
-func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error)  { return f.seen, nil }
+func (f *fake) Job(_ context.Context, id string) (replace.Job, error) {
+	f.calls++
+	if i := slices.IndexFunc(f.jobs, func(j replace.Job) bool { return j.ID == id }); i >= 0 {
+		return f.jobs[i], nil
+	}
+	return replace.Job{}, api.Refusal("replace document", "", "There is no such job.")
+}
+func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) { return f.seen, nil }
 
 func without(op api.Operation, guid string) api.Operation {
 	var docs []api.Document

@@ -38,8 +38,8 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOperation:
 		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, p.ID)
 	case ui.KindDocuments:
-		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: replacements{d.App},
-			Types: d.Index, Open: d.Follow.Of}, p.ID)
+		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: d.Jobs,
+			Unfinished: d.UnfinishedJobs, Types: d.Index, Open: d.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)

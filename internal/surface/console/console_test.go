@@ -255,14 +255,11 @@ func TestUnfinishedIsEmptyAtFirst(t *testing.T) {
 	a, _ := open(t)
 	ctx, d, f := newDesk(a, api.Admin)
 	defer f.close()
-	jobs, err := replacements{a}.Unfinished(ctx, "")
+	jobs, err := a.UnfinishedJobs(ctx, "")
 	if err != nil || len(jobs) != 0 {
 		t.Errorf("%v %v", jobs, err)
 	}
 	if _, err := d.files.ReadUpload(ctx, "/nowhere/x.pdf"); err == nil {
 		t.Error("a missing file is uploaded")
-	}
-	if _, err := (replacements{a}).Resume(ctx, "nothing"); err == nil {
-		t.Error("a missing job is resumed")
 	}
 }
