@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
 )
@@ -29,7 +30,8 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 	}
 	e := Classify(r.Op, a.Status, a.Body)
 	e.RequestID = a.RequestID
-	e.RetryAfter = session.RetryAfter(a.Header)
+	e.asksToWait(session.RetryAfter(a.Header))
+	e.leads(session.Elsewhere(a.Header, secret.Value{}))
 	if a.Status == http.StatusUnauthorized && err != nil {
 		e.Err = err
 	}
@@ -48,6 +50,39 @@ func refusal(r Request, a Answer, err error) error {
 	}
 	e.RequestID, e.Err = a.RequestID, err
 	return e
+}
+
+// asksToWait adds what a 429 or 503 asked for, and what opdeck does about it.
+func (e *Error) asksToWait(asked time.Duration) {
+	say := func(d time.Duration) string { return d.Round(time.Second).String() }
+	add := ""
+	switch held := limit.HoldFor(asked); {
+	case e.Status == http.StatusTooManyRequests && asked <= 0:
+		e.RetryAfter, add = held, " It does not say how long to wait; opdeck waits "+say(held)+"."
+	case e.Status == http.StatusTooManyRequests && asked > held:
+		e.RetryAfter, add = held, " It asks to wait "+say(asked)+"; opdeck waits "+say(held)+"."
+	case e.Status == http.StatusTooManyRequests:
+		e.RetryAfter, add = held, " It asks to wait "+say(asked)+", and opdeck does."
+	case e.Status == http.StatusServiceUnavailable && asked > 0:
+		e.RetryAfter, add = asked, " It asks to wait "+say(asked)+"."
+		e.Remedy = Remedy{Kind: TryAfter}
+	}
+	e.amend(add)
+}
+
+// amend adds to the sentence, before the service's words.
+func (e *Error) amend(add string) {
+	quoted := e.own != ""
+	if e.Public = e.Own() + add; quoted {
+		e.Quote(string(e.Said))
+	}
+}
+
+// leads adds where a redirection leads.
+func (e *Error) leads(where string) {
+	if e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified {
+		e.amend(" It leads to " + where + ".")
+	}
 }
 
 // noAnswer says what is known when a request had no usable answer.

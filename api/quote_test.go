@@ -1,8 +1,10 @@
 package api
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestTheServicesWordsStandOnce: what it says is quoted, unless our sentence has it.
@@ -27,6 +29,36 @@ func TestTheServicesWordsStandOnce(t *testing.T) {
 		}
 		if own := e.Own(); own == "" || !strings.HasPrefix(e.Public, own) || (own != e.Public) != c.quoted {
 			t.Errorf("%d %s: our own sentence is %q", c.status, c.body, own)
+		}
+	}
+}
+
+// TestWaitsAndPlaces: the sentence says what the service asked for and what opdeck does, and where a
+// redirection leads, before the service's own words.
+func TestWaitsAndPlaces(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		header http.Header
+		want   string
+		wait   time.Duration
+	}{
+		{429, http.Header{}, "too many requests. It does not say how long to wait; opdeck waits 1m0s. It says: no", time.Minute},
+		{429, http.Header{"Retry-After": {"30"}}, "It asks to wait 30s, and opdeck does. It says: no", 30 * time.Second},
+		{429, http.Header{"Retry-After": {"86400"}}, "It asks to wait 24h0m0s; opdeck waits 5m0s. It says: no", 5 * time.Minute},
+		{503, http.Header{"Retry-After": {"30"}}, "The service failed (503). It asks to wait 30s. It says: no", 30 * time.Second},
+		{503, http.Header{}, "The service failed (503). It says: no", 0},
+		{503, http.Header{"Retry-After": {"Thu, 01 Jan 2026 00:00:45 GMT"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}},
+			"It asks to wait 45s.", 45 * time.Second},
+		{302, http.Header{"Location": {"https://user:pw@other.example/v2/x?token=secret#f"}},
+			"does not follow. It leads to https://other.example/v2/x. It says: no", 0},
+		{302, http.Header{}, "It leads to an address that it does not say.", 0},
+		{302, http.Header{"Location": {"/a\x1b[2J/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It leads to an address", 0},
+		{302, http.Header{"Location": {"/a/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It leads to /a/….", 0},
+	} {
+		a := Answer{Status: c.status, Header: c.header, Body: []byte(`{"error":"no"}`)}
+		e := AsError(new(Client).fault(t.Context(), Request{Op: "read"}, a, nil))
+		if !strings.Contains(e.Public, c.want) || e.RetryAfter != c.wait || strings.ContainsAny(e.Public, "\x1b") {
+			t.Errorf("%d %v: %q, %s", c.status, c.header, e.Public, e.RetryAfter)
 		}
 	}
 }

@@ -57,6 +57,7 @@ const (
 	WaitTogether   RemedyKind = "wait_together" // all instances wait
 	LendSession    RemedyKind = "lend_session"  // to the script that logs in by itself
 	TryLater       RemedyKind = "try_later"
+	TryAfter       RemedyKind = "try_after" // the time that the service asked for
 	CheckNetwork   RemedyKind = "check_network"
 	Doctor         RemedyKind = "doctor" // looks at each step, or at ID
 

@@ -183,10 +183,15 @@ func (b *Budgets) Drop(ctx context.Context, c Class, ticket string) {
 // Note429 records for all processes that the service refused a call of class c for now.
 // retryAfter ≤ 0: the service gave no time; a minute is assumed.
 func (b *Budgets) Note429(ctx context.Context, c Class, retryAfter time.Duration) error {
-	if retryAfter <= 0 {
-		retryAfter = time.Minute
+	return b.store.Throttle(ctx, b.key, c, HoldFor(retryAfter))
+}
+
+// HoldFor is how long everybody waits after a 429 that asked for a wait; 0: for none.
+func HoldFor(asked time.Duration) time.Duration {
+	if asked <= 0 {
+		return time.Minute
 	}
-	return b.store.Throttle(ctx, b.key, c, min(retryAfter, MaxNotBefore))
+	return min(asked, MaxNotBefore)
 }
 
 // Sleep waits for d or until ctx ends, and returns ctx's error then.

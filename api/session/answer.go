@@ -1,39 +1,78 @@
 package session
 
 import (
-	"bytes"
-	"encoding/json"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"opdeck/api/secret"
+	"opdeck/api/jsontree"
+	"opdeck/api/limit"
 )
 
-// read judges a complete answer (rules D1, D3, D4, D6, D7).
-func (a *answer) read(resp *http.Response, raw []byte, login bool) {
+// read judges a complete answer (rules D1, D3, D4, D6, D7). of is what was sent.
+func (a *answer) read(resp *http.Response, raw []byte, of request) {
 	if age := resp.Header.Get("Age"); age != "" && age != "0" {
 		a.detail = "the answer comes from a cache"
 		return
 	}
+	raw, err := jsontree.Unpack(raw, resp.Header.Get("Content-Encoding"), maxAnswer)
+	if err != nil {
+		a.detail = "the encoding of the answer cannot be undone"
+		return
+	}
 	code := resp.StatusCode
+	if code == http.StatusServiceUnavailable {
+		a.retryAfter = min(RetryAfter(resp.Header), MaxBackoff)
+	}
 	switch {
 	case code/100 == 2:
-		a.readPair(resp, raw)
-		if a.outcome == Unknown && !pairLike(raw) {
-			a.readWords(code, raw, login)
-		}
+		a.readGood(code, raw, of)
 	case code == http.StatusTooManyRequests:
 		a.outcome, a.detail = Throttled, "too many requests"
-		a.retryAfter = RetryAfter(resp.Header)
+		a.retryAfter = limit.HoldFor(RetryAfter(resp.Header))
 	case code/100 == 3:
-		a.detail = faultRedirected
+		a.detail, a.permanent = "the service redirects the "+string(of.kind)+" to "+Elsewhere(resp.Header, of.token)+
+			", which opdeck does not follow", true
 	default:
 		a.detail = "not a usable answer"
-		a.readWords(code, raw, login)
+		a.readWords(code, raw, of.kind == ByLogin)
 	}
+}
+
+// readGood judges an answer with a good status. A login that succeeded and holds no pair is
+// Unreadable: another one would end everybody's session once more.
+func (a *answer) readGood(code int, raw []byte, of request) {
+	tree, err := jsontree.Parse(raw)
+	if err != nil {
+		a.detail = "the answer is not JSON"
+		a.readWords(code, raw, of.kind == ByLogin)
+		return
+	}
+	v := tree.Root()
+	a.readPair(v, of.names)
+	if access, _, _, _ := of.names.pairIn(v); a.outcome == Unknown && access == "" {
+		a.readWords(code, raw, of.kind == ByLogin)
+	}
+	s := parseErrorAnswer(raw)
+	failed := s.object && !s.isData && len(s.texts) > 0
+	if a.outcome == Unknown && of.kind == ByLogin && v.Kind() != jsontree.Word && !failed {
+		a.outcome, a.keys = Unreadable, keysOf(v)
+	}
+}
+
+// keysOf names the members of an answer and of the objects in it, without their values.
+func keysOf(v jsontree.Value) string {
+	var out []string
+	for _, o := range v.Inside() {
+		if len(out) < 3 {
+			out = append(out, o.Keys())
+		}
+	}
+	if len(out) == 0 {
+		return v.Keys()
+	}
+	return strings.Join(out, "; in it ")
 }
 
 // readWords judges an answer without tokens: its words decide at any status, and
@@ -57,12 +96,6 @@ func (a *answer) readWords(code int, raw []byte, login bool) {
 	}
 }
 
-// pairLike reports whether an answer means to hold a pair.
-func pairLike(raw []byte) bool {
-	var body pairBody
-	return json.Unmarshal(raw, &body) == nil && body.AccessToken != ""
-}
-
 func refusal(code int, login bool) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
@@ -75,76 +108,12 @@ func refusal(code int, login bool) bool {
 	return false
 }
 
-// pairBody is the answer to a login or refresh (service facts 2.1): flat.
-type pairBody struct {
-	AccessToken  string   `json:"accessToken"`
-	RefreshToken string   `json:"refreshToken"`
-	AccessTTL    announce `json:"accessTtl"`
-	RefreshTTL   announce `json:"refreshTtl"`
-}
-
-// announce is a lifetime as a number, or a number carried as text; anything else is 0.
-type announce float64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *announce) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
-	if err != nil {
-		v = 0
-	}
-	*n = announce(v)
-	return nil
-}
-
-func (a *answer) readPair(resp *http.Response, raw []byte) {
-	if ct := resp.Header.Get("Content-Type"); ct != "" {
-		kind, _, err := mime.ParseMediaType(ct)
-		if err != nil || (kind != "application/json" && !strings.HasSuffix(kind, "+json")) {
-			a.detail = "the answer is not JSON"
-			return
-		}
-	}
-	var body pairBody
-	if err := json.Unmarshal(raw, &body); err != nil {
-		a.detail = "the answer cannot be read"
-		return
-	}
-	if !tokenLike(body.AccessToken) || (body.RefreshToken != "" && !tokenLike(body.RefreshToken)) {
-		a.detail = "the answer holds no usable tokens"
-		return
-	}
-	now := a.served
-	if now.IsZero() {
-		now = time.Now()
-	}
-	jwt, exp, _ := lifetimeOf(body.AccessToken)
-	if !exp.IsZero() && !a.served.IsZero() && !exp.After(a.served) {
-		a.detail = "the answer's access token is over already"
-		return
-	}
-	life, u, warning, ok := accessLife(float64(body.AccessTTL), jwt, now)
-	if !ok {
-		a.detail = "the answer has no plausible lifetime"
-		return
-	}
-	a.outcome, a.detail, a.warning = OK, "", warning
-	a.access, a.refresh = secret.New(body.AccessToken), secret.New(body.RefreshToken)
-	a.accessTTL, a.refreshTTL = life, refreshLife(float64(body.RefreshTTL), u, now)
-}
-
-// tokenLike reports whether s can be a token: printable ASCII without space, not
-// too long (rule D1).
-func tokenLike(s string) bool { return s != "" && len(s) <= maxToken && ascii(s) }
-
-// RetryAfter reads the header of a 429: seconds, or a date less the answer's own
-// Date (rule D4). 0: not told. At most five minutes.
+// RetryAfter reads the header of a 429 or 503: seconds, or a date less the answer's own
+// Date (rule D4). 0: not told. It may be longer than anybody waits.
 func RetryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-		return min(max(0, time.Duration(min(n, 3600))*time.Second), MaxBackoff)
+	if n, err := strconv.ParseFloat(v, 64); err == nil {
+		return time.Duration(min(max(0, n), mostAsked.Seconds()) * float64(time.Second))
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -154,5 +123,8 @@ func RetryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(0, at.Sub(date)), MaxBackoff)
+	return min(max(0, at.Sub(date)), mostAsked)
 }
+
+// mostAsked is the longest wait that a Retry-After is believed to ask for.
+const mostAsked = 365 * 24 * time.Hour

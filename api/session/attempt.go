@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"opdeck/api/secret"
@@ -169,7 +170,7 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 		}
 		return &Error{Kind: NoPassword, Public: "the password of the machine account is not available", Err: err}
 	}
-	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password)
+	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password, r.m.cfg.Names)
 	return r.blockedBy(row)
 }
 
@@ -199,7 +200,7 @@ const (
 // when no time will change that.
 func (b Block) holds() (left time.Duration, blocked bool) {
 	switch {
-	case b.Reason == BlockTwoFactor:
+	case b.Reason == BlockTwoFactor, b.Reason == BlockUnreadable:
 		return max(0, reprobeAfter-b.Ago), b.Ago < reprobeAfter
 	case b.Tries >= 2:
 		return 0, true
@@ -207,12 +208,16 @@ func (b Block) holds() (left time.Duration, blocked bool) {
 	return max(0, confirmAfter-b.Ago), b.Ago < confirmAfter
 }
 
-// fingerprint tells passwords apart without telling them.
-func fingerprint(pepper secret.Value, key Key, password secret.Value) string {
+// fingerprint tells passwords apart without telling them, and the names by which the answer
+// is read.
+func fingerprint(pepper secret.Value, key Key, password secret.Value, names Names) string {
 	mac := hmac.New(sha256.New, []byte(pepper.Reveal()))
 	for _, s := range []string{key.BaseURL, key.Account, password.Reveal()} {
 		mac.Write([]byte(s))
 		mac.Write([]byte{0})
+	}
+	if names != (Names{}) {
+		fmt.Fprintf(mac, "%q", names)
 	}
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

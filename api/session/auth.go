@@ -30,6 +30,7 @@ type authClient struct {
 	baseURL     string
 	loginPath   string
 	refreshPath string // ends with "/"; the token follows
+	names       Names  // of the members of an answer
 	userAgent   string
 }
 
@@ -41,9 +42,11 @@ type answer struct {
 	refresh    secret.Value
 	accessTTL  time.Duration
 	refreshTTL time.Duration
-	retryAfter time.Duration // of a 429; 0 when not told
+	retryAfter time.Duration // of a 429 or 503; 0 when there was none
 	served     time.Time     // the service's Date
-	detail     string        // ours, never the service's words
+	detail     string        // ours; of the service at most where a redirection leads
+	permanent  bool          // no further try mends it
+	keys       string        // of an Unreadable answer: what it holds, without values
 	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
 	warning    string
@@ -54,11 +57,21 @@ func (a *authClient) login(ctx context.Context, account string, password secret.
 	if err != nil {
 		return answer{outcome: NotSent, detail: "the login cannot be encoded"}
 	}
-	return a.send(ctx, http.MethodPost, a.loginPath, body)
+	return a.send(ctx, request{kind: ByLogin, method: http.MethodPost, path: a.loginPath, body: body, names: a.names})
 }
 
 func (a *authClient) refresh(ctx context.Context, token secret.Value) answer {
-	return a.send(ctx, http.MethodGet, a.refreshPath+escapeSegment(token.Reveal()), nil)
+	return a.send(ctx, request{kind: ByRefresh, method: http.MethodGet,
+		path: a.refreshPath + escapeSegment(token.Reveal()), token: token, names: a.names})
+}
+
+// request is a login or refresh.
+type request struct {
+	kind         Kind
+	method, path string
+	body         []byte
+	token        secret.Value // in the path of a refresh
+	names        Names
 }
 
 // escapeSegment makes s one path segment that decodes to the same bytes and that
@@ -70,32 +83,34 @@ func escapeSegment(s string) string {
 	return url.PathEscape(s)
 }
 
-func (a *authClient) send(ctx context.Context, method, path string, body []byte) answer {
+func (a *authClient) send(ctx context.Context, of request) answer {
 	var asked, got bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { asked = true },
 		GotConn: func(httptrace.GotConnInfo) { got = true },
 	})
-	u, err := url.Parse(a.baseURL + path)
+	u, err := url.Parse(a.baseURL + of.path)
 	if err != nil {
 		return answer{outcome: NotSent, detail: "the address of the auth call cannot be built"} // err holds the token
 	}
 	req := (&http.Request{
-		Method: method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: of.method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"},
 			"User-Agent": {a.userAgent}},
-		Body:          io.NopCloser(bytes.NewReader(body)), // even empty: without GetBody net/http sends no request twice
-		ContentLength: int64(len(body)),
+		Body:          io.NopCloser(bytes.NewReader(of.body)), // even empty: without GetBody net/http sends no request twice
+		ContentLength: int64(len(of.body)),
 	}).WithContext(ctx)
-	if body != nil {
+	if of.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := a.rt.RoundTrip(req)
 	if err != nil {
+		ans := answer{outcome: Unknown}
 		if asked && !got {
-			return answer{outcome: NotSent, detail: causeOf(err)}
+			ans.outcome = NotSent
 		}
-		return answer{outcome: Unknown, detail: causeOf(err)}
+		ans.detail, ans.permanent = causeOf(err)
+		return ans
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -103,35 +118,36 @@ func (a *authClient) send(ctx context.Context, method, path string, body []byte)
 	ans.served, _ = http.ParseTime(resp.Header.Get("Date"))
 	switch {
 	case err != nil:
-		ans.detail = "the answer broke off: " + causeOf(err)
+		cut, _ := causeOf(err)
+		ans.detail = "the answer broke off: " + cut
 	case len(raw) > maxAnswer:
-		ans.detail = faultTooLong
+		ans.detail, ans.permanent = faultTooLong, true
 	default:
-		ans.read(resp, raw, method == http.MethodPost)
+		ans.read(resp, raw, of)
 	}
 	return ans
 }
 
 // causeOf names the cause of a failed exchange without any of its text, which
-// may hold the token.
-func causeOf(err error) string {
+// may hold the token. permanent: no further try mends it.
+func causeOf(err error) (sentence string, permanent bool) {
 	var dns *net.DNSError
 	var op *net.OpError
 	var timeout net.Error
-	fault, permanent := Permanent(err)
-	switch {
-	case permanent:
-		return fault
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time"
-	case errors.Is(err, context.Canceled):
-		return "given up"
-	case errors.As(err, &dns):
-		return "the host name cannot be looked up"
-	case errors.As(err, &op):
-		return "the connection failed (" + op.Op + ")"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed"
+	if fault, permanent := Permanent(err); permanent {
+		return fault, true
 	}
-	return "the exchange failed"
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time", false
+	case errors.Is(err, context.Canceled):
+		return "given up", false
+	case errors.As(err, &dns):
+		return "the host name cannot be looked up", false
+	case errors.As(err, &op):
+		return "the connection failed (" + op.Op + ")", false
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed", false
+	}
+	return "the exchange failed", false
 }

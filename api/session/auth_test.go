@@ -56,7 +56,9 @@ func TestAnswers(t *testing.T) {
 		{name: "token too long", status: 200, body: `{"accessToken":"` + strings.Repeat("x", maxToken+1) +
 			`","refreshToken":"ref","accessTtl":300}`, want: Unknown},
 		{name: "truncated", status: 200, body: good[:40], want: Unknown},
-		{name: "HTML", status: 200, header: map[string]string{"Content-Type": "text/html"}, body: good, want: Unknown},
+		{name: "HTML", status: 200, header: map[string]string{"Content-Type": "text/html"}, body: "<html>" + good, want: Unknown},
+		{name: "JSON under another type", status: 200, header: map[string]string{"Content-Type": "text/html"}, body: good,
+			want: OK, ttl: 5 * time.Minute},
 		{name: "from a cache", status: 200, header: map[string]string{"Age": "3"}, body: good, want: Unknown},
 		{name: "10 MiB", status: 200, body: good + strings.Repeat(" ", 10<<20), want: Unknown},
 		{name: "500", status: 500, body: good, want: Unknown},
@@ -76,7 +78,7 @@ func TestAnswers(t *testing.T) {
 			"Date": "Thu, 01 Jan 2026 00:00:00 GMT"}, want: Throttled, retry: 45 * time.Second},
 		{name: "429 for ever", status: 429, header: map[string]string{"Retry-After": "999999999999"}, want: Throttled,
 			retry: 5 * time.Minute},
-		{name: "429 without a time", status: 429, want: Throttled},
+		{name: "429 without a time", status: 429, want: Throttled, retry: time.Minute},
 	} {
 		var got *http.Request
 		var sent string

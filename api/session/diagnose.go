@@ -20,6 +20,7 @@ const (
 	RevokedPair   Cause = "revoked"         // taken back, and the login is refused as well
 	TwoFactorOn   Cause = "two_factor"      // a code is demanded
 	BadPassword   Cause = "password"        // login or password refused
+	NotReadable   Cause = "unreadable"      // logins succeed, and their answer cannot be read
 	StoreWentBack Cause = "store_went_back" // an older state of the store came back
 	ClockJumped   Cause = "clock"           // a host's clock was set, or it slept
 	LostAnswer    Cause = "lost_answer"     // a login or refresh was sent, its answer never came
@@ -243,6 +244,12 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 			"authentication off for it"
 		return v
 	}
+	if e.Reason == BlockUnreadable {
+		v.Culprit = NotReadable
+		v.Sentence = "a login succeeded, but opdeck finds no tokens and lifetime in its answer; it does not log in again " +
+			"until [service] names the members, or you reset the session"
+		return v
+	}
 	if e.Reason == BlockUnclear {
 		v.Sentence = "the service refuses the login, and its answer does not say why: the login or the password is wrong, " +
 			"or it wants a two-factor code; opdeck does not try again until they change or you reset the session"
@@ -283,10 +290,11 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	case Throttled, NoSlot:
 		v.Culprit, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives",
 			e.Kind)
-	case TwoFactor, Refused:
+	case TwoFactor, Refused, Unreadable:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {
 			b := e
-			b.Reason = map[Outcome]string{TwoFactor: BlockTwoFactor, Refused: BlockRefused}[e.Outcome]
+			b.Reason = map[Outcome]string{TwoFactor: BlockTwoFactor, Refused: BlockRefused,
+				Unreadable: BlockUnreadable}[e.Outcome]
 			return explainBlocked(past, b, row)
 		}
 		v.Culprit = ForeignClient

@@ -17,6 +17,8 @@ const (
 	// TwoFactorDemanded: the account has two-factor authentication on, which a
 	// machine cannot answer (spec, Authentication rule 8).
 	TwoFactorDemanded ErrKind = "two_factor"
+	// LoginUnreadable: a login succeeded, and its answer holds no tokens that can be read.
+	LoginUnreadable ErrKind = "login_unreadable"
 	// NoPassword: the configured password is not available.
 	NoPassword ErrKind = "no_password"
 	// ServiceUnavailable: logins or refreshes fail or must wait.
@@ -82,6 +84,11 @@ func blockedError(b Block) *Error {
 	case BlockUnclear:
 		e.Public = "the service refuses the login, and its answer does not say why: the login or the password is wrong, or " +
 			"it wants a two-factor code; opdeck does not try again until they change or you reset the session"
+	case BlockUnreadable:
+		e.Kind = LoginUnreadable
+		e.Public = "the login succeeds, but opdeck finds no tokens and lifetime in its answer; it holds " + b.Said +
+			"; opdeck does not log in again until [service] names the members, or you reset the session"
+		return e
 	default:
 		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
 	}

@@ -40,6 +40,7 @@ type Config struct {
 	LoginPath   string
 	RefreshPath string
 	UserAgent   string
+	Names       Names // of the members of an answer to a login or refresh
 	// Random returns numbers in [0,1) for jitter; nil: math/rand.
 	Random func() float64
 	// Probes are the reads that tell whether the service accepts a pair which one route
@@ -142,7 +143,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg: cfg, key: key, store: cfg.Store, limits: cfg.Limits, clock: cfg.Clock, c: cfg.Constants,
 		log: cfg.Log, owner: cfg.Owner, spare: limit.NewMemory(cfg.Clock),
 		auth: authClient{rt: cfg.Auth, baseURL: key.BaseURL, loginPath: cfg.LoginPath, refreshPath: cfg.RefreshPath,
-			userAgent: cfg.UserAgent},
+			names: cfg.Names, userAgent: cfg.UserAgent},
 		crash: func(string) {},
 	}
 	m.clocks = clockPair{wall: m.clock.Wall(), steady: m.clock.Steady()}

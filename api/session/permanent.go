@@ -24,12 +24,8 @@ const (
 	faultCert      = "the service's certificate is not good: it does not hold"
 	faultHandshake = "the TLS handshake with the service failed: it speaks no TLS 1.2 or newer that both sides " +
 		"accept, or no TLS at all"
-	faultRedirected = "the service sends the login elsewhere, which opdeck does not follow; is base_url right?"
-	faultTooLong    = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
+	faultTooLong = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
 )
-
-var permanentFaults = []string{faultAuthority, faultName, faultTime, faultCert, faultHandshake, faultRedirected,
-	faultTooLong}
 
 // Permanent says in a sentence without capital and full stop what about a failed
 // exchange no retry fixes; ok is false when a retry may help.
@@ -58,12 +54,8 @@ func Permanent(err error) (sentence string, ok bool) {
 	return "", false
 }
 
-// permanentError ends the waiting of a person at once; nil for a detail of an
-// exchange that a retry may fix.
+// permanentError ends the waiting of a person at once.
 func permanentError(detail string, wait time.Duration) *Error {
-	if !slices.Contains(permanentFaults, detail) {
-		return nil
-	}
 	return &Error{Kind: ServiceUnavailable, Public: detail, RetryAfter: wait, permanent: true}
 }
 
@@ -85,10 +77,11 @@ func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
 		if e.Kind != EventLogin && e.Kind != EventRefresh {
 			continue
 		}
-		out := permanentError(e.Detail, wait)
-		if out != nil {
-			out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.At), short(wait))
+		if !e.Permanent {
+			return nil
 		}
+		out := permanentError(e.Detail, wait)
+		out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.At), short(wait))
 		return out
 	}
 	return nil

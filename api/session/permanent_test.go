@@ -85,8 +85,9 @@ func TestPermanentFaults(t *testing.T) {
 		"expired":           {good.URL, late, faultTime},
 		"TLS 1.1":           {old.URL, &tls.Config{RootCAs: oldTrust.RootCAs, MinVersion: tls.VersionTLS12}, faultHandshake},
 		"no TLS":            {"https://" + strings.TrimPrefix(plain.URL, "http://"), &tls.Config{}, faultHandshake},
-		"redirect":          {away.URL, nil, faultRedirected},
-		"too long":          {long.URL, nil, faultTooLong},
+		"redirect": {away.URL, nil, "the service redirects the login to " +
+			"https://elsewhere.example/, which opdeck does not follow"},
+		"too long": {long.URL, nil, faultTooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -179,25 +179,23 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 		rel = r.waiting(backoff(r.row.Fails, m.cfg.Random))
 		rel.Fail = true
 	case Throttled:
-		wait := a.retryAfter
-		if wait <= 0 {
-			wait = time.Minute
-		}
-		rel = r.waiting(wait)
-		if err := m.limits.Note429(ctx, class, wait); err != nil {
+		rel = r.waiting(a.retryAfter)
+		if err := m.limits.Note429(ctx, class, a.retryAfter); err != nil {
 			m.log.Warn("session: a 429 is not noted for the others", "class", class, "err", err)
 		}
 	case Refused, TwoFactor:
 		return r.refused(ctx, a)
+	case Unreadable:
+		return r.unreadable(ctx, a)
 	default:
 		rel = Release{State: Doubtful}
 		if r.kind == ByLogin {
-			rel.LoginWait, rel.Fail = backoff(r.row.Fails, m.cfg.Random), true
+			rel.LoginWait, rel.Fail = max(a.retryAfter, backoff(r.row.Fails, m.cfg.Random)), true
 		}
 	}
 	r.release(ctx, rel)
-	if err := permanentError(a.detail, max(rel.LoginWait, rel.RefreshWait)); err != nil {
-		return false, err
+	if a.permanent && (r.kind == ByLogin || a.outcome == NotSent) { // else the next step is a login
+		return false, permanentError(a.detail, max(rel.LoginWait, rel.RefreshWait))
 	}
 	if r.why.force {
 		return false, m.notYet(ctx, r.row, max(rel.LoginWait, rel.RefreshWait))
@@ -232,6 +230,18 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation,
 		Status: a.status, Served: a.served})
+	e := blockedError(b)
+	e.RetryAfter, _ = b.holds()
+	return false, e
+}
+
+// unreadable keeps everybody from logging in again: each login that succeeds ends all
+// sessions, and its answer would be the same.
+func (r *rotation) unreadable(ctx context.Context, a answer) (again bool, err error) {
+	b := Block{Fingerprint: r.fingerprint, Reason: BlockUnreadable, Tries: r.tries + 1, Said: a.keys}
+	r.release(ctx, Release{State: Doubtful, Block: &b, Fail: true})
+	r.m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Detail: a.detail, Gen: r.row.Gen, Fence: r.row.Fence,
+		Session: r.row.Incarnation, Status: a.status, Served: a.served})
 	e := blockedError(b)
 	e.RetryAfter, _ = b.holds()
 	return false, e
@@ -315,5 +325,6 @@ func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen i
 	}
 	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen,
 		Age:  r.row.Age,
-		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Session: r.row.Incarnation})
+		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Permanent: a.permanent,
+		Session: r.row.Incarnation})
 }

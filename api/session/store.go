@@ -88,6 +88,8 @@ const (
 	BlockRefused   = "refused"
 	BlockTwoFactor = "two_factor"
 	BlockUnclear   = "unclear" // refused, by the password or for want of a code
+	// BlockUnreadable: logins succeed, and their answer holds no pair that can be read.
+	BlockUnreadable = "unreadable"
 )
 
 // Block records a credential that the service refused (rule D6).
@@ -249,13 +251,14 @@ type Event struct {
 	Left    time.Duration `json:"left,omitempty"`   // of its access token
 	Status  int           `json:"status,omitempty"` // HTTP status, 0 when there was none
 	Route   string        `json:"route,omitempty"`  // that refused a pair
-	// the route that accepted the same pair afterwards, or refused it as well
-	By      string    `json:"by,omitempty"`
-	Known   bool      `json:"known,omitempty"`  // some route had accepted the pair before
-	Served  time.Time `json:"served,omitzero"`  // the service's Date header
-	Detail  string    `json:"detail,omitempty"` // text of ours, never of the service
-	Owner   Owner     `json:"owner"`            // who did or saw it
-	Session string    `json:"incarnation"`      // Row.Incarnation
+	By      string        `json:"by,omitempty"`     // that accepted the same pair afterwards, or refused it as well
+	Known   bool          `json:"known,omitempty"`  // some route had accepted the pair before
+	Served  time.Time     `json:"served,omitzero"`  // the service's Date header
+	// Detail is text of ours; of the service at most where a redirection leads.
+	Detail    string `json:"detail,omitempty"`
+	Permanent bool   `json:"permanent,omitempty"` // no further try mends it
+	Owner     Owner  `json:"owner"`               // who did or saw it
+	Session   string `json:"incarnation"`         // Row.Incarnation
 }
 
 // Counted reports whether Count counts the event: rotations that went well, and

@@ -12,7 +12,8 @@ var whys = map[string]string{
 	Early:        "before its time",
 	RouteOnly:    "not authorised for this route",
 	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is demanded",
-	BlockUnclear: "login, password or a missing code",
+	BlockUnclear:    "login, password or a missing code",
+	BlockUnreadable: "the answer to the login cannot be read",
 }
 
 // Why is the reason in words; a reason of a later opdeck stays as it is.

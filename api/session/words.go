@@ -1,14 +1,12 @@
 package session
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -40,20 +38,19 @@ var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail
 // text.
 func parseErrorAnswer(raw []byte) errorAnswer {
 	var s errorAnswer
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw[:min(len(raw), maxAnswer)]))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
+	tree, err := jsontree.Parse(raw[:min(len(raw), maxAnswer)])
+	if err != nil {
 		if line := strings.TrimSpace(string(raw)); len(line) <= 200 && !strings.Contains(line, "<") {
 			s.add(line)
 		}
 		return s
 	}
-	if line, ok := v.(string); ok {
-		s.add(line)
+	v := tree.Root()
+	if v.Kind() == jsontree.String {
+		s.add(v.Text())
 		return s
 	}
-	_, s.object = v.(map[string]any)
+	s.object = v.Kind() == jsontree.Object
 	s.walk(v, 0)
 	return s
 }
@@ -63,28 +60,28 @@ func plainKey(k string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(k))
 }
 
-func (s *errorAnswer) walk(v any, depth int) {
+func (s *errorAnswer) walk(v jsontree.Value, depth int) {
 	if depth > 4 {
 		return
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			plain := plainKey(k)
+	switch v.Kind() {
+	case jsontree.Object:
+		for _, m := range v.Sorted() {
+			plain := plainKey(m.Name)
 			if depth == 0 && !slices.Contains(errorKeys, plain) {
 				s.isData = true
 			}
-			s.demand(plain, v[k])
+			s.demand(plain, m.Value)
 			if depth > 0 || slices.Contains(wordKeys, plain) {
-				s.walk(v[k], depth+1)
+				s.walk(m.Value, depth+1)
 			}
 		}
-	case []any:
-		for _, e := range v {
+	case jsontree.Array:
+		for _, e := range v.Members() {
 			s.walk(e, depth+1)
 		}
-	case string:
-		s.add(v)
+	case jsontree.String:
+		s.add(v.Text())
 	}
 }
 
@@ -92,17 +89,18 @@ var codeKey = regexp.MustCompile(`2fa|twofactor|secondfactor|totp|^otp|otp(requi
 
 // demand notices members that say that a code is wanted: {"is2fa": true},
 // {"code": ["required"]}, {"field": "code"}.
-func (s *errorAnswer) demand(key string, v any) {
-	switch v := v.(type) {
-	case bool:
-		s.code = s.code || v && codeKey.MatchString(key)
-		s.success = s.success || v && (key == "success" || key == "ok")
-	case []any:
-		s.code = s.code || len(v) > 0 && (key == "code" || codeKey.MatchString(key))
-	case map[string]any:
-		s.code = s.code || len(v) > 0 && key == "code"
-	case string:
-		word := strings.ToLower(v)
+func (s *errorAnswer) demand(key string, v jsontree.Value) {
+	word, _ := v.Scalar()
+	word = strings.ToLower(word)
+	switch v.Kind() {
+	case jsontree.Word:
+		s.code = s.code || word == "true" && codeKey.MatchString(key)
+		s.success = s.success || word == "true" && (key == "success" || key == "ok")
+	case jsontree.Array:
+		s.code = s.code || v.Len() > 0 && (key == "code" || codeKey.MatchString(key))
+	case jsontree.Object:
+		s.code = s.code || v.Len() > 0 && key == "code"
+	case jsontree.String:
 		s.code = s.code || (key == "field" || key == "param" || key == "property") && word == "code" ||
 			key == "code" && codeWanted.MatchString("code "+word)
 	}

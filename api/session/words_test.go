@@ -125,9 +125,9 @@ func TestLoginWords(t *testing.T) {
 		{422, `{"error":"Unprocessable"}`, Refused, true},
 		{200, `{"error":"Access denied"}`, Refused, true},
 		{200, `{"error":"Temporarily unavailable"}`, Unknown, false},
-		{200, `{"is2fa":false}`, Unknown, false},
-		{200, `{}`, Unknown, false},
-		{200, `{"user":{"name":"x"}}`, Unknown, false},
+		{200, `{"is2fa":false}`, Unreadable, false},
+		{200, `{}`, Unreadable, false},
+		{200, `{"user":{"name":"x"}}`, Unreadable, false},
 		{500, `{"error":"Internal error"}`, Unknown, false},
 		{502, `<html>Bad gateway</html>`, Unknown, false},
 		{404, `{"error":"Not found"}`, Unknown, false},
@@ -149,7 +149,11 @@ func TestLoginWords(t *testing.T) {
 func judged(status int, body string, login bool) answer {
 	h := http.Header{"Content-Type": {"application/json"}}
 	a := answer{status: status, outcome: Unknown}
-	a.read(&http.Response{StatusCode: status, Header: h}, []byte(body), login)
+	of := request{kind: ByRefresh}
+	if login {
+		of.kind = ByLogin
+	}
+	a.read(&http.Response{StatusCode: status, Header: h}, []byte(body), of)
 	return a
 }
 

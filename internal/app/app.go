@@ -310,6 +310,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, Told: told,
 		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
+		Names:  namesOf(a.Config.Service),
 		Probes: func() []session.Probe { return a.service.Probes() },
 		Owner:  session.Owner{User: localuser.Current().Name, Version: a.Version}, UserAgent: "opdeck/" + a.Version})
 	if err != nil {

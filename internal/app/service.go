@@ -61,6 +61,9 @@ func SessionError(err error) error {
 		out.Remedy.Kind = api.FixCredentials
 	case session.TwoFactorDemanded:
 		out.Remedy.Kind = api.NoSecondFactor
+	case session.LoginUnreadable:
+		out.Remedy = api.Remedy{Kind: api.FixSettings, ID: "[service]",
+			Names: []string{"access_token_field, refresh_token_field, access_ttl_field"}}
 	case session.NoPassword:
 		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context",
 			Names: []string{"password_env, password_file and password_command"}}
@@ -109,6 +112,10 @@ func sentence(s string) string {
 		s += "."
 	}
 	return s
+}
+
+func namesOf(c config.Service) session.Names {
+	return session.Names{Access: c.AccessToken, Refresh: c.RefreshToken, AccessTTL: c.AccessTTL, RefreshTTL: c.RefreshTTL}
 }
 
 func serviceOf(c config.Service) api.Service {

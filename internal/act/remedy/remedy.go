@@ -78,10 +78,11 @@ var sentences = map[api.RemedyKind]words{
 	api.NoSecondFactor: {command: "Switch two-factor authentication off for the machine account, then run opdeck " +
 		"session reset."},
 	api.SeeLimits:    {command: "The service recommends a call rate for all consoles together; opdeck limits shows it."},
-	api.WaitTogether: {command: "All instances now wait as long as the service asked."},
+	api.WaitTogether: {command: "All instances wait."},
 	api.LendSession: {command: "If it is a script, let it use this session instead: start it with opdeck session " +
 		"exec, or run opdeck session proxy."},
 	api.TryLater:     {command: "Try again in a moment. If it persists, report the request id."},
+	api.TryAfter:     {command: "Try again after that time. If it persists, report the request id."},
 	api.CheckNetwork: {command: "Check the network. opdeck doctor checks each step."},
 	api.Doctor:       {command: "opdeck doctor checks {id}."},
 

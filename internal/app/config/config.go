@@ -77,6 +77,10 @@ type Service struct {
 	ShareTokenField string            `toml:"share_token_field"`
 	ListField       string            `toml:"list_field"`
 	UploadIDField   string            `toml:"upload_id_field"`
+	AccessToken     string            `toml:"access_token_field"`
+	RefreshToken    string            `toml:"refresh_token_field"`
+	AccessTTL       string            `toml:"access_ttl_field"`
+	RefreshTTL      string            `toml:"refresh_ttl_field"`
 	ListPageSize    int               `toml:"list_page_size"`
 	Paging          string            `toml:"paging"` // auto, page, offset, cursor, none
 	PageName        string            `toml:"page_name"`

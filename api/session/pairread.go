@@ -1,0 +1,111 @@
+package session
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"opdeck/api/jsontree"
+	"opdeck/api/secret"
+)
+
+// Names are those of the members that hold a pair in the answer to a login or refresh,
+// beside the known ones; "a.b" is the member b of a. "" adds none.
+type Names struct {
+	Access, Refresh       string
+	AccessTTL, RefreshTTL string
+}
+
+// known are the usual names (service facts 2.1 the first ones), the surest ones first.
+var known = struct{ access, refresh, accessTTL, refreshTTL []string }{
+	access: []string{"accessToken", "access.token", "tokens.access", "access", "authToken", "bearerToken", "sessionToken",
+		"jwt", "token"},
+	refresh: []string{"refreshToken", "refresh.token", "tokens.refresh", "refresh"},
+	accessTTL: []string{"accessTtl", "accessTokenTtl", "accessExpiresIn", "accessTokenExpiresIn", "access.ttl",
+		"access.expiresIn", "expiresIn", "accessTokenExpiresAt", "accessExpiresAt", "access.expiresAt", "expiresAt", "ttl",
+		"expires"},
+	refreshTTL: []string{"refreshTtl", "refreshTokenTtl", "refreshExpiresIn", "refreshTokenExpiresIn", "refresh.ttl",
+		"refresh.expiresIn", "refreshTokenExpiresAt", "refreshExpiresAt", "refresh.expiresAt"},
+}
+
+// pairIn finds a pair in an answer of any usual shape, as announced.
+func (n Names) pairIn(v jsontree.Value) (access, refresh, accessTTL, refreshTTL string) {
+	find := func(own string, usual []string) string {
+		if own != "" {
+			usual = append([]string{own}, usual...)
+		}
+		s, _ := v.Find(usual...)
+		return strings.TrimSpace(s)
+	}
+	return bare(find(n.Access, known.access)), bare(find(n.Refresh, known.refresh)),
+		find(n.AccessTTL, known.accessTTL), find(n.RefreshTTL, known.refreshTTL)
+}
+
+// bare is a token without the word of its scheme.
+func bare(token string) string {
+	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(rest)
+	}
+	return token
+}
+
+// readPair takes the pair out of an answer. It leaves the outcome as it is when there is
+// none that can be used.
+func (a *answer) readPair(v jsontree.Value, names Names) {
+	access, refresh, accessTTL, refreshTTL := names.pairIn(v)
+	if !tokenLike(access) || refresh != "" && !tokenLike(refresh) {
+		a.detail = "the answer holds no usable tokens"
+		return
+	}
+	now := a.served
+	if now.IsZero() {
+		now = time.Now()
+	}
+	jwt, exp, _ := lifetimeOf(access)
+	if !exp.IsZero() && !a.served.IsZero() && !exp.After(a.served) {
+		a.detail = "the answer's access token is over already"
+		return
+	}
+	life, u, warning, ok := accessLife(announced(accessTTL, now), jwt, now)
+	if !ok {
+		a.detail = "the answer has no plausible lifetime"
+		return
+	}
+	a.outcome, a.detail, a.warning = OK, "", warning
+	a.access, a.refresh = secret.New(access), secret.New(refresh)
+	a.accessTTL, a.refreshTTL = life, refreshLife(announced(refreshTTL, now), u, now)
+}
+
+// tokenLike reports whether s can be a token: printable ASCII without space, not
+// too long (rule D1).
+func tokenLike(s string) bool { return s != "" && len(s) <= maxToken && ascii(s) }
+
+// isoSpan is a duration of ISO 8601 without years and months: PT5M, P1DT2H.
+var isoSpan = regexp.MustCompile(`^[pP](?:(\d+)[dD])?(?:[tT](?:(\d+)[hH])?(?:(\d+)[mM])?(?:(\d+(?:\.\d+)?)[sS])?)?$`)
+
+// announced is a lifetime as a number: as it came, or in seconds where it has a unit or is the
+// moment of the end; now is the service's clock. 0: nothing that can be read.
+func announced(s string, now time.Time) float64 {
+	if v, err := strconv.ParseFloat(s, 64); err == nil {
+		return v
+	}
+	if m := isoSpan.FindStringSubmatch(s); m != nil && len(s) > 2 {
+		total := 0.0
+		for i, seconds := range []float64{86400, 3600, 60, 1} {
+			v, _ := strconv.ParseFloat(m[i+1], 64) // "" is 0
+			total += v * seconds
+		}
+		return total
+	}
+	if d, err := time.ParseDuration(strings.ToLower(strings.ReplaceAll(s, " ", ""))); err == nil {
+		return d.Seconds()
+	}
+	for _, form := range []string{time.RFC3339Nano, time.DateTime, http.TimeFormat} {
+		if at, err := time.Parse(form, s); err == nil {
+			return at.Sub(now).Seconds()
+		}
+	}
+	return 0
+}

@@ -1,0 +1,179 @@
+package session
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/api/secret"
+)
+
+func gzipped(s string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(s))
+	_ = w.Close()
+	return out.String()
+}
+
+// TestLoginShapes: the answer to a login is read in any usual shape, or it is said what it holds,
+// and the login is not repeated.
+func TestLoginShapes(t *testing.T) {
+	const good = `{"accessToken":"acc","refreshToken":"ref","accessTtl":300,"refreshTtl":900}`
+	soon := time.Now().Add(5 * time.Minute).UTC()
+	for name, c := range map[string]struct {
+		body   string
+		header http.Header
+		names  Names
+		says   string // of a login that cannot be read
+	}{
+		"documented":           {body: good},
+		"wrapped":              {body: `{"data":` + good + `}`},
+		"wrapped twice":        {body: `{"success":true,"result":{"item":` + good + `}}`},
+		"a list of one":        {body: `[` + good + `]`},
+		"snake case":           {body: `{"access_token":"acc","refresh_token":"ref","expires_in":300,"refresh_expires_in":900}`},
+		"other case":           {body: `{"AccessToken":"acc","REFRESHTOKEN":"ref","Accessttl":"300"}`},
+		"dashes":               {body: `{"access-token":"acc","refresh-token":"ref","access-ttl":300}`},
+		"with its scheme":      {body: `{"accessToken":"Bearer acc","refreshToken":"bearer ref","accessTtl":300}`},
+		"objects":              {body: `{"access":{"token":"acc","expiresIn":300},"refresh":{"token":"ref","expiresIn":900}}`},
+		"tokens":               {body: `{"tokens":{"access":"acc","refresh":"ref"},"ttl":300}`},
+		"mark":                 {body: "\xef\xbb\xbf" + good},
+		"gzip":                 {body: gzipped(good), header: http.Header{"Content-Encoding": {"gzip"}}},
+		"gzip, not named":      {body: gzipped(good)},
+		"text/plain":           {body: good, header: http.Header{"Content-Type": {"text/plain"}}},
+		"seconds with a unit":  {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"300s"}`},
+		"minutes":              {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"5m"}`},
+		"ISO 8601":             {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"PT300S"}`},
+		"ISO 8601, in minutes": {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"PT5M"}`},
+		"moment of the end":    {body: `{"accessToken":"acc","refreshToken":"ref","expiresAt":"` + soon.Format(time.RFC3339) + `"}`},
+		"names that were set": {body: `{"pass":{"a":"acc","b":"ref"},"left":"300"}`,
+			names: Names{Access: "pass.a", Refresh: "pass.b", AccessTTL: "left"}},
+		"other names":  {body: `{"ticket":"acc","left":300}`, says: "“left” (number), “ticket” (text)"},
+		"nested names": {body: `{"data":{"ticket":"acc"}}`, says: "“data” (object); in it “ticket” (text)"},
+		"no lifetime":  {body: `{"accessToken":"acc","refreshToken":"ref"}`, says: "“accessToken” (text)"},
+		"empty object": {body: `{}`, says: "an empty object"},
+		"list":         {body: `[1,2]`, says: "an array of 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logins := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				logins++
+				w.Header().Set("Content-Type", "application/json")
+				for k, v := range c.header {
+					w.Header()[k] = v
+				}
+				_, _ = fmt.Fprint(w, c.body)
+			}))
+			defer server.Close()
+			m := manager(t, server.URL, nil)
+			m.auth.names, m.cfg.Names = c.names, c.names
+			var got string
+			call := func() error {
+				return m.Do(t.Context(), Route{Class: limit.General}, func(_ context.Context, a Access) (int, http.Header, error) {
+					got = a.Token.Reveal()
+					return 200, nil, nil
+				})
+			}
+			err := call()
+			if c.says == "" {
+				row, _, _ := m.load(t.Context())
+				if err != nil || got != "acc" || !row.Refresh.Equal(secret.New("ref")) ||
+					(row.AccessTTL-5*time.Minute).Abs() > 2*time.Second {
+					t.Fatalf("%q, %q, %s, %v", got, row.Refresh.Reveal(), row.AccessTTL, err)
+				}
+				return
+			}
+			for range 3 {
+				var e *Error
+				if !errors.As(err, &e) || e.Kind != LoginUnreadable || !strings.Contains(e.Public, c.says) ||
+					strings.Contains(e.Public, "acc\"") || e.RetryAfter == 0 {
+					t.Fatalf("%v", err)
+				}
+				err = call()
+			}
+			s, err := m.Status(t.Context())
+			if err != nil || s.State != "blocked" || s.Verdict.Culprit != NotReadable || !strings.Contains(s.Warning, c.says) {
+				t.Errorf("%s, %q, %+v, %v", s.State, s.Warning, s.Verdict, err)
+			}
+			if logins != 1 {
+				t.Errorf("%d logins", logins)
+			}
+			m.cfg.Names = Names{Access: "other"} // another setting is tried at once
+			if _ = call(); logins != 2 {
+				t.Errorf("%d logins after the setting has changed", logins)
+			}
+		})
+	}
+}
+
+// TestSpoiltRefresh: a refresh that is answered in any other way costs one login and no error, and the
+// history says what was spoilt.
+func TestSpoiltRefresh(t *testing.T) {
+	const good = `{"accessToken":"acc%d","refreshToken":"ref%d","accessTtl":300,"refreshTtl":900}`
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter, r *http.Request)
+		says   string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.example"+r.URL.Path+"?q=secret", http.StatusFound)
+		}, "the service redirects the refresh to https://elsewhere.example/v2/auth/refresh/…,"},
+		"without a place": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) }, "does not say"},
+		"page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "not JSON"},
+		"empty":           {func(http.ResponseWriter, *http.Request) {}, "not JSON"},
+		"no content":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "not JSON"},
+		"another shape":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"ticket":1}`) }, "no usable tokens"},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = fmt.Fprint(w, `{"access`)
+		}, "broke off"},
+		"too long": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }, "longer than 64 KiB"},
+		"failed":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "not a usable answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logins, refreshes := 0, 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					refreshes++
+					c.answer(w, r)
+					return
+				}
+				logins++
+				_, _ = fmt.Fprintf(w, good, logins, logins)
+			}))
+			defer server.Close()
+			m := manager(t, server.URL, nil)
+			call := func() {
+				t.Helper()
+				err := m.Do(t.Context(), Route{Class: limit.General}, func(context.Context, Access) (int, http.Header, error) {
+					return 200, nil, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			call()
+			_ = m.Refresh(t.Context()) // by hand: a person is told how it ended
+			call()
+			call()
+			events, err := m.store.Events(t.Context(), m.key, 0, 100)
+			said := ""
+			for _, e := range events {
+				if e.Kind == EventRefresh {
+					said += e.Detail
+				}
+			}
+			if err != nil || logins != 2 || refreshes != 1 || !strings.Contains(said, c.says) ||
+				strings.Contains(said, "ref1") || strings.Contains(said, "secret") {
+				t.Errorf("%d logins, %d refreshes, %q, %v", logins, refreshes, said, err)
+			}
+		})
+	}
+}
