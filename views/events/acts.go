@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
@@ -60,7 +61,8 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 		risk = "The receiver of that URL gets the whole body, with account numbers."
 	}
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
-		Facts: []widget.Pair{{Label: "type", Value: typeName(it.Type)}, {Label: "object", Value: string(it.ObjectID)},
+		Facts: []widget.Pair{{Label: "type", Value: present.EventType(it.Type)},
+			{Label: "object", Value: string(it.ObjectID)},
 			{Label: "received", Value: format.Time(it.ReceivedAt, s.env.Zone())},
 			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: format.Size(int64(len(it.Raw)))},
 			{Label: "to", Value: to, Long: true}},
@@ -81,11 +83,11 @@ func replayed(a receiver.Attempt, err error) ui.Notify {
 	case err != nil:
 		return ui.EndedElsewhere("Not replayed", "", err)
 	case !a.OK():
-		return ui.Notify{Level: ui.Error, Text: line(a.Target, 200) + " did not accept it: " + answer(a)}
+		return ui.Notify{Level: ui.Error, Text: line(a.Target, 200) + " did not accept it: " + present.AttemptAnswer(a)}
 	case a.Act == "local":
 		return ui.Notify{Level: ui.Success, Text: "The event was processed again."}
 	}
-	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + answer(a) + "."}
+	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + present.AttemptAnswer(a) + "."}
 }
 
 func (s replaying) onReplayed(key string, told ui.Notify, err error) (ui.Action, tea.Cmd) {

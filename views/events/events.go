@@ -75,7 +75,7 @@ type Screen struct {
 	bad    receiver.Trouble
 	times  []time.Time
 	rhythm receiver.Rhythm
-	codes  codeTable
+	codes  hook.Meanings
 	broken *api.Error // why the live feed stopped
 	follow bool
 }
@@ -189,7 +189,7 @@ func (s *Screen) Item() ui.Item {
 	}
 	out := ui.Item{ID: it.Key, IDWhat: "the event's id", JSON: it.Raw, JSONWhat: "the event's body",
 		Title: "Event " + line(it.Key, 80)}
-	if s.env.Masked() && it.sensitive() {
+	if s.env.Masked() && it.Sensitive() {
 		out.NoJSON = "The body may contain account numbers. Press M to reveal masked values first."
 	}
 	return out

@@ -68,7 +68,7 @@ func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
 	}
-	s.codes = newCodeTable(msg.codes)
+	s.codes = msg.codes
 	s.rows.Set(older(nil, msg.list))
 	s.rows.Partial = s.older != 0
 	s.rhythm = receiver.RhythmOf(s.times, s.env.Now())

@@ -1,9 +1,7 @@
 package events
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,6 +10,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -112,20 +111,8 @@ func (s rejections) unread(out *widget.Text) {
 
 // rejectedOne draws one delivery with what was kept of it.
 func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
-	head := x.Key() + "  " + format.Time(x.At, s.env.Zone()) + "  " + line(string(x.Source), 64)
-	out.Add(s.env.Theme.Strong.Render(draw.Cut(head, w)))
-	out.Under(theme.Warn, fmt.Sprintf("answered %d, %s: %s", x.Status, line(x.Reason, 40), line(x.Detail, 400)))
-	told := line(x.Request, 200)
-	if x.Algorithm != "" {
-		told += ", alg " + line(x.Algorithm, 40)
-	}
-	if len(x.Claims) > 0 {
-		told += ", claims " + line(strings.Join(x.Claims, " "), 200)
-	}
-	out.Under(theme.Plain, told+", "+format.Size(x.Size))
-	for _, h := range x.Header {
-		out.Under(theme.Dim, line(h.Name, 60)+": "+line(h.Value, 200))
-	}
+	out.Add(s.env.Theme.Strong.Render(draw.Cut(present.RejectedAt(s.env.Present(), x), w)))
+	out.Pairs(s.env.Pairs(present.Rejected(x), nil))
 	switch {
 	case len(x.Body) == 0:
 		return

@@ -13,6 +13,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -65,8 +66,8 @@ func (s hookForm) settingLines(w int) []string {
 	if s.cfg.Listen != "" {
 		listen = line(s.cfg.Listen, 200) + ", verify = " + line(s.cfg.Verify, 40)
 	}
-	out.Pairs(append(append([]widget.Pair{{Value: "At the service"}}, hookPairs(*p.hooks)...), widget.Pair{Value: "Here"},
-		widget.Pair{Label: "listening at", Value: listen, Long: true}))
+	out.Pairs(s.env.Headed([]present.Section{{Title: "At the service", Facts: present.HookSettings(*p.hooks)},
+		{Title: "Here", Facts: []present.Fact{{Label: "listening at", Value: listen, Long: true}}}}))
 	out.Gap()
 	why := "enter changes them; you confirm first."
 	if off := s.change().Why(); off != "" {
@@ -74,38 +75,6 @@ func (s hookForm) settingLines(w int) []string {
 	}
 	out.Say(theme.Dim, why+" They apply to everyone who uses this account.")
 	return out.Lines
-}
-
-// hookPairs are settings without the secret.
-func hookPairs(h api.HookSettings) []widget.Pair {
-	p := []widget.Pair{onOff(h, "webhooks", "enabled", h.Enabled)}
-	if !h.Enabled {
-		p[0].Tone = theme.Warn
-	}
-	p = append(p, said("sent to", string(h.HookURL))...)
-	key := "set, " + h.JWTSecret.String()
-	switch {
-	case !h.Knows("jwtSecret"):
-		key = "not reported"
-	case h.JWTSecret.Empty():
-		key = "none"
-	}
-	return append(p, widget.Pair{Label: "secret", Value: key}, onOff(h, "operations", "hookOperation", h.HookOperation),
-		onOff(h, "customers", "hookCustomer", h.HookCustomer),
-		onOff(h, "accounts", "hookDepositAccount", h.HookDepositAccount), onOff(h, "counterparties", "hookCounterparty",
-			h.HookCounterparty))
-}
-
-// onOff is a switch as it was told.
-func onOff(h api.HookSettings, label, member string, on bool) widget.Pair {
-	value := "off"
-	switch {
-	case !h.Knows(member):
-		value = "not reported"
-	case on:
-		value = "on"
-	}
-	return widget.Pair{Label: label, Value: value}
 }
 
 // askSettings is the form; the secret is asked for and never shown.
@@ -116,7 +85,8 @@ func (s hookForm) askSettings() ui.Action {
 		hint = "the service has none: without a secret, deliveries cannot be verified"
 	}
 	word := func(label, member string, b bool) widget.Field {
-		f := widget.Field{Label: label + " (on or off)", Value: onOff(old, "", member, b).Value, Max: 3, Check: checkOnOff}
+		f := widget.Field{Label: label + " (on or off)", Value: present.OnOff(old, "", member, b).Value, Max: 3,
+			Check: checkOnOff}
 		if !old.Knows(member) {
 			f.Value, f.Hint = "", "not reported by the service: enter on or off"
 		}
@@ -170,7 +140,7 @@ func inField(err error) error {
 
 // confirmSettings asks with what was and what would be.
 func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
-	was, is := hookPairs(old), hookPairs(h)
+	was, is := s.env.Pairs(present.HookSettings(old), nil), s.env.Pairs(present.HookSettings(h), nil)
 	var facts []widget.Pair
 	before := map[string]string{}
 	for _, p := range was {

@@ -17,8 +17,10 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 var eventCommands = commands{
@@ -83,15 +85,7 @@ func problem(s receiver.Stored) string {
 	if s.Retry.Waiting() {
 		return "not merged yet (" + format.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason
 	}
-	return setAside(s)
-}
-
-// setAside is why an event cannot be used; "" for one that can.
-func setAside(s receiver.Stored) string {
-	if s.Reason == "" {
-		return ""
-	}
-	return string(s.Reason) + ": " + s.Detail
+	return present.SetAside(s)
 }
 
 // eventJSON is a stored event for programs.
@@ -195,11 +189,16 @@ func eventShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		known, err := a.Hooks().Meanings(ctx)
+		if err != nil {
+			return err
+		}
+		o := present.Options{Now: a.Now(), Masked: mask.Needed(ctx)}
 		e := jsonOf(s, whose, true)
 		for _, t := range tries {
 			e.Attempts = append(e.Attempts, attemptOf(t))
 		}
-		if err := out.card(e, eventCard(s, whose, tries)); err != nil || r.output != "table" {
+		if err := out.card(e, eventCard(o, present.EventOf(s), whose, tries, known)); err != nil || r.output != "table" {
 			return err
 		}
 		return r.printBody(s.Raw)
@@ -207,32 +206,17 @@ func eventShowCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-func eventCard(s receiver.Stored, whose string, tries []receiver.Attempt) *table {
-	t := newCard()
-	t.fact("hook_id", s.Key)
-	t.fact("context", whose)
-	t.fact("type", s.Type)
-	t.fact("object", string(s.Object)+" "+s.ObjectID.Line(128))
-	t.fact("customer", s.CUID.Line(128))
-	t.fact("received", fmt.Sprintf("%s from %s, %s", moment(s.ReceivedAt), s.Source,
-		format.Plural(s.Deliveries, "delivery", "deliveries")))
-	t.fact("status", string(s.Status))
-	bound := "the body is not bound to it: a hint, not a fact"
-	if s.Verdict.Bound {
-		bound = "it covers the body"
-	}
-	if s.Verdict.Authenticated {
-		t.fact("authenticated", s.Verdict.Verifier+"; "+bound)
-	}
-	t.fact("set aside", setAside(s))
-	if w := s.Retry; w.Waiting() {
-		t.fact("not merged", fmt.Sprintf("%s since %s; the next at %s: %s", format.Plural(w.Tries, "try", "tries"),
-			moment(w.First), moment(w.Next), w.Reason))
-	}
+// eventCard is all of an event but its body.
+func eventCard(o present.Options, e present.Event, whose string, tries []receiver.Attempt, known hook.Meanings) *table {
+	trust, _ := present.Trust(e.Stored)
+	head := present.Section{Facts: []present.Fact{{Label: "context", Value: whose},
+		{Label: "type", Value: present.EventType(e.Type)}, {Label: "trust", Value: trust.Word}}}
+	var sent present.Section
 	for _, a := range tries {
-		t.fact(a.Act, attemptLine(a))
+		answer, to := present.Attempt(o, a)
+		sent.Facts = append(sent.Facts, present.Fact{Label: "sent", Value: to + ": " + answer.Text})
 	}
-	return t
+	return card(append(append([]present.Section{head}, present.EventFacts(o, e, known)...), sent))
 }
 
 // printBody prints a body for people, quoted where it is not JSON.
@@ -325,15 +309,6 @@ type seenJSON struct {
 	Sample string `json:"sample_opid"`
 }
 
-// codeWord is the word of a code; nothing is decided while as much speaks for
-// another one.
-func codeWord(m hook.Meaning) string {
-	if m.Word == "" {
-		return "(undecided)"
-	}
-	return m.Word.Line(40)
-}
-
 // otherWords are the words that contradict the first, with how often each was seen.
 func otherWords(m hook.Meaning) string {
 	var out []string
@@ -364,7 +339,7 @@ func eventCodesCommand(r *root) *cobra.Command {
 				codes = append(codes, code)
 			}
 			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
-				return []any{string(m.Field), m.Code, codeWord(m), m.Evidence, m.Contradictions, otherWords(m)}
+				return []any{string(m.Field), m.Code, present.MeaningOf(m).Word, m.Evidence, m.Contradictions, otherWords(m)}
 			}).none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
 		})
 }

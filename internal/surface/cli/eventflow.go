@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/present"
 )
 
 // lookEvery is how often the inbox is looked at for events of other processes.
@@ -79,7 +80,7 @@ func follow(ctx context.Context, whose string, f *receiver.Follower, choose func
 	out one[eventJSON]) error {
 	return f.Each(ctx, choose, func(s receiver.Stored) error {
 		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status,
-			s.ObjectID.Line(64), s.Key, setAside(s))
+			s.ObjectID.Line(64), s.Key, present.SetAside(s))
 		return out.each(jsonOf(s, whose, true), strings.TrimRight(line, " "))
 	})
 }

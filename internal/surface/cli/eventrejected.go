@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 // rejectedJSON is a delivery that was not accepted, for programs.
@@ -78,24 +79,9 @@ func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[re
 	if err != nil {
 		return inboxError(err)
 	}
-	t := newCard()
-	t.fact("key", x.Key())
-	t.fact("context", a.Context.Name)
-	t.fact("at", moment(x.At)+" from "+string(x.Source))
-	t.fact("answer", x.Status)
-	t.fact("reason", x.Reason)
-	t.fact("what to do", x.Detail)
-	t.fact("algorithm", x.Algorithm)
-	t.fact("claims", strings.Join(x.Claims, " "))
-	t.fact("request", x.Request)
-	for _, h := range x.Header {
-		t.fact("header", h.Name+": "+h.Value)
-	}
-	size := fmt.Sprintf("%d bytes", x.Size)
-	if int64(len(x.Body)) < x.Size {
-		size += fmt.Sprintf("; the first %d are kept", len(x.Body))
-	}
-	t.fact("body", size)
+	head := present.Section{Facts: []present.Fact{{Label: "context", Value: a.Context.Name},
+		{Label: "delivery", Value: present.RejectedAt(present.Options{}, x)}}}
+	t := card([]present.Section{head, {Facts: present.Rejected(x)}})
 	if err := out.card(rejectedOf(x, a.Context.Name, true), t); err != nil || r.output != "table" {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/present"
 )
 
 var hookCommands = commands{
@@ -61,21 +62,7 @@ func hookGetCommand(r *root) *cobra.Command {
 }
 
 func hookCard(h api.HookSettings) *table {
-	t := newCard()
-	add := func(name, member string, value any) {
-		if !h.Knows(member) {
-			value = "–"
-		}
-		t.add(name, value)
-	}
-	for i, f := range hookFlags {
-		add(f.flag, f.json, *f.of(&h))
-		if i == 0 { // enabled
-			add("url", "hookUrl", h.HookURL)
-			add("secret", "jwtSecret", h.JWTSecret.String())
-		}
-	}
-	return t
+	return card([]present.Section{{Facts: present.HookSettings(h)}})
 }
 
 // hookFlags are the settings that are on or off, by their flags.

@@ -1,0 +1,368 @@
+package present
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// Event is a stored delivery of a webhook, read.
+type Event struct {
+	receiver.Stored
+	Said   hook.Envelope
+	Good   bool        // Said can be used
+	Before *hook.Event // the state of the same object that came before; nil: not known
+	Late   bool        // a newer state of the object came earlier
+}
+
+// EventOf reads a stored delivery.
+func EventOf(s receiver.Stored) Event {
+	out := Event{Stored: s}
+	if s.Status != receiver.Quarantined {
+		if e, err := hook.Decode(s.Raw); err == nil {
+			out.Said, out.Good = e, true
+		}
+	}
+	return out
+}
+
+// Sensitive reports whether masking cannot tell what the body holds.
+func (e Event) Sensitive() bool { return !json.Valid(e.Raw) }
+
+// Trust is how far an event can be believed; the second result is a sentence.
+func Trust(s receiver.Stored) (Mark, string) {
+	switch {
+	case s.Status == receiver.Conflict:
+		return Mark{Look{SignBad, Bad}, "conflict"}, "An earlier event has the same hook_id and another body: one of the " +
+			"two is wrong or forged. Compare both."
+	case s.Status == receiver.Quarantined:
+		return Mark{Look{SignLocked, Bad}, "quarantined"}, "It cannot be used and was set aside unchanged."
+	case !s.Verdict.Authenticated:
+		return Mark{Look{SignUnknown, Warn}, "unverified"}, "Nothing proves where it comes from: it was put in by hand, or " +
+			"verify is \"none\"."
+	case s.Verdict.Bound:
+		return Mark{Look{SignGood, Good}, "bound"}, "Verified, and the signature covers the body: its content can be trusted."
+	}
+	return Mark{Look{SignWarn, Warn}, "unbound"}, "Verified, but the signature does not cover the body: only a hint " +
+		"to read the object again."
+}
+
+// EventType is a type by the service's name for it.
+func EventType(t hook.Type) string {
+	if t == 0 {
+		return "Unknown type"
+	}
+	return t.String()
+}
+
+// shortTypes are the words for types in a list.
+var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
+	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
+
+func shortType(t hook.Type) string {
+	if s, ok := shortTypes[t]; ok {
+		return s
+	}
+	if t == 0 {
+		return "unknown" // it was no whole number
+	}
+	return t.String()
+}
+
+// EventColumns are the columns of a list of events.
+func EventColumns(codes hook.Meanings) []Column[Event] {
+	column := func(name string, c field.Column, cell func(Options, Event) Cell) Column[Event] {
+		c.Title = name
+		return Column[Event]{Column: c, Name: name, Cell: cell}
+	}
+	out := []Column[Event]{
+		column("received", field.Column{Min: 16, HidePriority: 4}, func(o Options, e Event) Cell {
+			return Cell{Text: format.Minute(e.ReceivedAt, o.Zone), Tone: Dim}
+		}),
+		column("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 2},
+			func(_ Options, e Event) Cell { return Cell{Text: shortType(e.Type)} }),
+		column("object", field.Column{Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 1},
+			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
+		column("change", field.Column{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
+		column("age", field.Column{Min: 5, HidePriority: 3}, func(o Options, e Event) Cell {
+			age, next := format.Age(e.ReceivedAt, o.Now)
+			return Cell{Text: age, Tone: Dim, Until: next}
+		}),
+		column("trust", field.Column{Min: 13}, func(o Options, e Event) Cell {
+			if e.Retry.Waiting() {
+				return Mark{Look{SignWarn, Warn}, "not merged"}.Cell(o)
+			}
+			trust, _ := Trust(e.Stored)
+			return trust.Cell(o)
+		}),
+	}
+	out[4].Align = Right
+	return out
+}
+
+// EventChange is what an event tells of its object: before → after where both are known.
+func EventChange(e Event, codes hook.Meanings) Cell {
+	if !e.Good {
+		return Cell{Text: safe(SetAside(e.Stored), 200), Tone: Warn}
+	}
+	if c := e.Said.Counterparty; c != nil {
+		return Cell{Text: format.Plural(len(c.Accounts), "account", "accounts")}
+	}
+	is := eventStatus(e.Said.Event, codes)
+	switch {
+	case e.Late:
+		return Cell{Text: is + " (late: a newer state is known)", Tone: Warn}
+	case e.Before != nil && e.Before.Status != e.Said.Status:
+		return Cell{Text: eventStatus(*e.Before, codes) + " → " + is}
+	case e.Before != nil:
+		return Cell{Text: is + " (unchanged)", Tone: Dim}
+	}
+	return Cell{Text: is}
+}
+
+// SetAside is why an event cannot be used; "" for one that can.
+func SetAside(s receiver.Stored) string {
+	if s.Reason == "" {
+		return ""
+	}
+	return string(s.Reason) + ": " + s.Detail
+}
+
+func eventStatus(e hook.Event, codes hook.Meanings) string {
+	if e.Object == hook.ObjectOperation {
+		return learntCode(hook.FieldStatus, e.Status, codes)
+	}
+	return hook.StatusText(e.Object, e.Status)
+}
+
+// learntCode is a code of an operation with its learnt meaning; "?" where something
+// speaks against it, "(unlisted)" where nothing is known. Nothing is guessed.
+func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
+	m := codes.Lookup(f, c.Value)
+	switch {
+	case !c.Given || m.Word == "" && m.Contradictions == 0:
+		return c.String()
+	case m.Word == "":
+		return strconv.FormatInt(c.Value, 10) + " (undecided)"
+	}
+	doubt := ""
+	if m.Contradictions > 0 {
+		doubt = "?"
+	}
+	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
+}
+
+// EventFacts are all of an event but its body: how it came, and what it says of its object with codes as far as they
+// are known.
+func EventFacts(o Options, e Event, codes hook.Meanings) []Section {
+	out := []Section{{Title: "Delivery", Facts: delivered(o, e.Stored)}}
+	if e.Good {
+		p := eventObject{o, e, codes}
+		out = append(out, p.sections()...)
+	}
+	return out
+}
+
+func delivered(o Options, s receiver.Stored) []Fact {
+	out := Text("hook_id", untrusted.Text(s.HookID), "–")
+	if s.Key != s.HookID {
+		out = append(out, Text("kept as", untrusted.Text(s.Key), "–")...)
+	}
+	times := "once"
+	if s.Deliveries > 1 {
+		times = format.Count(s.Deliveries) + " times with the same body, last " + format.Time(s.LastAt, o.Zone)
+	}
+	out = append(out, Fact{Label: "received", Value: o.moment(s.ReceivedAt)}, Fact{Label: "from",
+		Value: safe(string(s.Source), 100)}, Fact{Label: "came", Value: times, Long: true},
+		Fact{Label: "status", Value: safe(string(s.Status), 40)},
+		Fact{Label: "verified by", Value: safe(s.Verdict.Verifier, 40)},
+		Fact{Label: "authentic", Value: format.YesNo(s.Verdict.Authenticated)},
+		Fact{Label: "body bound", Value: format.YesNo(s.Verdict.Bound)})
+	if s.Verdict.OldSecret {
+		out = append(out, Fact{Label: "secret", Value: "the previous one (being replaced)", Tone: Warn})
+	}
+	if r := s.Retry; r.Waiting() {
+		first, _ := format.Ago(r.First, o.Now)
+		out = append(out, Fact{Label: "not merged", Tone: Warn, Long: true,
+			Value: safe(fmt.Sprintf("%s, first %s; the next %s: %s", format.Plural(r.Tries, "try", "tries"),
+				first, format.Time(r.Next, o.Zone), r.Reason), 500)})
+	}
+	if why := SetAside(s); why != "" {
+		out = append(out, Fact{Label: "set aside", Value: safe(why, 400), Tone: Warn, Long: true})
+	}
+	return append(out, Fact{Label: "number", Value: format.Count(int(s.Seq))},
+		Fact{Label: "SHA-256", Value: hex.EncodeToString(s.Hash[:]), Tone: Dim, Long: true})
+}
+
+// EventIssues are the parts of an event that cannot be used as they came.
+func EventIssues(e Event) []Sentence {
+	var out []Sentence
+	for _, issue := range e.Said.Issues {
+		out = append(out, Sentence{Look{SignWarn, Warn}, safe(issue.Path, 80) + ": " + safe(issue.Why, 200)})
+	}
+	return out
+}
+
+// Attempt is where an event was sent once more, and what came back: what happened, then where and when.
+func Attempt(o Options, a receiver.Attempt) (answer Sentence, to string) {
+	answer = Sentence{Look{SignGood, Good}, AttemptAnswer(a)}
+	if !a.OK() {
+		answer.Look = Look{SignBad, Bad}
+	}
+	return answer, safe(a.Act, 20) + " to " + safe(a.Target, 200) + ", " + format.Time(a.At, o.Zone)
+}
+
+// AttemptAnswer is what came back: status and latency, or why nothing did.
+func AttemptAnswer(a receiver.Attempt) string {
+	if a.Error != "" {
+		return safe(a.Error, 200)
+	}
+	return strconv.Itoa(a.Status) + " after " + format.Duration(a.Latency)
+}
+
+// eventObject is what an event says of its object.
+type eventObject struct {
+	Options
+	Event
+	codes hook.Meanings
+}
+
+func (p eventObject) sections() []Section {
+	e := p.Said
+	facts := p.common()
+	var more []Section
+	switch {
+	case e.Operation != nil:
+		facts = p.operation()
+	case e.Client != nil:
+		c := e.Client
+		facts = append(dashed("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname)), facts...)
+		facts = append(facts, p.stamp("created", e.CreatedAt), p.stamp("updated", e.UpdatedAt),
+			p.stamp("onboarded", c.OnboardingAt))
+	case e.Account != nil:
+		facts, more = p.account()
+	case e.Counterparty != nil:
+		c := e.Counterparty
+		facts = dashed("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))
+		for i, a := range c.Accounts {
+			facts = append(facts, Fact{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " +
+				a.CurrencyISO.Line(12) + ", " + hook.StatusText(p.Object, a.Status), Long: true})
+		}
+	default:
+		facts = nil
+	}
+	name := safe(string(p.Object), 40)
+	return append([]Section{{Title: name, Facts: under(strings.ToLower(name), facts)}}, more...)
+}
+
+func (p eventObject) common() []Fact {
+	return []Fact{{Label: "status", Value: hook.StatusText(p.Object, p.Said.Status)}}
+}
+
+func (p eventObject) operation() []Fact {
+	o, e := p.Said.Operation, p.Said.Event
+	out := dashed("opid", string(e.ObjectID), "cuid", string(e.CUID))
+	for _, c := range []struct {
+		label string
+		f     hook.Field
+		code  hook.Code
+	}{{"status", hook.FieldStatus, e.Status}, {"type", hook.FieldType, e.OperationType},
+		{"payment", hook.FieldPaymentType, e.PaymentType}} {
+		value := c.code.String()
+		if c.code.Given {
+			value = safe(p.codes.Lookup(c.f, c.code.Value).String(), 200)
+		}
+		out = append(out, Fact{Label: c.label, Value: value, Long: true})
+	}
+	out = append(out, Fact{Label: "visible", Value: eventFlag(e.IsVisible)}, p.stamp("created", e.CreatedAt),
+		p.stamp("updated", e.UpdatedAt))
+	for _, side := range []struct {
+		label string
+		s     hook.Side
+	}{{"source", o.Source}, {"destination", o.Destination}} {
+		out = append(out, dashed(side.label+" account", string(side.s.Account), side.label+" beneficiary",
+			string(side.s.Beneficiar))...)
+	}
+	for _, a := range []struct {
+		label string
+		of    func(hook.Event) api.Amount
+	}{{"amount", func(e hook.Event) api.Amount { return e.SourceAmount }},
+		{"received", func(e hook.Event) api.Amount { return e.DestinationAmount }},
+		{"commission", func(e hook.Event) api.Amount { return e.CommissionAmount }},
+		{"balance", func(e hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
+		value := eventMoney(a.of(e))
+		if p.Before != nil {
+			if before := eventMoney(a.of(*p.Before)); before != value {
+				value = before + " → " + value
+			}
+		}
+		out = append(out, Fact{Label: a.label, Value: value, Long: true})
+	}
+	return out
+}
+
+func (p eventObject) account() ([]Fact, []Section) {
+	e, a := p.Said.Event, p.Said.Account
+	facts := dashed("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
+		string(mask.NumberIf(a.Number, p.Masked)))
+	facts = append(append(append(facts, Fact{Label: "currency", Value: a.CurrencyISO.Line(12)}), p.common()...),
+		Fact{Label: "default", Value: eventFlag(a.IsDefault)},
+		Fact{Label: "balance", Value: eventMoney(e.CurrentBalanceAmount)}, Fact{Label: "hold", Value: eventMoney(a.Hold)})
+	var more []Section
+	for _, q := range a.Requisites {
+		s := Section{Title: "Requisites: " + q.Title.Line(60)}
+		for _, i := range q.Items {
+			s.Facts = append(s.Facts, Fact{Label: i.Key.Line(40), Value: mask.NumberIf(i.Value, p.Masked).Line(400), Long: true})
+		}
+		more = append(more, s)
+	}
+	return facts, more
+}
+
+func (p eventObject) stamp(label string, t hook.Stamp) Fact {
+	at, ok := t.Time()
+	switch {
+	case ok:
+		return Fact{Label: label, Value: p.moment(at)}
+	case t.Given:
+		return Fact{Label: label, Value: "out of range: " + t.String(), Tone: Warn}
+	}
+	return Fact{Label: label, Value: "not given", Tone: Dim}
+}
+
+// eventMoney is an exact amount of a webhook.
+func eventMoney(a api.Amount) string {
+	if a.Sum.Empty() {
+		return "–"
+	}
+	if _, err := a.Sum.Decimal(); err != nil {
+		return "? " + safe(a.Sum.Raw(), 200)
+	}
+	return format.Money(a.Sum)
+}
+
+func eventFlag(f hook.Flag) string {
+	if f == hook.NotGiven {
+		return "not given"
+	}
+	return format.YesNo(f == hook.Yes)
+}
+
+// dashed are Texts in which a dash stands for an empty one.
+func dashed(labelsAndTexts ...string) []Fact {
+	var out []Fact
+	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
+		out = append(out, Text(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "–")...)
+	}
+	return out
+}

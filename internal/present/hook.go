@@ -1,0 +1,93 @@
+package present
+
+import (
+	"strconv"
+	"strings"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
+)
+
+// HookSettings are the service's webhook settings without the secret. Their names are the flags that change them.
+func HookSettings(h api.HookSettings) []Fact {
+	enabled := OnOff(h, "enabled", "enabled", h.Enabled)
+	if enabled.Label = "webhooks"; !h.Enabled {
+		enabled.Tone = Warn
+	}
+	out := append([]Fact{enabled}, dashed("sent to", string(h.HookURL))...)
+	out[1].Name = "url"
+	key := "set, " + h.JWTSecret.String()
+	switch {
+	case !h.Knows("jwtSecret"):
+		key = "not reported"
+	case h.JWTSecret.Empty():
+		key = "none"
+	}
+	return append(out, Fact{Label: "secret", Value: key}, OnOff(h, "operations", "hookOperation", h.HookOperation),
+		OnOff(h, "customers", "hookCustomer", h.HookCustomer), OnOff(h, "accounts", "hookDepositAccount",
+			h.HookDepositAccount),
+		OnOff(h, "counterparties", "hookCounterparty", h.HookCounterparty))
+}
+
+// OnOff is a switch of the settings; not reported where the answer does not hold it.
+func OnOff(h api.HookSettings, label, member string, on bool) Fact {
+	value := "off"
+	switch {
+	case !h.Knows(member):
+		value = "not reported"
+	case on:
+		value = "on"
+	}
+	return Fact{Name: label, Label: label, Value: value}
+}
+
+// Meaning is what was learnt of a numeric code.
+type Meaning struct {
+	Mark          // the word
+	Code   string // the number
+	Weight string // what speaks for the word and against it
+	Seen   []string
+}
+
+// MeaningOf is what was learnt of a code, with each word that was seen with it.
+func MeaningOf(m hook.Meaning) Meaning {
+	out := Meaning{Mark: Mark{Look{SignGood, Good}, m.Word.Line(64)}, Code: strconv.FormatInt(m.Code, 10),
+		Weight: "for " + strconv.Itoa(m.Evidence) + ", against " + strconv.Itoa(m.Contradictions)}
+	switch {
+	case m.Word == "":
+		out.Mark = Mark{Look{SignUnknown, Bad}, "undecided"}
+		out.Weight = strconv.Itoa(m.Contradictions) + " observations disagree"
+	case m.Contradictions > 0:
+		out.Look = Look{SignWarn, Warn}
+	}
+	for _, e := range m.All {
+		seen := e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " exact matches"
+		if e.Sample != "" {
+			seen += ", for example " + e.Sample.Line(64)
+		}
+		out.Seen = append(out.Seen, seen)
+	}
+	return out
+}
+
+// Rejected is all that is known of a delivery that was not accepted, but its body.
+func Rejected(x receiver.Rejection) []Fact {
+	out := []Fact{{Label: "answered", Value: strconv.Itoa(x.Status)}}
+	out = append(out, Texts("reason", x.Reason, "what to do", x.Detail, "request", x.Request, "algorithm", x.Algorithm,
+		"claims", strings.Join(x.Claims, " "))...)
+	for _, h := range x.Header {
+		out = append(out, Fact{Label: "header", Value: safe(h.Name, 60) + ": " + safe(h.Value, 200), Tone: Dim, Long: true})
+	}
+	size := format.Size(x.Size) + " (" + format.Count(int(x.Size)) + " bytes)"
+	if kept := len(x.Body); int64(kept) < x.Size {
+		size += "; the first " + format.Count(kept) + " are kept"
+	}
+	return append(out, Fact{Label: "body", Value: size})
+}
+
+// RejectedAt says which delivery was not accepted, when, and who sent it.
+func RejectedAt(o Options, x receiver.Rejection) string {
+	return x.Key() + "  " + format.Time(x.At, o.Zone) + "  " + safe(string(x.Source), 64)
+}
