@@ -58,7 +58,7 @@ type PlainAmount Money
 
 // check is called after Balance was read from v.
 func (b *Balance) check(v jsontree.Value) {
-	if m := ObjectIn(v); !m.Has("sum") && !m.Has("money") && !m.Has("default") {
+	if m := ObjectIn(v); !v.Null() && !m.Has("sum") && !m.Has("money") && !m.Has("default") {
 		(*Money)(&b.PlainAmount).check(v)
 	}
 }

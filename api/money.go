@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
@@ -21,25 +24,91 @@ type Money struct {
 	Units        Number         `json:"units"`
 	Nanos        Number         `json:"nanos"`
 
-	// Unclear: it was read from an object that does not say how much. It has neither units nor nanos, or they
-	// are zero beside members without a name here, which may hold the value.
+	// Unclear: what came does not say how much it is. It is no object, or has neither units nor nanos, or they are
+	// zero beside members without a name here, which may hold the value.
 	Unclear bool `json:"-"`
+	// Holds names the members of an Unclear one and their kinds, never a value.
+	Holds untrusted.Text `json:"-"`
 }
 
 var moneyMembers = []string{"currencyCode", "units", "nanos"}
 
 // check is called after Money was read from v.
 func (m *Money) check(v jsontree.Value) {
-	if !m.Units.zero() || !m.Nanos.zero() {
+	if !m.Units.zero() || !m.Nanos.zero() || v.Null() {
 		return
 	}
 	other := false
 	for name, it := range v.Members() {
-		if !it.Null() && !slices.ContainsFunc(moneyMembers, func(m string) bool { return strings.EqualFold(m, name) }) {
+		if !it.Null() && !slices.ContainsFunc(moneyMembers, func(m string) bool { return jsontree.SameName(m, name) }) {
 			other = true
 		}
 	}
-	m.Unclear = other || m.CurrencyCode != "" && m.Units == "" && m.Nanos == ""
+	came := m.Units != "" || m.Nanos != ""
+	switch {
+	case v.Kind() != jsontree.Object, other && !m.scaled(v, came), m.CurrencyCode != "" && m.Units == "" && m.Nanos == "":
+		m.Unclear, m.Holds = true, untrusted.Text(v.Keys())
+	}
+}
+
+// scaled reads {amount, scale}: a whole number of the smallest units and how many decimals it has, and
+// {value: "12.50"}: a decimal text. Both say how much it is without knowing the currency. zeros: units and nanos
+// came too, and say otherwise.
+func (m *Money) scaled(v jsontree.Value, zeros bool) bool {
+	word, ok := v.Named("amount", "value").Scalar()
+	if !ok || zeros || !plainDecimal.MatchString(word) {
+		return false
+	}
+	whole, fraction, point := strings.Cut(word, ".")
+	if scale, given := v.Named("scale", "decimals", "fractionDigits").Scalar(); given {
+		n, err := strconv.Atoi(scale)
+		if err != nil || point || n < 0 || n > 9 {
+			return false
+		}
+		minus, digits := "", whole
+		if rest, is := strings.CutPrefix(whole, "-"); is {
+			minus, digits = "-", rest
+		}
+		digits = strings.Repeat("0", max(n+1-len(digits), 0)) + digits
+		whole, fraction = minus+digits[:len(digits)-n], digits[len(digits)-n:]
+	} else if len(fraction) == 0 || len(fraction) == 3 { // smallest units, or groups of thousands
+		return false
+	}
+	for name := range v.Members() {
+		if !slices.ContainsFunc(scaledMembers, func(m string) bool { return jsontree.SameName(m, name) }) {
+			return false
+		}
+	}
+	nanos := strings.TrimLeft(fraction+strings.Repeat("0", 9-len(fraction)), "0")
+	if strings.HasPrefix(whole, "-") && nanos != "" {
+		nanos = "-" + nanos
+	}
+	if strings.Trim(whole, "-0") == "" {
+		whole = "0"
+	}
+	m.Units, m.Nanos = Number(whole), Number(nanos)
+	code, _ := v.Named("currencyCode", "currency", "currencyIso").Scalar()
+	m.CurrencyCode = untrusted.Text(code)
+	return true
+}
+
+var (
+	plainDecimal  = regexp.MustCompile(`^-?[0-9]{1,40}(\.[0-9]{1,9})?$`)
+	scaledMembers = append([]string{"amount", "value", "scale", "decimals", "fractionDigits", "currency", "currencyIso"},
+		moneyMembers...)
+)
+
+// check is called after Amount was read from v: the value may stand in it without an object of its own.
+func (a *Amount) check(v jsontree.Value) {
+	if m := ObjectIn(v); !v.Null() && a.Sum.Empty() && !m.Has("sum") && !m.Has("default") {
+		a.Sum = moneyIn(v)
+	}
+}
+
+// moneyIn reads a Money from any value.
+func moneyIn(v jsontree.Value) (m Money) {
+	recordLayout(reflect.TypeFor[Money]()).read(v, reflect.ValueOf(&m).Elem())
+	return m
 }
 
 // Amount wraps a value. Default, the same value in US dollars by the service's
@@ -130,6 +199,9 @@ func (m Money) Currency() untrusted.Text { return m.CurrencyCode }
 
 // Raw returns the parts as they came, for amounts that are not numbers.
 func (m Money) Raw() string {
+	if m.Holds != "" {
+		return string(m.Holds)
+	}
 	return fmt.Sprintf("%s units %s nanos %s", untrusted.Text(m.CurrencyCode).Quoted(),
 		untrusted.Text(m.Units).Quoted(), untrusted.Text(m.Nanos).Quoted())
 }

@@ -109,11 +109,19 @@ func TestAmountOfAnotherShapeIsNotZero(t *testing.T) {
 		`{"currencyCode":"EUR","nanos":0}`:                          nil,
 		`{"currencyCode":"EUR","units":"5","formatted":"5.00 EUR"}`: nil,
 		`{"currencyCode":"EUR","units":"0","scale":null}`:           nil,
-		`{}`:                                 ErrNone,
-		`{"currencyCode":"EUR"}`:             ErrUnclear,
-		`{"value":"5"}`:                      ErrUnclear,
-		`{"currencyCode":"EUR","value":"5"}`: ErrUnclear,
-		`{"currencyCode":"EUR","amount":5,"scale":2}`:        ErrUnclear,
+		`{}`:                                                ErrNone,
+		`{"currencyCode":"EUR"}`:                            ErrUnclear,
+		`{"value":"5"}`:                                     ErrUnclear,
+		`{"currencyCode":"EUR","value":"5"}`:                ErrUnclear,
+		`{"currencyCode":"EUR","amount":5}`:                 ErrUnclear,
+		`{"currencyCode":"EUR","value":"5.123"}`:            ErrUnclear,
+		`{"currencyCode":"EUR","units":"0","value":"5.12"}`: ErrUnclear,
+		`{"currencyCode":"EUR","value":"5.12","micros":5}`:  ErrUnclear,
+		`"5.00 EUR"`:                                        ErrUnclear,
+		`5.00`:                                              ErrUnclear,
+		`[5,0]`:                                             ErrUnclear,
+		`true`:                                              ErrUnclear,
+		`null`:                                              ErrNone,
 		`{"currencyCode":"EUR","units":null,"nanos":null}`:   ErrUnclear,
 		`{"currencyCode":"EUR","units":"0","micros":500000}`: ErrUnclear,
 	} {
@@ -129,6 +137,32 @@ func TestAmountOfAnotherShapeIsNotZero(t *testing.T) {
 			if _, err := m.Decimal(); !errors.Is(err, want) || m.Empty() != (want == ErrNone) {
 				t.Errorf("%s: %v, want %v", in, err, want)
 			}
+		}
+	}
+}
+
+// Amounts of other shapes that say how much they are, are read; where the value stands without an object of its own, too.
+func TestAmountOfAnotherShapeIsRead(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"currencyCode":"EUR","value":"12.50"}`:            "EUR 12.5",
+		`{"currency":"EUR","amount":"-0.05"}`:               "EUR -0.05",
+		`{"currencyCode":"EUR","amount":1250,"scale":2}`:    "EUR 12.5",
+		`{"currencyCode":"EUR","amount":"-5","decimals":2}`: "EUR -0.05",
+		`{"currency":"BTC","amount":1,"scale":8}`:           "BTC 0.00000001",
+		`{"currencyCode":"JPY","amount":1250,"scale":0}`:    "JPY 1250",
+		`{"currency_code":"EUR","units":"12","nanos":1}`:    "EUR 12.000000001",
+	} {
+		for _, amount := range []string{`{"sum":` + in + `}`, in} {
+			o, err := ReadOperation([]byte(`{"opid":"o","sourceAmount":` + amount + `}`))
+			if got := o.SourceAmount.Sum.String(); err != nil || got != want {
+				t.Errorf("%s is %s, %v; want %s", amount, got, err, want)
+			}
+		}
+	}
+	for _, amount := range []string{`"12.50 EUR"`, `12.5`, `[1]`, `{"total":5}`} {
+		o, err := ReadOperation([]byte(`{"opid":"o","sourceAmount":` + amount + `}`))
+		if m := o.SourceAmount.Sum; err != nil || m.Empty() || !m.Unclear {
+			t.Errorf("%s: %+v, %v", amount, m, err)
 		}
 	}
 }

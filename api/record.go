@@ -58,7 +58,7 @@ type layout struct {
 	checks  bool                                          // the type is a checker
 }
 
-// checker is what looks at the object that it was just read from.
+// checker is what looks at the value that it was just read from, which may be no object.
 type checker interface{ check(v jsontree.Value) }
 
 type field struct {
@@ -215,6 +215,9 @@ func listLayout(t reflect.Type) *layout {
 // ReadRecord reads an object into a struct. A member that comes twice is read twice.
 func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	if v.Kind() != jsontree.Object {
+		if l.checks && !v.Null() {
+			to.Addr().Interface().(checker).check(v)
+		}
 		return v.Null()
 	}
 	expect := 0 // records mostly come in the order of the types
