@@ -1,5 +1,5 @@
-// Package draw draws values as text on terminal cells: cutting and padding that
-// is right for wide characters, exact money, times, ages, sizes, masks.
+// Package draw fits text into terminal cells: it cuts, pads, wraps and aligns, and is right
+// for wide characters. Values become words in package opdeck/internal/format.
 //
 // Functions that take a plain string expect safe text: what came from outside
 // is untrusted.Text (package opdeck/api/untrusted) and enters through Line, Block or

@@ -14,7 +14,7 @@ import (
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/directory"
+	"opdeck/views/recordlist"
 )
 
 // Kind is the kind of these places; with an ID it is one account.
@@ -30,7 +30,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 
 // New makes the screen of one account, or without an id the list; start is its filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return directory.New(env, directory.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account",
+	return recordlist.New(env, recordlist.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account",
 		Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
 		Language: language, Example: "balance<0 currency:EUR customer:acme",

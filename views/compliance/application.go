@@ -20,7 +20,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // Bounds of the form.
@@ -40,7 +40,7 @@ type draft struct {
 	hidden  int                        // texts that are left out because they are masked
 	docs    []json.RawMessage          // of body's "documents"
 	lists   bool                       // body has a list of documents
-	files   content.FileList           // as far as it was read
+	files   storedfile.FileList        // as far as it was read
 	docType string                     // the member of a document that holds its type
 	file    string                     // and its file; empty: none was seen in an answer
 	seen    []untrusted.Text           // types of documents in answers
@@ -71,7 +71,7 @@ func newDraft(app api.Application, masked bool) draft {
 }
 
 // with is the draft when that much of the customer's files was read.
-func (d draft) with(files content.FileList) draft {
+func (d draft) with(files storedfile.FileList) draft {
 	d.files = files
 	for _, doc := range d.docs {
 		d.learn(doc)
@@ -182,7 +182,7 @@ func (s *Screen) readDraft() tea.Cmd {
 	caller, types, id := s.caller, s.parts.Types, s.id
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		app, err := endpoint.Do(ctx, caller, endpoint.GetApplication, id)
-		files := content.NewFileList(caller, id)
+		files := storedfile.NewFileList(caller, id)
 		if err == nil {
 			files = files.ReadOn(ctx)
 		}
@@ -252,7 +252,7 @@ func (d draft) documentFields(label string, check func(string) error) []widget.F
 		return nil
 	}
 	return []widget.Field{{Name: api.FieldType, Label: label, Optional: check == nil, Hint: "PROOF_OF_RESIDENCE …",
-		Max: 64, Options: content.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
+		Max: 64, Options: storedfile.TypeOptions(nil, api.ApplicationDocumentTypes(), d.seen), Capitals: true, Check: check}}
 }
 
 // kindOf reads that field, which is field i of n.
@@ -269,7 +269,7 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 	if !d.namesFiles() {
 		return s.add(d, c, document{kind: kind})
 	}
-	return s.files.Choose(func(files content.FileList) ui.Choose {
+	return s.files.Choose(func(files storedfile.FileList) ui.Choose {
 		s.files = files // what was read is not asked for again
 		d := d.with(files)
 		items, ids := []ui.Choice{{Text: "No file", About: "the document is added with its type only"}}, []string{""}

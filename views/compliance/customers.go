@@ -26,12 +26,12 @@ import (
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/directory"
+	"opdeck/views/recordlist"
 )
 
 // Customers is the list; it implements ui.Screen.
 type Customers struct {
-	*directory.List[api.Customer]
+	*recordlist.List[api.Customer]
 	env        *ui.Env
 	unfinished func(context.Context) ([]journey.Record, error) // what was started, not finalized: no call
 	begun      customerfilter.Begun
@@ -43,7 +43,7 @@ type Customers struct {
 func NewCustomers(env *ui.Env, caller endpoint.Caller,
 	unfinished func(context.Context) ([]journey.Record, error), start string) *Customers {
 	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
-	s.List = directory.NewListIn(env, s, directory.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
+	s.List = recordlist.NewListIn(env, s, recordlist.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
 		One: "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }),
@@ -69,10 +69,10 @@ func (s *Customers) isBegun(c api.Customer) bool {
 
 // added are the columns that only some lists need: verifications that were begun, and
 // when customers were made where the service tells it.
-func (s *Customers) added(all []api.Customer) []directory.Column[api.Customer] {
-	var out []directory.Column[api.Customer]
+func (s *Customers) added(all []api.Customer) []recordlist.Column[api.Customer] {
+	var out []recordlist.Column[api.Customer]
 	if len(s.begun) > 0 {
-		out = append(out, directory.Column[api.Customer]{Column: s.begunColumn(), Before: "cuid"})
+		out = append(out, recordlist.Column[api.Customer]{Column: s.begunColumn(), Before: "cuid"})
 	}
 	if slices.ContainsFunc(all, func(c api.Customer) bool { return !c.CreatedAt.IsZero() }) {
 		created := s.Column("created")

@@ -19,14 +19,14 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
 	"opdeck/views/customerfiles"
+	"opdeck/views/storedfile"
 )
 
 // Parts are what the screen asks beside the service's calls.
 type Parts struct {
 	Journeys *journey.Service // what came of each act is kept
-	Types    content.TypesSeen
+	Types    storedfile.TypesSeen
 	// Names are what operations call the customer beside the name of the record; nil: nobody knows.
 	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
 }
@@ -44,8 +44,8 @@ type Screen struct {
 	named []untrusted.Text // Parts.Names
 	stale bool             // something was written; what is shown is from before
 
-	files content.FileList // of the application that is changed
-	form  *ShareForm       // the last one; nil: no token was asked for
+	files storedfile.FileList // of the application that is changed
+	form  *ShareForm          // the last one; nil: no token was asked for
 	link  *api.Link
 	until time.Time // end of the link
 	code  []string  // the link as a QR code

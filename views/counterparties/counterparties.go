@@ -16,7 +16,7 @@ import (
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/directory"
+	"opdeck/views/recordlist"
 )
 
 // Kind is the kind of these places; with an ID it is one counterparty.
@@ -41,7 +41,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 
 // New makes the screen of one counterparty, or without an id the list; start is its filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return directory.New(env, directory.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
+	return recordlist.New(env, recordlist.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
 		One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",

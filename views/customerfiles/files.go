@@ -18,8 +18,8 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
-	"opdeck/views/directory"
+	"opdeck/views/recordlist"
+	"opdeck/views/storedfile"
 )
 
 // Kind is the kind of this place; its ID is the customer's.
@@ -27,10 +27,10 @@ const Kind = "files"
 
 // Screen is the list of a customer's files; it implements ui.Screen.
 type Screen struct {
-	*directory.List[api.CustomerFile]
+	*recordlist.List[api.CustomerFile]
 	env    *ui.Env
 	caller endpoint.Caller
-	host   content.Host
+	host   storedfile.Host
 	cuid   string
 
 	noOpener string // why a file is not opened outside the console
@@ -44,9 +44,9 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 		}})...)
 
 // New makes the screen of a customer's files; start is a filter to begin with.
-func New(env *ui.Env, caller endpoint.Caller, host content.Host, cuid, start string) *Screen {
-	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, noOpener: content.NoOpener(host)}
-	s.List = directory.NewList(env, directory.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
+func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start string) *Screen {
+	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, noOpener: storedfile.NoOpener(host)}
+	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
 		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
 		Language: language, Example: "passport type:PASSPORT created<30d",
@@ -63,8 +63,8 @@ func New(env *ui.Env, caller endpoint.Caller, host content.Host, cuid, start str
 }
 
 // Known is what a list tells of a file.
-func Known(cuid string, f api.CustomerFile) content.Document {
-	return content.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
+func Known(cuid string, f api.CustomerFile) storedfile.Document {
+	return storedfile.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
 }
 
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
@@ -81,12 +81,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
-		return content.AskSave(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskSave(s.env, s.host, Known(s.cuid, f)), nil, true
 	case s.noOpener == "" && k.Documents.Open.Match(msg):
-		return content.AskOpen(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskOpen(s.env, s.host, Known(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
-		content.Show(s.List.List, s.host, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		storedfile.Show(s.List.List, s.host, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
 		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true

@@ -16,7 +16,7 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // wroteMsg is the outcome of a write.
@@ -147,7 +147,7 @@ func (s changes) askAttach() ui.Action {
 			{Label: "Name in the operation", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			return s.customerFile().confirmAttach(content.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
+			return s.customerFile().confirmAttach(storedfile.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
 		}}
 }
 

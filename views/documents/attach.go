@@ -14,14 +14,14 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // pickFile reads the first of the customer's files, one customer call, and offers them for
 // attaching. An id can be typed or pasted instead.
 func (s customerFile) pickFile() tea.Cmd {
 	s.Doing = "reading the customer's files"
-	files := content.NewFileList(s.caller, string(s.Op.Customer.CUID))
+	files := storedfile.NewFileList(s.caller, string(s.Op.Customer.CUID))
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		files := files.ReadOn(ctx)
 		return func() (ui.Action, tea.Cmd) {
@@ -36,27 +36,27 @@ func (s customerFile) pickFile() tea.Cmd {
 
 // choosable are the files in the order in which they are offered: those removed here, the
 // last one first, then the newest, and last those that are attached already.
-func (s customerFile) choosable(files content.FileList) []content.Document {
+func (s customerFile) choosable(files storedfile.FileList) []storedfile.Document {
 	newest := files.Newest()
-	var out []content.Document
+	var out []storedfile.Document
 	for _, r := range slices.Backward(s.undone) {
-		d := content.Document{CUID: string(s.Op.Customer.CUID), ID: r.guid, Name: untrusted.Text(r.name), Size: -1}
-		if i := slices.IndexFunc(newest, func(f content.Document) bool { return f.ID == r.guid }); i >= 0 {
+		d := storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: r.guid, Name: untrusted.Text(r.name), Size: -1}
+		if i := slices.IndexFunc(newest, func(f storedfile.Document) bool { return f.ID == r.guid }); i >= 0 {
 			d.Kind, d.MIME, d.Size = newest[i].Kind, newest[i].MIME, newest[i].Size
 		}
 		out = append(out, d)
 	}
 	for _, f := range newest {
-		if !slices.ContainsFunc(out, func(d content.Document) bool { return d.ID == f.ID }) {
+		if !slices.ContainsFunc(out, func(d storedfile.Document) bool { return d.ID == f.ID }) {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b content.Document) int { return cmp.Compare(s.attached(a), s.attached(b)) })
+	slices.SortStableFunc(out, func(a, b storedfile.Document) int { return cmp.Compare(s.attached(a), s.attached(b)) })
 	return out
 }
 
 // attached is 1 for a document of this operation, else 0.
-func (s customerFile) attached(d content.Document) int {
+func (s customerFile) attached(d storedfile.Document) int {
 	if _, there := s.Op.Document(d.ID); there {
 		return 1
 	}
@@ -64,7 +64,7 @@ func (s customerFile) attached(d content.Document) int {
 }
 
 // chooseFile offers the files that were read.
-func (s customerFile) chooseFile(files content.FileList) ui.Choose {
+func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 	offered := s.choosable(files)
 	items := make([]ui.Choice, len(offered), len(offered)+1)
 	for i, d := range offered {
@@ -80,7 +80,7 @@ func (s customerFile) chooseFile(files content.FileList) ui.Choose {
 		Words: []string{"id"}})
 	return ui.Choose{Title: "Attach a file of the customer", Items: items,
 		Typed: func(id string) (ui.Action, bool) {
-			return s.confirmAttach(content.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
+			return s.confirmAttach(storedfile.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
 		},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			if i == len(offered) {
@@ -92,7 +92,7 @@ func (s customerFile) chooseFile(files content.FileList) ui.Choose {
 
 // confirmAttach asks whether to attach a file; name is what it is called there, empty to
 // leave that to the service.
-func (s customerFile) confirmAttach(d content.Document, name string) ui.Action {
+func (s customerFile) confirmAttach(d storedfile.Document, name string) ui.Action {
 	id, facts := s.ID, s.target()
 	if d.Name != "" {
 		facts = append(d.Facts(), facts...)

@@ -7,7 +7,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // contentKey takes the keys about what a document holds: they work on the list and on the
@@ -16,19 +16,19 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	switch {
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
-		return content.AskSave(s.env, s.parts.Host, s.known(doc)), nil, true
+		return storedfile.AskSave(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.keys.Open.Match(msg):
-		return content.AskOpen(s.env, s.parts.Host, s.known(doc)), nil, true
+		return storedfile.AskOpen(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
-		content.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.card(doc) })
+		storedfile.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.card(doc) })
 		return nil, nil, true
 	}
 	return nil, nil, false
 }
 
 // known is what the operation tells of a document.
-func (s *Screen) known(d api.Document) content.Document {
-	return content.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType,
+func (s *Screen) known(d api.Document) storedfile.Document {
+	return storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType,
 		MIME: d.MIME, Size: d.Size}
 }
 

@@ -26,14 +26,14 @@ import (
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // Parts are what the screen asks beside the service.
 type Parts struct {
 	Known ui.Known
 	Host  Host
-	Types content.TypesSeen
+	Types storedfile.TypesSeen
 	Jobs  *replace.Jobs // the replacements of documents
 	// Unfinished lists the replacements of an operation that are stuck.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
@@ -43,7 +43,7 @@ type Parts struct {
 
 // Host is the computer whose files are uploaded and written.
 type Host interface {
-	content.Host
+	storedfile.Host
 	// ReadUpload reads a file; its name, type and content are to be sent.
 	ReadUpload(ctx context.Context, path string) (api.Upload, error)
 }
@@ -84,7 +84,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 // NewScreen makes the screen of one operation's documents.
 func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *Screen {
 	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
-		noOpener: content.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
+		noOpener: storedfile.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},

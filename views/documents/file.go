@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/system/folder"
 	"opdeck/ui"
 	"opdeck/ui/widget"
-	"opdeck/views/content"
+	"opdeck/views/storedfile"
 )
 
 // fileFields ask for a file of the host that runs the console; kind and info stand
@@ -35,12 +35,12 @@ func (s *Screen) types() []widget.Option {
 			here = append(here, t)
 		}
 	}
-	return content.TypeOptions(here, api.DocumentTypes(), s.seenTypes)
+	return storedfile.TypeOptions(here, api.DocumentTypes(), s.seenTypes)
 }
 
 // The longest type and info that can be typed, in characters.
 const (
-	maxKind = content.MaxType
+	maxKind = storedfile.MaxType
 	maxInfo = 255
 )
 

@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/directory"
+	"opdeck/views/recordlist"
 )
 
 // The kinds of these places.
@@ -31,14 +31,14 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, directory.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit",
+	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit",
 		Many:    "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, directory.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission",
+	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission",
 		Many:    "commissions",
 		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
 			endpoint.ListCommissions)}, start)
@@ -52,30 +52,30 @@ func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery,
 	}
 }
 
-func newList(env *ui.Env, spec directory.Spec[api.Tariff], start string) ui.Screen {
+func newList(env *ui.Env, spec recordlist.Spec[api.Tariff], start string) ui.Screen {
 	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
 	spec.Facts = present.Tariff
-	var s *directory.List[api.Tariff]
-	spec.Added = func(all []api.Tariff) []directory.Column[api.Tariff] {
+	var s *recordlist.List[api.Tariff]
+	spec.Added = func(all []api.Tariff) []recordlist.Column[api.Tariff] {
 		out := members(env, all)
 		if len(out) > maxMembers { // the column of the catalogue has them all
 			out = append(out[:maxMembers], s.Column("others"))
 		}
 		return out
 	}
-	s = directory.NewList(env, spec, start)
+	s = recordlist.NewList(env, spec, start)
 	return s
 }
 
 const maxMembers = 12 // columns of members without a name here
 
 // members are columns of what the service sent beside the named members; moments stand last.
-func members(env *ui.Env, all []api.Tariff) []directory.Column[api.Tariff] {
-	var out []directory.Column[api.Tariff]
+func members(env *ui.Env, all []api.Tariff) []recordlist.Column[api.Tariff] {
+	var out []recordlist.Column[api.Tariff]
 	for _, m := range present.Members(env.Present(), all) {
-		c := directory.Column[api.Tariff]{Column: m.Column, Before: "cuid"}
+		c := recordlist.Column[api.Tariff]{Column: m.Column, Before: "cuid"}
 		if m.Moment {
 			c.Before = ""
 		}

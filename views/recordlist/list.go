@@ -1,7 +1,7 @@
-// Package directory has the two screens that records of the service share which are
+// Package recordlist has the two screens that records of the service share which are
 // listed page by page and read one by one: the list, and one record. Accounts and
 // counterparties are made of them.
-package directory
+package recordlist
 
 import (
 	"context"

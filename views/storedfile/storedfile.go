@@ -1,6 +1,6 @@
-// Package content saves what a document holds to a file, or opens a copy of it. The documents
+// Package storedfile saves what a document holds to a file, or opens a copy of it. The documents
 // of an operation and a customer's files share it.
-package content
+package storedfile
 
 import (
 	"cmp"
