@@ -91,7 +91,8 @@ func TestStates(t *testing.T) {
 		}), id: cuid},
 		"accepted": {f: with(func(f *fake) {
 			f.customer.Status, f.app.Status = "ACCEPT", "SUBMITTED"
-			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: noon.Add(-time.Hour), By: "ana"}
+			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: noon.Add(-time.Hour), By: "ana",
+				Status: journey.Seen{First: "MODERATION", Now: "ACCEPT"}}
 		}), id: cuid},
 		"corporate":  {f: corporate, id: cuid, keys: []string{"S"}},
 		"demo":       {f: corporate, id: cuid, keys: []string{"S"}, opts: []shelltest.Option{builtIn}},

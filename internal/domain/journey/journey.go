@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -35,13 +36,58 @@ type Record struct {
 	LinkAt          time.Time `json:"link_at,omitzero"`
 	LinkUntil       time.Time `json:"link_until,omitzero"`
 	FinalizedAt     time.Time `json:"finalized_at,omitzero"`
-	By              string    `json:"by,omitempty"` // person of the last act
-	Updated         time.Time `json:"updated,omitzero"`
+	// Status and Submission are what reads have shown since the last act of ours: of the customer, and of
+	// the application since the last share. What they showed first may be older than the act.
+	Status     Seen      `json:"status_since,omitzero"`
+	Submission Seen      `json:"application_since,omitzero"`
+	By         string    `json:"by,omitempty"` // person of the last act
+	Updated    time.Time `json:"updated,omitzero"`
 }
 
-// Unfinished reports whether something was begun and not finalised.
+// Seen is a status word as reads after an act of ours have shown it.
+type Seen struct {
+	First string `json:"first"`         // in the first read after it
+	Now   string `json:"now,omitempty"` // in a later one that showed another; "": none did
+}
+
+// add is s after one more read.
+func (s Seen) add(status untrusted.Text) Seen {
+	word := strings.ToUpper(status.Line(40))
+	switch {
+	case word == "":
+	case s.First == "":
+		s.First = word
+	case s.Now != "" || word != s.First && (result(word) == "" || result(word) != result(s.First)):
+		s.Now = word
+	}
+	return s
+}
+
+// acted reports whether we did something for a verification: what the service shows counts as its
+// result only when it was seen to come after that.
+func (r Record) acted() bool { return r.begun() || !r.FinalizedAt.IsZero() }
+
+func (r Record) begun() bool {
+	return r.Applied || r.Unclear || r.BaaS || r.FinalizeUnclear || !r.LinkAt.IsZero()
+}
+
+// Unfinished reports whether something was begun, and neither finalised nor ended by a result.
 func (r Record) Unfinished() bool {
-	return r.FinalizedAt.IsZero() && (r.Applied || r.Unclear || r.FinalizeUnclear || !r.LinkAt.IsZero())
+	return r.FinalizedAt.IsZero() && r.begun() && result(r.Status.Now) == ""
+}
+
+// shared begins a verification with a share that was sent.
+func (r *Record) shared() {
+	if !r.FinalizedAt.IsZero() { // of the verification before
+		r.FinalizedAt, r.LinkAt, r.LinkUntil = time.Time{}, time.Time{}, time.Time{}
+	}
+	r.FinalizeLate, r.FinalizeUnclear = false, false
+	r.Status, r.Submission = Seen{}, Seen{}
+}
+
+// finalized keeps that the application was submitted.
+func (r *Record) finalized(at time.Time) {
+	r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate, r.Status = at, false, false, Seen{}
 }
 
 // Begun is the first moment that is known of it; zero when there is none.
@@ -113,8 +159,29 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	if out.Customer.Type == "" {
 		out.Customer.Type = untrusted.Text(out.Application.Kind())
 	}
-	out.Steps, out.Next = Steps(out.Customer, out.Application, rec, j.Now())
+	if out.Record, err = j.saw(ctx, out); err != nil {
+		return Journey{}, err
+	}
+	out.Steps, out.Next = Steps(out.Customer, out.Application, out.Record, j.Now())
 	return out, nil
+}
+
+// saw keeps what a read has shown since the last act of ours; a read that began before one shows
+// nothing about it.
+func (j *Service) saw(ctx context.Context, read Journey) (Record, error) {
+	next := read.Record
+	if !next.acted() {
+		return next, nil
+	}
+	next.Status, next.Submission = next.Status.add(read.Customer.Status), next.Submission.add(read.Application.Status)
+	if next.Status == read.Record.Status && next.Submission == read.Record.Submission {
+		return next, nil
+	}
+	now, err := j.Store.Journey(ctx, read.CUID)
+	if err != nil || !now.Updated.Equal(read.Record.Updated) {
+		return now, err
+	}
+	return next, j.Store.SaveJourney(ctx, next)
 }
 
 // unasked reports that the failure lies before the service's answer, and another
@@ -141,6 +208,7 @@ func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (a
 		e := api.AsError(err)
 		switch {
 		case err == nil && res.Applied:
+			r.shared()
 			r.Applied, r.AppliedAt, r.Rejected, r.Unclear = true, j.Now().UTC(), "", false
 			r.BaaS, r.BaaSSaid = false, ""
 			r.Outstanding = nil
@@ -155,8 +223,9 @@ func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (a
 		case e.Rule == api.RuleShared:
 			r.Applied, r.Unclear, r.BaaS, r.BaaSSaid = true, false, false, ""
 		case e.Rule == api.RuleBaaS:
-			r.BaaS, r.BaaSSaid = true, untrusted.Text(e.Public).Line(300)
+			r.BaaS, r.BaaSSaid, r.Status = true, untrusted.Text(e.Public).Line(300), Seen{}
 		case e.Kind == api.UnknownOutcome:
+			r.shared()
 			r.Unclear = true
 		}
 	})
@@ -167,7 +236,7 @@ func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 	l, err := endpoint.Do(ctx, j.Client, endpoint.MakeLink, cuid)
 	return l, j.note(ctx, cuid, err, func(r *Record) {
 		if err == nil {
-			r.LinkAt = j.Now().UTC()
+			r.LinkAt, r.Status = j.Now().UTC(), Seen{}
 			r.LinkUntil = r.LinkAt.Add(time.Duration(l.TTL) * time.Second)
 		}
 	})
@@ -179,9 +248,9 @@ func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
 		switch api.KindOf(err) {
 		case "":
-			r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate = j.Now().UTC(), false, false
+			r.finalized(j.Now().UTC())
 		case api.UnknownOutcome:
-			r.FinalizeUnclear, r.FinalizeLate = true, false
+			r.FinalizeUnclear, r.FinalizeLate, r.Status = true, false, Seen{}
 		}
 	})
 }
@@ -195,7 +264,7 @@ func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who strin
 	return j.note(api.WithActor(ctx, api.Actor{Name: who}), cuid, nil, func(r *Record) {
 		switch {
 		case kind == api.ActFinalize && out.Verdict == api.Done:
-			r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate = j.Now().UTC(), false, false
+			r.finalized(j.Now().UTC())
 		case kind == api.ActFinalize && r.FinalizedAt.IsZero():
 			r.FinalizeUnclear, r.FinalizeLate = false, true
 		case !r.Applied:

@@ -14,6 +14,7 @@ func TestNextSaysWhoActs(t *testing.T) {
 	now := time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 	open, lapsed := now.Add(10*time.Minute), now.Add(-time.Minute)
 	made := now.Add(-5 * time.Minute)
+	since := Seen{First: "MODERATION", Now: "ACCEPT"}
 	draft := api.Application{Individual: []byte("{}"), Status: "DRAFT"}
 	for name, tc := range map[string]struct {
 		status api.Customer
@@ -39,8 +40,8 @@ func TestNextSaysWhoActs(t *testing.T) {
 		"finalize lost":      {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizeUnclear: true}, "Wait, or reload", "", Done},
 		"BaaS once":          {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, BaaS: true}, "Create a link", api.ActLink, Done},
 		"submitted":          {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Wait for the review's result.", "", Done},
-		"sets were asked":    {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made}, "Nothing left to do. The customer is accepted.", "", Done},
-		"through":            {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Nothing left to do. The customer is accepted.", "", Done},
+		"sets were asked":    {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made, Status: since}, "Nothing left to do. The customer is accepted.", "", Done},
+		"through":            {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made, Status: since}, "Nothing left to do. The customer is accepted.", "", Done},
 	} {
 		steps, next := Steps(tc.status, tc.app, tc.rec, now)
 		if !strings.HasPrefix(next.Text, tc.next) || name == "banned" && next.Text != tc.next || next.Act != tc.act {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 )
 
 // State is the state of one step.
@@ -63,23 +64,24 @@ func do(form string, acts ...api.ActKind) Next {
 	return n
 }
 
-// finalStates are customer and application states after which nothing is left
-// for us to do (service's webhook page: results ACCEPT, REJECT, BANNED).
-var finalStates = map[string]string{"ACCEPT": "accepted", "ACCEPTED": "accepted", "REJECT": "rejected",
-	"BANNED": "banned"}
+// result is the word for a customer's or application's status after which nothing is left for us to do
+// (service's webhook page), "" for other states.
+func result(status string) string {
+	return map[api.Standing]string{api.StandingAccepted: "accepted", api.StandingRejected: "rejected",
+		api.StandingBanned: "banned"}[api.StandingOf(untrusted.Text(status))]
+}
 
 var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true,
 	"PROCESSING": true, "UNDER_REVIEW": true}
 
 // final is the word for a customer after whose state nothing is left to do, ""
 // for other states.
-func final(c api.Customer) string { return finalStates[strings.ToUpper(string(c.Status))] }
+func final(c api.Customer) string { return result(string(c.Status)) }
 
 // Steps builds the checklist. It is a pure function of what was read and kept.
 func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, Next) {
-	status := strings.ToUpper(string(app.Status))
-	finalized := !r.FinalizedAt.IsZero() || submittedStates[status] || finalStates[status] != ""
-	verified := final(c) != "" && !r.Unfinished() // and no verification was begun since
+	finalized := !r.FinalizedAt.IsZero() || submitted(app, r)
+	verified := final(c) != "" && (!r.acted() || result(r.Status.Now) != "")
 	share, outstanding, link, finalize := shareStep(c, r), outstandingStep(r), linkStep(r, now),
 		finalizeStep(app, r, finalized)
 	if verified {
@@ -109,8 +111,11 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	}
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {
-	case finalized && final(c) != "":
+	case finalized && verified:
 		return steps, wait("Nothing left to do. The customer is " + final(c) + ".")
+	case finalized && final(c) != "":
+		return steps, wait("Wait for the review's result. The customer is " + final(c) +
+			", which may be older than what was submitted.")
 	case finalized:
 		return steps, wait("Wait for the review's result.")
 	case verified && final(c) == "banned":
@@ -120,6 +125,14 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 			". To verify the customer again, share a token%s.", api.ActShare)
 	}
 	return steps, next(share.State, link.State, finalize.State, r, now)
+}
+
+// submitted reports whether the application's own status shows that it was submitted: after the last share,
+// if there was one.
+func submitted(app api.Application, r Record) bool {
+	status := strings.ToUpper(string(app.Status))
+	shows := submittedStates[status] || result(status) != ""
+	return shows && (!r.Applied && !r.Unclear || r.Submission.Now != "")
 }
 
 // next says what to do about a verification that is neither submitted nor final.
