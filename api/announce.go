@@ -11,9 +11,9 @@ type announceKey struct{}
 
 // announced tells each act's announcement once.
 type announced struct {
-	tell func(op, said string)
-	mu   sync.Mutex
-	told map[string]bool // guarded by mu
+	tell      func(op, said string)
+	mu        sync.Mutex
+	announced map[string]bool // guarded by mu
 }
 
 // WithAnnouncements lets tell know, once for each act in the returned context, when
@@ -21,7 +21,7 @@ type announced struct {
 // Deprecation and Sunset). said is one safe line. tell runs on the caller's
 // goroutine and must be quick.
 func WithAnnouncements(ctx context.Context, tell func(op, said string)) context.Context {
-	return context.WithValue(ctx, announceKey{}, &announced{tell: tell, told: map[string]bool{}})
+	return context.WithValue(ctx, announceKey{}, &announced{tell: tell, announced: map[string]bool{}})
 }
 
 // announce tells what the header of an answer announces.
@@ -32,10 +32,10 @@ func announce(ctx context.Context, op string, h http.Header) {
 		return
 	}
 	a.mu.Lock()
-	told := a.told[op]
-	a.told[op] = true
+	announced := a.announced[op]
+	a.announced[op] = true
 	a.mu.Unlock()
-	if !told {
+	if !announced {
 		a.tell(op, said)
 	}
 }

@@ -149,8 +149,8 @@ func (a Application) Kind() string {
 // ShareResult is the answer to a share call (spec, Share verified KYC/KYB data).
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
-	Message     untrusted.Text   `json:"message"`                   // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding" null:"untold"` // still to be given; nil: not known
+	Message     untrusted.Text   `json:"message"`                       // the reason when applied is false
+	Outstanding []OutstandingSet `json:"outstanding" null:"unreported"` // still to be given; nil: not known
 	Raw         json.RawMessage  `json:"-"`
 }
 
@@ -218,9 +218,9 @@ type HookSettings struct {
 	HookDepositAccount bool           `json:"hookDepositAccount"`
 	HookCounterparty   bool           `json:"hookCounterparty"`
 
-	// Untold are the members that no answer told, by their JSON names with a comma behind
+	// Unreported are the members that no answer told, by their JSON names with a comma behind
 	// each; their values here mean nothing, and SetHooks does not write them.
-	Untold string `json:"-"`
+	Unreported string `json:"-"`
 
 	// Was is what a read brought, so that the guard of SetHooks judges only what is new; nil: all is new.
 	Was *HookSettings `json:"-"`
@@ -228,12 +228,12 @@ type HookSettings struct {
 
 // Knows reports whether a member was told, or set since (Set).
 func (h HookSettings) Knows(member string) bool {
-	return !strings.Contains(","+h.Untold, ","+member+",")
+	return !strings.Contains(","+h.Unreported, ","+member+",")
 }
 
 // Set notes that the person said what a member shall be.
 func (h *HookSettings) Set(member string) {
-	h.Untold = strings.TrimPrefix(strings.Replace(","+h.Untold, ","+member+",", ",", 1), ",")
+	h.Unreported = strings.TrimPrefix(strings.Replace(","+h.Unreported, ","+member+",", ",", 1), ",")
 }
 
 // CustomerFile is an uploaded document in the customer's own store; attaching

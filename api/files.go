@@ -27,7 +27,7 @@ func (f CustomerFile) Made() Time {
 }
 
 // Locked reports whether the file is locked; told is false where the record does not say.
-func (f CustomerFile) Locked() (locked, told bool) {
+func (f CustomerFile) Locked() (locked, known bool) {
 	word := ObjectOf(f.Raw).First("isLock")
 	return word == "true", word == "true" || word == "false"
 }

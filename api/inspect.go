@@ -27,7 +27,7 @@ type Inspection struct {
 	Total     Number        // of a list; "" when not told
 	TotalAt   string        // "meta.total"
 	Asked     int           // of a list: the page size that was asked for
-	Told      int           // and the one that was told; 0 when it was not
+	Reported  int           // and the one that was told; 0 when it was not
 	Order     Order         // of a list of operations
 	Kinds     []string      // "documents[].size: text instead of number"
 	Unknown   []string      // names of fields without a name here
@@ -87,7 +87,7 @@ func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordTy
 	page, err := PageIn[T](c.opt.Service, r, a, t)
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
-	p.Items, p.Unusable, p.Total, p.Told = len(page.Items), page.Unusable, page.Total, page.PageSize
+	p.Items, p.Unusable, p.Total, p.Reported = len(page.Items), page.Unusable, page.Total, page.PageSize
 	l, _ := t.findList(ParseJSON(a.Body), c.opt.Service.ListField)
 	var raws []json.RawMessage
 	for _, v := range l.items {

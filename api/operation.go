@@ -132,9 +132,9 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plainOperation(o))
 }
 
-// DocumentsTold reports whether the answer told the documents; if not, whether there are
+// DocumentsReported reports whether the answer told the documents; if not, whether there are
 // any is not known.
-func (o Operation) DocumentsTold() bool { return o.Documents != nil }
+func (o Operation) DocumentsReported() bool { return o.Documents != nil }
 
 // Unknown lists the fields of the record that this program has no name for.
 func (o Operation) Unknown() []Field { return Unknown(o.Raw, o) }

@@ -144,10 +144,10 @@ type moving struct {
 	c    *Client
 	call Call
 
-	mu   sync.Mutex
-	told time.Time // guarded by mu
-	done int64     // guarded by mu: as told last
-	over bool      // guarded by mu
+	mu       sync.Mutex
+	reported time.Time // guarded by mu
+	done     int64     // guarded by mu: as told last
+	over     bool      // guarded by mu
 }
 
 // reading is the body of an answer, of size bytes; less than 0: not told.
@@ -160,10 +160,10 @@ func (m *moving) tell(done, total int64) {
 	defer m.mu.Unlock()
 	now := m.c.opt.Now()
 	if m.over || done == m.done || max(done, total) < largeBody || done != total &&
-		now.Sub(m.told) < 500*time.Millisecond {
+		now.Sub(m.reported) < 500*time.Millisecond {
 		return
 	}
-	m.told, m.done = now, done
+	m.reported, m.done = now, done
 	call := m.call
 	call.Moved, call.Size = done, total
 	m.c.tell(call, CallRuns)

@@ -10,12 +10,12 @@ import (
 
 // OperationTree is an operation with the operations it spawned, at any depth.
 type OperationTree struct {
-	Parent   Operation
-	Above    []Operation // those that spawned it, the nearest first; only as the answer tells them
-	Children []Child     // each before those that it spawned itself
-	Unread   int         // children that hold no operation that can be read
-	Again    int         // places further down where one stands that stood before, as below itself; it is in Children once
-	Raw      json.RawMessage
+	Parent    Operation
+	Ancestors []Operation // those that spawned it, the nearest first; only as the answer tells them
+	Children  []Child     // each before those that it spawned itself
+	Unread    int         // children that hold no operation that can be read
+	Repeated  int         // operations that the answer lists a second time; Children has each once
+	Raw       json.RawMessage
 }
 
 // Child is an operation that another one spawned.
@@ -35,14 +35,14 @@ func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
 	}
 	b := branches{seen: map[string]bool{}}
 	b.walk(body, 0)
-	t := OperationTree{Unread: b.unread, Again: b.again, Raw: a.Body}
+	t := OperationTree{Unread: b.unread, Repeated: b.again, Raw: a.Body}
 	if len(b.found) == 0 {
 		_, err := RecordIn(r, a, OperationRecord)
 		return t, err
 	}
 	at := max(slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == opid }), 0)
 	t.Parent = b.found[at].Operation
-	t.Above = above(b.found, at)
+	t.Ancestors = above(b.found, at)
 	top := b.found[at].Depth
 	if top > 0 { // the answer is of a larger tree
 		b.found, at = b.found[at:], 0

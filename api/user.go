@@ -25,10 +25,10 @@ func (u User) key() string { return u.UUID.Line(64) }
 
 // TwoFactor tells whether the user has two-factor login switched on; told is false when
 // the record does not say it in a way that can be read.
-func (u User) TwoFactor() (on, told bool) {
+func (u User) TwoFactor() (on, known bool) {
 	word := ObjectOf(u.Raw).First("is2fa")
-	on, told = flagWord(word)
-	return on, told && word != ""
+	on, known = flagWord(word)
+	return on, known && word != ""
 }
 
 // UserNamed finds the user who logs in as login.

@@ -245,11 +245,11 @@ func (s *screenStack) drawn() Drawn {
 
 // rule is the second line: breadcrumbs, and age and source of what is shown. told: the
 // body says what is wrong with it.
-func (s *topLine) rule(now time.Time, told bool) string {
+func (s *topLine) rule(now time.Time, noticed bool) string {
 	sign, style := s.frame()
 	if s.compact() {
 		right := []string{s.access(now).short, s.room(now).short}
-		if age := s.age(now, told).short; age != "" {
+		if age := s.age(now, noticed).short; age != "" {
 			right = append(right, age)
 		}
 		facts := strings.Join(right, " ")
@@ -260,7 +260,7 @@ func (s *topLine) rule(now time.Time, told bool) string {
 		room := s.w - draw.Width(facts) - 1
 		return draw.Spread(s.th.Title.Render(draw.Cut(s.title(), room)), facts, s.w)
 	}
-	age := s.age(now, told).long
+	age := s.age(now, noticed).long
 	crumbs := s.crumbs(s.w - draw.Width(age) - 12)
 	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.w-draw.Width(crumbs)-4
 	if age == "" {
@@ -298,7 +298,7 @@ func (s *screenStack) crumbs(w int) string {
 
 // age tells how old what is shown is and where it came from; told: the body says what
 // is wrong with it.
-func (s *topLine) age(now time.Time, told bool) fact {
+func (s *topLine) age(now time.Time, noticed bool) fact {
 	src := s.source()
 	ago, at := format.Ago(src.At, now)
 	newest, _ := format.Age(src.At, now)
@@ -339,7 +339,7 @@ func (s *topLine) age(now time.Time, told bool) fact {
 		parts = append(parts, s.th.Info.Render(what))
 	}
 	switch {
-	case src.Problem != "" && told:
+	case src.Problem != "" && noticed:
 		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" see below"))
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
 		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16

@@ -46,8 +46,8 @@ func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, 
 
 type writeMsg struct {
 	Ticket
-	then Then
-	told Notify // in place of then, when the screen was closed meanwhile
+	then   Then
+	notice Notify // in place of then, when the screen was closed meanwhile
 }
 
 // Write sends in a command, with a context that outlives the screen. send returns
@@ -56,8 +56,8 @@ type writeMsg struct {
 func (e *Env) Write(send func(ctx context.Context) (Then, Notify)) tea.Cmd {
 	t, ctx := e.Ticket(), e.Root
 	return func() tea.Msg {
-		then, told := send(ctx)
-		return writeMsg{t, then, told}
+		then, notice := send(ctx)
+		return writeMsg{t, then, notice}
 	}
 }
 

@@ -33,7 +33,7 @@ type screenStack struct {
 type router struct {
 	*statusLine
 	perform   func(st *openScreen, a Action) tea.Cmd
-	told      At // what OnPlace was told last
+	reported  At // what OnPlace was told last
 	afterRead waitingKey
 }
 
@@ -196,7 +196,7 @@ func (s *router) answer(msg Answer) tea.Cmd {
 		return tea.Batch(s.perform(st, a), cmd)
 	}
 	if w, ok := msg.(writeMsg); ok {
-		return s.notify(w.told.Level, w.told.Text)
+		return s.notify(w.notice.Level, w.notice.Text)
 	}
 	return nil
 }

@@ -190,8 +190,8 @@ func (s *router) tellPlace() {
 	for _, q := range s.questions() {
 		at.Asking = at.Asking || q.c.then == nil
 	}
-	if at != s.told {
-		s.told = at
+	if at != s.reported {
+		s.reported = at
 		s.opt.OnPlace(at)
 	}
 }
@@ -304,13 +304,13 @@ func (s *Shell) draw() []string {
 	now := s.now()
 	lines := make([]string, 0, s.h)
 	body := s.drawBody(now)
-	told := s.drawn().Problem
-	lines = append(lines, s.header(now), s.rule(now, told))
+	noticed := s.drawn().Problem
+	lines = append(lines, s.header(now), s.rule(now, noticed))
 	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, body...)
 	if len(lines) < s.h {
 		if s.chrome() >= 4 {
-			lines = append(lines, s.placeNotice(lines, told))
+			lines = append(lines, s.placeNotice(lines, noticed))
 		}
 		lines = append(lines, s.hints())
 	}

@@ -90,9 +90,9 @@ func (s *statusLine) noSession() string {
 // returns the line below that. What it needs beyond that line it takes from the
 // end of the body, which is not laid out again: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top. A notice
-// that the body tells too (told) is left out.
-func (s *statusLine) placeNotice(frame []string, told bool) string {
-	if told && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
+// that the body tells too (noticed) is left out.
+func (s *statusLine) placeNotice(frame []string, noticed bool) string {
+	if noticed && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
 		".") {
 		return s.status("")
 	}

@@ -303,13 +303,13 @@ func TestReads(t *testing.T) {
 	}
 	child := string(tree.Children[0].OPID)
 	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil ||
-		string(of.Parent.OPID) != child || len(of.Above) > 0 {
-		t.Errorf("of a child: %d above, %v", len(of.Above), err)
+		string(of.Parent.OPID) != child || len(of.Ancestors) > 0 {
+		t.Errorf("of a child: %d above, %v", len(of.Ancestors), err)
 	}
 	r.fault("variant=whole-tree")
 	if of, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, child); err != nil ||
-		string(of.Parent.OPID) != child || len(of.Above) != 1 || of.Above[0].OPID != parent.OPID {
-		t.Errorf("of a child, where the service answers the whole tree: %+v, %v", of.Above, err)
+		string(of.Parent.OPID) != child || len(of.Ancestors) != 1 || of.Ancestors[0].OPID != parent.OPID {
+		t.Errorf("of a child, where the service answers the whole tree: %+v, %v", of.Ancestors, err)
 	}
 	r.fault("")
 	h, err := endpoint.Do(r.ctx, r.client, endpoint.GetHooks, struct{}{})

@@ -58,7 +58,7 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	}
 	doc, ok := now.Document(r.GUID)
 	switch {
-	case !ok && (!now.DocumentsTold() || now.UnreadDocuments > 0):
+	case !ok && (!now.DocumentsReported() || now.UnreadDocuments > 0):
 		return no("", api.Reload, "The service's answer does not list all documents of the operation.")
 	case !ok:
 		return no(api.RuleNotAttached, api.Reload, "The document is not attached to the operation.")

@@ -48,7 +48,7 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 	came := api.ObjectOf(raw)
 	for _, member := range api.HookMembers {
 		if !came.Has(member) {
-			wire.Untold += member + ","
+			wire.Unreported += member + ","
 		}
 	}
 	was := wire.HookSettings
@@ -73,9 +73,9 @@ var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Me
 	})
 
 func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
-	if h.Untold != "" && !api.IsDryRun(ctx) {
+	if h.Unreported != "" && !api.IsDryRun(ctx) {
 		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
-			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", ") +
+			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", ") +
 				", and writing the settings would change that, too. Nothing was sent."}
 	}
 	type body struct {
@@ -142,7 +142,7 @@ func CheckHookSecret(v secret.Value) error {
 // shownHooks is the settings with dots for the secret; those that nobody knows are null.
 func shownHooks(h api.HookSettings) any {
 	all := hookWire{h, h.JWTSecret.String()}
-	if h.Untold == "" {
+	if h.Unreported == "" {
 		return all
 	}
 	out := map[string]json.RawMessage{}

@@ -354,11 +354,11 @@ func TestTreeShapes(t *testing.T) {
 			for _, child := range tree.Children {
 				got += fmt.Sprintf(" %s%d", child.OPID, child.Depth)
 			}
-			for _, above := range tree.Above {
+			for _, above := range tree.Ancestors {
 				got += " <" + string(above.OPID)
 			}
-			if got != c.want || tree.Unread != c.unread || tree.Again != c.again || len(tree.Raw) == 0 {
-				t.Errorf("%s, %d unread, %d again; want %s, %d, %d", got, tree.Unread, tree.Again, c.want, c.unread, c.again)
+			if got != c.want || tree.Unread != c.unread || tree.Repeated != c.again || len(tree.Raw) == 0 {
+				t.Errorf("%s, %d unread, %d again; want %s, %d, %d", got, tree.Unread, tree.Repeated, c.want, c.unread, c.again)
 			}
 		})
 	}

@@ -169,7 +169,7 @@ func (t *Tree) text() span {
 	switch {
 	case damaged:
 		t.doubts(NotUTF8)
-	case t.strict && halved(s):
+	case t.strict && hasLoneSurrogate(s):
 		t.doubts(Halved)
 	}
 	var out string
@@ -187,8 +187,8 @@ func escape(s string) bool {
 	return len(hex) == 4 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 
-// halved reports whether the escapes of a text hold half of a surrogate pair.
-func halved(s string) bool {
+// hasLoneSurrogate reports whether the escapes of s contain one half of a surrogate pair alone.
+func hasLoneSurrogate(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {
 			continue

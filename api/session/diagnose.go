@@ -11,7 +11,7 @@ type Cause string
 
 // The culprits.
 const (
-	Nobody        Cause = ""                // nothing went wrong in the history
+	NoCause       Cause = ""                // nothing went wrong in the history
 	ItExpired     Cause = "expired"         // the access token came to its end
 	OurRotation   Cause = "own_rotation"    // one of our processes replaced the pair
 	NotYetKnown   Cause = "not_yet_known"   // a new pair that a replica did not know
@@ -33,7 +33,7 @@ const (
 
 // Verdict is what the detective makes of the newest trouble.
 type Verdict struct {
-	Culprit  Cause
+	Cause    Cause
 	At       time.Time // when it happened, as well as can be told, by the store's clock
 	Sentence string    // for people; its times are the store's, marked as UTC
 	Evidence []string  // what the sentence rests on
@@ -113,7 +113,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 		clock(e.At))}}
 	switch e.Reason {
 	case OtherPair, OnItsWay:
-		v.Culprit = OurRotation
+		v.Cause = OurRotation
 		v.Sentence = "one of our own processes was replacing the pair while a call was on its way; the call was sent again"
 		if r, ok := replacedBy(past, e.Gen); ok {
 			v.At = r.At
@@ -123,17 +123,17 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 				clock(r.At), r.Fence))
 		}
 	case Expired:
-		v.Culprit = ItExpired
+		v.Cause = ItExpired
 		v.Sentence = "the access token had come to its end; it was replaced"
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was %s old, %s were left", short(e.Age), short(e.Left)))
 	case YoungPair:
-		v.Culprit = NotYetKnown
+		v.Cause = NotYetKnown
 		v.Sentence = "a new token was not yet known everywhere at the service; the call was repeated"
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was only %s old", short(e.Age)))
 	case RouteOnly:
 		return explainRoute(past, e, row)
 	default:
-		v.Culprit = OneRefusal
+		v.Cause = OneRefusal
 		v.Sentence = "one call was refused before the pair's time, and nothing shows yet whether the session is over"
 	}
 	return v
@@ -141,7 +141,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 
 // explainRoute tells of a route that refuses a pair which another route accepts.
 func explainRoute(past []Event, e Event, _ Row) Verdict {
-	v := Verdict{Culprit: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
+	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
 		" and accepts the session for others: the account is not authorised for them",
 		Evidence: []string{fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), e.Gen, clock(e.At))}}
 	for _, p := range slices.Backward(past) {
@@ -174,7 +174,7 @@ func replacedBy(past []Event, gen int64) (Event, bool) {
 
 // explainPremature finds out why a pair died before its time.
 func explainPremature(past []Event, e Event, row Row) Verdict {
-	v, refused := Verdict{Culprit: ForeignClient, At: e.At}, e
+	v, refused := Verdict{Cause: ForeignClient, At: e.At}, e
 	for _, u := range slices.Backward(past) { // the first refused call is nearest to what happened
 		if u.Kind == EventUnauthorized && u.Reason == Early && u.Gen == e.Gen && u.Session == e.Session {
 			v.At, refused = u.At, u
@@ -190,7 +190,7 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	}
 	v.Evidence = append(v.Evidence, refused.byService()...)
 	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
-		v.Culprit = ClockJumped
+		v.Cause = ClockJumped
 		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host,
 			short(c.Took))
 		return v
@@ -205,14 +205,14 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		}
 	}
 	if life := row.learnt(); life > 0 {
-		v.Culprit = ShorterLife
+		v.Cause = ShorterLife
 		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
 			"client logs in as regularly", short(life))
 		v.Evidence = append(v.Evidence, "two token pairs in a row were revoked at nearly the same age")
 		return v
 	}
 	if e.By != "" && !e.Known {
-		v.Culprit = NeverAccepted
+		v.Cause = NeverAccepted
 		v.Sentence = "the service accepts its new tokens for no call that was tried"
 		return v
 	}
@@ -235,17 +235,17 @@ func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event,
 }
 
 func explainBlocked(past []Event, e Event, _ Row) Verdict {
-	v := Verdict{Culprit: BadPassword, At: e.At, Sentence: "the service refuses the login and password; opdeck does " +
+	v := Verdict{Cause: BadPassword, At: e.At, Sentence: "the service refuses the login and password; opdeck does " +
 		"not try them again until they change or you reset the session",
 		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
 	if e.Reason == BlockTwoFactor {
-		v.Culprit = TwoFactorOn
+		v.Cause = TwoFactorOn
 		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor " +
 			"authentication off for it"
 		return v
 	}
 	if e.Reason == BlockUnreadable {
-		v.Culprit = NotReadable
+		v.Cause = NotReadable
 		v.Sentence = "a login succeeded, but opdeck finds no tokens and lifetime in its answer; it does not log in again " +
 			"until [service] names the members, or you reset the session"
 		return v
@@ -255,7 +255,7 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 			"or it wants a two-factor code; opdeck does not try again until they change or you reset the session"
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
-		v.Culprit, v.At = RevokedPair, p.At
+		v.Cause, v.At = RevokedPair, p.At
 		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was "+
 			"changed or the account is locked", clock(v.At))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d was revoked after %s", p.Gen, short(p.Age)))
@@ -264,13 +264,13 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 }
 
 func explainRollback(_ []Event, e Event, _ Row) Verdict {
-	return Verdict{Culprit: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a " +
+	return Verdict{Cause: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a " +
 		"restored copy?); a new login set it right",
 		Evidence: []string{fmt.Sprintf("generation %d, fence %d were read after higher ones", e.Gen, e.Fence)}}
 }
 
 func explainClock(_ []Event, e Event, _ Row) Verdict {
-	return Verdict{Culprit: ClockJumped, At: e.At, Sentence: fmt.Sprintf(
+	return Verdict{Cause: ClockJumped, At: e.At, Sentence: fmt.Sprintf(
 		"the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
 		Evidence: []string{"wall and steady clock drifted apart between two looks"}}
 }
@@ -286,9 +286,9 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	}
 	switch e.Outcome {
 	case NotSent:
-		v.Culprit, v.Sentence = Unreachable, "the service cannot be reached; the pair is kept and used while it lives"
+		v.Cause, v.Sentence = Unreachable, "the service cannot be reached; the pair is kept and used while it lives"
 	case Throttled, NoSlot:
-		v.Culprit, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives",
+		v.Cause, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives",
 			e.Kind)
 	case TwoFactor, Refused, Unreadable:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {
@@ -297,14 +297,14 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 				Unreadable: BlockUnreadable}[e.Outcome]
 			return explainBlocked(past, b, row)
 		}
-		v.Culprit = ForeignClient
+		v.Cause = ForeignClient
 		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before",
 			clock(v.At))
 	case Fenced, Aborted:
-		v.Culprit, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over",
+		v.Cause, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over",
 			e.Owner.name(), e.Kind)
 	default:
-		v.Culprit, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
+		v.Cause, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
 			"a login", e.Kind)
 	}
 	return v

@@ -26,7 +26,7 @@ func TestDiagnose(t *testing.T) {
 		says   []string // in sentence or evidence
 		healed bool
 	}{
-		{name: "nothing", events: []Event{login}, want: Nobody},
+		{name: "nothing", events: []Event{login}, want: NoCause},
 		{name: "expired", events: []Event{login, refused(290, Expired)}, want: ItExpired,
 			says: []string{"come to its end", "4m50s old"}},
 		{name: "our own refresh", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: OK, Gen: 2, Fence: 2,
@@ -75,10 +75,10 @@ func TestDiagnose(t *testing.T) {
 	} {
 		v := Diagnose(c.events, c.row)
 		all := v.Sentence + "\n" + strings.Join(v.Evidence, "\n")
-		if v.Culprit != c.want || v.Healed != c.healed || v.Over.IsZero() == c.healed {
-			t.Errorf("%s: %q, healed %v: %s", c.name, v.Culprit, v.Healed, all)
+		if v.Cause != c.want || v.Healed != c.healed || v.Over.IsZero() == c.healed {
+			t.Errorf("%s: %q, healed %v: %s", c.name, v.Cause, v.Healed, all)
 		}
-		if c.want != Nobody && (v.At.IsZero() || v.Sentence == "" || len(v.Evidence) == 0) {
+		if c.want != NoCause && (v.At.IsZero() || v.Sentence == "" || len(v.Evidence) == 0) {
 			t.Errorf("%s: the verdict has gaps: %+v", c.name, v)
 		}
 		for _, s := range c.says {

@@ -182,7 +182,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 }
 
 // withoutStore lets a person's call go on a pair from memory until its hand-over
-// (rule K1). Nobody knows what the others send meanwhile, so this process allows
+// (rule K1). No process knows what the others send meanwhile, so this process allows
 // itself a sixth of the budget, and the call counts as beyond it.
 func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	m := c.m

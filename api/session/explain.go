@@ -42,7 +42,7 @@ func (m *Manager) cause(ctx context.Context, row Row) string {
 		return e.Kind != EventLogin && e.Kind != EventRefresh && e.Kind != EventBlocked
 	})
 	v := Diagnose(events, row)
-	if v.Culprit == Nobody || v.Healed {
+	if v.Cause == NoCause || v.Healed {
 		return ""
 	}
 	if len(v.Evidence) == 0 {

@@ -30,11 +30,11 @@ type Config struct {
 	Auth  http.RoundTripper
 	Clock Clock // nil: SystemClock
 	// Told, when set, is the clock that Status tells all times by, instead of the store's.
-	Told      func() time.Time
-	Constants Constants    // zero: Defaults
-	Liveness  Liveness     // nil: the lease alone decides
-	Log       *slog.Logger // nil: silent
-	Owner     Owner        // ID is made here; Host and PID are filled when empty
+	StatusClock func() time.Time
+	Constants   Constants    // zero: Defaults
+	Liveness    Liveness     // nil: the lease alone decides
+	Log         *slog.Logger // nil: silent
+	Owner       Owner        // ID is made here; Host and PID are filled when empty
 	// LoginPath and RefreshPath default to the service's (spec, Authentication
 	// endpoints); the refresh token follows RefreshPath.
 	LoginPath   string

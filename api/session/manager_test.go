@@ -94,7 +94,7 @@ func TestWrongPassword(t *testing.T) {
 		w.kindIs(w.call(w.manager(change)), CredentialsRefused)
 		w.counts(2, 0)
 		if s, err := a.Status(context.Background()); err != nil || s.State != "blocked" || s.Warning == "" ||
-			s.Verdict.Culprit != BadPassword {
+			s.Verdict.Cause != BadPassword {
 			w.Fatalf("%s %q %+v, %v", s.State, s.Warning, s.Verdict, err)
 		}
 		if err := a.Reset(context.Background()); err != nil {
@@ -306,7 +306,7 @@ func TestWarningFitsWhatHappened(t *testing.T) {
 		ForeignClient: "another client uses this account: the sentence",
 		OurRotation:   "another client uses this account: 2 token pairs were revoked within ten minutes",
 	} {
-		if got, _ := m.warning(row, Verdict{Culprit: culprit, Sentence: "the sentence"}); got != want {
+		if got, _ := m.warning(row, Verdict{Cause: culprit, Sentence: "the sentence"}); got != want {
 			t.Errorf("%s: %s", culprit, got)
 		}
 	}

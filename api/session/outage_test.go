@@ -199,7 +199,7 @@ func TestStoreWentBack(t *testing.T) {
 		w.good(w.manager(nil))
 		w.counts(2, 1)
 		s, err := b.Status(context.Background())
-		if err != nil || s.Verdict.Culprit != StoreWentBack || !s.Verdict.Healed {
+		if err != nil || s.Verdict.Cause != StoreWentBack || !s.Verdict.Healed {
 			w.Fatalf("%+v, %v", s.Verdict, err)
 		}
 	})

@@ -100,7 +100,7 @@ func TestLoginShapes(t *testing.T) {
 				err = call()
 			}
 			s, err := m.Status(t.Context())
-			if err != nil || s.State != "blocked" || s.Verdict.Culprit != NotReadable || !strings.Contains(s.Warning, c.says) {
+			if err != nil || s.State != "blocked" || s.Verdict.Cause != NotReadable || !strings.Contains(s.Warning, c.says) {
 				t.Errorf("%s, %q, %+v, %v", s.State, s.Warning, s.Verdict, err)
 			}
 			if logins != 1 {

@@ -100,8 +100,8 @@ func TestRefusalByOneRoute(t *testing.T) {
 					w.kindIs(err, c.want)
 				}
 				s, err := m.Status(context.Background())
-				if err != nil || s.Verdict.Culprit != c.culprit {
-					w.Errorf("%v: %s %v, %v; want %s", s.Verdict.Culprit, s.Verdict.Sentence, s.Verdict.Evidence, err, c.culprit)
+				if err != nil || s.Verdict.Cause != c.culprit {
+					w.Errorf("%v: %s %v, %v; want %s", s.Verdict.Cause, s.Verdict.Sentence, s.Verdict.Evidence, err, c.culprit)
 				}
 				if len(w.svc.logins) != c.logins || r.probing > c.probes {
 					w.Errorf("%d logins, %d probes; want %d and at most %d", len(w.svc.logins), r.probing, c.logins, c.probes)

@@ -123,7 +123,7 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 }
 
 func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
-	now, ahead, by := m.told(row)
+	now, ahead, by := m.statusClock(row)
 	events, instances = moved(events, instances, by)
 	s := Status{
 		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
@@ -135,7 +135,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
 		s.From, s.By = row.From, row.By
-		if at, dead := diedEarly(events, row); dead {
+		if at, dead := revokedAt(events, row); dead {
 			s.Access.Remaining, s.Access.Dead = 0, true
 			s.Access.ExpiresAt = earlier(s.Access.ExpiresAt, at)
 		}
@@ -203,7 +203,7 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 		}
 	}
 	switch {
-	case recent >= 2 && (v.Culprit == ForeignClient || v.Culprit == ShorterLife):
+	case recent >= 2 && (v.Cause == ForeignClient || v.Cause == ShorterLife):
 		return "another client uses this account: " + v.Sentence, true
 	case recent >= 2: // what happened last was something else
 		return fmt.Sprintf("another client uses this account: %d token pairs were revoked within ten minutes", recent),
@@ -228,9 +228,9 @@ func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
-// diedEarly tells when the service first refused the row's access token before its
+// revokedAt tells when the service first refused the row's access token before its
 // time; ok is false while nothing says that it did.
-func diedEarly(events []Event, row Row) (at time.Time, ok bool) {
+func revokedAt(events []Event, row Row) (at time.Time, ok bool) {
 	if row.State != Doubtful {
 		return at, false
 	}
@@ -269,7 +269,7 @@ type LifetimeJSON struct {
 
 // CauseJSON is who or what ended the pair.
 type CauseJSON struct {
-	Culprit   Cause      `json:"culprit"`
+	Cause     Cause      `json:"culprit"`
 	At        *time.Time `json:"at"`
 	Sentence  string     `json:"sentence"`
 	Evidence  []string   `json:"evidence"`
@@ -277,10 +277,10 @@ type CauseJSON struct {
 }
 
 func (v Verdict) json() *CauseJSON {
-	if v.Culprit == Nobody {
+	if v.Cause == NoCause {
 		return nil
 	}
-	return &CauseJSON{v.Culprit, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
+	return &CauseJSON{v.Cause, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
 }
 
 func (l Lifetime) json() LifetimeJSON {

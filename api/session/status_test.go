@@ -35,7 +35,7 @@ func TestDeadIsDead(t *testing.T) {
 	} {
 		r := row
 		c.change(&r)
-		at, dead := diedEarly(c.events, r)
+		at, dead := revokedAt(c.events, r)
 		if dead != c.dead || dead && at.Before(noon.Add(12*time.Second)) {
 			t.Errorf("%s: dead %v at %s", name, dead, at)
 		}
@@ -46,7 +46,7 @@ func TestStatusTellsTheCause(t *testing.T) {
 	at := time.Date(2026, 3, 1, 14, 0, 12, 0, time.UTC)
 	s := Status{State: "doubtful", AsOf: at.Add(time.Minute),
 		Access:  Lifetime{TTL: 5 * time.Minute, ExpiresAt: at, Dead: true},
-		Verdict: Verdict{Culprit: ForeignClient, At: at, Sentence: "another client logged in", Evidence: []string{"e"}}}
+		Verdict: Verdict{Cause: ForeignClient, At: at, Sentence: "another client logged in", Evidence: []string{"e"}}}
 	for _, want := range []string{`"dead_since":"2026-03-01T14:00:12Z"`, `"remaining_seconds":0`,
 		`"cause":{"culprit":"foreign_client","at":"2026-03-01T14:00:12Z","sentence":"another client logged in",` +
 			`"evidence":["e"],"over_since":null}`} {
@@ -96,7 +96,7 @@ func TestStatusIsToldByOneClock(t *testing.T) {
 			m := &Manager{clock: still(store.Add(-time.Hour)), c: Defaults()}
 			want, ahead := store, time.Hour
 			if !now.IsZero() {
-				m.cfg.Told = func() time.Time { return now }
+				m.cfg.StatusClock = func() time.Time { return now }
 				want, ahead = now, 0
 			}
 			s := m.describe(row, nil, events, []Instance{{SeenAt: at(50), Started: at(0)}})

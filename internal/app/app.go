@@ -303,11 +303,11 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if err != nil {
 		return bad(err)
 	}
-	var told func() time.Time
+	var clock func() time.Time
 	if a.ownClock {
-		told = a.Now
+		clock = a.Now
 	}
-	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, Told: told,
+	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, StatusClock: clock,
 		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
 		Names:  namesOf(a.Config.Service),

@@ -65,10 +65,10 @@ func (c *Client) mayTake(ctx context.Context, r endpoint.Request) error {
 // masked is the end of every read for people.
 func masked[T any](ctx context.Context, v T, err error) (T, error) {
 	if e, ok := err.(*api.Error); ok && mask.Needed(ctx) {
-		told := *e
-		told.Public, told.Hint = mask.Text(e.Public), mask.Text(e.Hint)
-		told.Said = untrusted.Text(mask.Text(string(e.Said)))
-		err = &told
+		masked := *e
+		masked.Public, masked.Hint = mask.Text(e.Public), mask.Text(e.Hint)
+		masked.Said = untrusted.Text(mask.Text(string(e.Said)))
+		err = &masked
 	}
 	return mask.For(ctx, v), err
 }

@@ -231,7 +231,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	}
 	page, err := endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
 	u, found := api.UserNamed(page.Items, a.Context.Login)
-	on, told := u.TwoFactor()
+	on, known := u.TwoFactor()
 	switch {
 	case err != nil:
 		e := api.AsError(err)
@@ -239,7 +239,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 			"Ask the service's operator whether the account has it switched on; it must be off.")
 	case !found:
 		d.add(name, Skipped, "not known: the first page of the service's users does not show the account", "")
-	case !told:
+	case !known:
 		d.add(name, Skipped, "not known: the account's record has no is2fa that can be read", "")
 	case on:
 		d.add(name, Failed,

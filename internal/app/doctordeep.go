@@ -172,8 +172,8 @@ func pageSize(p api.Inspection) []string {
 		return []string{fmt.Sprintf(
 			"the page has %d records of %d, though %d were asked for: set [service] list_page_size = %d",
 			p.Items, total, p.Asked, p.Items)}
-	case p.Told > 0 && p.Told != p.Asked:
-		return []string{fmt.Sprintf("the service reports a page size of %d, but opdeck asked for %d", p.Told, p.Asked)}
+	case p.Reported > 0 && p.Reported != p.Asked:
+		return []string{fmt.Sprintf("the service reports a page size of %d, but opdeck asked for %d", p.Reported, p.Asked)}
 	}
 	return nil
 }

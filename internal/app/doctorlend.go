@@ -12,7 +12,7 @@ import (
 // has none where the trouble heals by itself.
 func Advice(s session.Status) *api.Error {
 	e := &api.Error{}
-	if s.Verdict.Culprit == session.ForeignClient {
+	if s.Verdict.Cause == session.ForeignClient {
 		e.Remedy.Kind = api.LendSession
 	}
 	return e

@@ -12,9 +12,9 @@ import (
 
 // Times of what is told of a wait.
 const (
-	waitTold  = 2 * time.Second  // until the wait is reported
-	waitAgain = 20 * time.Second // until it is reported again
-	moveAgain = 5 * time.Second  // the same of a body that moves
+	waitReported = 2 * time.Second  // until the wait is reported
+	waitAgain    = 20 * time.Second // until it is reported again
+	moveAgain    = 5 * time.Second  // the same of a body that moves
 )
 
 // waits reports what a call waits for when it takes long.
@@ -76,7 +76,7 @@ func (w *waits) onCall(c api.Call) {
 		delete(w.latest, c.ID)
 	}
 	if c.Phase != api.CallEnded {
-		w.after(waitTold, c)
+		w.after(waitReported, c)
 	}
 }
 

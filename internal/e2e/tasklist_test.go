@@ -140,7 +140,7 @@ var tasks = []task{
 		}
 		h.press("r").shows("session blocked")
 		h.begins()
-		h.press("6").matches(`dead  since \d\d:\d\d`)
+		h.press("6").matches(`revoked  at \d\d:\d\d`)
 	}},
 	{user: "on call", want: "are we throttled, when does the next call go", before: "1", do: func(h *hands) {
 		h.press("5").shows("billing", "room")

@@ -94,10 +94,10 @@ var Files = New(
 )
 
 func lockWord(f api.CustomerFile) untrusted.Text {
-	switch locked, told := f.Locked(); {
+	switch locked, known := f.Locked(); {
 	case locked:
 		return "locked"
-	case told:
+	case known:
 		return "no"
 	}
 	return ""

@@ -56,19 +56,19 @@ type Field[T any] struct {
 	// that the record is. nil: nothing of it can be locked.
 	Locked func(T) int
 
-	// Told reports whether the answer told a Count or Flag, which have no value that says
+	// Reported reports whether the answer told a Count or Flag, which have no value that says
 	// so; nil: it is always told.
-	Told func(T) bool
+	Reported func(T) bool
 }
 
-// IsTold reports whether the record tells the field: what it does not tell is not none
+// IsReported reports whether the record tells the field: what it does not tell is not none
 // and not no.
-func (f Field[T]) IsTold(r T) bool { return f.Told == nil || f.Told(r) }
+func (f Field[T]) IsReported(r T) bool { return f.Reported == nil || f.Reported(r) }
 
 // YesNo is a Flag as a word; "–" when the answer did not tell it.
 func (f Field[T]) YesNo(r T) string {
 	switch {
-	case !f.IsTold(r):
+	case !f.IsReported(r):
 		return "–"
 	case f.Flag(r):
 		return "yes"

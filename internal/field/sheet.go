@@ -30,9 +30,9 @@ func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 		case Time:
 			add(f.Name, func(r T) string { return exactTime(f.Time(r)) })
 		case Count:
-			add(f.Name, f.ifTold(func(r T) string { return strconv.Itoa(f.Count(r)) }))
+			add(f.Name, f.ifReported(func(r T) string { return strconv.Itoa(f.Count(r)) }))
 		case Flag:
-			add(f.Name, f.ifTold(func(r T) string { return strconv.FormatBool(f.Flag(r)) }))
+			add(f.Name, f.ifReported(func(r T) string { return strconv.FormatBool(f.Flag(r)) }))
 		case Party:
 			add(f.Name, func(r T) string { return csvcell.Text(string(f.Text(r))) })
 			add(f.Name+"_number", func(r T) string { return csvcell.Text(accountNumber(f.Party(r))) })
@@ -40,7 +40,7 @@ func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 			add(f.Name, func(r T) string { return csvcell.Text(string(f.Text(r))) })
 		}
 		if f.Kind == Count && f.Locked != nil {
-			add("locked_"+f.Name, f.ifTold(func(r T) string { return strconv.Itoa(f.Locked(r)) }))
+			add("locked_"+f.Name, f.ifReported(func(r T) string { return strconv.Itoa(f.Locked(r)) }))
 		}
 	}
 	return out
@@ -52,10 +52,10 @@ func (c *Catalogue[T]) declares(path string) bool {
 	return ok && rest == "" && f.JSON == path
 }
 
-// ifTold is a cell that stays empty where the record does not tell the field.
-func (f Field[T]) ifTold(cell func(T) string) func(T) string {
+// ifReported is a cell that stays empty where the record does not tell the field.
+func (f Field[T]) ifReported(cell func(T) string) func(T) string {
 	return func(r T) string {
-		if !f.IsTold(r) {
+		if !f.IsReported(r) {
 			return ""
 		}
 		return cell(r)

@@ -105,7 +105,7 @@ func (o Options) lock(locked bool) Cell {
 func count[T any](o Options, f field.Field[T], r T) string {
 	n := f.Count(r)
 	switch {
-	case !f.IsTold(r):
+	case !f.IsReported(r):
 		return "–"
 	case f.Bytes:
 		return format.Size(int64(n))
@@ -142,7 +142,7 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	case field.Time:
 		return f.Time(r).Raw.Line(40)
 	case field.Count:
-		if n := f.Count(r); f.IsTold(r) && (n >= 0 || !f.Bytes) {
+		if n := f.Count(r); f.IsReported(r) && (n >= 0 || !f.Bytes) {
 			return strconv.Itoa(n)
 		}
 		return "–"

@@ -35,7 +35,7 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 // exactCount is a number as a fact: bytes are words and the exact number.
 func exactCount[T any](f field.Field[T], r T) string {
 	switch n := f.Count(r); {
-	case !f.IsTold(r):
+	case !f.IsReported(r):
 		return "–"
 	case f.Bytes:
 		return format.Size(int64(n)) + " (" + format.Count(n) + " bytes)"

@@ -73,7 +73,7 @@ func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact 
 	switch {
 	case f.Name == "parent" && op.IsParent:
 		out[0].Value, out[0].Opens = "yes, it spawned others", Ref{RefChildren, string(op.OPID)}
-	case f.Name == "visible" && f.IsTold(op) && !op.IsVisible:
+	case f.Name == "visible" && f.IsReported(op) && !op.IsVisible:
 		out[0].Value = "no, hidden from the customer"
 	}
 	return out
@@ -139,7 +139,7 @@ func Attached(op api.Operation) string {
 	n, locked := len(op.Documents), field.Operations.Get(field.OpDocuments).Locked(op)
 	out := "no document"
 	switch {
-	case !op.DocumentsTold():
+	case !op.DocumentsReported():
 		out = "documents not reported"
 	case n > 0:
 		out = format.Plural(n, "document", "documents")

@@ -68,9 +68,9 @@ func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
 // over is what stands over the table, and last that the rows are stale.
 func (l *List[T]) over() []string {
 	if l.spec.OwnStale {
-		return l.screen.Above()
+		return l.screen.HeadLines()
 	}
-	return append(l.screen.Above(), l.Stale()...)
+	return append(l.screen.HeadLines(), l.Stale()...)
 }
 
 // Stale says that the rows are those of an earlier read; nil when they are not.

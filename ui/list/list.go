@@ -38,10 +38,10 @@ type Screen interface {
 	// ReadOn reads further rows when the cursor comes near the edge of what was
 	// read; it is asked after each move.
 	ReadOn() tea.Cmd
-	// Above is what stands over the table while no filter is typed; that its rows are
-	// those of an earlier read the list says itself.
-	Above() []string
-	// Below is what stands under the table: by default Spec.Detail.
+	// HeadLines are the lines above the table while no filter is typed. The list itself adds
+	// the warning that its rows are from an earlier read.
+	HeadLines() []string
+	// Below returns the lines below the table: by default Spec.Detail.
 	Below() []string
 	// Item is what the keys for an id and for JSON are about.
 	Item() ui.Item
@@ -79,7 +79,7 @@ type Spec[T any] struct {
 	Sort     *field.Catalogue[T] // rows that a Rows holds are sorted by its fields; nil: by none
 	Marks    bool                // rows can be marked
 	NoGap    bool                // no space between the row's sign and its first cell
-	OwnStale bool                // Above has List.Stale among its lines
+	OwnStale bool                // HeadLines has List.Stale among its lines
 
 	Language *filter.Table[T]
 	Example  string      // a filter, as a hint

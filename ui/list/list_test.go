@@ -89,7 +89,7 @@ func (s *screen) Filtered(live bool) tea.Cmd {
 	return nil
 }
 func (s *screen) ReadOn() tea.Cmd { return nil }
-func (s *screen) Above() []string {
+func (s *screen) HeadLines() []string {
 	return []string{s.Head(fmt.Sprint(s.rows.Len(), " fruits"))}
 }
 func (s *screen) Empty() widget.Notice {

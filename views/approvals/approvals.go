@@ -205,8 +205,8 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 	return next
 }
 
-// Above implements list.Screen: how many wait, and for whom.
-func (s *Screen) Above() []string {
+// HeadLines implements list.Screen: how many wait, and for whom.
+func (s *Screen) HeadLines() []string {
 	th, open, mine := s.env.Theme, 0, 0
 	for _, r := range s.rows.All() {
 		if state(r, s.env.Now()) == approval.Open {

@@ -180,8 +180,8 @@ func (s *Screen) Refresh() {
 	}
 }
 
-// Above implements list.Screen: what is shown, and what needs a person.
-func (s *Screen) Above() []string {
+// HeadLines implements list.Screen: what is shown, and what needs a person.
+func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
 	n := s.rows.Len() - len(s.open)

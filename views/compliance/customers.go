@@ -165,9 +165,9 @@ func (s *Customers) Empty() widget.Notice {
 	return s.None(widget.Notice{Text: "There are no customers.", Hint: byID})
 }
 
-// Above implements list.Screen: what the list is, and what of it needs somebody.
-func (s *Customers) Above() []string {
-	th, out := s.env.Theme, s.List.Above()
+// HeadLines implements list.Screen: what the list is, and what of it needs somebody.
+func (s *Customers) HeadLines() []string {
+	th, out := s.env.Theme, s.List.HeadLines()
 	w, _ := s.Size()
 	if line := s.needs(); line != "" {
 		sign := th.Info.Render(th.Signs.Wait)

@@ -105,11 +105,11 @@ func (f *ShareForm) present(token secret.Value) tea.Cmd {
 	journeys, id := f.journeys, f.id
 	return f.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 		res, err := journeys.Share(ctx, id, token)
-		told := ui.EndedElsewhere("The token was not accepted", "The token was applied.", err)
+		notice := ui.EndedElsewhere("The token was not accepted", "The token was applied.", err)
 		if err == nil && !res.Applied {
-			told = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}
+			notice = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}
 		}
-		return func() (ui.Action, tea.Cmd) { return f.outcome(res, err), f.ended() }, told
+		return func() (ui.Action, tea.Cmd) { return f.outcome(res, err), f.ended() }, notice
 	})
 }
 

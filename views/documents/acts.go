@@ -19,8 +19,8 @@ import (
 	"opdeck/views/storedfile"
 )
 
-// wroteMsg is the outcome of a write.
-type wroteMsg struct {
+// writeDoneMsg is the outcome of a write.
+type writeDoneMsg struct {
 	ui.Ticket
 	what string // "remove", "put back", …
 	done string // the sentence when it went well
@@ -98,7 +98,7 @@ func (s *Screen) object(item string) act.Object {
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
-func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpoint.Caller) (api.Operation,
+func (s changes) write(doing string, m writeDoneMsg, run func(context.Context, endpoint.Caller) (api.Operation,
 	error)) tea.Cmd {
 	s.Doing, s.before = doing, s.Op
 	m.Ticket = s.env.Ticket()
@@ -113,7 +113,7 @@ func (s changes) write(doing string, m wroteMsg, run func(context.Context, endpo
 func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
-	return s.write("removing "+name, wroteMsg{what: "Removal", done: "Removed " + name + "; z restores it.",
+	return s.write("removing "+name, writeDoneMsg{what: "Removal", done: "Removed " + name + "; z restores it.",
 		took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
@@ -131,7 +131,7 @@ func (s changes) askRestore() ui.Action {
 	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)),
 		ui.Confirm{ID: last.guid, Facts: s.target(),
 			Yes: func(ui.Seen) tea.Cmd {
-				return s.write("restoring "+last.name, wroteMsg{what: "Restoring", done: "Restored " + last.name + ".",
+				return s.write("restoring "+last.name, writeDoneMsg{what: "Restoring", done: "Restored " + last.name + ".",
 					back: last.guid},
 					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
@@ -169,7 +169,7 @@ func (s changes) askUpload() ui.Action {
 				ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
 					Facts: append(f.facts(), s.target()[1:]...),
 					Yes: func(ui.Seen) tea.Cmd {
-						return s.write("uploading "+f.name, wroteMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
+						return s.write("uploading "+f.name, writeDoneMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
 							func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 								return uploadAndAttach(ctx, c, host, op, f)
 							})
@@ -177,12 +177,12 @@ func (s changes) askUpload() ui.Action {
 		}}
 }
 
-// begunError is the failure of an act of several steps after the first one was done:
+// partlyDoneError is the failure of an act of several steps after the first one was done:
 // nobody may send all of it once more.
-type begunError struct{ err *api.Error }
+type partlyDoneError struct{ err *api.Error }
 
-func (e *begunError) Error() string { return e.err.Error() }
-func (e *begunError) Unwrap() error { return e.err }
+func (e *partlyDoneError) Error() string { return e.err.Error() }
+func (e *partlyDoneError) Unwrap() error { return e.err }
 
 func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.Operation, from file) (api.Operation,
 	error) {
@@ -199,13 +199,13 @@ func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.O
 	if err != nil {
 		e := *api.AsError(err)
 		e.Hint = "The file is uploaded as " + f.ID.Line(64) + "; attach it by that id. " + e.Hint
-		return api.Operation{}, &begunError{&e}
+		return api.Operation{}, &partlyDoneError{&e}
 	}
 	return now, nil
 }
 
 // wrote takes the outcome of a write; nothing was shown as done before it.
-func (s changes) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
+func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	s.Stop()
 	var acts ui.Many
@@ -220,11 +220,11 @@ func (s changes) wrote(msg wroteMsg) (ui.Action, tea.Cmd) {
 			s.env.Keys.Global.Reload.Help().Key + " reads it."}
 	}
 	if msg.err != nil {
-		told := ui.Failure(msg.what, msg.err)
-		if begun := (*begunError)(nil); errors.As(msg.err, &begun) {
-			told = told.Final()
+		notice := ui.Failure(msg.what, msg.err)
+		if begun := (*partlyDoneError)(nil); errors.As(msg.err, &begun) {
+			notice = notice.Final()
 		}
-		return append(acts, told), s.reread(msg.err)
+		return append(acts, notice), s.reread(msg.err)
 	}
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)

@@ -103,7 +103,7 @@ func (s customerFile) confirmAttach(d storedfile.Document, name string) ui.Actio
 	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))),
 		ui.Confirm{ID: d.ID, Facts: facts,
 			Yes: func(ui.Seen) tea.Cmd {
-				return s.changes().write("attaching "+d.Line(), wroteMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
+				return s.changes().write("attaching "+d.Line(), writeDoneMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
 					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: d.ID, Name: name})
 					})

@@ -132,11 +132,11 @@ func (s *Screen) Reload() tea.Cmd { return s.Load() }
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case wroteMsg:
-		return s.changes().wrote(msg)
+	case writeDoneMsg:
+		return s.changes().onWriteDone(msg)
 	case jobMsg:
 		s.jobs = msg.jobs
-		return s.changes().wrote(msg.wroteMsg)
+		return s.changes().onWriteDone(msg.writeDoneMsg)
 	case ui.Changed:
 		return s.OnNews(msg)
 	}
@@ -224,7 +224,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.ID == "" {
 		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
 	}
-	if s.Op != nil && !s.Op.DocumentsTold() {
+	if s.Op != nil && !s.Op.DocumentsReported() {
 		return widget.Notice{Text: "The answer has no readable list of documents.",
 			Hint: "It is not known whether there are any; r reads again, J shows the raw answer"}
 	}
@@ -252,9 +252,9 @@ func (s *Screen) row(d api.Document) widget.Row {
 // selected is a copy of the document under the cursor.
 func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.SelectedID()) }
 
-// Above implements list.Screen: which operation it is, and what warns: an end state, a
+// HeadLines implements list.Screen: which operation it is, and what warns: an end state, a
 // write whose outcome is open, a job that stands still.
-func (s *Screen) Above() []string {
+func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, h := s.Size()
 	if s.Op == nil || h < 8 {
@@ -294,7 +294,7 @@ func (s *Screen) Above() []string {
 		}
 	}
 	n := format.Plural(s.rows.Len(), "document", "documents")
-	if !s.Op.DocumentsTold() {
+	if !s.Op.DocumentsReported() {
 		n = "documents not reported"
 	}
 	if u := s.Op.UnreadDocuments; u > 0 {

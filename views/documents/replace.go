@@ -164,7 +164,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 
 // jobMsg carries what became of a job; the operation is read again after it.
 type jobMsg struct {
-	wroteMsg
+	writeDoneMsg
 	jobs []replace.Job
 }
 
@@ -173,7 +173,7 @@ func (s changes) runJob(what string, run func(context.Context, *replace.Jobs) (r
 	t, ctx, caller, parts, id := s.env.Ticket(), s.env.Root, s.caller, s.parts, s.ID
 	return func() tea.Msg {
 		j, err := run(ctx, parts.Jobs)
-		m := jobMsg{wroteMsg: wroteMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
+		m := jobMsg{writeDoneMsg: writeDoneMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
 		if j.Step == replace.Abandoned {
 			m.done = "Abandoned: " + j.OldName + " is attached again."
 		}
@@ -183,7 +183,7 @@ func (s changes) runJob(what string, run func(context.Context, *replace.Jobs) (r
 		}
 		m.jobs, _ = parts.Unfinished(after, id)
 		if err != nil && len(m.jobs) > 0 { // R goes on with the job or gives it up
-			m.err = &begunError{api.AsError(err)}
+			m.err = &partlyDoneError{api.AsError(err)}
 		}
 		return m
 	}

@@ -11,8 +11,8 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Above implements list.Screen: what is shown, and why it may be less than there is.
-func (s *Screen) Above() []string {
+// HeadLines implements list.Screen: what is shown, and why it may be less than there is.
+func (s *Screen) HeadLines() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
 	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Filter.Text == "" && s.cfg.Listen == "" &&

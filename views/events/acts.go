@@ -71,8 +71,8 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 			feed, key := s.feed, it.Key
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				a, err := feed.Replay(ctx, key, target)
-				told := replayed(a, err)
-				return func() (ui.Action, tea.Cmd) { return s.onReplayed(key, told, err) }, told
+				notice := replayed(a, err)
+				return func() (ui.Action, tea.Cmd) { return s.onReplayed(key, notice, err) }, notice
 			})
 		}})
 }
@@ -90,7 +90,7 @@ func replayed(a receiver.Attempt, err error) ui.Notify {
 	return ui.Notify{Level: ui.Success, Text: line(a.Target, 200) + " answered " + present.AttemptAnswer(a) + "."}
 }
 
-func (s replaying) onReplayed(key string, told ui.Notify, err error) (ui.Action, tea.Cmd) {
+func (s replaying) onReplayed(key string, notice ui.Notify, err error) (ui.Action, tea.Cmd) {
 	s.Doing = ""
 	var cmd tea.Cmd
 	if s.page.is(eventPage) && s.page.item.Key == key {
@@ -99,5 +99,5 @@ func (s replaying) onReplayed(key string, told ui.Notify, err error) (ui.Action,
 	if err != nil {
 		return ui.Failure("The replay", err), cmd
 	}
-	return told, cmd
+	return notice, cmd
 }

@@ -108,7 +108,7 @@ func (s hookForm) askSettings() ui.Action {
 			if fresh {
 				h.JWTSecret = v.Secret(2)
 			} else if !old.Knows("jwtSecret") {
-				h.Untold = "jwtSecret,"
+				h.Unreported = "jwtSecret,"
 			}
 			return s.confirmSettings(old, h, fresh), nil
 		}}

@@ -248,8 +248,8 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 	return s.rows.Ages(from, to, now, func(m present.Moment) time.Time { return m.At })
 }
 
-// Above implements list.Screen: how far back is known, and what is new to this person.
-func (s *Screen) Above() []string {
+// HeadLines implements list.Screen: how far back is known, and what is new to this person.
+func (s *Screen) HeadLines() []string {
 	th, w := s.env.Theme, 0
 	if w, _ = s.Size(); len(s.rows.All()) == 0 {
 		return nil

@@ -218,7 +218,7 @@ func (s *Screen) left(d time.Duration) time.Duration {
 	return max((d + time.Second - 1).Truncate(time.Second), 0)
 }
 
-func (s *Screen) told(left time.Duration) string {
+func (s *Screen) span(left time.Duration) string {
 	out, _ := format.Until(s.env.Now().Add(left), s.env.Now())
 	return out
 }
@@ -253,7 +253,7 @@ func (s *Screen) row(u limit.Usage, c columns) string {
 	}
 	next := "now"
 	if left := s.slot(u); left > 0 {
-		next = s.told(left)
+		next = s.span(left)
 	}
 	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended,
 		c.gauge, tone) +
@@ -270,11 +270,11 @@ func (s *Screen) held(u limit.Usage) string {
 	switch {
 	case s.left(u.Blocked) > 0:
 		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", u.Class,
-			s.told(s.left(u.Blocked)))
+			s.span(s.left(u.Blocked)))
 	case u.Over > 0:
 		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", u.Class, u.Over)
 	case u.Room == 0 && s.slot(u) > 0:
-		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", u.Class, s.told(s.slot(u)))
+		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", u.Class, s.span(s.slot(u)))
 	}
 	return ""
 }

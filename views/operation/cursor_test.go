@@ -53,7 +53,7 @@ func newPage(t *testing.T) *page {
 	child := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000001"})
 	at := uitest.NewClock().Now()
 	above := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000002"})
-	f := &fake{op: op, tree: api.OperationTree{Parent: op, Above: []api.Operation{above}, Children: []api.Child{{Operation: child, Depth: 1}}},
+	f := &fake{op: op, tree: api.OperationTree{Parent: op, Ancestors: []api.Operation{above}, Children: []api.Child{{Operation: child, Depth: 1}}},
 		past: []index.State{{Op: before, At: at.Add(-time.Hour), Origin: index.List}, {Op: op, At: at.Add(-time.Minute), Origin: index.Hook, Current: true}}}
 	d := &page{}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen {

@@ -54,7 +54,7 @@ func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: format.Plural(len(s.Op.Documents), "document", "documents"),
 		Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
-	if !s.Op.DocumentsTold() {
+	if !s.Op.DocumentsReported() {
 		out.Drawn = present.Attached(*s.Op)
 	}
 	if len(s.Op.Documents) == 0 {
@@ -105,7 +105,7 @@ func (s *Screen) past() ui.Section {
 	}
 	room := s.H - len(s.Op.Documents) - 8
 	if s.tree != nil {
-		room -= len(s.tree.Children) + len(s.tree.Above) + 6
+		room -= len(s.tree.Children) + len(s.tree.Ancestors) + 6
 	}
 	if s.env.Theme.Linear {
 		room = 0
@@ -132,14 +132,14 @@ func (s *Screen) relative(indent string, op api.Operation) string {
 
 // above are the operation that spawned this one and those above it, the nearest first.
 func (s *Screen) above() ui.Section {
-	if s.tree == nil || len(s.tree.Above) == 0 {
+	if s.tree == nil || len(s.tree.Ancestors) == 0 {
 		return ui.Section{}
 	}
 	out := ui.Section{Title: "Parent", Beside: true}
-	if len(s.tree.Above) > 1 {
+	if len(s.tree.Ancestors) > 1 {
 		out.Title, out.Hint = "Parents", "the nearest first"
 	}
-	for _, op := range s.tree.Above {
+	for _, op := range s.tree.Ancestors {
 		out.Lines = append(out.Lines, s.relative("", op))
 		out.Links = append(out.Links, parentLink(op))
 	}
@@ -163,7 +163,7 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil && s.Op.IsParent:
 		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
 		return out
-	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Again == 0:
+	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Repeated == 0:
 		return ui.Section{}
 	}
 	out.Drawn = format.Plural(len(s.tree.Children), "child operation", "child operations")
@@ -175,7 +175,7 @@ func (s *Screen) children() ui.Section {
 			"children")+" in the service's answer could not be read."))
 		out.Links = append(out.Links, widget.Link{})
 	}
-	if n := s.tree.Again; n > 0 {
+	if n := s.tree.Repeated; n > 0 {
 		out.Lines = append(out.Lines,
 			th.Warn.Render(th.Signs.Warn+" The answer lists an operation twice "+format.Plural(n, "time",
 				"times")+"; it is listed once."))

@@ -118,9 +118,9 @@ func (s *Screen) showTree() ui.Action {
 	case len(s.tree.Children) > 0:
 		s.Layout()
 		s.Point(childLink(s.tree.Children[0]).ID)
-	case len(s.tree.Above) > 0:
+	case len(s.tree.Ancestors) > 0:
 		s.Layout()
-		s.Point(parentLink(s.tree.Above[0]).ID)
+		s.Point(parentLink(s.tree.Ancestors[0]).ID)
 	default:
 		return ui.Notify{Level: ui.Info, Text: "The service reports no parent and no child operations."}
 	}

@@ -40,9 +40,9 @@ func (s *Screen) Drawn() ui.Drawn {
 	return d
 }
 
-// Above implements list.Screen: the line that says what is shown, with numbers of
+// HeadLines implements list.Screen: the line that says what is shown, with numbers of
 // the row under the cursor for which the table has no room.
-func (s *Screen) Above() []string {
+func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
 	line := th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()

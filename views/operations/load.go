@@ -33,7 +33,7 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	s.More.Stop()
 	s.counts.Stop()
 	s.loaded = s.Filter.Shown.String()
-	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: ahead, After: ahead}
+	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
 	ix, whole := s.index, s.whole
 	s.whole = false
 	if anchor == "" {
@@ -162,16 +162,16 @@ func (s *Screen) ReadOn() tea.Cmd {
 	from, to := s.Table.Visible()
 	r := s.rows
 	end := r.base + len(r.recs)
-	near := ahead / 3
+	near := readAhead / 3
 	switch {
 	case s.Loads.Busy() || s.More.Busy() || len(r.recs) == 0:
 		return nil
-	case from >= end+ahead || to <= r.base-ahead: // a jump: to an end, or far
+	case from >= end+readAhead || to <= r.base-readAhead: // a jump: to an end, or far
 		return s.loader().jump(from)
 	case to+near > end && end < r.total:
-		return s.loader().extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+ahead, false)
+		return s.loader().extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+readAhead, false)
 	case from-near < r.base && r.base > 0:
-		return s.loader().extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+ahead, true)
+		return s.loader().extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+readAhead, true)
 	}
 	return nil
 }
@@ -213,12 +213,12 @@ func without(w index.Window, before bool) []index.Record {
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
 func (s loader) jump(from int) tea.Cmd {
-	ix, q, total := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, After: 2 * ahead}, s.rows.total
+	ix, q, total := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, After: 2 * readAhead}, s.rows.total
 	switch {
-	case from >= total-2*ahead:
-		q.FromEnd, q.After, q.Before = true, 0, 2*ahead
-	case from > ahead:
-		q.Skip = from - ahead
+	case from >= total-2*readAhead:
+		q.FromEnd, q.After, q.Before = true, 0, 2*readAhead
+	case from > readAhead:
+		q.Skip = from - readAhead
 	}
 	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
 		w, err := read(ctx, ix, q, false)

@@ -82,9 +82,9 @@ type Config struct {
 }
 
 const (
-	first = 100 // rows read before anything is shown
-	ahead = 200 // rows read before and behind what is on screen
-	keeps = 900 // rows kept at most
+	first     = 100 // rows read before anything is shown
+	readAhead = 200 // rows read before and behind what is on screen
+	keeps     = 900 // rows kept at most
 
 	offeredValues = 12 // of a field, while a filter is typed
 )

@@ -100,7 +100,7 @@ func TestAHundredThousandRows(t *testing.T) {
 	if under(d) != id(0) {
 		t.Errorf("home is %s", under(d))
 	}
-	if f.most > 6*ahead {
+	if f.most > 6*readAhead {
 		t.Errorf("%d rows were asked for at once", f.most)
 	}
 	if held := len(d.list.rows.recs); held > keeps {

@@ -344,8 +344,8 @@ func (s *List[T]) row(r T) widget.Row {
 	return out
 }
 
-// Above implements list.Screen.
-func (s *List[T]) Above() []string {
+// HeadLines implements list.Screen.
+func (s *List[T]) HeadLines() []string {
 	th, count, head := s.env.Theme, "", ""
 	if !s.At.IsZero() {
 		count = format.Plural(s.rows.Len(), s.spec.One, s.spec.Many)

@@ -165,7 +165,7 @@ func (s *Screen) verdict() []string {
 		}
 	}
 	if len(out) > 0 {
-		if s.st.Verdict.Culprit == session.ForeignClient {
+		if s.st.Verdict.Cause == session.ForeignClient {
 			for _, l := range draw.Wrap(lendInstead, max(s.W, 1)) {
 				out = append(out, th.Info.Render(l))
 			}

@@ -107,7 +107,7 @@ func TestScreens(t *testing.T) {
 			s.LoginWait, s.Access, s.Refresh = 42*time.Second, session.Lifetime{}, session.Lifetime{}
 		})}},
 		"lent": {f: &fake{st: state("live", func(s *session.Status) {
-			s.Verdict = session.Verdict{Culprit: session.ForeignClient, Sentence: "another client logged in at about 11:57 and replaced our pair"}
+			s.Verdict = session.Verdict{Cause: session.ForeignClient, Sentence: "another client logged in at about 11:57 and replaced our pair"}
 			s.Borrowers = []session.Borrower{{Name: "nightly", Role: "viewer", Priority: "background", LastMinute: 7, Calls: 1204, Waits: 31, Waited: 80.5, Refused: 2, Last: start.Add(-20 * time.Second), Running: true},
 				{Name: "report", Role: "analyst", Priority: "background", Calls: 3, Last: start.Add(-3 * time.Hour)}}
 		})}},

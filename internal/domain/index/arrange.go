@@ -35,7 +35,7 @@ func compareField(f field.Field[api.Operation], a, b api.Operation) int {
 	case field.Money:
 		return strings.Compare(filter.MoneyKey(f.Money(a)), filter.MoneyKey(f.Money(b)))
 	case field.Count:
-		return cmp.Compare(told(f, a), told(f, b))
+		return cmp.Compare(countOf(f, a), countOf(f, b))
 	case field.Code:
 		return strings.Compare(filter.Clean(string(f.Text(a))), filter.Clean(string(f.Text(b))))
 	}
@@ -43,9 +43,9 @@ func compareField(f field.Field[api.Operation], a, b api.Operation) int {
 }
 
 // told is a count; what the service did not tell comes before none.
-func told(f field.Field[api.Operation], o api.Operation) int64 {
-	if !f.IsTold(o) {
-		return filter.NotTold
+func countOf(f field.Field[api.Operation], o api.Operation) int64 {
+	if !f.IsReported(o) {
+		return filter.NotReported
 	}
 	return int64(f.Count(o))
 }

@@ -69,7 +69,7 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	by, err := x.shift(ctx)
 	p := f.Progress
 	f.Owed, f.Total = len(owed), p.Total
-	f.Complete = p.complete(f.Sights) && !p.ahead(now)
+	f.Complete = p.complete(f.Sights) && !p.afterClock(now)
 	if at := f.asOf(p, now); !at.IsZero() {
 		f.AsOf = x.local(at, by)
 	}
@@ -85,7 +85,7 @@ func (f Freshness) asOf(p Progress, now time.Time) time.Time {
 		at = p.Last.Started
 	}
 	switch {
-	case f.Unseen > 0 || f.Newest.After(now) || p.ahead(now):
+	case f.Unseen > 0 || f.Newest.After(now) || p.afterClock(now):
 		return time.Time{}
 	case f.Rows == 0, f.Oldest.IsZero():
 		return at

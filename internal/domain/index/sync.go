@@ -229,10 +229,10 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 		return now, err
 	}
 	p, err := LoadProgress(ctx, s.index.store)
-	if err != nil || !seen.Newest.After(now) && !p.ahead(now) {
+	if err != nil || !seen.Newest.After(now) && !p.afterClock(now) {
 		return now, err
 	}
-	if err := s.index.store.Distrust(ctx); err != nil {
+	if err := s.index.store.ForgetSights(ctx); err != nil {
 		return now, err
 	}
 	p.News = News{By: p.News.By, Mark: p.News.Mark}
@@ -240,8 +240,8 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 	return now, p.save(ctx, s.index.store)
 }
 
-// ahead reports that p has times of a clock that has been set back since.
-func (p Progress) ahead(now time.Time) bool {
+// afterClock reports whether p has a time after now: the clock was set back since it was written.
+func (p Progress) afterClock(now time.Time) bool {
 	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished,
 		p.Hurry, p.NewsAfter} {
 		if t.After(now) {

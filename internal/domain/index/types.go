@@ -244,9 +244,9 @@ type Store interface {
 	// Candidates lists rows that no request since t has shown, and that were not
 	// asked for alone since then, oldest first.
 	Candidates(ctx context.Context, t time.Time, limit int) ([]string, error)
-	// Distrust forgets all sights: the store's clock was set back, and nobody knows
+	// ForgetSights forgets all sights: the store's clock was set back, and nobody knows
 	// how long ago they were.
-	Distrust(ctx context.Context) error
+	ForgetSights(ctx context.Context) error
 	// Reset drops all rows of the scope, and the facts named.
 	Reset(ctx context.Context, facts ...string) error
 	// Get returns one operation, ErrNone when there is none; also one that is gone.

@@ -24,7 +24,7 @@ type Record struct {
 	AppliedAt time.Time `json:"applied_at,omitzero"`
 	// Outstanding are the sets that the answer to the share named, safe to draw:
 	// none when empty, not known when nil (the answer was not seen).
-	Outstanding []string `json:"outstanding" null:"untold"`
+	Outstanding []string `json:"outstanding" null:"unreported"`
 	Rejected    string   `json:"rejected,omitempty"`  // the last rejection's reason
 	BaaS        bool     `json:"baas,omitempty"`      // the last share was answered 403
 	BaaSSaid    string   `json:"baas_said,omitempty"` // and what the service said; safe to draw

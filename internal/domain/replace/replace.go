@@ -130,7 +130,7 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 	const what = "replace document"
 	doc, ok := op.Document(guid)
 	switch {
-	case !ok && !op.DocumentsTold():
+	case !ok && !op.DocumentsReported():
 		return Job{}, api.Refusal(what, "", "The service's answer does not list the documents of this operation.")
 	case !ok:
 		return Job{}, api.Refusal(what, api.RuleNotAttached, "The document is not attached to this operation.")

@@ -233,7 +233,7 @@ func sortKey(o api.Operation, field string) string {
 	case "reference":
 		return cut(filter.Fold(string(o.Reference)), 100)
 	case "documents":
-		if !o.DocumentsTold() {
+		if !o.DocumentsReported() {
 			return "-"
 		}
 		return fmt.Sprintf("%06d", len(o.Documents))

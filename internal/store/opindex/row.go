@@ -153,8 +153,8 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 	if e.Origin == index.Hook { // no sight; the moment that it tells of is the most that a new row can have
 		r.seen = max(min(r.updated, r.changed), 0)
 	}
-	if !o.DocumentsTold() {
-		r.docs = filter.NotTold
+	if !o.DocumentsReported() {
+		r.docs = filter.NotReported
 	}
 	r.kind = kindKey{status: code(string(o.Status)), typ: code(string(o.Type)), payment: code(string(o.PaymentType)),
 		currency:   code(string(o.SourceAmount.Sum.CurrencyCode)),

@@ -43,8 +43,8 @@ func (x *Store) Candidates(ctx context.Context, t time.Time, limit int) ([]strin
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
-// Distrust forgets all sights.
-func (x *Store) Distrust(ctx context.Context) error {
+// ForgetSights forgets all sights.
+func (x *Store) ForgetSights(ctx context.Context) error {
 	return x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 }
 

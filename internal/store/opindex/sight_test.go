@@ -77,7 +77,7 @@ func TestSights(t *testing.T) {
 			t.Errorf("asked for, and again: %v, %v", left, err)
 		}
 		*at = now.Add(-3 * time.Hour) // the clock is set back
-		if err := x.Distrust(context.Background()); err != nil {
+		if err := x.ForgetSights(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if got := sights(t, x); got.Unseen != 5 || !got.Oldest.IsZero() || !got.Newest.IsZero() {

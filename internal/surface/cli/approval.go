@@ -95,7 +95,7 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			if err != nil {
 				return err
 			}
-			return out.told(q, "%s", sentence)
+			return out.report(q, "%s", sentence)
 		}}
 		if r.yes {
 			return w, nil

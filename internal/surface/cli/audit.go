@@ -267,7 +267,7 @@ func auditSettleCommand(r *root) *cobra.Command {
 		if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
 			return err
 		}
-		return out.told(settledJSON{note, args[0]}, "Settled. The trail keeps the outcome as unknown, with your note.")
+		return out.report(settledJSON{note, args[0]}, "Settled. The trail keeps the outcome as unknown, with your note.")
 	})
 	cmd.Flags().StringVar(&note, "note", "", "what you found")
 	return cmd

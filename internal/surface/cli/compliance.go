@@ -130,7 +130,7 @@ func complianceFinalizeCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Finalized. %s The service now reviews it; opdeck compliance journey %s "+
+			return out.report(asSent(res.Raw, res), "Finalized. %s The service now reviews it; opdeck compliance journey %s "+
 				"shows the result.", res.Message.Line(300), args[0])
 		}), nil
 	})

@@ -72,7 +72,7 @@ func configCheckCommand(r *root) *cobra.Command {
 		if cfg.Path == "" {
 			verdict = "No file at %s. The defaults apply."
 		}
-		return out.told(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
+		return out.report(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
 	})
 }
 

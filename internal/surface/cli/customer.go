@@ -221,7 +221,7 @@ func customerSetApplicationCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.told(asSent(res.Raw, res), "Set. %s The service will deprecate this call; use compliance link "+
+			return out.report(asSent(res.Raw, res), "Set. %s The service will deprecate this call; use compliance link "+
 				"instead.", res.Message.Line(200))
 		}), nil
 	})
@@ -241,7 +241,7 @@ func customerDeleteFileCommand(r *root) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return out.told(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
+				return out.report(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
 			}}, nil
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")

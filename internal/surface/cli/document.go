@@ -27,7 +27,7 @@ var documentCommands = commands{
 
 // documentsJSON is the documents of an operation.
 type documentsJSON struct {
-	Items []api.Document `json:"items" null:"untold"` // null: not told, or nothing that can be read
+	Items []api.Document `json:"items" null:"unreported"` // null: not told, or nothing that can be read
 	OPID  string         `json:"opid"`
 }
 
@@ -39,11 +39,11 @@ func documentListCommand(r *root) *cobra.Command {
 			return err
 		}
 		none := "The operation has no documents; opdeck document attach " + args[0] + " DOCID adds one."
-		if !op.DocumentsTold() {
+		if !op.DocumentsReported() {
 			none = "The answer has no readable list of documents, so opdeck does not know whether there are any. opdeck " +
 				"operation get " + args[0] + " -o json shows it."
 		}
-		if n := op.UnreadDocuments; n > 0 && op.DocumentsTold() {
+		if n := op.UnreadDocuments; n > 0 && op.DocumentsReported() {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				format.Plural(n, "document", "documents"), args[0])
 		}
@@ -95,7 +95,7 @@ type changedJSON struct {
 // as a table. An empty one could not be read.
 func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) error {
 	if op.OPID == "" {
-		return out.told(changedJSON{Done: true}, "%s The operation could not be read again to show it.", sentence)
+		return out.report(changedJSON{Done: true}, "%s The operation could not be read again to show it.", sentence)
 	}
 	if r.output != "table" {
 		return out.json(changedJSON{Item: &op})
@@ -263,7 +263,7 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 		return err
 	}
 	if job.Step == replace.Abandoned {
-		return out.told(job, "Abandoned: the operation holds the old document %s.", job.OldGUID)
+		return out.report(job, "Abandoned: the operation holds the old document %s.", job.OldGUID)
 	}
 	if r.output == "table" {
 		r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)

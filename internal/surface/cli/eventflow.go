@@ -161,14 +161,14 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 		if err := a.Hooks().Merge(ctx, s); err != nil {
 			return err
 		}
-		return out.told(jsonOf(s, a.Context.Name, false), "Replayed through our own receiver.")
+		return out.report(jsonOf(s, a.Context.Name, false), "Replayed through our own receiver.")
 	})
 }
 
 // printAttempt tells how a target answered; one that did not take it is a failure.
 func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	if a.OK() || r.output != "table" {
-		if err := out.told(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil ||
+		if err := out.report(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil ||
 			a.OK() {
 			return err
 		}

@@ -33,15 +33,15 @@ type hooksJSON struct {
 	Secret             *secret.Value   `json:"jwtSecret"`
 }
 
-func toldHooks(h api.HookSettings) hooksJSON {
-	return hooksJSON{told(h, "enabled", h.Enabled), told(h, "hookUrl", h.HookURL), told(h, "hookCustomer", h.HookCustomer),
-		told(h, "hookOperation", h.HookOperation),
-		told(h, "hookDepositAccount", h.HookDepositAccount), told(h, "hookCounterparty", h.HookCounterparty),
-		told(h, "jwtSecret", h.JWTSecret)}
+func hooksOf(h api.HookSettings) hooksJSON {
+	return hooksJSON{reported(h, "enabled", h.Enabled), reported(h, "hookUrl", h.HookURL), reported(h, "hookCustomer", h.HookCustomer),
+		reported(h, "hookOperation", h.HookOperation),
+		reported(h, "hookDepositAccount", h.HookDepositAccount), reported(h, "hookCounterparty", h.HookCounterparty),
+		reported(h, "jwtSecret", h.JWTSecret)}
 }
 
 // told is the value of a member of the settings, nil when it was not told.
-func told[T any](h api.HookSettings, member string, v T) *T {
+func reported[T any](h api.HookSettings, member string, v T) *T {
 	if !h.Knows(member) {
 		return nil
 	}
@@ -54,10 +54,10 @@ func hookGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if h.Untold != "" {
-			r.say("The service did not report %s.", strings.ReplaceAll(strings.TrimSuffix(h.Untold, ","), ",", ", "))
+		if h.Unreported != "" {
+			r.say("The service did not report %s.", strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", "))
 		}
-		return out.card(toldHooks(h), hookCard(h))
+		return out.card(hooksOf(h), hookCard(h))
 	})
 }
 
@@ -121,7 +121,7 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return asked{}, err
 		}
 	}
-	h := api.HookSettings{Untold: strings.Join(api.HookMembers, ",") + ","} // what a real run reads first
+	h := api.HookSettings{Unreported: strings.Join(api.HookMembers, ",") + ","} // what a real run reads first
 	if !r.dryRun {
 		var err error
 		if h, err = endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{}); err != nil {
@@ -135,7 +135,7 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return err
 		}
 		r.say("Set.")
-		return out.card(toldHooks(h), hookCard(h))
+		return out.card(hooksOf(h), hookCard(h))
 	}}, nil
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // notNull is v with empty lists in the place of nil ones, so that a script can go through
-// each; those whose field has the tag `null:"untold"` stay null, which is "not known".
+// each; those whose field has the tag `null:"unreported"` stay null, which is "not known".
 // What has an encoding of its own is left as it is.
 func notNull(v any) any {
 	if v == nil {

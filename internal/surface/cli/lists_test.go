@@ -16,22 +16,22 @@ type inside struct {
 func TestEmptyListsAreNoNull(t *testing.T) {
 	type all struct {
 		inside
-		List   []inside        `json:"list"`
-		Some   []inside        `json:"some"`
-		To     *inside         `json:"to"`
-		No     *inside         `json:"no"`
-		Any    any             `json:"any"`
-		Of     map[int]inside  `json:"of"`
-		Untold []int           `json:"untold" null:"untold"`
-		Left   []int           `json:"left,omitempty"`
-		Raw    json.RawMessage `json:"raw"`
-		At     time.Time       `json:"at"`
+		List       []inside        `json:"list"`
+		Some       []inside        `json:"some"`
+		To         *inside         `json:"to"`
+		No         *inside         `json:"no"`
+		Any        any             `json:"any"`
+		Of         map[int]inside  `json:"of"`
+		Unreported []int           `json:"unreported" null:"unreported"`
+		Left       []int           `json:"left,omitempty"`
+		Raw        json.RawMessage `json:"raw"`
+		At         time.Time       `json:"at"`
 	}
 	given := all{Some: []inside{{}}, To: &inside{}, Any: []inside(nil), Of: map[int]inside{1: {}},
 		Raw: json.RawMessage(`{"x":null}`)}
 	r := &root{}
 	for v, want := range map[any]string{
-		&given:        `{"deep":[],"list":[],"some":[{"deep":[]}],"to":{"deep":[]},"no":null,"any":[],"of":{"1":{"deep":[]}},"untold":null,"raw":{"x":null},"at":"0001-01-01T00:00:00Z"}`,
+		&given:        `{"deep":[],"list":[],"some":[{"deep":[]}],"to":{"deep":[]},"no":null,"any":[],"of":{"1":{"deep":[]}},"unreported":null,"raw":{"x":null},"at":"0001-01-01T00:00:00Z"}`,
 		(*all)(nil):   `null`,
 		struct{}{}:    `{}`,
 		[1]string{""}: `[""]`,

@@ -125,9 +125,9 @@ func operationTreeCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if tree.Again > 0 && r.output != "json" {
+		if tree.Repeated > 0 && r.output != "json" {
 			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.",
-				format.Plural(tree.Again, "time", "times"))
+				format.Plural(tree.Repeated, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as received.",
@@ -135,7 +135,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 		}
 		var all []api.Operation
 		var levels []string
-		for i, op := range slices.Backward(tree.Above) {
+		for i, op := range slices.Backward(tree.Ancestors) {
 			all, levels = append(all, op), append(levels, strconv.Itoa(-i-1))
 		}
 		all, levels = append(all, tree.Parent), append(levels, "0")

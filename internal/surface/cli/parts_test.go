@@ -74,8 +74,8 @@ func TestTableIsAligned(t *testing.T) {
 // TestHookSettingsNotTold: what the service did not tell is null in JSON, not false.
 func TestHookSettingsNotTold(t *testing.T) {
 	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`,
-		Untold: "jwtSecret,hookCustomer,hookCounterparty,"}
-	raw, err := json.Marshal(toldHooks(h))
+		Unreported: "jwtSecret,hookCustomer,hookCounterparty,"}
+	raw, err := json.Marshal(hooksOf(h))
 	var got map[string]any
 	if err != nil || json.Unmarshal(raw, &got) != nil {
 		t.Fatalf("%s, %v", raw, err)

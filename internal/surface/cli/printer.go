@@ -120,7 +120,7 @@ func (o one[T]) card(v T, c *table) error {
 }
 
 // told prints v as JSON for programs, and says a sentence to people.
-func (o one[T]) told(v T, format string, args ...any) error {
+func (o one[T]) report(v T, format string, args ...any) error {
 	if o.r.output != "table" {
 		return o.json(v)
 	}

@@ -252,7 +252,7 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 			if err != nil && r.output != "table" {
 				return err
 			}
-			return out.told(s.JSON(), "%s", sentence)
+			return out.report(s.JSON(), "%s", sentence)
 		}}, nil
 	})
 }

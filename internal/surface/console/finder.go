@@ -186,7 +186,7 @@ func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = ahead(f.last, now, keptRecent)
+	f.last = moveToFront(f.last, now, keptRecent)
 	path := f.backend.personFile(ctx, recentFolder)
 	if path == "" {
 		return nil
@@ -196,8 +196,8 @@ func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 		return err
 	}
 	scope := f.scope()
-	file.Scopes[scope] = ahead(file.Scopes[scope], now, keptRecent)
-	file.Order = ahead(file.Order, scope, keptScopes)
+	file.Scopes[scope] = moveToFront(file.Scopes[scope], now, keptRecent)
+	file.Order = moveToFront(file.Order, scope, keptScopes)
 	for other := range file.Scopes {
 		if !slices.Contains(file.Order, other) {
 			delete(file.Scopes, other)
@@ -206,8 +206,8 @@ func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 	return writePersonFile(path, file)
 }
 
-// ahead puts v in front of a list that holds it once, and at most n.
-func ahead[T comparable](list []T, v T, n int) []T {
+// moveToFront returns list with v first, without a second v, and with at most n values.
+func moveToFront[T comparable](list []T, v T, n int) []T {
 	out := append([]T{v}, slices.DeleteFunc(slices.Clone(list), func(o T) bool { return o == v })...)
 	return out[:min(len(out), n)]
 }

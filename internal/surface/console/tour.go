@@ -90,7 +90,7 @@ var tasks = []task{
 		button: "log in to this account as another client", press: (*tour).foreignLogin,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			v := seen.session
-			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Culprit == session.ForeignClient &&
+			return seen.pressed && v.Counts.Premature > seen.early && v.Verdict.Cause == session.ForeignClient &&
 				s.Screen.Place().Kind == ui.KindSession
 		}},
 	{name: "Totals",

@@ -211,9 +211,9 @@ func (l *Lender) failure(ctx context.Context, call lending.Call, err error) *len
 		return bad
 	}
 	if u, ok := l.usage(ctx, call.Class); ok {
-		told := *bad.Err
-		told.RetryAfter = time.Duration(u.NextSlot * float64(time.Second))
-		bad.Err = &told
+		limited := *bad.Err
+		limited.RetryAfter = time.Duration(u.NextSlot * float64(time.Second))
+		bad.Err = &limited
 	}
 	return bad
 }

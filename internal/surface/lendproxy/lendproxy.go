@@ -65,7 +65,7 @@ func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
 	}
 	l := &Lender{app: a, opt: opt, tally: lending.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core),
 		id:   uuid.NewString(),
-		sums: summaries{told: map[string]told{}}}
+		sums: summaries{noted: map[string]noted{}}}
 	var err error
 	if opt.Socket != "" {
 		if l.socket, err = listenSocket(ctx, opt.Socket); err != nil {

@@ -26,11 +26,11 @@ const (
 
 // summaries remember what the audit trail was told of each borrower.
 type summaries struct {
-	mu   sync.Mutex
-	told map[string]told // guarded by mu: by borrower
+	mu    sync.Mutex
+	noted map[string]noted // guarded by mu: by borrower
 }
 
-type told struct {
+type noted struct {
 	who     api.Actor
 	calls   int64
 	refused int64
@@ -40,9 +40,9 @@ type told struct {
 // began records that a borrower begins to use the session.
 func (l *Lender) began(b lending.Borrower) {
 	l.sums.mu.Lock()
-	t := l.sums.told[b.Name]
+	t := l.sums.noted[b.Name]
 	t.who = b.Who
-	l.sums.told[b.Name] = t
+	l.sums.noted[b.Name] = t
 	l.sums.mu.Unlock()
 	l.note(context.Background(), b.Who, api.Event{Name: audit.EventLendBegan, Object: "borrower", ID: b.Name,
 		Detail: fmt.Sprintf("role %s, priority %s", b.Role, b.Priority)})
@@ -52,9 +52,9 @@ func (l *Lender) began(b lending.Borrower) {
 func (l *Lender) summarise() {
 	for _, b := range l.tally.Borrowers() {
 		l.sums.mu.Lock()
-		before := l.sums.told[b.Name]
-		now := told{who: before.who, calls: b.Calls, refused: b.Refused, classes: l.tally.Classes(b.Name)}
-		l.sums.told[b.Name] = now
+		before := l.sums.noted[b.Name]
+		now := noted{who: before.who, calls: b.Calls, refused: b.Refused, classes: l.tally.Classes(b.Name)}
+		l.sums.noted[b.Name] = now
 		l.sums.mu.Unlock()
 		if now.calls == before.calls {
 			continue

@@ -105,8 +105,8 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 		out.Kind, out.Time = Time, func(r T) time.Time { return f.Time(r).Time }
 	case field.Count:
 		out.Kind, out.Count = Count, func(r T) int64 {
-			if f.Told != nil && !f.Told(r) {
-				return NotTold
+			if f.Reported != nil && !f.Reported(r) {
+				return NotReported
 			}
 			return int64(f.Count(r))
 		}

@@ -178,10 +178,10 @@ func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 	return b
 }
 
-// NotTold is the number of a Count that the answer did not tell.
-const NotTold int64 = -1
+// NotReported is the number of a Count that the answer did not tell.
+const NotReported int64 = -1
 
-// countBounds gives the range of a Count leaf's value. It never holds for NotTold.
+// countBounds gives the range of a Count leaf's value. It never holds for NotReported.
 func (l *Leaf) countBounds(v Value) Bounds[int64] {
 	b := compare(l.Op, v, func(p point) int64 { return p.num })
 	if !b.HasLo {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// told is the moment of the read by the clock that a Status is told by, how far that is
+// statusClock returns the moment of the read by the clock that a Status uses, how far that clock is
 // ahead of this host's, and by how much the store's times have to be moved.
-func (m *Manager) told(row Row) (now time.Time, ahead, by time.Duration) {
+func (m *Manager) statusClock(row Row) (now time.Time, ahead, by time.Duration) {
 	host := m.clock.Wall()
 	if now = row.At; now.IsZero() {
 		now = host
 	}
-	if m.cfg.Told != nil {
-		told := m.cfg.Told()
-		return told, 0, told.Sub(now)
+	if m.cfg.StatusClock != nil {
+		shown := m.cfg.StatusClock()
+		return shown, 0, shown.Sub(now)
 	}
 	return now, now.Sub(host), 0
 }
 
-// moved are copies whose times of the store are moved; what the service told stays.
+// moved are copies whose times of the store are moved; what the service reported stays.
 func moved(events []Event, instances []Instance, by time.Duration) ([]Event, []Instance) {
 	if by == 0 {
 		return events, instances
