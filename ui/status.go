@@ -91,8 +91,8 @@ func (s *statusLine) noSession() string {
 // end of the body, which is not laid out again: no row moves. The row under the
 // cursor is never covered; when it is down there, the notice stands at the top. A notice
 // that the body tells too (noticed) is left out.
-func (s *statusLine) placeNotice(frame []string, noticed bool) string {
-	if noticed && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
+func (s *statusLine) placeNotice(frame []string, shown bool) string {
+	if shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
 		".") {
 		return s.status("")
 	}

@@ -34,7 +34,8 @@ type hooksJSON struct {
 }
 
 func hooksOf(h api.HookSettings) hooksJSON {
-	return hooksJSON{reported(h, "enabled", h.Enabled), reported(h, "hookUrl", h.HookURL), reported(h, "hookCustomer", h.HookCustomer),
+	return hooksJSON{reported(h, "enabled", h.Enabled), reported(h, "hookUrl", h.HookURL),
+		reported(h, "hookCustomer", h.HookCustomer),
 		reported(h, "hookOperation", h.HookOperation),
 		reported(h, "hookDepositAccount", h.HookDepositAccount), reported(h, "hookCounterparty", h.HookCounterparty),
 		reported(h, "jwtSecret", h.JWTSecret)}
