@@ -151,9 +151,10 @@ func auditPerson(e audit.Entry) Section {
 	if login == e.Actor.Name {
 		login = ""
 	}
-	return Section{Title: "Person", Facts: recorded("name", e.Actor.Name, "role", e.Actor.Role, "login", login, "key",
+	return Section{Title: "Person", Facts: under("person", recorded("name", e.Actor.Name, "role", e.Actor.Role, "login",
+		login, "key",
 		e.Actor.Key, "certificate", e.Actor.Serial, "known as", e.Actor.Claim, "via", e.Via, "from", e.From,
-		"session", e.Sid, "context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account)}
+		"session", e.Sid, "context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account))}
 }
 
 func auditRequest(e audit.Entry) Section {

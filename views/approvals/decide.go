@@ -20,7 +20,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + present.RequestTitle(r.Act) + "?",
-		Facts: facts(r, ""), Risk: act.Consequence(r.Act.Kind),
+		Facts: s.env.Pairs(present.Decision(r, ""), nil), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
 
@@ -34,62 +34,15 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
 			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-				Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + present.RequestTitle(r.Act) + "?",
-				Facts: facts(r, reason), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}), nil
+					Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + present.RequestTitle(r.Act) + "?",
+					Facts: s.env.Pairs(present.Decision(r, reason), nil), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}),
+				nil
 		}}
 }
 
 func (s *Screen) unasked() ui.Action {
 	s.asking = ""
 	return nil
-}
-
-const (
-	maxBody = 30  // lines of a body in a question
-	oneLine = 200 // a body up to this many bytes stands on one line
-)
-
-// facts are the content of the question.
-func facts(r approval.Request, reason string) []widget.Pair {
-	p := []widget.Pair{{Label: "asked by", Value: r.Requester.Name + ", " + string(r.Requester.Role)}, {Label: "sends",
-		Value: r.Act.Method + " " + r.Act.Path, Long: true}}
-	if r.Act.Reason != "" {
-		p = append(p, widget.Pair{Label: "their reason", Value: r.Act.Reason, Long: true})
-	}
-	if reason != "" {
-		p = append(p, widget.Pair{Label: "your reason", Value: reason, Long: true})
-	}
-	p = append(p, bodyFacts(r.Act.Body)...)
-	for _, x := range []struct{ label, value string }{{line(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item},
-		{"name", r.Act.Name}, {"content shown", r.Act.Seen},
-		{"secret or file", r.Act.SecretDigest}, {"digest of all", r.Digest}} {
-		if x.value != "" {
-			p = append(p, widget.Pair{Label: x.label, Value: x.value, Long: true})
-		}
-	}
-	return p
-}
-
-func bodyFacts(body []byte) []widget.Pair {
-	if len(body) == 0 {
-		return []widget.Pair{{Label: "body", Value: "none"}}
-	}
-	if len(body) <= oneLine {
-		return []widget.Pair{{Label: "body", Value: string(body), Long: true}}
-	}
-	var p []widget.Pair
-	lines, whole := format.JSON(body, maxBody)
-	for i, l := range lines {
-		label := "body"
-		if i > 0 {
-			label = "·"
-		}
-		p = append(p, widget.Pair{Label: label, Value: l, Long: true})
-	}
-	if !whole {
-		p = append(p, widget.Pair{Label: "·", Value: "… more; the request's page shows all of it"})
-	}
-	return p
 }
 
 // decide sends the decision. The notice names request and person, because the screen may be

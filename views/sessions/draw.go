@@ -10,6 +10,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -99,7 +100,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 	case left == 0 && th.Linear:
 		return said + "expired."
 	case th.Linear:
-		return said + clock(left) + " of " + clock(l.TTL) + " left."
+		return said + present.Countdown(left) + " of " + present.Countdown(l.TTL) + " left."
 	}
 	tone := theme.Good
 	switch {
@@ -109,7 +110,7 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		tone = theme.Warn
 	}
 	w := min(max(s.W-46, 8), 40)
-	said, until := clock(left)+" of "+clock(l.TTL), "until "
+	said, until := present.Countdown(left)+" of "+present.Countdown(l.TTL), "until "
 	switch {
 	case l.Dead:
 		said, until = "revoked", "at "
@@ -122,14 +123,6 @@ func (s *Screen) life(name string, l session.Lifetime, now time.Time) string {
 		line += th.Dim.Render(until)
 	}
 	return line
-}
-
-func clock(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d >= time.Hour {
-		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 // verdict is what the detective makes of the history, with its evidence.
@@ -196,39 +189,12 @@ func (s *Screen) borrowers(now time.Time) []string {
 }
 
 func (s *Screen) facts() []widget.Pair {
-	zone := s.env.Zone()
-	p := []widget.Pair{{Value: "Pair"}, {Label: "account", Value: s.st.Account}, {Label: "service", Value: s.st.BaseURL},
-		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}}
-	if s.st.From != "" {
-		p = append(p, widget.Pair{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", s.st.From, s.st.By.Host,
-			s.st.By.PID)})
-	}
-	if !s.st.NextRotation.IsZero() {
-		p = append(p, widget.Pair{Label: "next refresh", Value: format.Clock(s.st.NextRotation, zone)})
-	}
-	if h := s.st.Holder; h != nil {
-		p = append(p, widget.Pair{Label: "refreshing now", Value: fmt.Sprintf("%s, process %d", h.Host, h.PID),
-			Tone: theme.Info})
-	}
-	for _, b := range []struct {
-		label string
-		wait  time.Duration
-	}{{"logins wait", s.st.LoginWait}, {"refreshes wait", s.st.RefreshWait}} {
-		if b.wait > 0 {
-			p = append(p, widget.Pair{Label: b.label, Value: clock(b.wait), Tone: theme.Warn})
-		}
-	}
-	c := s.st.Counts
+	pair := present.Section{Title: "Pair", Facts: present.SessionPair(s.env.Present(), s.st)}
 	if s.W < roomy { // one column: the history is not pushed off the screen
-		return append(p, widget.Pair{Label: "counts", Value: fmt.Sprintf("%s, %s, %s, %d revoked",
-			format.Plural(int(c.Logins), "login", "logins"),
-			format.Plural(int(c.Refreshes), "refresh", "refreshes"),
-			format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature), Long: true})
+		pair.Facts = append(pair.Facts, present.SessionCountsLine(s.st.Counts))
+		return s.env.Headed([]present.Section{pair})
 	}
-	return append(p, widget.Pair{Value: "Counts"}, widget.Pair{Label: "logins", Value: fmt.Sprint(c.Logins)},
-		widget.Pair{Label: "refreshes", Value: fmt.Sprint(c.Refreshes)},
-		widget.Pair{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)},
-		widget.Pair{Label: "revoked", Value: fmt.Sprint(c.Premature)})
+	return s.env.Headed([]present.Section{pair, {Title: "Counts", Facts: present.SessionCounts(s.st.Counts)}})
 }
 
 func (s *Screen) instances(now time.Time) []string {

@@ -101,9 +101,10 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			return w, nil
 		}
 		q, err := a.Approvals.Show(ctx, args[0])
-		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary},
-			{"object", strings.TrimSpace(q.Act.Object + " " + q.Act.ID)},
-			{"asked by", q.Requester.String()}}
+		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}}
+		for _, f := range present.Decision(q, reason) {
+			w.facts = append(w.facts, [2]string{f.Label, f.Value})
+		}
 		w.risk = act.Consequence(q.Act.Kind)
 		return w, err
 	})

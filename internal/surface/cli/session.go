@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 var sessionCommands = commands{
@@ -65,23 +66,14 @@ func sessionStatusCommand(r *root) *cobra.Command {
 }
 
 func sessionCard(s session.Status) *table {
-	t := newCard()
-	t.fact("context", s.Context)
-	t.fact("service", s.BaseURL)
-	t.fact("account", s.Account)
-	t.fact("state", s.State)
-	t.fact("generation", s.Generation)
-	t.fact("access token", left(s.Access))
-	t.fact("refresh token", left(s.Refresh))
-	t.fact("next refresh", s.NextRotation)
-	holder := "no"
-	if s.Holder != nil {
-		holder = fmt.Sprintf("%s, process %d", s.Holder.Host, s.Holder.PID)
+	t := card([]present.Section{{Facts: []present.Fact{{Label: "context", Value: s.Context},
+		{Label: "state", Value: s.State}, {Label: "access token", Value: left(s.Access)},
+		{Label: "refresh token", Value: left(s.Refresh)}}}, {Facts: present.SessionPair(present.Options{}, s)},
+		{Facts: present.SessionCounts(s.Counts)}})
+	if s.Holder == nil {
+		t.fact("refresh in progress", "no")
 	}
-	t.fact("refresh in progress", holder)
 	t.fact("instances", s.InstancesText())
-	t.fact("logins", fmt.Sprintf("%d, refreshes %d, unauthorized %d, revoked %d", s.Counts.Logins, s.Counts.Refreshes,
-		s.Counts.Unauthorized, s.Counts.Premature))
 	if l := s.Last; l != nil {
 		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
 	}
