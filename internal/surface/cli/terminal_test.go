@@ -27,6 +27,15 @@ func atTerminal(t *testing.T) *person {
 		filepath.Join(dir, "state")}}
 }
 
+// customer is the id of the first customer.
+func (p *person) customer(t *testing.T) string {
+	t.Helper()
+	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	return strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+}
+
 // runs runs a command with what is typed and what is typed hidden.
 func (p *person) runs(typed, hidden string, args ...string) int {
 	p.out.Reset()
@@ -138,10 +147,7 @@ func TestCodeOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := atTerminal(t)
 	p.flags = p.flags[2:] // no config: the built-in service
-	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
-		t.Fatal(p.err.String())
-	}
-	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	cuid := p.customer(t)
 	for _, c := range []struct {
 		tty, noColor, want bool
 	}{{true, false, true}, {true, true, false}, {false, false, false}} {
@@ -167,10 +173,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := atTerminal(t)
 	p.flags = p.flags[2:] // no config: the built-in service
-	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
-		t.Fatal(p.err.String())
-	}
-	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	cuid := p.customer(t)
 	for _, no := range []string{"\n", "n\n", "no\n", "yess\n"} {
 		if code := p.runs(no, "", "compliance", "finalize", cuid); code != 2 ||
 			!strings.Contains(p.err.String(), "nothing was sent") {
@@ -200,10 +203,7 @@ func TestProductionAsksForTheID(t *testing.T) {
 		[]byte("[contexts.live]\nsandbox = true\nkind = \"production\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.runs("", "", "customer", "list", "-o", "csv"); code != 0 {
-		t.Fatal(p.err.String())
-	}
-	cuid := strings.Split(strings.Split(p.out.String(), "\n")[1], ",")[0]
+	cuid := p.customer(t)
 	if code := p.runs(cuid[len(cuid)-4:]+"\n", "demo-corporate-ok-78", "compliance", "share", cuid); code != 0 {
 		t.Fatal(p.err.String())
 	}

@@ -25,7 +25,7 @@ import (
 func TestAnyKeys(t *testing.T) {
 	t.Chdir(t.TempDir()) // files are written
 	seed := roletest.Setting(t, "OPDECK_SEED", 1)
-	_, a := matrix(t)
+	_, a := roletest.Open(t)
 	w := walk(t, a, uint64(seed))
 	defer func() {
 		if t.Failed() {

@@ -13,7 +13,7 @@ import (
 // TestEveryActIsInThePalette: an act that has a key somewhere is found by its command's name
 // from the first screen.
 func TestEveryActIsInThePalette(t *testing.T) {
-	_, a := matrix(t)
+	_, a := roletest.Open(t)
 	run, clock, leave := sitDown(t, a, roletest.Known(api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "here"}), ui.Place{Kind: ui.KindOperations})
 	defer leave()
 	run.Send(clock.Wait(0), uitest.Size(120, 40))

@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,28 +10,6 @@ import (
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/server/roletest"
 )
-
-// tried is a world in which each row of the table of acts is tried in plain mode.
-func tried(t *testing.T) (*roletest.World, *app.App) {
-	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := &roletest.World{}
-	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" }, Now: w.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w.Use(t, a)
-	return w, a
-}
 
 // attempt does what the row's keys do on a screen, in plain mode: a key is typed at a
 // place's prompt, a text where one is asked for. begin is called when the place is open;
@@ -92,7 +68,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 	for _, role := range api.Roles {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
-			w, a := tried(t)
+			w, a := roletest.Open(t)
 			for _, r := range roletest.Table {
 				if len(r.Keys) == 0 {
 					continue
@@ -118,7 +94,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 // by key and by command, and nothing of it is left behind but a record of the attempt.
 func TestReadOnlyInPlainMode(t *testing.T) {
 	t.Parallel()
-	w, a := tried(t)
+	w, a := roletest.Open(t)
 	for _, r := range roletest.Table {
 		if len(r.Keys) == 0 {
 			continue

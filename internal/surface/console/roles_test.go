@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,28 +51,6 @@ func (d seat) soon(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// matrix is a world in which each row of the table of acts is tried.
-func matrix(t *testing.T) (*roletest.World, *app.App) {
-	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := &roletest.World{}
-	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" }, Now: w.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w.Use(t, a)
-	return w, a
-}
-
 // TestEveryRoleTriesEveryKey is the whole table on the real screens: a key that
 // the role may not press says so and says who has it, nothing is sent, and the
 // attempt is recorded; who may gets as far as the service. Each role has a world of its
@@ -84,7 +60,7 @@ func TestEveryRoleTriesEveryKey(t *testing.T) {
 	for _, role := range api.Roles {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
-			w, a := matrix(t)
+			w, a := roletest.Open(t)
 			for _, r := range roletest.Table {
 				if len(r.Keys) > 0 {
 					w.Later()
@@ -128,7 +104,7 @@ func triesKeys(t *testing.T, w *roletest.World, a *app.App, r roletest.Row, role
 // of the attempt.
 func TestReadOnlyOnEveryScreen(t *testing.T) {
 	t.Parallel()
-	w, a := matrix(t)
+	w, a := roletest.Open(t)
 	for _, r := range roletest.Table {
 		if len(r.Keys) == 0 {
 			continue

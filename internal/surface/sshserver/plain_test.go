@@ -12,7 +12,6 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
-	"opdeck/internal/e2e/lockedbuffer"
 )
 
 // repeat is a Plain that repeats each line until "quit", or the end.
@@ -100,22 +99,10 @@ func TestOpenSSHPlain(t *testing.T) {
 	soon(t, "each end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 8 })
 }
 
-// lines is a conversation at the client's side.
+// lines is a conversation without a terminal.
 func (h *fixture) lines(c *gossh.Client) *console {
 	h.t.Helper()
-	s, err := c.NewSession()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	x := &console{Session: s, out: &lockedbuffer.Buffer{}}
-	s.Stdout, s.Stderr = x.out, x.out
-	if x.in, err = s.StdinPipe(); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := s.Shell(); err != nil {
-		h.t.Fatal(err)
-	}
-	return x
+	return h.converse(c, func(*gossh.Session) error { return nil })
 }
 
 // Time is counted from what was typed last, with a warning before the end.

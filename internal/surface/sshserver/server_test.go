@@ -268,7 +268,20 @@ type console struct {
 	out *lockedbuffer.Buffer
 }
 
+// console is a conversation in a terminal.
 func (h *fixture) console(c *gossh.Client, env ...string) *console {
+	h.t.Helper()
+	return h.converse(c, func(s *gossh.Session) error {
+		for _, e := range env {
+			name, value, _ := strings.Cut(e, "=")
+			_ = s.Setenv(name, value)
+		}
+		return s.RequestPty("xterm-256color", 24, 80, nil)
+	})
+}
+
+// converse starts a session; before says what it is to be.
+func (h *fixture) converse(c *gossh.Client, before func(*gossh.Session) error) *console {
 	h.t.Helper()
 	s, err := c.NewSession()
 	if err != nil {
@@ -279,11 +292,7 @@ func (h *fixture) console(c *gossh.Client, env ...string) *console {
 	if x.in, err = s.StdinPipe(); err != nil {
 		h.t.Fatal(err)
 	}
-	for _, e := range env {
-		name, value, _ := strings.Cut(e, "=")
-		_ = s.Setenv(name, value)
-	}
-	if err := s.RequestPty("xterm-256color", 24, 80, nil); err != nil {
+	if err := before(s); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := s.Shell(); err != nil {

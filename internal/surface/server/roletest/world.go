@@ -42,6 +42,29 @@ policy = "warn"
 per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }
 `
 
+// Open opens an App of its own and the world in it.
+func Open(t testing.TB) (*World, *app.App) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte(Config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &World{}
+	a, err := app.Open(t.Context(), app.Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"),
+		Getenv: func(string) string { return "" }, Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Use(t, a)
+	return w, a
+}
+
 // Now is the clock for the App.
 func (w *World) Now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
