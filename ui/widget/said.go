@@ -7,13 +7,10 @@ import (
 )
 
 // SaidAll is Said for labels and texts in turn; empty texts are left out.
-func SaidAll(labelsAndTexts ...string) []Pair { return SaidEach("", labelsAndTexts...) }
-
-// SaidEach is Said for labels and texts in turn; none stands for an empty text.
-func SaidEach(none string, labelsAndTexts ...string) []Pair {
+func SaidAll(labelsAndTexts ...string) []Pair {
 	var out []Pair
 	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
-		out = append(out, Said(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), none)...)
+		out = append(out, Said(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "")...)
 	}
 	return out
 }
