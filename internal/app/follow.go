@@ -48,10 +48,6 @@ func (a *App) StartFollow(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// OnSettled registers fn for writes that got an outcome after it had been reported
-// as unknown.
-func (a *App) OnSettled(fn func(followup.Settled)) (stop func()) { return a.Follow.OnSettled(fn) }
-
 // jobClient is the client of replacements: what a job sees is settled for all.
 type jobClient struct {
 	endpoint.Caller

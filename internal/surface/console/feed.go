@@ -78,7 +78,7 @@ func newFeed(ctx context.Context, a *app.App, people *people) *feed {
 		unwatch,
 		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c, a.Now())) }),
 		a.OnOperation(ctx, func(op api.Operation) { f.changed(op, "service") }),
-		a.OnSettled(f.settled),
+		a.Follow.OnSettled(f.settled),
 	}
 	changes, stop := a.Index.Changes()
 	done, ended := make(chan struct{}), make(chan struct{})
