@@ -147,9 +147,9 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	p.end(page)
 }
 
-// unknownNext is the Note about a list that goes on where nothing tells how to ask for the rest.
+// unknownNext is the Note about a list that goes on without saying how to ask for the rest.
 func (l Listed) unknownNext() string {
-	return fmt.Sprintf("The service says under “%s” that its list goes on, and nothing tells how the next page is "+
+	return fmt.Sprintf("The service says under “%s” that its list goes on, but not how the next page is "+
 		"asked for: set cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
 }
 
