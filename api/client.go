@@ -3,16 +3,17 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/api/untrusted"
 )
 
 // Session lends the shared access token to calls. Do reserves a slot of the
@@ -138,17 +139,26 @@ func (c *Client) Phase(o Operation) Phase {
 	return o.Phase()
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// MaxID is the longest identifier of the service, in bytes.
+const MaxID = 512
 
-// CheckID accepts what may stand in a path: letters, digits, dash and
-// underscore, up to 64 of them.
+// CheckID accepts what can be an identifier: a text that people can see, up to MaxID bytes. In a path it is escaped
+// (EscapeID); what programs on the way would take for "here" or "up", escaped or not, it may not hold.
 func CheckID(what, id string) error {
-	if identifier.MatchString(id) {
+	visible := untrusted.Text(id).Flags()&(untrusted.Control|untrusted.Format|untrusted.Invalid) == 0
+	for part := range strings.FieldsFuncSeq(id, func(r rune) bool { return r == '/' || r == '\\' }) {
+		visible = visible && part != "." && part != ".."
+	}
+	if id != "" && len(id) <= MaxID && visible && strings.TrimSpace(id) == id {
 		return nil
 	}
-	return &Error{Kind: Usage, Rule: RuleIdentifier,
-		Public: "Not a valid " + what + ": letters, digits, - and _ only, up to 64 of them.", Remedy: Remedy{Kind: CopyID}}
+	return &Error{Kind: Usage, Rule: RuleIdentifier, Remedy: Remedy{Kind: CopyID},
+		Public: fmt.Sprintf("Not a valid %s: visible characters, up to %d bytes of them, and no part “.” or “..”.",
+			what, MaxID)}
 }
+
+// EscapeID is an identifier as one segment of a path.
+func EscapeID(id string) string { return url.PathEscape(id) }
 
 // Service is what Options says that the service's documents leave open.
 func (c *Client) Service() Service { return c.opt.Service }

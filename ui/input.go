@@ -2,12 +2,14 @@ package ui
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
@@ -141,19 +143,13 @@ func (d *input) panel(s *Shell, _, _ int, now time.Time) panel {
 	return p
 }
 
-// CheckID says whether s can be an id of the service: 1 to 64 letters, digits,
-// "-" and "_".
+// CheckID says whether s can be an id of the service (api.CheckID).
 func CheckID(s string) error {
 	switch {
 	case s == "":
 		return errors.New("an id is needed")
-	case len(s) > 64:
-		return errors.New("an id has at most 64 characters")
-	}
-	for _, r := range s {
-		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_') {
-			return errors.New("an id has only letters, digits, “-” and “_”")
-		}
+	case api.CheckID("id", s) != nil:
+		return fmt.Errorf("an id has only visible characters, at most %d bytes of them", api.MaxID)
 	}
 	return nil
 }

@@ -132,8 +132,8 @@ func TestTwoNeedsAnOperation(t *testing.T) {
 	w := newWorld()
 	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("2"))
 	has(t, r, "Open an operation")
-	r.Send(uitest.Type("bad id"), uitest.Key("enter"))
-	has(t, r, "letters, digits")
+	r.Send(uitest.Type("bad/../id"), uitest.Key("enter"))
+	has(t, r, "visible characters")
 	r.Send(uitest.Key("ctrl+u"), uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a-99"}) {
 		t.Errorf("opened %v", p)

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 			api.RuleEndState},
 		"ended, forced": {remove(string(ended.OPID), string(ended.Documents[0].GUID), true), api.Refused,
 			api.RuleEndState},
-		"id with a slash":   {remove("a/b", none, false), api.Usage, api.RuleIdentifier},
+		"id that leads up":  {remove("a/../b", none, false), api.Usage, api.RuleIdentifier},
 		"id with dots":      {remove("..", none, false), api.Usage, api.RuleIdentifier},
 		"id with an escape": {remove(none, "a\x1b[2J", false), api.Usage, api.RuleIdentifier},
 		"attach what is not": {errOf(endpoint.Do(r.ctx, r.client, endpoint.AttachDocument,

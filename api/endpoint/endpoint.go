@@ -12,7 +12,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"opdeck/api"
@@ -161,7 +160,7 @@ func (r *Route) request(ids ...string) (api.Request, error) {
 		if err := api.CheckID(params[name], ids[i]); err != nil {
 			return api.Request{}, err
 		}
-		path = strings.Replace(path, "{"+name+"}", url.PathEscape(ids[i]), 1)
+		path = strings.Replace(path, "{"+name+"}", api.EscapeID(ids[i]), 1)
 	}
 	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken,
 		Open: r.Open}, nil

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func Rule(kind api.ActKind) api.WriteRule {
 	return api.WriteRule{}
 }
 
-// Match finds the call of a method and a path, with the ids of the path; nil when none
+// Match finds the call of a method and an escaped path, with the ids of the path; nil when none
 // has them. others are the methods of calls that have the path.
 func Match(method, path string) (r *Route, ids, others []string) {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -86,8 +87,12 @@ func (r *Route) fits(segments []string) (ids []string, ok bool) {
 	}
 	for i, w := range want {
 		switch {
-		case strings.HasPrefix(w, "{") && api.CheckID("id", segments[i]) == nil:
-			ids = append(ids, segments[i])
+		case strings.HasPrefix(w, "{"):
+			id, err := url.PathUnescape(segments[i])
+			if err != nil || api.CheckID("id", id) != nil {
+				return nil, false
+			}
+			ids = append(ids, id)
 		case w != segments[i]:
 			return nil, false
 		}

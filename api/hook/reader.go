@@ -59,9 +59,7 @@ func first(a, b *Malformed) *Malformed {
 	return b
 }
 
-const maxID = 128
-
-// id reads an identifier: 1 to 128 visible ASCII characters.
+// id reads an identifier (api.CheckID).
 func (r *reader) id(key string, required bool) untrusted.Text {
 	v, ok := r.v.Get(key)
 	switch {
@@ -70,20 +68,11 @@ func (r *reader) id(key string, required bool) untrusted.Text {
 	case !ok:
 		r.fail(key, "is missing")
 		return ""
-	case v.Kind() != jsontree.String || !identifier(v.Text()):
+	case v.Kind() != jsontree.String || api.CheckID("id", v.Text()) != nil:
 		r.fail(key, "is not an identifier: "+show(v))
 		return ""
 	}
 	return untrusted.Text(v.Text())
-}
-
-func identifier(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxID
 }
 
 // text reads any text; what is none is kept as it was written.

@@ -72,12 +72,12 @@ func TestFind(t *testing.T) {
 func TestResolve(t *testing.T) {
 	x := filled(t)
 	for typed, want := range map[string]string{"237f91": first, "623": third, first: first, "62387c…50c0b8": third,
-		"00000000-0000-4000-8000-000000000000": "00000000-0000-4000-8000-000000000000", "not/an id": "not/an id"} {
+		"00000000-0000-4000-8000-000000000000": "00000000-0000-4000-8000-000000000000", "not/../an id": "not/../an id"} {
 		if got, err := x.Resolve(t.Context(), typed, now); err != nil || got != want {
 			t.Errorf("%q is %q, %v", typed, got, err)
 		}
 	}
-	for typed, want := range map[string]api.Kind{"237f": api.Usage, "zzz": api.NotFound, "op_12345": api.NotFound, "237f9…ffff": api.NotFound} {
+	for typed, want := range map[string]api.Kind{"237f": api.Usage, "zzz": api.NotFound, "op_12345": api.NotFound, "not/an id": api.NotFound, "237f9…ffff": api.NotFound} {
 		if got, err := x.Resolve(t.Context(), typed, now); api.KindOf(err) != want {
 			t.Errorf("%q is %q, %v", typed, got, err)
 		}

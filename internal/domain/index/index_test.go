@@ -130,7 +130,7 @@ func TestOwedReadsComeDue(t *testing.T) {
 func TestUnusableIdentifiersAreRefused(t *testing.T) {
 	x, done := open(t, fixed)
 	defer done()
-	m, err := x.Page(context.Background(), []api.Operation{{}, {OPID: "nul\x00"}, {OPID: untrusted.Text(strings.Repeat("x", 201))}, op("ok", "NEW", t1)}, now)
+	m, err := x.Page(context.Background(), []api.Operation{{}, {OPID: "nul\x00"}, {OPID: untrusted.Text(strings.Repeat("x", 513))}, op("ok", "NEW", t1)}, now)
 	if err != nil || m.Refused != 3 || m.New != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}

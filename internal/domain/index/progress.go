@@ -93,7 +93,7 @@ type News struct {
 }
 
 const (
-	progressVersion = 3
+	progressVersion = 2
 	progressName    = "sync"
 	leaseName       = "sync"
 )

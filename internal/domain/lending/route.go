@@ -83,7 +83,9 @@ func Match(method, uri string) (Call, *Refusal) {
 		table+".")
 }
 
-// checkTarget refuses what a plain path is not: another host's address, escapes, dots
+const maxPath = 4096 // bytes
+
+// checkTarget refuses what a plain path is not: another host's address, dots
 // and empty segments, which two programs may read in two ways.
 func checkTarget(path, query string) *Refusal {
 	bad := func(what, instead string) *Refusal {
@@ -93,15 +95,16 @@ func checkTarget(path, query string) *Refusal {
 	case !strings.HasPrefix(path, "/"):
 		return bad("The request names no path of the service.",
 			"Send the path alone, like GET /v2/billing/operation; opdeck is not a proxy to other hosts.")
-	case len(path) > 512 || len(query) > 4096:
-		return bad("The address is too long.", "A path has up to 512 characters, a query up to 4,096.")
-	case strings.ContainsAny(path, "%\\;#") ||
+	case len(path) > maxPath || len(query) > 4096:
+		return bad("The address is too long.", "A path has up to 4,096 characters, as has a query.")
+	case strings.ContainsAny(path, "\\;#") ||
 		strings.ContainsFunc(path+query, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return bad("The path holds characters that no path of the service has.",
-			"Ids are letters, digits, - and _; they need no escape.")
+			"In an id such characters are escaped, as in a%20b.")
 	}
 	for s := range strings.SplitSeq(path[1:], "/") {
-		if s == "" || s == "." || s == ".." {
+		plain, err := url.PathUnescape(s)
+		if err != nil || plain == "" || plain == "." || plain == ".." {
 			return bad("The path has an empty part, or dots for one.",
 				"Write it as the service's documents do, without a slash at the end.")
 		}

@@ -120,9 +120,8 @@ func newRows(entries []index.Entry) ([]*opRow, error) {
 }
 
 const (
-	maxOPID = 200 // bytes
-	maxCode = 60  // characters of a code that are kept for filtering
-	maxSort = 60  // characters of a name that rows are sorted by
+	maxCode = 60 // characters of a code that are kept for filtering
+	maxSort = 60 // characters of a name that rows are sorted by
 )
 
 // newRow works an operation out; ok is false when its identifier is unusable.
@@ -165,7 +164,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 }
 
 func usableID(opid string) bool {
-	return opid != "" && len(opid) <= maxOPID && filter.Clean(opid) == opid
+	return opid != "" && len(opid) <= api.MaxID && filter.Clean(opid) == opid
 }
 
 func code(s string) string { return cut(filter.Clean(s), maxCode) }

@@ -84,7 +84,7 @@ func TestRecentsAreOfOnePerson(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Opened(ana, ui.Place{Kind: ui.KindOperation, ID: "no id/at all"}); err == nil {
+	if err := f.Opened(ana, ui.Place{Kind: ui.KindOperation, ID: "no id/../at all"}); err == nil {
 		t.Error("what is no id is kept")
 	}
 	again := &finder{backend: &backend{App: a}} // the next console
