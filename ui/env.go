@@ -44,6 +44,8 @@ type About struct {
 	Remote string
 	// SecondPerson: a write waits for the approval of another person.
 	SecondPerson bool
+	// Proxy carries the calls to the service, "" for none; without credentials.
+	Proxy string
 }
 
 // Env is what a screen gets when it is made. Its fields do not change; Zone and

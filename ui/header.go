@@ -54,6 +54,9 @@ func (s *topLine) header(now time.Time) string {
 	if who := person(a); who != "" {
 		there = s.th.Dim.Render(" " + s.th.Signs.Sep + " " + draw.Cut(who, 30))
 	}
+	if a.Proxy != "" {
+		there += s.th.Dim.Render(" " + s.th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
+	}
 	var right []string
 	if !s.shown.revealed.IsZero() {
 		t, _ := format.Until(s.shown.revealed, now)

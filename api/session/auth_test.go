@@ -93,7 +93,7 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		}))
-		auth := authTo(NewAuthTransport(nil), server.URL)
+		auth := authTo(NewAuthTransport(nil, nil), server.URL)
 		var a answer
 		if c.login {
 			a = auth.login(t.Context(), "machine@example.com", secret.New(`pa"ss`))

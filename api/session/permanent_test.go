@@ -29,7 +29,7 @@ func manager(t *testing.T, address string, conf *tls.Config) *Manager {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(Config{BaseURL: address, Account: "m", Store: store, Limits: limits, Auth: NewAuthTransport(conf),
+	m, err := New(Config{BaseURL: address, Account: "m", Store: store, Limits: limits, Auth: NewAuthTransport(conf, nil),
 		Random:   func() float64 { return 0 },
 		Password: func(context.Context) (secret.Value, error) { return secret.New("pw"), nil }})
 	if err != nil {

@@ -2,26 +2,68 @@ package session
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 )
 
 // NewAuthTransport returns the transport for logins and refreshes, which sends
 // each request at most once (rule H1): HTTP/1.1 only and no kept connections,
 // because net/http silently repeats a GET that dies on a used connection, and up
-// to eight times over HTTP/2. Proxies of the environment are not used, as for API
-// calls: passwords and tokens do not go where a stray variable points. tlsConfig may
-// be nil; it is copied, and TLS 1.2 is the least.
-func NewAuthTransport(tlsConfig *tls.Config) *http.Transport {
+// to eight times over HTTP/2. To a service that refuses HTTP/1.1 at the handshake it speaks
+// HTTP/2: without kept connections, and with a body that cannot be rewound, as all requests of
+// this package have, that sends once too. tlsConfig may be nil; it is copied, and TLS 1.2 is the least.
+// change, when not nil, sets proxy or dialer.
+func NewAuthTransport(tlsConfig *tls.Config, change func(*http.Transport)) http.RoundTripper {
+	t := authTransport{first: newTransport(tlsConfig, false), second: newTransport(tlsConfig, true)}
+	if change != nil {
+		change(t.first)
+		change(t.second)
+	}
+	return t
+}
+
+type authTransport struct{ first, second *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	refused := false // by an alert in the handshake: nothing was sent
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			var alert *net.OpError
+			refused = errors.As(err, &alert) && alert.Op == "remote error"
+		}})
+	resp, err := t.first.RoundTrip(r.WithContext(ctx))
+	if err == nil || !refused {
+		return resp, err
+	}
+	if other, otherErr := t.second.RoundTrip(r); otherErr == nil || !refusedAlike(otherErr) {
+		return other, otherErr
+	}
+	return nil, err
+}
+
+// refusedAlike reports whether the handshake failed over HTTP/2 as well.
+func refusedAlike(err error) bool {
+	_, permanent := Permanent(err)
+	return permanent
+}
+
+func newTransport(tlsConfig *tls.Config, http2 bool) *http.Transport {
 	cfg := tlsConfig.Clone()
 	if cfg == nil {
 		cfg = &tls.Config{}
 	}
 	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS12)
-	cfg.NextProtos = []string{"http/1.1"}
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!http2)
+	protocols.SetHTTP2(http2)
+	cfg.NextProtos = []string{"http/1.1"}
+	if http2 {
+		cfg.NextProtos = []string{"h2"}
+	}
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 8 * time.Second}).DialContext,
 		TLSClientConfig:        cfg,

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,7 +126,7 @@ func TestRefreshIsSentOnce(t *testing.T) {
 			}
 			server := newRude(t, reset)
 			base = "http://" + server.Addr().String()
-			rt := NewAuthTransport(nil)
+			rt := NewAuthTransport(nil, nil)
 			warm(t, rt, base)
 			auth := authTo(rt, base)
 			ans := auth.refresh(t.Context(), secret.New(marker))
@@ -147,7 +148,10 @@ func TestRefreshIsSentOnce(t *testing.T) {
 // faults net/http answers with up to eight repetitions, is spoken to in HTTP/1.1
 // and sees the request once.
 func TestRefreshIsSentOnceToHTTP2Servers(t *testing.T) {
-	for _, fault := range []string{"abort", "hijack and reset", "half an answer", "redirect"} {
+	for _, spec := range []string{"abort", "hijack and reset", "half an answer", "redirect", "abort h2", "half an answer h2",
+		"redirect h2"} {
+		fault, only := strings.CutSuffix(spec, " h2")
+		want := "HTTP/1.1"
 		var mu sync.Mutex
 		var protos []string
 		elsewhere := 0
@@ -175,16 +179,27 @@ func TestRefreshIsSentOnceToHTTP2Servers(t *testing.T) {
 		}))
 		server.EnableHTTP2 = true
 		server.Config.ErrorLog = discardLog()
+		if only {
+			want = "HTTP/2.0"
+			server.TLS = &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+				if slices.Contains(hello.SupportedProtos, "h2") {
+					return nil, nil
+				}
+				return &tls.Config{Certificates: server.TLS.Certificates, NextProtos: []string{"none"}}, nil
+			}}
+		}
 		server.StartTLS()
 		pool := x509.NewCertPool()
 		pool.AddCert(server.Certificate())
-		rt := NewAuthTransport(&tls.Config{RootCAs: pool})
-		warm(t, rt, server.URL)
+		rt := NewAuthTransport(&tls.Config{RootCAs: pool}, nil)
+		if !only {
+			warm(t, rt, server.URL)
+		}
 		auth := authTo(rt, server.URL)
 		ans := auth.refresh(t.Context(), secret.New(marker))
 		mu.Lock()
-		if len(protos) != 1 || protos[0] != "HTTP/1.1" || ans.outcome != Unknown || elsewhere != 0 {
-			t.Errorf("%s: seen %v, outcome %s, followed %d times", fault, protos, ans.outcome, elsewhere)
+		if len(protos) != 1 || protos[0] != want || ans.outcome != Unknown || elsewhere != 0 {
+			t.Errorf("%s: seen %v, outcome %s, followed %d times", spec, protos, ans.outcome, elsewhere)
 		}
 		mu.Unlock()
 		server.Close()
@@ -212,7 +227,7 @@ func TestNotSent(t *testing.T) {
 		silent.URL:                         Unknown,
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		auth := authTo(NewAuthTransport(nil), base)
+		auth := authTo(NewAuthTransport(nil, nil), base)
 		ans := auth.refresh(ctx, secret.New(marker))
 		cancel()
 		if ans.outcome != want || ans.detail == "" {
@@ -225,7 +240,9 @@ func TestNotSent(t *testing.T) {
 }
 
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
-	if NewAuthTransport(nil).Proxy != nil {
-		t.Error("logins go where HTTPS_PROXY points")
-	}
+	NewAuthTransport(nil, func(t1 *http.Transport) {
+		if t1.Proxy != nil {
+			t.Error("logins go where HTTPS_PROXY points")
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,7 @@ type Options struct {
 type App struct {
 	Config    config.Config
 	Context   config.Context
+	proxy     *url.URL // nil: none
 	ReadOnly  bool
 	State     string // folder
 	Version   string
@@ -147,6 +149,7 @@ func pick(cfg config.Config, name string) (config.Context, error) {
 		name = names[0]
 	}
 	if c, ok := cfg.Contexts[name]; ok {
+		c.Proxy = cfg.Service.Proxy
 		if c.Sandbox {
 			built := config.SandboxContext()
 			c.BaseURL, c.Login = built.BaseURL, built.Login
@@ -272,9 +275,13 @@ func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if a.proxy, err = outbound(a.Context); err != nil {
+		return nil, nil, err
+	}
 	t := newTransport(conf)
+	t.Proxy = through(a.proxy)
 	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
-	return t, session.NewAuthTransport(conf), nil
+	return t, session.NewAuthTransport(conf, func(logins *http.Transport) { logins.Proxy = t.Proxy }), nil
 }
 
 func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripper) error {

@@ -29,6 +29,14 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		d.add("name lookup", Failed, "base_url is not a valid address", "")
 		return false
 	}
+	if proxy := d.proxy(c); proxy != nil {
+		found := d.lookup(ctx, proxy.Hostname())
+		d.add("tls", Skipped, "the proxy makes the connection", "")
+		if !found {
+			d.add("clock", Skipped, "needs the service", "")
+		}
+		return found
+	}
 	if !d.lookup(ctx, u.Hostname()) {
 		d.add("tls", Skipped, "needs the address", "")
 		d.add("clock", Skipped, "needs the service", "")
@@ -190,5 +198,6 @@ func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
 		return nil, nil, err
 	}
 	t := newTransport(conf)
+	t.Proxy = through(a.proxy)
 	return t, t.CloseIdleConnections, nil
 }

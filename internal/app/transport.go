@@ -38,8 +38,7 @@ func tlsConfig(c config.Context) (*tls.Config, error) {
 	return conf, nil
 }
 
-// newTransport carries API calls. Proxies of the environment are not used: a
-// bearer token must not go where a stray variable points.
+// newTransport carries API calls, through no proxy.
 func newTransport(conf *tls.Config) *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

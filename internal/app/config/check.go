@@ -78,6 +78,19 @@ func (c *Config) checkPaging(k *checker) {
 	}
 }
 
+// checkProxy checks the proxy's address, which may hold a password and is not repeated.
+func (c *Config) checkProxy(k *checker) {
+	p := c.Service.Proxy
+	if p == "" || p == EnvironmentProxy {
+		return
+	}
+	u, err := url.Parse(p)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+		!slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		k.add(`must be "environment", or an address such as http://proxy.example.com:3128`, "service", "proxy")
+	}
+}
+
 func (c *Config) checkGeneral(k *checker) {
 	u := c.Store.URL
 	postgres := strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://")
@@ -101,6 +114,7 @@ func (c *Config) checkGeneral(k *checker) {
 		k.add("must be from 1 to 1000", "service", "list_page_size")
 	}
 	c.checkPaging(k)
+	c.checkProxy(k)
 	if c.Service.ShareTokenField == "" {
 		k.add("must not be empty", "service", "share_token_field")
 	}

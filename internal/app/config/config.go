@@ -63,7 +63,12 @@ type Context struct {
 
 	// Name is the context's name in the file.
 	Name string `toml:"-"`
+	// Proxy is that of [service]: "", EnvironmentProxy or an address.
+	Proxy string `toml:"-"`
 }
+
+// EnvironmentProxy is the Proxy that takes HTTPS_PROXY and NO_PROXY from the environment.
+const EnvironmentProxy = "environment"
 
 // Limits are the budgets.
 type Limits struct {
@@ -74,6 +79,7 @@ type Limits struct {
 
 // Service holds what the service's documents leave open.
 type Service struct {
+	Proxy           string            `toml:"proxy"` // between opdeck and the service; "", EnvironmentProxy or an address
 	ShareTokenField string            `toml:"share_token_field"`
 	ListField       string            `toml:"list_field"`
 	UploadIDField   string            `toml:"upload_id_field"`

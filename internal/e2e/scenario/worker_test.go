@@ -271,13 +271,13 @@ func (w *worker) open(ctx context.Context) (err error) {
 
 // auth is the transport of logins and refreshes, by another way if asked.
 func (w *worker) auth() http.RoundTripper {
-	t := session.NewAuthTransport(nil)
-	if w.set.AuthVia != "" {
-		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, w.set.AuthVia)
+	return session.NewAuthTransport(nil, func(t *http.Transport) {
+		if w.set.AuthVia != "" {
+			t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, w.set.AuthVia)
+			}
 		}
-	}
-	return t
+	})
 }
 
 // awaitHints waits until the liveness hints of PostgreSQL work, a second at most.

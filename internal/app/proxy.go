@@ -1,0 +1,74 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+
+	"opdeck/api"
+	"opdeck/internal/app/config"
+)
+
+// outbound is the proxy between opdeck and the service of a context, nil for none. Proxies of the environment
+// are used only where the config says so: passwords and tokens do not go where a stray variable points.
+func outbound(c config.Context) (*url.URL, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || c.Sandbox || base.Scheme != "https" { // plain HTTP stays on this host
+		return nil, err
+	}
+	var u *url.URL
+	switch c.Proxy {
+	case "":
+		return nil, nil
+	case config.EnvironmentProxy:
+		u, err = http.ProxyFromEnvironment(&http.Request{URL: base})
+	default:
+		u, err = url.Parse(c.Proxy)
+	}
+	if err != nil { // its text may hold a password
+		return nil, &api.Error{Kind: api.BadConfig, Public: "The proxy is not a valid address.",
+			Remedy: api.Remedy{Kind: api.FixSettings, ID: "[service]", Names: []string{"proxy"}}}
+	}
+	return u, nil
+}
+
+// ProxyName is the proxy that carries the calls to the service, for people: without credentials, "" for none.
+func (a *App) ProxyName() string { return proxyName(a.proxy) }
+
+func proxyName(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// through is the choice of a proxy for a transport.
+func through(u *url.URL) func(*http.Request) (*url.URL, error) {
+	if u == nil {
+		return nil
+	}
+	return http.ProxyURL(u)
+}
+
+// proxy says how calls leave this host, where that is not as usual.
+func (d *doctor) proxy(c config.Context) *url.URL {
+	u, err := outbound(c)
+	unused := ""
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if os.Getenv(name) != "" && unused == "" {
+			unused = name
+		}
+	}
+	switch {
+	case err != nil:
+		d.add("proxy", Failed, api.AsError(err).Public, "Correct [service] proxy, or the variable it is taken from.")
+	case u != nil && c.Proxy == config.EnvironmentProxy:
+		d.add("proxy", Healthy, "calls go through "+proxyName(u)+", from the environment", "")
+	case u != nil:
+		d.add("proxy", Healthy, "calls go through "+proxyName(u), "")
+	case unused != "" && c.Proxy == "" && !c.Sandbox:
+		d.add("proxy", Healthy, "none: "+unused+" is set and not used",
+			`[service] proxy = "environment" uses it, if calls must leave through it.`)
+	}
+	return u
+}
