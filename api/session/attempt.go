@@ -44,7 +44,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 		return nil
 	}
 	r := &rotation{m: m, why: why, kind: kind}
-	judged := why.premature && len(m.probes()) > 0
+	judged := why.premature && len(m.witnesses.all()) > 0
 	if kind == ByLogin && (wait == 0 || !why.doubt) && !judged {
 		if err := r.readyToLogin(ctx, row, m.c.AuthDeadline); err != nil {
 			if !why.doubt {
@@ -79,7 +79,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 			return err
 		}
 	} else if why.premature {
-		m.notePremature(ctx, r.row, judgement{}, why)
+		r.notePremature(ctx, judgement{})
 	}
 	return r.underLease(ctx)
 }
@@ -88,7 +88,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 // more with the doubt if it is. Else the lease is given back.
 func (r *rotation) judge(ctx context.Context, claim Claim) (dead bool, err error) {
 	m, why := r.m, r.why
-	j := m.judge(ctx, r.row, why.route)
+	j := m.witnesses.judge(ctx, r.row, why.route)
 	switch {
 	case j.alive:
 		mark := RouteMark{Route: why.route, Refused: true, Gen: r.row.Gen, By: j.by}
@@ -114,13 +114,14 @@ func (r *rotation) judge(ctx context.Context, claim Claim) (dead bool, err error
 	}
 	if ok {
 		r.row = got
-		m.notePremature(ctx, got, j, why)
+		r.notePremature(ctx, j)
 	}
 	return ok, nil
 }
 
-func (m *Manager) notePremature(ctx context.Context, row Row, j judgement, why cause) {
-	m.note(ctx, Event{Kind: EventPremature, Reason: string(row.From), Route: why.route, By: j.by, Known: j.accepted,
+func (r *rotation) notePremature(ctx context.Context, j judgement) {
+	row := r.row
+	r.m.note(ctx, Event{Kind: EventPremature, Reason: string(row.From), Route: r.why.route, By: j.by, Known: j.accepted,
 		Gen: row.Gen, Fence: row.Fence, Session: row.Incarnation, Age: row.Age, Left: row.AccessLeft})
 }
 

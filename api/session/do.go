@@ -76,7 +76,7 @@ func (m *Manager) Do(ctx context.Context, route Route, send Send) error {
 			c.throttled(ctx, header)
 		}
 		if status != http.StatusUnauthorized {
-			m.shown(ctx, a, route, status)
+			m.witnesses.shown(ctx, a, route, status)
 			return err
 		}
 		again, sessionErr := c.unauthorized(ctx, a, header)

@@ -56,16 +56,17 @@ type Config struct {
 // use and does nothing by itself: rotations happen when a call needs one, or
 // under Keep.
 type Manager struct {
-	cfg    Config
-	key    Key
-	store  Store
-	limits *limit.Budgets
-	clock  Clock
-	c      Constants
-	log    *slog.Logger
-	owner  Owner
-	auth   authClient
-	spare  *limit.Memory // budget while the store is away
+	cfg       Config
+	key       Key
+	store     Store
+	limits    *limit.Budgets
+	witnesses witnesses
+	clock     Clock
+	c         Constants
+	log       *slog.Logger
+	owner     Owner
+	auth      authClient
+	spare     *limit.Memory // budget while the store is away
 
 	mu       sync.Mutex // guards what follows
 	seen     seen
@@ -144,6 +145,8 @@ func New(cfg Config) (*Manager, error) {
 		log: cfg.Log, owner: cfg.Owner, spare: limit.NewMemory(cfg.Clock),
 		auth: authClient{rt: cfg.Auth, baseURL: key.BaseURL, loginPath: cfg.LoginPath, refreshPath: cfg.RefreshPath,
 			names: cfg.Names, userAgent: cfg.UserAgent},
+		witnesses: witnesses{key: key, store: cfg.Store, limits: cfg.Limits, probes: cfg.Probes,
+			within: cfg.Constants.LeaseHeld / 2, log: cfg.Log},
 		crash: func(string) {},
 	}
 	m.clocks = clockPair{wall: m.clock.Wall(), steady: m.clock.Steady()}

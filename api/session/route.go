@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -75,20 +76,38 @@ type judgement struct {
 	accepted    bool   // a route had accepted the pair before
 }
 
+// witnesses are the routes that tell whether the service accepts a pair.
+type witnesses struct {
+	key    Key
+	store  Store
+	limits *limit.Budgets
+	probes func() []Probe // nil: there are none
+	within time.Duration  // for all probes of one refusal
+	log    *slog.Logger
+}
+
+// all are the probes that can be made.
+func (w *witnesses) all() []Probe {
+	if w.probes == nil {
+		return nil
+	}
+	return w.probes()
+}
+
 // judge asks other routes about row's pair, which route refused. It is dead when a route
 // refuses it that accepted it before, or when all that were asked do. The caller has the
 // lease, so that one process asks for all.
-func (m *Manager) judge(ctx context.Context, row Row, route string) judgement {
-	ctx, cancel := context.WithTimeout(ctx, m.c.LeaseHeld/2)
+func (w *witnesses) judge(ctx context.Context, row Row, route string) judgement {
+	ctx, cancel := context.WithTimeout(ctx, w.within)
 	defer cancel()
 	before, accepted := row.acceptedBy()
 	j := judgement{accepted: accepted}
 	asked, refused := 0, 0
-	for _, p := range probesFor(m.probes(), row, route) {
+	for _, p := range probesFor(w.all(), row, route) {
 		if asked == maxProbes {
 			break
 		}
-		if !m.room(ctx, p.Class) {
+		if !w.room(ctx, p.Class) {
 			continue
 		}
 		asked++
@@ -110,13 +129,6 @@ func (m *Manager) judge(ctx context.Context, row Row, route string) judgement {
 	return j
 }
 
-func (m *Manager) probes() []Probe {
-	if m.cfg.Probes == nil {
-		return nil
-	}
-	return m.cfg.Probes()
-}
-
 // probesFor are the probes that can tell about a pair which route refused, the best one
 // first: that of the route which accepted the pair before.
 func probesFor(probes []Probe, row Row, route string) []Probe {
@@ -132,22 +144,22 @@ func probesFor(probes []Probe, row Row, route string) []Probe {
 }
 
 // room takes a slot of class that is free now.
-func (m *Manager) room(ctx context.Context, class limit.Class) bool {
-	req := m.limits.Request(ctx, class)
+func (w *witnesses) room(ctx context.Context, class limit.Class) bool {
+	req := w.limits.Request(ctx, class)
 	req.MaxWait, req.Background = limit.Soon, false
-	g, err := m.store.Take(ctx, m.key, req)
+	g, err := w.store.Take(ctx, w.key, req)
 	return err == nil && g.Taken && g.Wait == 0
 }
 
 // shown keeps what an answer to a call by route has shown: it accepts a's pair.
-func (m *Manager) shown(ctx context.Context, a Access, route Route, status int) {
+func (w *witnesses) shown(ctx context.Context, a Access, route Route, status int) {
 	if status/100 != 2 || route.Open || route.Name == "" || a.marked {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
 	mark := RouteMark{Route: route.Name, Gen: a.Gen}
-	if err := m.store.MarkRoute(ctx, m.key, a.Incarnation, mark); err != nil {
-		m.log.Warn("session: what a route accepted is not noted", "err", err)
+	if err := w.store.MarkRoute(ctx, w.key, a.Incarnation, mark); err != nil {
+		w.log.Warn("session: what a route accepted is not noted", "err", err)
 	}
 }
