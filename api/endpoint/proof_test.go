@@ -65,6 +65,9 @@ func TestEveryWriteHasASample(t *testing.T) {
 		if r.Writes() && writes[r.Kind] == nil {
 			t.Errorf("%s has no sample: add one to writes, and its good answer", r.Kind)
 		}
+		if r.Writes() && (r.Write.Proof.Look == nil) != slices.Contains(unreadable, r.Kind) {
+			t.Errorf("%s has a Look: %t; unreadable lists the writes that have none", r.Kind, r.Write.Proof.Look != nil)
+		}
 	}
 }
 
