@@ -100,18 +100,21 @@ type Pending struct {
 	Who      Actor
 	Approval string // of the second person, "" for none
 	Probe    Probe
+	Claim    string    // see WriteRule.Claim
+	Date     time.Time // by the service's clock; zero: not known
 }
 
 // Follower keeps writes until they are settled, across processes.
 type Follower interface {
-	// Sending keeps a write before it leaves; it is durable when Sending returns.
-	Sending(ctx context.Context, p Pending) error
+	// Sending keeps a write before it leaves; it is durable when Sending returns nil. Where
+	// another one holds its claim it keeps nothing and returns that one: of all that ask at
+	// once, in any process, one is kept.
+	Sending(ctx context.Context, p Pending) (*Doubt, error)
 	// Ended takes the outcome: an unknown one is followed, any other forgotten.
 	Ended(ctx context.Context, ref string, out Outcome) error
-	// Doubt finds the newest write of which nothing tells yet what became of it, and whose
-	// request was the same as that of act; where the act has an opposite, one of either kind
-	// on the same object and item. nil for none.
-	Doubt(ctx context.Context, act Act, opposite ActKind) (*Doubt, error)
+	// Doubt finds the write that holds a claim: of which nothing tells yet what became of it.
+	// date is the service's time, zero where it is not known. nil for none.
+	Doubt(ctx context.Context, claim string, date time.Time) (*Doubt, error)
 }
 
 // Doubt is a write that was sent, perhaps, and whose outcome is not known.
@@ -124,7 +127,7 @@ type Doubt struct {
 	Until time.Time // from when on it is looked for no longer, and may be sent again
 }
 
-// Gate is what every write passes, in this order: role, read-only, guard, doubt,
+// Gate is what every write passes, in this order: role, read-only, doubt, guard,
 // approval, audit intent; then the call; then its outcome. Nothing else in this
 // program sends a write.
 type Gate struct {
@@ -133,7 +136,12 @@ type Gate struct {
 	Approve  Approver         // nil: one person is enough
 	Follow   Follower         // nil: nobody looks again
 	Now      func() time.Time // required
+
+	service serviceClock // as answers tell it
 }
+
+// date is the service's time, zero where no answer told it.
+func (g *Gate) date() time.Time { return g.service.now(g.Now()) }
 
 // Permit is an act that may go out. It must be settled with End.
 type Permit struct {
@@ -177,13 +185,18 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 
 // follow keeps the act, so that any process can find out what became of it. What
 // cannot be kept is not sent.
-func (g *Gate) follow(ctx context.Context, p *Permit, probe Probe) error {
+func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Probe) error {
 	if g.Follow == nil {
 		return nil
 	}
-	err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe})
-	if p.followed = err == nil; p.followed {
+	other, err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe,
+		Claim: rule.Claim(p.Act), Date: g.date()})
+	if p.followed = err == nil && other == nil; p.followed {
 		return nil
+	}
+	if err == nil {
+		no := inDoubt(p.Act, *other)
+		return errors.Join(no, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleDoubt, Detail: no.Public}))
 	}
 	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit,
 		Detail: "the write could not be noted in the store"})))
@@ -199,28 +212,33 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	if g.ReadOnly {
 		return ReadOnly(string(act.Kind))
 	}
-	if guard != nil {
-		if err := guard(); err != nil {
-			return err
-		}
+	// first, or what an act in doubt may have changed would be told as the reason
+	if err := g.doubted(ctx, rule, act); err != nil || guard == nil {
+		return err
 	}
-	return g.doubted(ctx, rule, act)
+	return guard()
 }
 
 // doubted refuses to send a request again, or its opposite, while nothing tells what became
 // of it, unless sending it twice does what sending it once does.
 func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
-	if g.Follow == nil || rule.Again {
+	claim := rule.Claim(act)
+	if g.Follow == nil || claim == "" {
 		return nil
 	}
-	const clock = "15:04:05 UTC"
-	d, err := g.Follow.Doubt(ctx, act, rule.Opposite)
+	d, err := g.Follow.Doubt(ctx, claim, g.date())
 	switch {
 	case err != nil:
 		return unnoted(act, err)
 	case d == nil:
 		return nil
 	}
+	return inDoubt(act, *d)
+}
+
+// inDoubt says which write in doubt keeps act from being sent.
+func inDoubt(act Act, d Doubt) *Error {
+	const clock = "15:04:05 UTC"
 	what, when := "The same", "It can be sent again"
 	if d.Kind != act.Kind {
 		what, when = "The opposite ("+d.What+")", "This can be sent"

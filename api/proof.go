@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,24 @@ func (r WriteRule) Remedy() Remedy { return Remedy{Kind: cmp.Or(r.Advice, Follow
 // Proves reports whether a body shows what the write of p wanted.
 func (r WriteRule) Proves(p Probe, body Object, answer bool) bool {
 	return body.Exists() && r.Shown != nil && r.Shown(p, body, answer)
+}
+
+// Claim names what no other write may do while act is in doubt: the same request, and where
+// the act has an opposite both on the same object and item. "" where sending it twice does
+// what sending it once does.
+func (r WriteRule) Claim(act Act) string {
+	if r.Again {
+		return ""
+	}
+	on := []string{act.Object, strings.ToLower(act.ID)}
+	if r.Opposite != "" {
+		kinds := []string{string(act.Kind), string(r.Opposite)}
+		slices.Sort(kinds)
+		on = append(append(on, kinds...), strings.ToLower(act.Item))
+	} else {
+		on = append(on, string(act.Kind), act.Method, act.Path, string(act.Body), act.SecretDigest)
+	}
+	return HashHex([]byte(strings.Join(on, "\x00")))
 }
 
 // touchesSession reports whether the act concerns only our own session: it needs no

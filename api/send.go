@@ -225,6 +225,7 @@ func (c *Client) open(ctx context.Context, r Request, token secret.Value, id str
 		a.err = cause(err)
 		return nil, a
 	}
+	c.opt.Gate.service.saw(resp.Header, c.opt.Now())
 	hideTokenIn(resp.Header, token)
 	a.Status, a.Header = resp.StatusCode, resp.Header
 	if given := resp.Header.Get(requestIDIn); given != "" && len(given) <= 128 {

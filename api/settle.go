@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -23,6 +24,12 @@ type Observation struct {
 
 	Answer Answer // of the read that showed it
 	Calls  int    // that it cost, where it reads pages; 0: one
+}
+
+// Date is the service's time when it answered the look; zero: not told.
+func (s Observation) Date() time.Time {
+	date, _ := http.ParseTime(s.Answer.Header.Get("Date"))
+	return date
 }
 
 // settle looks until the wanted state shows or Options.SettleWait is over. The

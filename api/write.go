@@ -27,7 +27,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 		return Answer{}, err
 	}
 	w.Probe.Kind = w.Act.Kind
-	if err := c.opt.Gate.follow(ctx, permit, w.Probe); err != nil {
+	if err := c.opt.Gate.follow(ctx, w.Rule, permit, w.Probe); err != nil {
 		return Answer{}, err
 	}
 	w.Request.write, w.Request.OwnToken = true, w.Rule.OwnToken

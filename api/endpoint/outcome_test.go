@@ -207,20 +207,20 @@ func (plainSession) Do(ctx context.Context, _ session.Route, send api.Send) erro
 type followed struct {
 	pending []api.Pending
 	ended   []api.Outcome
-	doubt   *api.Doubt  // of the next write
-	asked   api.ActKind // the opposite that Doubt was asked for last
+	doubt   *api.Doubt // of the next write
+	asked   string     // the claim that Doubt was asked for last
 }
 
-func (f *followed) Sending(_ context.Context, p api.Pending) error {
+func (f *followed) Sending(_ context.Context, p api.Pending) (*api.Doubt, error) {
 	f.pending = append(f.pending, p)
-	return nil
+	return nil, nil
 }
 func (f *followed) Ended(_ context.Context, _ string, o api.Outcome) error {
 	f.ended = append(f.ended, o)
 	return nil
 }
-func (f *followed) Doubt(_ context.Context, _ api.Act, opposite api.ActKind) (*api.Doubt, error) {
-	f.asked = opposite
+func (f *followed) Doubt(_ context.Context, claim string, _ time.Time) (*api.Doubt, error) {
+	f.asked = claim
 	return f.doubt, nil
 }
 

@@ -34,6 +34,23 @@ func (c *core) processGone(e Entry) bool {
 	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
 }
 
+// Process is what is known of a process that has an act under way.
+type Process int
+
+// What is known.
+const (
+	Unmarked Process = iota + 1 // nothing tells whether it still runs
+	Running
+)
+
+// process tells whether the process of an intent is known to run.
+func (c *core) process(e Entry) Process {
+	if c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Lives(e.Boot) {
+		return Running
+	}
+	return Unmarked
+}
+
 // alarm calls Options.Alarm.
 func (c *core) alarm(err error) {
 	if c.opt.Alarm != nil {

@@ -48,7 +48,7 @@ type recent struct {
 // to have ended) in other processes, are in underWay instead, by UID. An intent of this
 // process is in underWay also while its outcome waits to be stored, and in both when
 // storing fails: its outcome is known here, so nobody else may look for it.
-func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay map[string]bool, err error) {
+func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay map[string]Process, err error) {
 	rows, err := in.opt.Store.Open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -57,19 +57,19 @@ func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay
 		return nil, nil, err
 	}
 	failing := in.log.failing()
-	underWay = map[string]bool{}
+	underWay = map[string]Process{}
 	now := in.opt.Now()
 	for _, row := range rows {
 		e := entry(row)
 		age := now.Sub(e.At)
 		switch {
 		case e.Boot == in.boot:
-			underWay[e.UID] = true
+			underWay[e.UID] = Running
 			if !failing[e.UID] {
 				continue
 			}
 		case age >= 0 && age < in.opt.Grace && !in.processGone(e):
-			underWay[e.UID] = true
+			underWay[e.UID] = in.process(e)
 			continue
 		}
 		unsettled = append(unsettled, e)

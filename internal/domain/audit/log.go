@@ -45,6 +45,8 @@ type Alive interface {
 	// Gone reports that a process has ended; false when in doubt. It is asked only
 	// about processes that were marked.
 	Gone(boot string) bool
+	// Lives reports that a process runs; false when in doubt, as Gone is.
+	Lives(boot string) bool
 }
 
 // Log writes the trail: intents, outcomes and notes. It implements api.Auditor. Many

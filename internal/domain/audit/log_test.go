@@ -184,7 +184,8 @@ type alive map[string]bool
 func (a alive) Hold(boot string) (func(bool), bool) {
 	return func(behind bool) { a[boot] = behind }, true
 }
-func (a alive) Gone(boot string) bool { return a[boot] }
+func (a alive) Gone(boot string) bool  { return a[boot] }
+func (a alive) Lives(boot string) bool { return !a[boot] }
 
 // An act of a process that has ended for sure is shown at once; that of one which
 // may be at it still is not.

@@ -139,13 +139,6 @@ func (r *Record) act(a api.Act) {
 	r.Secret, r.Before, r.Act = bounded(a.SecretDigest, maxWord), bounded(a.Seen, maxWord), a.Digest()
 }
 
-// Same reports whether an act makes the request that r is the record of.
-func (r Record) Same(a api.Act) bool {
-	var is Record
-	is.act(a)
-	return r.Method == is.Method && r.Path == is.Path && r.Body == is.Body && r.Secret == is.Secret
-}
-
 // outcome makes r the outcome of the intent that it is a copy of.
 func (r *Record) outcome(out api.Outcome) {
 	r.Phase, r.Marked, r.Outcome = PhaseOutcome, false, results[out.Verdict]

@@ -33,7 +33,7 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	looked := false
 	w.during = func() {
 		open, underWay, err := l.Intents.OpenIntents(t.Context())
-		if looked = true; err != nil || len(open) != 0 || !underWay[ref] {
+		if looked = true; err != nil || len(open) != 0 || underWay[ref] != audit.Running {
 			t.Errorf("while the outcome is stored: unsettled %+v, under way %v, %v", open, underWay, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestActLeftBehindIsShownAtOnce(t *testing.T) {
 	mem.trouble(nil, nil)
 	clk.add(time.Second)
 	open, underWay, err := two.Intents.OpenIntents(t.Context())
-	if err != nil || len(open) != 1 || open[0].UID != ref || underWay[ref] {
+	if err != nil || len(open) != 1 || open[0].UID != ref || underWay[ref] != 0 {
 		t.Errorf("unsettled %+v, under way %v, %v", open, underWay, err)
 	}
 }

@@ -34,6 +34,7 @@ type Write struct {
 	Who      string      `json:"who"`
 	Approval string      `json:"approval,omitempty"`
 	Probe    api.Probe   `json:"probe"`
+	Date     time.Time   `json:"date,omitzero"` // when it was sent, by the service's clock
 }
 
 // Row is a write with its times, which are the store's.
@@ -41,19 +42,28 @@ type Row struct {
 	Ref   string // uid of the intent in the audit trail
 	State State
 	Write
+	Claim  string // what no other write may do meanwhile, see api.WriteRule; "": nothing
 	Sent   time.Time
+	Until  time.Time // from when on it is looked for no longer
 	Looked time.Time // zero: never
-	Next   time.Time // Sending, Unknown: the next look. NotSeen: when it is forgotten
-	Reads  int
+	// Next is the next look; of NotSeen when it is forgotten; of Sending until when its
+	// process is waited for where nothing tells whether it runs.
+	Next  time.Time
+	Reads int
+	// Unsure: it is Sending, and nothing tells whether its process still runs.
+	Unsure bool
 }
 
 // Store keeps the rows of one account for all processes.
 type Store interface {
 	// Now is the store's time: intervals are measured by it, whatever hosts think.
 	Now(ctx context.Context) (time.Time, error)
-	// Add keeps a row; one that is there stays as it is. It is durable on return.
-	Add(ctx context.Context, r Row) error
-	// Move replaces the row that is as was; false: another process was first.
+	// Add keeps a row; one that is there stays as it is. It is durable when Add returns nil.
+	// Another one with its claim is returned instead, unless free says that it is over, and
+	// nothing is kept: all in one transaction.
+	Add(ctx context.Context, r Row, free func(Row) bool) (holder *Row, err error)
+	// Move replaces the row that is as was; false: another process was first. A row that is
+	// NotSeen has no claim any more.
 	Move(ctx context.Context, was, r Row) (bool, error)
 	Forget(ctx context.Context, ref string) error
 	// Rows lists all, oldest first.
@@ -111,7 +121,7 @@ func (r Row) Advice() api.Remedy {
 }
 
 // pauses lie between the looks of the background; the last one repeats.
-var pauses = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute}
+var pauses = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, longest}
 
 // claimed is how long a process that looks keeps others off a row.
 const claimed = time.Minute
@@ -120,9 +130,12 @@ const claimed = time.Minute
 // of the wanted state still proves it.
 const remembered = 24 * time.Hour
 
+// longest is the longest time from a look to the next.
+const longest = 4 * time.Minute
+
 // nextLook is when a row is looked at next.
 func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
-	late := r.Sent.Add(t.opt.LateAfter)
+	late := r.Until
 	if !endpoint.Readable(r.Probe) {
 		return late
 	}

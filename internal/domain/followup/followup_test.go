@@ -20,11 +20,14 @@ import (
 	"opdeck/internal/store/journal"
 )
 
-// virtual is the real store with the bubble's clock.
-type virtual struct{ *journal.Unsettled }
+// virtual is the real store with the bubble's clock, set by the test.
+type virtual struct {
+	*journal.Unsettled
+	set *time.Duration
+}
 
-func (virtual) Now(context.Context) (time.Time, error) {
-	return time.Now().UTC().Truncate(time.Microsecond), nil
+func (v virtual) Now(context.Context) (time.Time, error) {
+	return time.Now().Add(*v.set).UTC().Truncate(time.Microsecond), nil
 }
 
 // world is a service of which a look sees only whether the wanted state shows.
@@ -42,11 +45,15 @@ func (w *world) look(context.Context, api.Probe) (api.Observation, error) {
 	return api.Observation{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
 }
 
+// pooled in alive: no process can be marked.
+const pooled = "pooled"
+
 // alive knows the processes that are gone.
 type alive map[string]bool
 
-func (a alive) Hold(string) (func(bool), bool) { return func(bool) {}, true }
+func (a alive) Hold(string) (func(bool), bool) { return func(bool) {}, !a[pooled] }
 func (a alive) Gone(boot string) bool          { return a[boot] }
+func (a alive) Lives(boot string) bool         { return !a[boot] }
 
 type rig struct {
 	t       *testing.T
@@ -56,6 +63,7 @@ type rig struct {
 	tracker *followup.Tracker
 	w       *world
 	told    []followup.Settled
+	set     time.Duration // the store's clock
 }
 
 var ana = api.Actor{Name: "ana", Role: api.Operator}
@@ -82,7 +90,7 @@ func (r *rig) process() (*audit.Log, *followup.Tracker) {
 		r.t.Fatal(err)
 	}
 	rows := journal.NewUnsettled(r.st.Core, "ctx")
-	d := followup.New(followup.Options{Store: virtual{rows}, Trail: log.Intents, Context: where, LateAfter: lateAfter})
+	d := followup.New(followup.Options{Store: virtual{rows, &r.set}, Trail: log.Intents, Context: where, LateAfter: lateAfter})
 	client := new(endpointtest.Fake)
 	endpointtest.On(client, endpoint.Look, r.w.look)
 	d.Client = client
@@ -91,13 +99,20 @@ func (r *rig) process() (*audit.Log, *followup.Tracker) {
 
 var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1", Item: "d1", Name: "a.pdf", Summary: "Remove a.pdf"}
 
+func claim(act api.Act) string { return endpoint.Rule(act.Kind).Claim(act) }
+
 // send sends a write through a gate; end is told unless the process dies.
 func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) (ref string) {
 	r.t.Helper()
 	ctx := r.t.Context()
 	ref, err := log.Intent(ctx, ana, act)
 	if err == nil {
-		err = d.Sending(ctx, api.Pending{Ref: ref, Act: act, Who: ana, Probe: api.Probe{Kind: act.Kind, OPID: act.ID, GUID: act.Item}})
+		var other *api.Doubt
+		other, err = d.Sending(ctx, api.Pending{Ref: ref, Act: act, Who: ana, Claim: claim(act),
+			Probe: api.Probe{Kind: act.Kind, OPID: act.ID, GUID: act.Item}})
+		if other != nil {
+			r.t.Fatalf("held by %+v", other)
+		}
 	}
 	if err == nil && !dies {
 		if err = log.Outcome(ctx, ref, api.Outcome{Verdict: api.Unclear}); err == nil {
@@ -252,14 +267,18 @@ func TestObjectChanged(t *testing.T) {
 }
 
 // TestKilledProcess: an intent whose process died without a word is looked at by
-// another one, with a row and (an older program) without.
+// another one; where it did not come to keep the write, nothing was sent.
 func TestKilledProcess(t *testing.T) {
-	for _, older := range []bool{false, true} {
-		t.Run(fmt.Sprint(older), func(t *testing.T) {
+	for _, unsent := range []bool{false, true} {
+		want := audit.ResultOK
+		if unsent {
+			want = audit.ResultFailed
+		}
+		t.Run(fmt.Sprint(unsent), func(t *testing.T) {
 			in(t, func(r *rig) {
 				log, tracker := r.process()
 				var ref string
-				if older {
+				if unsent {
 					var err error
 					if ref, err = log.Intent(r.t.Context(), ana, removal); err != nil {
 						t.Fatal(err)
@@ -278,12 +297,84 @@ func TestKilledProcess(t *testing.T) {
 				}
 				r.gone[e.Boot] = true
 				r.run(r.tracker, time.Minute)
-				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultOK}) || len(r.pending()) != 0 {
-					t.Errorf("the trail says %v, left %v", got, r.pending())
+				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{want}) || len(r.pending()) != 0 ||
+					unsent != (len(r.w.looks) == 0) {
+					t.Errorf("the trail says %v, left %v, %d looks", got, r.pending(), len(r.w.looks))
 				}
 			})
 		})
 	}
+}
+
+// TestKilledBehindAPooler: where no process can be marked, a write of which no outcome came is
+// listed at once, as one whose process may still run, and looked at when that has had its time.
+func TestKilledBehindAPooler(t *testing.T) {
+	in(t, func(r *rig) {
+		r.gone[pooled] = true
+		log, tracker := r.process()
+		ref := r.send(log, tracker, removal, true)
+		is := r.pending()
+		if len(is) != 1 || is[0].Ref != ref || is[0].State != followup.Sending || !is[0].Unsure {
+			t.Fatalf("listed: %+v", is)
+		}
+		r.w.shown = true
+		if err := r.tracker.Look(r.t.Context(), true); err != nil || len(r.w.looks) != 0 || len(r.pending()) != 1 {
+			t.Errorf("%d looks at what may be under way, %v", len(r.w.looks), err)
+		}
+		r.run(r.tracker, 2*time.Minute)
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultOK}) || len(r.pending()) != 0 {
+			t.Errorf("the trail says %v, left %v", got, r.pending())
+		}
+	})
+}
+
+// TestStoreClockSetBack: doubt lasts late_after once more at most, however far the store's
+// clock was set back, and the looks go on.
+func TestStoreClockSetBack(t *testing.T) {
+	for _, back := range []time.Duration{time.Minute, 12 * time.Minute, time.Hour, 90 * 24 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			in(t, func(r *rig) {
+				ref := r.send(r.log, r.tracker, removal, false)
+				r.run(r.tracker, 10*time.Minute)
+				r.set -= back
+				looks := len(r.w.looks)
+				r.run(r.tracker, 9*time.Minute)
+				if len(r.w.looks) < looks+2 {
+					t.Errorf("%d looks in the nine minutes after", len(r.w.looks)-looks)
+				}
+				r.run(r.tracker, lateAfter)
+				if got := r.outcomes(ref); len(got) != 2 || got[1] != audit.ResultNotSeen {
+					t.Errorf("the trail says %v", got)
+				}
+				if d, err := r.tracker.Doubt(r.t.Context(), claim(removal), time.Time{}); d != nil || err != nil {
+					t.Errorf("in doubt: %+v, %v", d, err)
+				}
+			})
+		})
+	}
+}
+
+// TestStoreClockSetForward: a write is in doubt until the service's clock, too, says that
+// late_after is over; a service whose clock was set back is not asked.
+func TestStoreClockSetForward(t *testing.T) {
+	in(t, func(r *rig) {
+		date := time.Date(2026, 3, 4, 11, 0, 0, 0, time.UTC)
+		ref, err := r.log.Intent(r.t.Context(), ana, removal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.tracker.Sending(r.t.Context(), api.Pending{Ref: ref, Act: removal, Claim: claim(removal), Date: date,
+			Probe: api.Probe{Kind: removal.Kind, OPID: "op1", GUID: "d1"}}); err != nil {
+			t.Fatal(err)
+		}
+		r.set += time.Hour
+		for after, want := range map[time.Duration]bool{10 * time.Second: true, lateAfter: false, -time.Hour: false} {
+			d, err := r.tracker.Doubt(r.t.Context(), claim(removal), date.Add(after))
+			if err != nil || (d != nil) != want {
+				t.Errorf("%s later by the service's clock: %+v, %v", after, d, err)
+			}
+		}
+	})
 }
 
 // TestTwoProcesses: a row is looked at by one of them, and the other's people are
@@ -368,15 +459,15 @@ func TestDoubt(t *testing.T) {
 		r := newRig(t)
 		defer r.st.Close()
 		_, other := r.process()
-		act := removal
-		act.Method, act.Path, act.Body = "DELETE", "/v2/x/op1/d1", []byte(`{"a":1}`)
+		act := api.Act{Kind: api.ActUploadDocument, Object: "customer", ID: "op1", Method: "POST", Path: "/v2/x/op1",
+			Body: []byte(`{"a":1}`), SecretDigest: "s"}
 		in := func(want string, change func(*api.Act)) {
 			t.Helper()
 			a := act
 			if change != nil {
 				change(&a)
 			}
-			d, err := other.Doubt(t.Context(), a, "")
+			d, err := other.Doubt(t.Context(), claim(a), time.Time{})
 			if err != nil || (d != nil) != (want != "") || d != nil && (d.Ref != want || d.Who != "ana" || d.Until.Sub(d.Sent) != lateAfter) {
 				t.Errorf("%+v, %v, want %q", d, err, want)
 			}
@@ -386,7 +477,7 @@ func TestDoubt(t *testing.T) {
 		in(ref, nil)
 		in(ref, func(a *api.Act) { a.Seen, a.Reason, a.Summary = "another", "another", "another" })
 		for _, change := range []func(*api.Act){
-			func(a *api.Act) { a.Kind = api.ActAttachDocument }, func(a *api.Act) { a.ID = "op2" }, func(a *api.Act) { a.Method = "POST" },
+			func(a *api.Act) { a.Kind = api.ActShare }, func(a *api.Act) { a.ID = "op2" }, func(a *api.Act) { a.Method = "PUT" },
 			func(a *api.Act) { a.Path += "2" }, func(a *api.Act) { a.Body = nil }, func(a *api.Act) { a.SecretDigest = "x" },
 		} {
 			in("", change)
@@ -423,7 +514,7 @@ func TestDoubtOfTheOpposite(t *testing.T) {
 			Item: "D1", Body: []byte(`{"a":1}`)}
 		doubt := func(act api.Act) *api.Doubt {
 			t.Helper()
-			d, err := other.Doubt(t.Context(), act, endpoint.Rule(act.Kind).Opposite)
+			d, err := other.Doubt(t.Context(), claim(act), time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -442,9 +533,9 @@ func TestDoubtOfTheOpposite(t *testing.T) {
 				t.Errorf("another object is in doubt: %+v", a)
 			}
 		}
-		time.Sleep(time.Second)
-		if ref = r.send(r.log, r.tracker, attach, true); doubt(attach).Ref != ref || doubt(removal).Ref != ref {
-			t.Errorf("the newest is %s, found %+v", ref, doubt(attach))
+		holder, err := other.Sending(t.Context(), api.Pending{Ref: "late", Act: attach, Claim: claim(attach)})
+		if err != nil || holder == nil || holder.Ref != ref {
+			t.Errorf("the opposite is kept beside it: %+v, %v", holder, err)
 		}
 		attach.Body = []byte(`{"a":2}`)
 		if doubt(attach) == nil {

@@ -5,23 +5,25 @@ import (
 	"slices"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 )
 
 // Pending lists the writes whose outcome is not known, oldest first, and those
-// that were not seen in time. What is under way in living processes is left out;
-// what died with its process is taken in.
+// that were not seen in time. What is under way in processes that are known to run is left
+// out; what died with its process is taken in, and so is, as Unsure, what is under way
+// where nothing tells whether its process runs.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
-	gone, flying, err := t.opt.Trail.OpenIntents(ctx)
+	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.opt.Store.Rows(ctx)
+	rows, _, err := t.rows(ctx)
 	if err != nil {
 		return nil, err
 	}
 	have, dead := map[string]bool{}, map[string]bool{}
-	gone = slices.DeleteFunc(gone, func(e audit.Entry) bool { return flying[e.UID] })
+	gone = slices.DeleteFunc(gone, func(e audit.Entry) bool { return underWay[e.UID] != 0 })
 	for _, e := range gone {
 		dead[e.UID] = true
 	}
@@ -29,7 +31,11 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	for _, r := range rows {
 		have[r.Ref] = true
 		open := r.State != Sending || dead[r.Ref]
-		if !open && !flying[r.Ref] {
+		switch {
+		case open:
+		case underWay[r.Ref] == audit.Unmarked:
+			r.Unsure, open = true, true
+		case underWay[r.Ref] == 0:
 			if open, err = t.closed(ctx, &r); err != nil {
 				return nil, err
 			}
@@ -43,6 +49,12 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 			e.Context.Account != t.opt.Context.Account {
 			continue
 		}
+		if is := endpoint.Of(api.ActKind(e.Event)); is != nil && is.Writes() {
+			if err := t.neverSent(ctx, e); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		r, err := t.adopt(ctx, e)
 		if err != nil {
 			return nil, err
@@ -50,6 +62,13 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// neverSent closes an intent whose process ended before it kept the write, which it does
+// before anything leaves.
+func (t *Tracker) neverSent(ctx context.Context, e audit.Entry) error {
+	return t.opt.Trail.Outcome(ctx, e.UID, api.Outcome{Verdict: api.Failed,
+		Detail: "its process ended before anything was sent"})
 }
 
 // Of lists those of one object, without looking whether processes died.
@@ -79,26 +98,17 @@ func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 	return moved, err
 }
 
-// adopt takes in an intent that has no row.
+// adopt takes in the intent of an act on the session, of which no row is kept: nothing can
+// be read about it.
 func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
-	kind := api.ActKind(e.Event)
-	p := api.Probe{Kind: kind}
-	switch e.Object {
-	case "operation":
-		p.OPID, p.GUID = e.ID, e.Item
-	case "customer":
-		p.CUID, p.GUID = e.ID, e.Item
-	}
-	if p.Kind == api.ActUploadDocument || p.Kind == api.ActSetHooks || p.Kind == api.ActSetApplication {
-		p.Kind = "" // the trail does not hold what would prove them
-	}
 	now, err := t.opt.Store.Now(ctx)
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Next: now,
-		Write: Write{Kind: kind, Object: e.Object, ID: e.ID, Item: e.Item,
+	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Until: e.At.Add(t.opt.LateAfter), Next: now,
+		Write: Write{Kind: api.ActKind(e.Event), Object: e.Object, ID: e.ID, Item: e.Item,
 			Name: audit.Unquote(e.Name).Line(80), Summary: audit.Unquote(e.Summary).Line(300),
-			Who: audit.Unquote(e.Actor.Name).Line(80), Probe: p}}
-	return r, t.opt.Store.Add(ctx, r)
+			Who: audit.Unquote(e.Actor.Name).Line(80)}}
+	_, err = t.opt.Store.Add(ctx, r, nil)
+	return r, err
 }

@@ -32,11 +32,7 @@ func (t *Tracker) Run(ctx context.Context) {
 // notice tells what other processes settled since the last time, and how long
 // nothing is due.
 func (t *Tracker) notice(ctx context.Context) time.Duration {
-	rows, err := t.opt.Store.Rows(ctx)
-	if err != nil {
-		return idle
-	}
-	now, err := t.opt.Store.Now(ctx)
+	rows, now, err := t.rows(ctx)
 	if err != nil {
 		return idle
 	}

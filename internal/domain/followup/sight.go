@@ -50,8 +50,8 @@ func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool
 
 // dead reports that the process of a write has ended without an outcome.
 func (t *Tracker) dead(ctx context.Context, ref string) bool {
-	gone, flying, err := t.opt.Trail.OpenIntents(ctx)
-	return err == nil && !flying[ref] && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
+	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
+	return err == nil && underWay[ref] == 0 && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 
 // ObjectChanged makes the writes on an object due now, for the first process that

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // Trail is what is needed of the audit trail.
 type Trail interface {
 	Outcome(ctx context.Context, ref string, out api.Outcome) error
-	OpenIntents(ctx context.Context) (unsettled []audit.Entry, flying map[string]bool, err error)
+	OpenIntents(ctx context.Context) (unsettled []audit.Entry, underWay map[string]audit.Process, err error)
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
 	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
 	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
@@ -80,14 +79,22 @@ func (t *Tracker) OnSettled(fn func(Settled)) (stop func()) {
 }
 
 // Sending implements api.Follower.
-func (t *Tracker) Sending(ctx context.Context, p api.Pending) error {
+func (t *Tracker) Sending(ctx context.Context, p api.Pending) (*api.Doubt, error) {
+	if _, _, err := t.rows(ctx); err != nil {
+		return nil, err
+	}
 	now, err := t.opt.Store.Now(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return t.opt.Store.Add(ctx, Row{Ref: p.Ref, State: Sending, Sent: now, Next: now.Add(claimed),
+	r := Row{Ref: p.Ref, State: Sending, Claim: p.Claim, Sent: now, Until: now.Add(t.opt.LateAfter), Next: now.Add(claimed),
 		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
-			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe}})
+			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date}}
+	holder, err := t.opt.Store.Add(ctx, r, func(other Row) bool { return t.over(other, now, p.Date) })
+	if err != nil || holder == nil {
+		return nil, err
+	}
+	return holder.doubt(), nil
 }
 
 // Ended implements api.Follower.
@@ -111,43 +118,75 @@ func (t *Tracker) Ended(ctx context.Context, ref string, out api.Outcome) error 
 }
 
 // Doubt implements api.Follower.
-func (t *Tracker) Doubt(ctx context.Context, act api.Act, opposite api.ActKind) (*api.Doubt, error) {
+func (t *Tracker) Doubt(ctx context.Context, claim string, date time.Time) (*api.Doubt, error) {
+	rows, now, err := t.rows(ctx)
+	for _, r := range rows {
+		if r.Claim == claim && !t.over(r, now, date) {
+			return r.doubt(), err
+		}
+	}
+	return nil, err
+}
+
+func (r Row) doubt() *api.Doubt {
+	return &api.Doubt{Kind: r.Kind, Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: r.Until}
+}
+
+// over reports whether a write is in doubt no longer: it was looked for until the store's
+// clock and, as far as both times are known, the service's said that late_after is over.
+// date is the service's time. A service whose clock was set back is not asked.
+func (t *Tracker) over(r Row, now, date time.Time) bool {
+	const inSeconds = 2 * time.Second // a Date is cut to seconds
+	if r.State == NotSeen {
+		return true
+	}
+	by := date.Sub(r.Date)
+	known := !r.Date.IsZero() && !date.IsZero() && by >= 0
+	return !now.Before(r.Until) && (!known || by+inSeconds >= t.opt.LateAfter)
+}
+
+// rows lists the writes, and the store's time. What would be waited for longer than was ever
+// meant is from before the store's clock was set back; it begins to wait anew.
+func (t *Tracker) rows(ctx context.Context) ([]Row, time.Time, error) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	now, err := t.opt.Store.Now(ctx)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	for _, r := range slices.Backward(rows) {
-		until := r.Sent.Add(t.opt.LateAfter)
-		if r.State == NotSeen || !now.Before(until) {
+	for i, r := range rows {
+		next := t.notBeyond(r, now)
+		if next.Until.Equal(r.Until) && next.Next.Equal(r.Next) {
 			continue
 		}
-		same, err := t.contends(ctx, r, act, opposite)
+		moved, err := t.opt.Store.Move(ctx, r, next)
 		if err != nil {
-			return nil, err
+			return nil, now, err
 		}
-		if same {
-			return &api.Doubt{Kind: r.Kind, Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: until}, nil
+		if moved {
+			rows[i] = next
 		}
 	}
-	return nil, nil
+	return rows, now, nil
 }
 
-// contends reports whether a kept write keeps act from being sent while it is in doubt.
-func (t *Tracker) contends(ctx context.Context, r Row, act api.Act, opposite api.ActKind) (bool, error) {
-	switch {
-	case r.Object != act.Object || !strings.EqualFold(r.ID, act.ID):
-		return false, nil
-	case opposite != "":
-		return (r.Kind == act.Kind || r.Kind == opposite) && strings.EqualFold(r.Item, act.Item), nil
-	case r.Kind != act.Kind:
-		return false, nil
+func (t *Tracker) notBeyond(r Row, now time.Time) Row {
+	if r.Until.Sub(now) > t.opt.LateAfter {
+		r.Until = now.Add(t.opt.LateAfter)
 	}
-	e, err := t.opt.Trail.Entry(ctx, r.Ref)
-	return err == nil && e.Same(act), err
+	switch {
+	case r.State == NotSeen:
+		if r.Next.Sub(now) > remembered {
+			r.Next = now.Add(remembered)
+		}
+	case endpoint.Readable(r.Probe) && r.Next.Sub(now) > longest:
+		r.Next = now
+	case r.Next.After(r.Until) && r.Next.Sub(now) > claimed:
+		r.Next = r.Until
+	}
+	return r
 }
 
 // change changes the row of a write, if there is one and no other process is first.
@@ -186,6 +225,7 @@ func (t *Tracker) Look(ctx context.Context, all bool) error {
 		case r.State == NotSeen && !now.Before(r.Next):
 			err = errors.Join(err, t.opt.Store.Forget(ctx, r.Ref))
 		case r.State == NotSeen && !all:
+		case r.Unsure && now.Before(r.Next): // its process may still be at it
 		case r.State == Sending || all || !now.Before(r.Next):
 			err = errors.Join(err, t.look(ctx, r))
 		}
@@ -228,7 +268,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	case s.Shown:
 		return t.settle(ctx, mine,
 			api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done"})
-	case mine.State == Unknown && now.Sub(r.Sent) >= t.opt.LateAfter:
+	case mine.State == Unknown && t.over(mine, now, s.Date()):
 		detail := "not seen within " + t.opt.LateAfter.String()
 		if !endpoint.Readable(r.Probe) {
 			detail += "; nothing can be read about it"
@@ -271,7 +311,7 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	if err != nil {
 		return err
 	}
-	out.Took, out.Looked = now.Sub(r.Sent), r.Looked
+	out.Took, out.Looked = max(now.Sub(r.Sent), 0), r.Looked
 	if err := t.opt.Trail.Outcome(ctx, r.Ref, out); err != nil {
 		return err
 	}

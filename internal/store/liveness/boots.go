@@ -64,6 +64,17 @@ func (b *Boots) Gone(boot string) bool {
 	return files.Free(f)
 }
 
+// Lives reports that a process is marked and runs. When in doubt: false.
+func (b *Boots) Lives(boot string) bool {
+	f, err := os.OpenFile(b.file(boot), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	free, err := files.Lock(f, false, false)
+	return !free && err == nil
+}
+
 // sweep removes marks of processes that ended long ago.
 func (b *Boots) sweep() {
 	names, err := filepath.Glob(filepath.Join(b.dir, bootPrefix+"*.lock"))
@@ -95,6 +106,9 @@ func (b serverBoots) Hold(boot string) (release func(behind bool), ok bool) {
 
 // Gone implements audit.Alive.
 func (b serverBoots) Gone(boot string) bool { return b.on.Gone(bootID(boot)) }
+
+// Lives implements audit.Alive.
+func (b serverBoots) Lives(boot string) bool { return b.on.Held(bootID(boot)) }
 
 // bootID is the number of a process's advisory lock.
 func bootID(boot string) int64 {

@@ -24,14 +24,20 @@ func (l *Listener) Hold(id int64) (release func(), ok bool) {
 // Gone reports that nobody holds a lock; false when in doubt. The server would grant
 // a connection its own lock again, so what this process holds is asked here.
 func (l *Listener) Gone(id int64) bool {
-	l.mu.Lock()
-	ours := l.held[id]
-	l.mu.Unlock()
-	if ours {
-		return false
-	}
-	return l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END",
+	return !l.ours(id) && l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END",
 		id)
+}
+
+// Held reports that a process holds a lock; false when in doubt.
+func (l *Listener) Held(id int64) bool {
+	return l.ours(id) || l.query(
+		"SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN NOT pg_advisory_unlock_shared($1) ELSE true END", id)
+}
+
+func (l *Listener) ours(id int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[id]
 }
 
 // query asks for a truth value on the listening connection; false when in doubt.

@@ -67,7 +67,7 @@ type unsettledJSON struct {
 	Looked   *time.Time `json:"last_looked_at"`
 	NextLook *time.Time `json:"next_look"`
 	Looks    int        `json:"looks"`
-	State    string     `json:"state"` // unknown, not_seen
+	State    string     `json:"state"` // sending (nothing tells whether its process still runs), unknown, not_seen
 	Advice   string     `json:"advice"`
 }
 
@@ -77,6 +77,9 @@ func unsettledOf(row followup.Row) unsettledJSON {
 		Sent: row.Sent, Looks: row.Reads, State: string(row.State), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
 	if row.State != followup.NotSeen {
 		x.State, x.NextLook = string(followup.Unknown), &row.Next
+	}
+	if row.Unsure {
+		x.State = string(followup.Sending)
 	}
 	if !row.Looked.IsZero() {
 		x.Looked = &row.Looked

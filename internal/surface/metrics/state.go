@@ -105,7 +105,7 @@ func (s *state) collectWrites(ctx context.Context, out output) {
 	}
 	open := 0
 	for _, r := range rows {
-		if r.State != followup.NotSeen {
+		if r.State != followup.NotSeen && !r.Unsure {
 			open++
 		}
 	}
