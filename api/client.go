@@ -166,6 +166,18 @@ func (c *Client) Service() Service { return c.opt.Service }
 // Now is the client's clock.
 func (c *Client) Now() time.Time { return c.opt.Now() }
 
+// ServiceNow is the service's time as its newest answer told it, up to a second behind; zero:
+// none did.
+func (c *Client) ServiceNow() time.Time { return c.opt.Gate.date() }
+
+// Claimed is Follower.Claimed; where nobody follows writes, nothing is claimed.
+func (c *Client) Claimed(ctx context.Context, p Probe, id string) (bool, error) {
+	if c.opt.Gate.Follow == nil {
+		return false, nil
+	}
+	return c.opt.Gate.Follow.Claimed(ctx, p, id)
+}
+
 // Log is the client's log.
 func (c *Client) Log() *slog.Logger { return c.opt.Log }
 

@@ -61,6 +61,7 @@ const (
 	RuleOperationUnknown Rule = "operation_unknown" // spec, Errors: Operation not found
 	RuleDocumentUnknown  Rule = "document_unknown"  // Document not found
 	RuleNotAttached      Rule = "not_attached"      // Document … is not attached to operation …
+	RuleAttached         Rule = "attached"          // the document is attached already
 	RuleEndState         Rule = "end_state"         // Cannot modify documents for completed operations
 	RuleLocked           Rule = "locked"            // Document is locked and cannot be removed
 	RuleShared           Rule = "already_shared"    // 409 on share

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // Act is one write, exactly as it would be sent. It holds no secret: secrets in
@@ -64,8 +66,10 @@ type Outcome struct {
 	RequestID string        `json:"request_id,omitempty"`
 	After     string        `json:"after,omitempty"` // digest of the object that came back
 	Took      time.Duration `json:"took_ns,omitempty"`
-	Found     string        `json:"found,omitempty"` // id of the uploaded file
+	Found     string        `json:"found,omitempty"` // id of what the write made
 	Looked    time.Time     `json:"looked,omitzero"` // unknown: when it was last looked at
+
+	Why evidence.Conclusion `json:"why,omitzero"`
 }
 
 // Event is something worth recording that is not a write: a denied attempt, a
@@ -115,6 +119,8 @@ type Follower interface {
 	// Doubt finds the write that holds a claim: of which nothing tells yet what became of it.
 	// date is the service's time, zero where it is not known. nil for none.
 	Doubt(ctx context.Context, claim string, date time.Time) (*Doubt, error)
+	// Claimed reports whether another write than that of p, of its kind, made what has that id.
+	Claimed(ctx context.Context, p Probe, id string) (bool, error)
 }
 
 // Doubt is a write that was sent, perhaps, and whose outcome is not known.

@@ -34,6 +34,10 @@ type Operation struct {
 	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
 	UnreadDocuments      int            `json:"-"`         // elements of its documents that tell nothing that can be read
 
+	// Attached is the id under which the operation lists what was just attached to it; "" for
+	// one that came otherwise.
+	Attached string `json:"-"`
+
 	// Raw is the record as it came, to the letter, fields without a name included.
 	Raw json.RawMessage `json:"-"`
 }

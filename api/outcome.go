@@ -45,7 +45,9 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 	case r.contrary(body, proof, no), !proof && !no:
 		return set(Unclear, unproven(op, a, words))
 	case proof:
-		out.Verdict, out.After = Done, HashHex(a.Body)
+		if out.Verdict, out.After = Done, HashHex(a.Body); r.Found != nil {
+			out.Found = r.Found(p, body, true)
+		}
 		return out, nil
 	}
 	return set(Denied, refusalOf(r, op, a, body, words, refusedHere(way)))

@@ -15,15 +15,21 @@ type Probe struct {
 	OPID string  `json:"opid,omitempty"`
 	CUID string  `json:"cuid,omitempty"`
 	GUID string  `json:"guid,omitempty"` // document that is removed or attached
+	Ref  string  `json:"ref,omitempty"`  // of the intent in the audit trail: whose probe it is
 
-	// Of an upload. Before holds the ids of the files of that name and size that
-	// were there when it was sent; Whole says that all files were looked at.
+	// Before holds what was there when the write was sent: ids of files of that name and
+	// size, ids of the operation's documents. Whole says that all were looked at; Was, that
+	// the wanted state showed already, so that a read of it proves nothing.
+	Before []string `json:"before,omitempty"`
+	Whole  bool     `json:"whole,omitempty"`
+	Was    bool     `json:"was,omitempty"`
+
+	// Of an upload; the name also of an attachment.
 	FileName string    `json:"file_name,omitempty"`
 	Size     int64     `json:"size,omitempty"`
-	Before   []string  `json:"before,omitempty"`
-	Whole    bool      `json:"whole,omitempty"`
-	Since    time.Time `json:"since,omitzero"` // when the upload was readied
-	IDField  string    `json:"-"`              // [service] upload_id_field
+	Digest   string    `json:"digest,omitempty"` // SHA-256 of the content
+	Since    time.Time `json:"since,omitzero"`   // when it was readied, by the service's clock; zero: not known
+	IDField  string    `json:"-"`                // [service] upload_id_field
 
 	// Leaves are salted digests of each value that an application was set to;
 	// Hooks of each webhook setting.
@@ -41,6 +47,12 @@ type WriteRule struct {
 	Kind  ActKind
 	Need  Permission
 	Shown Shown
+	// Found is the id that the service gave to what the write made, as a body shows it; nil:
+	// it makes nothing that has one.
+	Found func(p Probe, body Object, answer bool) string
+	// Past is what people call the act once it is done, "removed"; Tells what its own answer
+	// then shows, "no longer lists it".
+	Past, Tells string
 	// Flag is a member beside "success" that says yes or no; "" for none.
 	Flag string
 	// Opposite is the write that undoes this one on the same object and item; "" for none.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
@@ -45,8 +46,9 @@ type Request struct {
 	Whole    bool                                   // of Stream: the answer may be of any size
 	Shown    func(context.Context, Request, Answer) // of Stream: gets an answer that came whole; nil: nobody
 
-	write bool                    // once sent, it is awaited whatever becomes of the caller
-	sent  func(done, total int64) // is told how much of Body went; nil: nobody is
+	write  bool                    // once sent, it is awaited whatever becomes of the caller
+	leaves func() error            // of a write: called once, right before it leaves; an error keeps it here
+	sent   func(done, total int64) // is told how much of Body went; nil: nobody is
 }
 
 // Answer is what came back.
@@ -57,10 +59,18 @@ type Answer struct {
 	RequestID string
 	At        time.Time // when the last attempt began: what it tells was true then or later
 	Settled   bool      // not the write's own answer: that of a read which showed that it was done
-	File      string    // Settled: the uploaded file's id
+	Made      string    // of a write that is done: the id of what it made, "" where it has none
 
 	sent bool  // a connection was had, so the service may have got it
 	err  error // no usable answer
+}
+
+// Evidence is the answer as what a conclusion about the object rests on; Read and Shows are
+// left to the caller.
+func (a Answer) Evidence(r Request, object string) evidence.Evidence {
+	date, _ := http.ParseTime(a.Header.Get("Date"))
+	return evidence.Evidence{Route: r.Method + " " + r.Route, Object: object, Seen: evidence.Moment{At: a.At}, Date: date,
+		Covers: evidence.Whole, Request: a.RequestID}
 }
 
 // exchange sends r through the session and the budgets. The error is about the
@@ -72,10 +82,18 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	call := c.call(r, a.RequestID, began)
 	call.Background = limit.IsBackground(ctx)
 	c.tell(call, CallWaits)
+	var left bool
+	var kept error
 	err := c.opt.Session.Do(ctx, r.SessionRoute(), func(ctx context.Context, token secret.Value) (int, http.Header,
 		error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
+			if !left && r.leaves != nil {
+				if kept = r.leaves(); kept != nil {
+					return 0, nil, kept
+				}
+				left = true
+			}
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 		defer cancel()
@@ -87,6 +105,9 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 		return forSession(r, a), a.Header, a.err
 	})
 	e := c.fault(ctx, r, a, err)
+	if kept != nil {
+		e = kept
+	}
 	c.report(call, a, e)
 	announce(ctx, r.Op, a.Header)
 	if e != nil {

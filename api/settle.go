@@ -3,9 +3,10 @@ package api
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // settleAt is when the reads that settle a write are made, as parts of
@@ -19,17 +20,12 @@ const minLook = 5 * time.Second
 // Observation is what a look at the object of a write saw.
 type Observation struct {
 	Shown      bool     // the wanted state: the write is done
-	File       string   // id of the uploaded file that was found
-	Candidates []string // ids of files that may be the uploaded one
+	File       string   // id of what the write made, where it was found
+	Candidates []string // ids of what may be what the write made
 
-	Answer Answer // of the read that showed it
-	Calls  int    // that it cost, where it reads pages; 0: one
-}
-
-// Date is the service's time when it answered the look; zero: not told.
-func (s Observation) Date() time.Time {
-	date, _ := http.ParseTime(s.Answer.Header.Get("Date"))
-	return date
+	Evidence evidence.Evidence // what was read; its zero value: nothing was
+	Answer   Answer            // of the read that showed it
+	Calls    int               // that it cost, where it reads more than once; 0: one
 }
 
 // settle looks until the wanted state shows or Options.SettleWait is over. The
@@ -40,25 +36,29 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 	until := began.Add(c.opt.SettleWait)
 	var looked time.Time // the last one that got an answer
 	var lookErr error
-	calls := 0
+	calls, cost := 0, 0 // of all looks, of the last
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if w.Look == nil || calls >= len(settleAt) || i > 0 && (c.opt.SettleWait <= 0 || c.opt.Now().After(until) ||
+		if w.Look == nil || i > 0 && (calls+cost > len(settleAt) || c.opt.SettleWait <= 0 || c.opt.Now().After(until) ||
 			c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx),
 			max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
-		s, err := w.Look(bound)
+		s, err := w.Look(bound, w.Probe)
 		cancel()
-		calls += max(s.Calls, 1)
+		cost = max(s.Calls, 1)
+		calls += cost
 		if lookErr = err; err != nil {
 			continue
 		}
-		if looked = c.opt.Now(); s.Shown {
+		looked = c.opt.Now()
+		out.Why = evidence.Conclusion{Says: "not known", Object: w.Act.ID, Rests: []evidence.Evidence{s.Evidence}}
+		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // it was read after the write, by this call
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
+			out.Why.Says = w.Rule.Past
 			out.Detail = "no answer; confirmed by reading the object"
-			s.Answer.Settled, s.Answer.File = true, s.File
+			s.Answer.Settled = true
 			return s.Answer, out, nil
 		}
 	}

@@ -16,10 +16,6 @@ type Upload struct {
 	Content  []byte
 	Type     string // for example INVOICE; optional
 	Info     string // free description; optional
-
-	// Probe is what ProbeUpload returned, for a caller that stored it before; nil: the
-	// upload asks for itself.
-	Probe *Probe
 }
 
 // Size limits by kind in bytes (service's upload page; its table is cut, so an

@@ -1,6 +1,11 @@
 package api
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"opdeck/api/evidence"
+)
 
 // Write is a write before it is sent.
 type Write struct {
@@ -10,7 +15,7 @@ type Write struct {
 	Guard   func() error // the console's own check of the object; nil for none
 	Probe   Probe        // what would prove that it was done
 	// reads the object once; nil: nothing can be read that would tell
-	Look func(ctx context.Context) (Observation, error)
+	Look func(ctx context.Context, p Probe) (Observation, error)
 }
 
 // Write is the one way of a write to the wire: dry run, gate, call, and where the
@@ -26,18 +31,60 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	w.Probe.Kind = w.Act.Kind
+	w.Probe.Kind, w.Probe.Ref = w.Act.Kind, permit.ref
 	if err := c.opt.Gate.follow(ctx, w.Rule, permit, w.Probe); err != nil {
 		return Answer{}, err
 	}
 	w.Request.write, w.Request.OwnToken = true, w.Rule.OwnToken
+	w.Request.leaves = func() error { return Leaves(ctx, w.Probe) }
 	a, err := c.exchange(ctx, w.Request)
 	out, err := decide(w.Rule, w.Probe, w.Request.Op, a, err)
+	out.Why = w.conclusion(a, out)
 	if out.Verdict == Unclear {
 		a, out, err = c.settle(ctx, w, a, out, err)
 	}
+	a.Made = out.Found
+	evidence.Note(ctx, out.Why)
 	if endErr := c.opt.Gate.End(ctx, permit, out); endErr != nil {
 		c.opt.Log.Error("outcome of a write not stored", "op", w.Request.Op, "request_id", out.RequestID, "err", endErr)
 	}
 	return a, err
+}
+
+// conclusion says what a write's own answer shows.
+func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
+	e := a.Evidence(w.Request, w.Act.ID)
+	e.Read = "the service's answer"
+	why := evidence.Conclusion{Object: w.Act.ID, Rests: []evidence.Evidence{e}}
+	switch out.Verdict {
+	case Done:
+		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Tells
+	case Denied:
+		why.Says, why.Rests[0].Shows = "refused", fmt.Sprintf("says no (%d): %s", a.Status, out.Detail)
+	case Failed:
+		why.Says, why.Rests, why.Open = "not sent", nil, out.Detail
+	default:
+		why.Says, why.Rests[0].Shows = "not known", "does not say whether it was done"
+		if a.Status == 0 {
+			why.Rests, why.Open = nil, "sent, and no usable answer came"
+		}
+	}
+	return why
+}
+
+type leavingKey struct{}
+
+// OnLeaving makes each write in the returned context call fn right before it leaves, when it
+// has its slot and its session and nothing else can keep it: what fn stores tells of a write
+// that left. An error of fn keeps the write from leaving.
+func OnLeaving(ctx context.Context, fn func(Probe) error) context.Context {
+	return context.WithValue(ctx, leavingKey{}, fn)
+}
+
+// Leaves calls the function of OnLeaving; callers that stand in for the service call it, too.
+func Leaves(ctx context.Context, p Probe) error {
+	if fn, ok := ctx.Value(leavingKey{}).(func(Probe) error); ok {
+		return fn(p)
+	}
+	return nil
 }

@@ -33,7 +33,8 @@ var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost
 	Class: limit.General, Need: api.MayCompliance,
 	OwnToken: true}, Write{Number: "201", Doing: "The share", Rule: api.WriteRule{Flag: "applied",
 	Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
-	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
+	Proof{Past: "applied", Tells: "says that the token was applied",
+		Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
 	writing[ShareToken, api.ShareResult]{
 		ids: func(in ShareToken) []string { return one(in.CUID) },
 		plan: func(_ context.Context, w *Wire, in ShareToken) (plan, error) {
@@ -127,7 +128,8 @@ var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: htt
 	Path: compliancePath + "/web_sdk_link", Class: limit.General,
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
 	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
-	Proof{Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
+	Proof{Past: "created", Tells: "holds an address",
+		Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
 	writing[string, api.Link]{
 		ids: one,
 		plan: func(_ context.Context, _ *Wire, cuid string) (plan, error) {

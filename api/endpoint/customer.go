@@ -188,7 +188,7 @@ type NewApplication struct {
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
-	Proof{Shown: isSet, Look: lookAtApplication(isSet), Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
+	Proof{Past: "set", Tells: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet), Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
 		plan:   planApplication,
@@ -215,8 +215,9 @@ func isSet(p api.Probe, body api.Object, answer bool) bool {
 	return saysDone(p, body, answer) || holds(p, body)
 }
 
-func lookAtApplication(shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
-	return lookAt(GetApplication.Route, "check application", shown, func(p api.Probe) []string { return one(p.CUID) })
+func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation,
+	error) {
+	return lookAt(GetApplication.Route, "check application", "the application read", shows, shown, func(p api.Probe) []string { return one(p.CUID) })
 }
 
 // Finalize submits the application for review (no body; spec, Share rule 7; one customer
@@ -225,7 +226,8 @@ func lookAtApplication(shown api.Shown) func(context.Context, *Wire, api.Probe) 
 var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
-	Proof{Shown: isSubmitted, Look: lookAtApplication(isSubmitted)}, writing[string, api.Result]{
+	Proof{Past: "finalized", Tells: saysSo, Shown: isSubmitted,
+		Look: lookAtApplication("says that it was handed in", isSubmitted)}, writing[string, api.Result]{
 		ids: one,
 		plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {
 			var before api.Application
@@ -234,7 +236,7 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 			}
 			return plan{Object: "customer", ID: cuid, Seen: api.HashHex(before.Raw),
 				Summary: "Finalize the application of customer " + cuid,
-				Probe:   api.Probe{CUID: cuid}}, nil
+				Probe:   api.Probe{CUID: cuid, Was: isSubmitted(api.Probe{}, api.ObjectOf(before.Raw), false)}}, nil
 		},
 		result: result[string],
 		lend:   func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"opdeck/api"
@@ -22,7 +23,8 @@ var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove docume
 	Path:  operationPath + "/document/{guid}",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing",
 	Opposite: api.ActAttachDocument},
-	Proof{Shown: isLinked(false), Look: lookAtOperation(isLinked(false))}, writing[api.RemoveDocument, api.Operation]{
+	Proof{Past: "removed", Tells: unlisted, Shown: isUnlinked, Look: lookAtOperation(unlisted, isUnlinked)},
+	writing[api.RemoveDocument, api.Operation]{
 		ids:  func(r api.RemoveDocument) []string { return []string{r.OPID, r.GUID} },
 		plan: planRemoval,
 		result: func(ctx context.Context, w *Wire, r api.RemoveDocument, q api.Request, a api.Answer) (api.Operation, error) {
@@ -79,24 +81,21 @@ type Attachment struct {
 	Name       string // what it is called there; "" leaves it to the service
 }
 
-// AttachDocument links an uploaded document to an operation (one billing call).
+// AttachDocument links an uploaded document to an operation. It reads the operation first, to
+// tell a new element of its documents from those that were there: two billing calls. The
+// operation comes back with the document; Attached is the id under which it lists it.
 var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost,
 	Path:  operationPath + "/document",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching",
 	Opposite: api.ActRemoveDocument},
-	Proof{Shown: isLinked(true), Look: lookAtOperation(isLinked(true))}, writing[Attachment, api.Operation]{
-		ids: func(a Attachment) []string { return one(a.OPID) },
-		plan: func(_ context.Context, _ *Wire, a Attachment) (plan, error) {
-			body := map[string]string{"documentId": a.GUID}
-			if a.Name != "" {
-				body["name"] = a.Name
-			}
-			return plan{Object: "operation", ID: a.OPID, Item: a.GUID, Name: safe(a.Name), Shows: body,
-				Probe:   api.Probe{OPID: a.OPID, GUID: a.GUID},
-				Summary: fmt.Sprintf("Attach document %s to operation %s", a.GUID, a.OPID)}, api.CheckID(params["guid"], a.GUID)
-		},
+	Proof{Past: "attached", Tells: listed, Shown: isLinked, Found: linkID, Look: lookForLink},
+	writing[Attachment, api.Operation]{
+		ids:  func(a Attachment) []string { return one(a.OPID) },
+		plan: planAttachment,
 		result: func(ctx context.Context, w *Wire, in Attachment, q api.Request, a api.Answer) (api.Operation, error) {
-			return w.afterWrite(ctx, in.OPID, q, a)
+			op, err := w.afterWrite(ctx, in.OPID, q, a)
+			op.Attached = a.Made
+			return op, err
 		},
 		lend: func(ids []string, body Content) (Attachment, error) {
 			var in struct {
@@ -109,6 +108,39 @@ var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach docume
 		answer: operationAnswer,
 	})
 
+func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
+	if err := api.CheckID(params["guid"], a.GUID); err != nil {
+		return plan{}, err
+	}
+	body := map[string]string{"documentId": a.GUID}
+	if a.Name != "" {
+		body["name"] = a.Name
+	}
+	p := plan{Object: "operation", ID: a.OPID, Item: a.GUID, Name: safe(a.Name), Shows: body,
+		Probe:   api.Probe{OPID: a.OPID, GUID: a.GUID, FileName: a.Name},
+		Summary: fmt.Sprintf("Attach document %s to operation %s", a.GUID, a.OPID)}
+	if api.IsDryRun(ctx) {
+		return p, nil
+	}
+	now, err := Do(ctx, w, GetOperation, a.OPID)
+	if err != nil {
+		return plan{}, err
+	}
+	p.Probe.CUID, p.Probe.Whole = string(now.Customer.CUID), now.DocumentsTold() && now.UnreadDocuments == 0
+	for _, d := range now.Documents {
+		p.Probe.Before = append(p.Probe.Before, string(d.GUID))
+	}
+	_, there := now.Document(a.GUID)
+	p.Guard = func() error {
+		if there {
+			return &api.Error{Op: "attach document", Kind: api.Refused, Rule: api.RuleAttached, Unsent: true,
+				Public: "The document is attached to the operation already.", Remedy: api.Remedy{Kind: api.Reload}}
+		}
+		return nil
+	}
+	return p, nil
+}
+
 // operationAnswer is the service's answer to a write on an operation. The record is null
 // when it was done and cannot be shown.
 func operationAnswer(op api.Operation) (json.RawMessage, error) {
@@ -119,9 +151,17 @@ func operationAnswer(op api.Operation) (json.RawMessage, error) {
 	return sentOr(nil, map[string]json.RawMessage{"item": raw})
 }
 
+// What an operation that was read shows of a document.
+const (
+	operationRead = "the operation read"
+	unlisted      = "no longer lists it"
+	listed        = "lists it"
+)
+
 // lookAtOperation reads the operation of a probe and shows it to the observers.
-func lookAtOperation(shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
-	look := lookAt(GetOperation.Route, "check operation", shown, func(p api.Probe) []string { return one(p.OPID) })
+func lookAtOperation(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
+	look := lookAt(GetOperation.Route, "check operation", operationRead, shows, shown,
+		func(p api.Probe) []string { return one(p.OPID) })
 	return func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 		s, err := look(ctx, w, p)
 		if err == nil {
@@ -131,30 +171,109 @@ func lookAtOperation(shown api.Shown) func(context.Context, *Wire, api.Probe) (a
 	}
 }
 
-// isLinked is the proof that the document is among those of the operation, or is not.
-func isLinked(want bool) api.Shown {
-	return func(p api.Probe, body api.Object, _ bool) bool {
-		is, known := linked(p, body)
-		return known && is == want
+// lookForLink reads the operation of a probe. A new element that does not name the document
+// is the one that was attached when it holds the same content: two customer calls more.
+func lookForLink(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
+	s, err := lookAtOperation(listed, isLinked)(ctx, w, p)
+	if err != nil {
+		return s, err
 	}
+	body := api.ObjectOf(s.Answer.Body)
+	s.Calls, s.File = 1, linkID(p, body, false)
+	if s.Candidates = newLinks(p, body); s.Shown || len(s.Candidates) != 1 || api.CheckID("", p.CUID) != nil {
+		return s, nil
+	}
+	var digests [2]string
+	for i, id := range []string{p.GUID, s.Candidates[0]} {
+		s.Calls++
+		if digests[i], err = w.digestOf(ctx, p.CUID, id); err != nil {
+			return s, nil // it cannot be told apart, which is no failure of the look
+		}
+	}
+	if s.Shown = digests[0] == digests[1]; s.Shown {
+		s.File, s.Evidence.Shows = s.Candidates[0], "lists a new document with its content"
+	}
+	return s, nil
 }
 
-// linked tells whether the body's operation holds the document. known is false when it is
-// not that operation, or does not list its documents so that each can be recognised.
-func linked(p api.Probe, body api.Object) (is, known bool) {
+// linksIn lists the documents of the body's operation; false when it is not that operation, or
+// does not list its documents so that each can be recognised.
+func linksIn(p api.Probe, body api.Object) (docs []api.Object, known bool) {
 	v, _, _ := api.OperationRecord.Find(body.Value)
-	op, docs := api.ObjectIn(v), v.Member("documents")
-	if docs.Kind() != jsontree.Array || !strings.EqualFold(op.First("opid"), p.OPID) {
-		return false, false
+	op, list := api.ObjectIn(v), v.Member("documents")
+	if list.Kind() != jsontree.Array || !strings.EqualFold(op.First("opid"), p.OPID) {
+		return nil, false
 	}
-	for _, d := range docs.Members() {
-		guid := api.ObjectIn(d).First("guid")
-		if guid == "" {
-			return false, false
+	for _, d := range list.Members() {
+		if docs = append(docs, api.ObjectIn(d)); docs[len(docs)-1].First("guid") == "" {
+			return nil, false
 		}
-		is = is || strings.EqualFold(guid, p.GUID)
 	}
-	return is, true
+	return docs, true
+}
+
+func isUnlinked(p api.Probe, body api.Object, _ bool) bool {
+	docs, known := linksIn(p, body)
+	return known && !slices.ContainsFunc(docs, func(d api.Object) bool { return strings.EqualFold(d.First("guid"), p.GUID) })
+}
+
+func isLinked(p api.Probe, body api.Object, answer bool) bool { return linkID(p, body, answer) != "" }
+
+// linkID is the id under which the body's operation lists the document of an attachment, ""
+// for none: its own; that of a new element which names it; in the write's own answer that of
+// the only new element, unless it has another name than was given.
+func linkID(p api.Probe, body api.Object, answer bool) string {
+	docs, _ := linksIn(p, body)
+	var named []string
+	for _, d := range docs {
+		id := d.First("guid")
+		switch {
+		case strings.EqualFold(id, p.GUID):
+			return id
+		case isNew(p, id) && names(d, p.GUID):
+			named = append(named, id)
+		}
+	}
+	fresh := newLinks(p, body)
+	switch {
+	case len(named) == 1:
+		return named[0]
+	case !answer || len(named) > 0 || len(fresh) != 1:
+		return ""
+	}
+	for _, d := range docs {
+		if called := d.First("fileName", "name"); d.First("guid") == fresh[0] && p.FileName != "" && called != "" &&
+			called != p.FileName {
+			return ""
+		}
+	}
+	return fresh[0]
+}
+
+// newLinks are the ids of the documents that were not there when the attachment was sent; none
+// where it is not known what was there.
+func newLinks(p api.Probe, body api.Object) (out []string) {
+	docs, _ := linksIn(p, body)
+	for _, d := range docs {
+		if id := d.First("guid"); isNew(p, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func isNew(p api.Probe, id string) bool {
+	return p.Whole && !slices.ContainsFunc(p.Before, func(was string) bool { return strings.EqualFold(was, id) })
+}
+
+// names reports whether a member of d is the id.
+func names(d api.Object, id string) bool {
+	for _, m := range d.Members() {
+		if s, ok := m.Scalar(); ok && strings.EqualFold(s, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // afterWrite returns the operation that a write, or the read that proved it, answered

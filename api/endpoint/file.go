@@ -2,15 +2,19 @@ package endpoint
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 )
@@ -155,7 +159,7 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
 	Path: customerPath + "/file/{file}", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"},
-	Proof{Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
+	Proof{Past: "deleted", Tells: saysSo, Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
 		ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
 		plan:   planDeletion,
 		result: result[api.DeleteFile],
@@ -210,18 +214,76 @@ func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	return nil
 }
 
-// lookForDeleted reads the customer's files: the file is deleted when all of them were
-// read, each with an id, and it is not among them.
+// lookForDeleted asks for the file: an answer with its content, or that there is no such
+// document, tells. Where the service says neither, the customer's files are read twice, to the
+// end: the file is deleted when both readings are equal and do not hold it. A single reading
+// misses a file when another one vanishes between two of its pages.
 func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
-	var s api.Observation
-	odd := false
-	found, whole, calls, err := w.filesOf(ctx, p.CUID, 1, func(f api.CustomerFile) bool {
-		odd = odd || f.ID == ""
-		return strings.EqualFold(string(f.ID), p.GUID)
+	s := api.Observation{Calls: 1}
+	at := w.client.Now()
+	in, err := w.openDocument(ctx, Download{CUID: p.CUID, GUID: p.GUID})
+	s.Evidence = evidence.Evidence{Read: "the file read", Route: http.MethodGet + " " + DownloadDocument.Template(),
+		Object: p.CUID, Seen: evidence.Moment{At: at}, Date: w.client.ServiceNow(), Covers: evidence.Whole,
+		Shows: "does not show it"}
+	if err == nil {
+		named := in.Header.Get("Content-Disposition") != ""
+		in.Body.Close()
+		if named {
+			s.Evidence.Shows = "is still there"
+			return s, nil
+		}
+	}
+	if e := api.AsError(err); e != nil && e.Rule == api.RuleDocumentUnknown {
+		s.Shown, s.Evidence.Shows = true, "is no document any more, says the service"
+		return s, nil
+	}
+	var before []string
+	for reading := range 2 {
+		ids, whole, calls, err := w.fileIDs(ctx, p.CUID, p.GUID)
+		s.Calls += calls
+		s.Evidence.Read, s.Evidence.Route = "the customer's files read", http.MethodGet+" "+ListFiles.Template()
+		s.Evidence.Shows, s.Evidence.Covers = "do not show it", evidence.Part
+		switch {
+		case err != nil:
+			return s, err
+		case !whole || slices.ContainsFunc(ids, func(id string) bool { return id == "" || strings.EqualFold(id, p.GUID) }):
+			return s, nil
+		case reading == 1 && slices.Equal(before, ids):
+			s.Shown, s.Evidence.Covers, s.Evidence.Shows = true, evidence.Twice, "do not hold it, in two equal readings"
+		}
+		before = ids
+	}
+	return s, nil
+}
+
+// fileIDs are the ids of all of a customer's files, in order, or up to one of them; whole is
+// false when there may be more.
+func (w *Wire) fileIDs(ctx context.Context, cuid, until string) (ids []string, whole bool, calls int, err error) {
+	_, whole, calls, err = w.filesOf(ctx, cuid, 1, func(f api.CustomerFile) bool {
+		ids = append(ids, string(f.ID))
+		return strings.EqualFold(string(f.ID), until)
 	})
-	s.Calls = calls
-	s.Shown = err == nil && whole && !odd && len(found) == 0
-	return s, err
+	slices.Sort(ids)
+	return ids, whole, calls, err
+}
+
+// digestOf reads a customer's file and returns the SHA-256 of its content in hex (one customer
+// call). A file larger than any that is uploaded is an error.
+func (w *Wire) digestOf(ctx context.Context, cuid, id string) (string, error) {
+	in, err := w.openDocument(ctx, Download{CUID: cuid, GUID: id})
+	if err != nil {
+		return "", err
+	}
+	defer in.Body.Close()
+	sum := sha256.New()
+	switch n, err := io.Copy(sum, io.LimitReader(in.Body, api.MaxUpload+1)); {
+	case err != nil:
+		return "", api.BrokeOff(ctx, downloadOp, in.RequestID, &api.CutError{Read: n, Of: in.Size, Err: err})
+	case n > api.MaxUpload:
+		return "", &api.Error{Op: downloadOp, Kind: api.Internal, RequestID: in.RequestID,
+			Public: "The file is larger than any that can be uploaded."}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // maxFilePages bounds what a look through a customer's files costs.

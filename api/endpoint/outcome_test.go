@@ -158,6 +158,11 @@ func (w *contrary) good() string {
 func (w *contrary) read(r *http.Request) (*http.Response, error) {
 	body := `{"items":[],"meta":{"total":"0"}}`
 	switch p := r.URL.Path; {
+	case strings.Contains(p, "/file/") && w.reads != "fail":
+		if w.kind == api.ActDeleteFile && w.applied.Load() {
+			return reply(r, 404, "", `{"error":"Document not found: file-1"}`, nil, false), nil
+		}
+		return reply(r, 200, "application/pdf", "%PDF-1", http.Header{"Content-Disposition": {"attachment"}}, false), nil
 	case strings.HasSuffix(p, "/file") && w.kind == api.ActDeleteFile:
 		if body = `{"items":[{"id":"file-1","name":"a.pdf","size":6},{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"2"}}`; w.applied.Load() {
 			body = `{"items":[{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"1"}}`
@@ -219,6 +224,7 @@ func (f *followed) Ended(_ context.Context, _ string, o api.Outcome) error {
 	f.ended = append(f.ended, o)
 	return nil
 }
+func (f *followed) Claimed(context.Context, api.Probe, string) (bool, error) { return false, nil }
 func (f *followed) Doubt(_ context.Context, claim string, _ time.Time) (*api.Doubt, error) {
 	f.asked = claim
 	return f.doubt, nil

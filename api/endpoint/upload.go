@@ -11,27 +11,29 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"time"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/api/limit"
 	"opdeck/api/untrusted"
 )
 
 // UploadDocument puts a file into a customer's store (one customer call, and before it
-// one a page of the customer's files, see ProbeUpload).
+// one a page of the customer's files).
 var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost,
 	Path: "/v2/customer/file", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
-	Proof{Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(body, p.IDField) != "" },
-		Look: lookForFile},
+	Proof{Past: "uploaded", Tells: "names the new file",
+		Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(p, body, answer) != "" },
+		Found: uploadID, Look: lookForFile},
 	writing[api.Upload, api.CustomerFile]{
 		ids:  func(api.Upload) []string { return nil },
 		plan: planUpload,
-		result: func(_ context.Context, w *Wire, u api.Upload, _ api.Request, a api.Answer) (api.CustomerFile, error) {
-			f := api.CustomerFile{ID: text(a.File), CustomerID: text(u.CUID), FileName: text(u.FileName),
+		result: func(_ context.Context, _ *Wire, u api.Upload, _ api.Request, a api.Answer) (api.CustomerFile, error) {
+			f := api.CustomerFile{ID: text(a.Made), CustomerID: text(u.CUID), FileName: text(u.FileName),
 				Size: int64(len(u.Content))}
 			if !a.Settled {
-				f.ID = text(uploadID(api.ObjectOf(a.Body), w.client.Service().UploadIDField))
 				f.Raw = a.Body
 			}
 			return f, nil
@@ -57,13 +59,9 @@ func planUpload(ctx context.Context, w *Wire, u api.Upload) (plan, error) {
 			"info": u.Info},
 		Guard: func() error { return api.CheckUpload(u) }}
 	p.Summary = fmt.Sprintf("Upload %s for customer %s", p.Name, u.CUID)
-	switch {
-	case u.Probe != nil:
-		p.Probe = *u.Probe
-	case api.CheckUpload(u) == nil:
-		p.Probe, _ = Do(ctx, w, ProbeUpload, u)
+	if p.Probe = (api.Probe{CUID: u.CUID}); api.CheckUpload(u) == nil {
+		p.Probe = w.beforeUpload(ctx, u)
 	}
-	p.Probe.IDField = w.client.Service().UploadIDField
 	return p, nil
 }
 
@@ -96,8 +94,8 @@ func multipartOf(u api.Upload) ([]byte, string, error) {
 }
 
 // uploadID finds the id that an upload was answered with, "" for none.
-func uploadID(body api.Object, field string) string {
-	names := api.FileRecord.IDs()
+func uploadID(p api.Probe, body api.Object, _ bool) string {
+	names, field := api.FileRecord.IDs(), p.IDField
 	if field != "" {
 		if id := pathIn(body, strings.Split(field, ".")); api.CheckID("file id", id) == nil {
 			return id
@@ -121,14 +119,22 @@ func pathIn(body api.Object, path []string) string {
 	return body.First(path[0])
 }
 
-// lookForFile looks for the uploaded file among the customer's: by name and size,
-// and new since the upload.
+// mostRead is how many files a look reads back.
+const mostRead = 3
+
+// lookForFile looks for the uploaded file among the customer's: new since the upload, of its
+// name and size, made by no other upload of ours, and of its content, which is read back.
 func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
-	var s api.Observation
+	s := api.Observation{Evidence: evidence.Evidence{Read: "the customer's files read",
+		Route: http.MethodGet + " " + ListFiles.Template(), Object: p.CUID, Seen: evidence.Moment{At: w.client.Now()}}}
 	files, whole, calls, err := w.filesOf(ctx, p.CUID, 0,
 		func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
 	if s.Calls = calls; err != nil {
 		return s, err
+	}
+	s.Evidence.Shows, s.Evidence.Date = "do not show it", w.client.ServiceNow()
+	if whole {
+		s.Evidence.Covers = evidence.Whole
 	}
 	var fresh []string
 	for _, f := range files {
@@ -137,33 +143,63 @@ func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 			continue
 		}
 		s.Candidates = append(s.Candidates, id)
-		if p.Whole || !f.Made().Before(p.Since) {
+		if p.Whole || !p.Since.IsZero() && !f.Made().Before(p.Since) {
 			fresh = append(fresh, id)
 		}
 	}
-	if s.Shown = len(fresh) == 1 && whole; s.Shown {
-		s.File = fresh[0]
+	same, err := w.withContent(ctx, p, fresh, &s.Calls)
+	if err != nil {
+		return s, err
+	}
+	if s.Shown = len(same) == 1 && whole; s.Shown {
+		s.File, s.Evidence.Shows = same[0], "hold a new one with its content"
 	}
 	return s, nil
 }
 
-// ProbeUpload notes what is there before a file is uploaded, so that it can be
-// told apart afterwards (one customer call a page of files). A list that cannot
-// be read does not matter: then the file's own time must tell.
-var ProbeUpload = composed(Route{Kind: "document.upload-probe", Op: "upload document"},
-	func(ctx context.Context, w *Wire, u api.Upload) (api.Probe, error) {
-		p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)),
-			Since:   w.client.Now().UTC(),
-			IDField: w.client.Service().UploadIDField}
-		if api.IsDryRun(ctx) {
-			return p, nil
+// withContent are the ids of files that hold the content of the upload of p and that no other
+// upload of ours made. Each is read, which counts in calls; where they are too many, or one of
+// them cannot be read, none is told.
+func (w *Wire) withContent(ctx context.Context, p api.Probe, ids []string, calls *int) (same []string, err error) {
+	if len(ids) > mostRead || p.Digest == "" {
+		return nil, nil
+	}
+	for _, id := range ids {
+		other, err := w.client.Claimed(ctx, p, id)
+		if err != nil {
+			return nil, err
 		}
-		files, whole, _, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
-		if err == nil {
-			for _, f := range files {
-				p.Before = append(p.Before, string(f.ID))
-			}
-			p.Whole = whole
+		if other {
+			continue
 		}
-		return p, nil
-	})
+		*calls++
+		digest, err := w.digestOf(ctx, p.CUID, id)
+		if err != nil {
+			return nil, nil // which of them it is cannot be told; the look itself did not fail
+		}
+		if digest == p.Digest {
+			same = append(same, id)
+		}
+	}
+	return same, nil
+}
+
+// beforeUpload notes what is there before a file is uploaded, so that it can be told apart
+// afterwards (one customer call a page of files). A list that cannot be read does not matter:
+// then the file's own time must tell, by the service's clock.
+func (w *Wire) beforeUpload(ctx context.Context, u api.Upload) api.Probe {
+	p := api.Probe{CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Digest: api.HashHex(u.Content),
+		IDField: w.client.Service().UploadIDField}
+	if api.IsDryRun(ctx) {
+		return p
+	}
+	files, whole, _, err := w.filesOf(ctx, p.CUID, 0, func(f api.CustomerFile) bool { return f.Is(p.FileName, p.Size) })
+	p.Since = w.client.ServiceNow().Truncate(time.Second)
+	if err == nil {
+		for _, f := range files {
+			p.Before = append(p.Before, string(f.ID))
+		}
+		p.Whole = whole
+	}
+	return p
+}

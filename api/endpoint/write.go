@@ -5,15 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 )
 
 // Proof says what proves that a write was done (docs/outcomes.md). No write is declared
 // without one, and a test tries each against answers that prove nothing.
 type Proof struct {
+	// Past is what people call the act once it is done: "removed". Tells is what the write's
+	// own answer then shows: "no longer lists it".
+	Past, Tells string
 	// Shown judges the write's own answer, and what a read of the object brought.
 	Shown api.Shown
+	// Found is the id that the service gave to what the write made; nil: it makes nothing
+	// that has one.
+	Found func(p api.Probe, body api.Object, answer bool) string
 	// Look reads the object once; nil: nothing can be read that would tell.
 	Look func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error)
 	// Readable reports whether Look can find the proof of p; nil: always.
@@ -60,7 +68,7 @@ func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) 
 	route := &r
 	what.Proof = proof
 	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
-	what.Rule.Opposite = what.Opposite
+	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Tells = what.Opposite, proof.Found, proof.Past, proof.Tells
 	route.Write = &what
 	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out,
 		error) {
@@ -123,7 +131,7 @@ func (p plan) write(w *Wire, route *Route, req api.Request) api.Write {
 	out := api.Write{Act: act, Request: req, Rule: route.Write.Rule, Guard: p.Guard, Probe: p.Probe}
 	out.Probe.Kind = route.Kind
 	if proof := route.Write.Proof; proof.readable(out.Probe) {
-		out.Look = func(ctx context.Context) (api.Observation, error) { return proof.Look(ctx, w, out.Probe) }
+		out.Look = func(ctx context.Context, p api.Probe) (api.Observation, error) { return proof.Look(ctx, w, p) }
 	}
 	return out
 }
@@ -146,25 +154,42 @@ func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answe
 	return api.Result{Success: true, Message: text(api.ObjectOf(a.Body).Find("message")), Raw: a.Body}, nil
 }
 
+// saysSo is what an answer that says "success" tells.
+const saysSo = "says that it was done"
+
 // saysDone is the proof of an answer that says "success" and of nothing else.
 func saysDone(_ api.Probe, body api.Object, answer bool) bool {
 	return answer && body.Says("success", true)
 }
 
-// lookAt is the look of a write whose object one GET of another call reads.
-func lookAt(route *Route, op string, shown api.Shown, ids func(api.Probe) []string) func(context.Context, *Wire,
-	api.Probe) (api.Observation, error) {
+// lookAt is the look of a write whose object one GET of another call reads. read and shows say
+// to people what was read, and what it shows once the write is done.
+func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.Probe) []string) func(context.Context,
+	*Wire, api.Probe) (api.Observation, error) {
 	return func(ctx context.Context, w *Wire, p api.Probe) (s api.Observation, err error) {
-		req, err := route.request(ids(p)...)
+		at := ids(p)
+		req, err := route.request(at...)
 		if err != nil {
 			return s, err
 		}
 		req.Op, req.Method = op, http.MethodGet
-		s.Answer, err = w.client.Read(ctx, req)
+		if s.Answer, err = w.client.Read(ctx, req); err != nil {
+			return s, err
+		}
 		body := api.ObjectOf(s.Answer.Body)
-		s.Shown = err == nil && body.Exists() && shown(p, body, false)
-		return s, err
+		s.Evidence = s.Answer.Evidence(req, strings.Join(at, "/"))
+		s.Shown = body.Exists() && !p.Was && shown(p, body, false)
+		s.Evidence.Read, s.Evidence.Shows = read, showing(s.Shown, shows)
+		return s, nil
 	}
+}
+
+// showing is what evidence shows: the wanted state in the words of its write, or not.
+func showing(shown bool, words string) string {
+	if shown {
+		return words
+	}
+	return "does not show it"
 }
 
 // Look reads the object of a write once (one call, two when it fails on its way; for an
@@ -186,7 +211,17 @@ func Readable(p api.Probe) bool {
 	return r != nil && r.Write != nil && r.Write.Proof.readable(p)
 }
 
-// ProvenBy reports whether an operation that was read shows what the write of p wanted.
-func ProvenBy(p api.Probe, op api.Operation) bool {
-	return p.OPID != "" && Rule(p.Kind).Proves(p, api.ObjectOf(op.Raw), false)
+// SeenIn is what an operation that was read proves about the write of p, whoever asked for it:
+// its evidence, whose time of reading the caller gives, and the id of what the write made.
+func SeenIn(p api.Probe, op api.Operation, at evidence.Moment) (e evidence.Evidence, made string, shown bool) {
+	body := api.ObjectOf(op.Raw)
+	rule := Rule(p.Kind)
+	if p.OPID == "" || p.Was || !rule.Proves(p, body, false) {
+		return e, "", false
+	}
+	if rule.Found != nil {
+		made = rule.Found(p, body, false)
+	}
+	return evidence.Evidence{Read: operationRead, Route: http.MethodGet + " " + GetOperation.Template(), Object: p.OPID,
+		Seen: at, Covers: evidence.Whole, Shows: rule.Tells}, made, true
 }

@@ -3,15 +3,12 @@ package app
 import (
 	"context"
 	"sync"
-	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
-	"opdeck/internal/domain/replace"
 	"opdeck/internal/store/journal"
-	"opdeck/internal/store/liveness"
 )
 
 // openFollow makes the tracker that settles writes whose outcome is not known.
@@ -61,36 +58,6 @@ func (c jobClient) Call(ctx context.Context, r endpoint.Request) (any, error) {
 		c.tracker.Shown(ctx, r.In.(api.Probe), s)
 	}
 	return out, err
-}
-
-// sendProof proves for replacements that a call was never sent.
-type sendProof struct {
-	*audit.Intents
-	alive audit.Alive
-	sure  time.Duration // a process may count as gone by mistake for less than that
-	now   func() time.Time
-}
-
-// Hold marks this process.
-func (p sendProof) Hold(runner string) (func(), bool) {
-	release, ok := p.alive.Hold(runner)
-	return func() { release(false) }, ok
-}
-
-// Gone reports that a runner has ended.
-func (p sendProof) Gone(runner string, asked time.Time) bool {
-	return p.now().Sub(asked) >= p.sure && p.alive.Gone(runner)
-}
-
-// sendProof of this App; nil where the end of processes cannot be noticed.
-func (a *App) sendProof() replace.SendProof {
-	switch {
-	case a.alive == nil:
-		return nil
-	case liveness.NewBoots(a.Store.Core) != nil: // a kernel lock
-		return sendProof{a.Audit.Intents, a.alive, 0, a.Now}
-	}
-	return sendProof{a.Audit.Intents, a.alive, 2 * time.Minute, a.Now}
 }
 
 // Trail is the audit trail as people look at it: what is unsettled includes

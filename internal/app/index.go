@@ -67,10 +67,11 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	if err != nil {
 		a.Log.Warn("index", "err", err)
 	}
-	a.Follow.Saw(ctx, ops)
-	if page {
-		return // the index tells that it changed
+	if page { // the index tells that it changed
+		a.Follow.Listed(ctx, ops)
+		return
 	}
+	a.Follow.Saw(ctx, ops, a.Now().Sub(at))
 	for _, op := range ops {
 		a.Hooks().Learn(ctx, op, at)
 		a.changes.tell(op)

@@ -77,17 +77,16 @@ func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay
 	return unsettled, underWay, nil
 }
 
-// Last is the number of the newest record, 0 for none.
-func (in *Intents) Last(ctx context.Context) (int64, error) {
-	h, err := in.opt.Store.Head(ctx)
-	return h.N, err
-}
-
-// Began reports whether an act on the object with that id was begun after the
-// record of that number. An act that was not begun was not sent.
-func (in *Intents) Began(ctx context.Context, after int64, event, id string) (bool, error) {
-	p, err := in.reader.find(ctx, Query{ID: id, Event: event, Phase: PhaseIntent, Limit: 1})
-	return len(p.Entries) > 0 && p.Entries[0].Seq > after, err
+// Maker is the intent of an event whose outcome says that it made what has that id, "" for
+// none.
+func (in *Intents) Maker(ctx context.Context, event, item string) (ref string, err error) {
+	p, err := in.reader.find(ctx, Query{ID: item, Event: event, Phase: PhaseOutcome, Limit: 10})
+	for _, e := range p.Entries {
+		if e.Item == item {
+			return e.Ref, err
+		}
+	}
+	return "", err
 }
 
 // Entry returns the record with that UID.

@@ -146,6 +146,12 @@ func (r *Record) outcome(out api.Outcome) {
 		r.Outcome = ResultUnknown
 	}
 	r.Status, r.Rule = out.Status, bounded(string(out.Rule), maxWord)
+	if r.Item == "" {
+		r.Item = bounded(out.Found, maxWord) // what the act made is what it was about
+	}
+	if out.Verdict == api.Done && len(out.Why.Rests) > 0 {
+		r.Detail = prose(out.Why.Line(time.UTC))
+	}
 	r.Error, r.Req = prose(out.Detail), bounded(out.RequestID, maxWord)
 	r.Took, r.After = out.Took.Microseconds(), bounded(out.After, maxWord)
 	r.Method, r.Path, r.Body, r.Secret, r.Name, r.Summary, r.Reason, r.Before = "", "", "", "", "", "", "", ""

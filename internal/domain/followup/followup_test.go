@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/endpoint/endpointtest"
+	"opdeck/api/evidence"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
@@ -42,7 +43,8 @@ func (w *world) look(context.Context, api.Probe) (api.Observation, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
-	return api.Observation{Shown: w.shown && w.fail == nil, File: "f1"}, w.fail
+	return api.Observation{Shown: w.shown && w.fail == nil, File: "f1",
+		Evidence: evidence.Evidence{Read: "the operation read"}}, w.fail
 }
 
 // pooled in alive: no process can be marked.
@@ -226,7 +228,7 @@ func TestNotSeen(t *testing.T) {
 		if len(r.w.looks) != n {
 			t.Error("it is looked at for ever")
 		}
-		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}})
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}}, 0)
 		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK || len(r.pending()) != 0 {
 			t.Errorf("after a late sight the trail says %v", got)
 		}
@@ -238,13 +240,18 @@ func TestNotSeen(t *testing.T) {
 func TestSeenByAnyRead(t *testing.T) {
 	in(t, func(r *rig) {
 		ref := r.send(r.log, r.tracker, removal, false)
+		time.Sleep(time.Second)
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}}, 2*time.Second)
+		if len(r.outcomes(ref)) != 1 {
+			t.Fatal("a read from before it was sent settled it")
+		}
 		for _, raw := range []string{`{"opid":"op1"}`, `{"opid":"op1","documents":null}`, `{"opid":"op2","documents":[]}`, `{"opid":"op1","documents":[{"guid":"d1"}]}`} {
-			r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(raw)}})
+			r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(raw)}}, 0)
 			if len(r.outcomes(ref)) != 1 {
 				t.Fatalf("%s settled it", raw)
 			}
 		}
-		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}})
+		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}}, 0)
 		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
 			t.Errorf("the trail says %v", got)
 		}
@@ -496,6 +503,7 @@ func TestDoubt(t *testing.T) {
 		ref = r.send(r.log, r.tracker, act, false)
 		in(ref, nil)
 		r.w.shown = true
+		time.Sleep(time.Second)
 		if err := r.tracker.Look(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}

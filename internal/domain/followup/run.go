@@ -64,16 +64,27 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied,
 	audit.ResultFailed: api.Failed, audit.ResultNotSeen: api.NotSeen}
 
-// tellFound tells what another process found.
-func (t *Tracker) tellFound(ctx context.Context, r Row) {
-	e, err := t.opt.Trail.Entry(ctx, r.Ref)
+// Verdict is what the trail says became of a write, "" for nothing that is known.
+func (t *Tracker) Verdict(ctx context.Context, ref string) api.Verdict {
+	v, _ := t.verdict(ctx, ref)
+	return v
+}
+
+func (t *Tracker) verdict(ctx context.Context, ref string) (api.Verdict, audit.Entry) {
+	e, err := t.opt.Trail.Entry(ctx, ref)
 	if err != nil {
-		return
+		return "", e
 	}
 	last, some, err := t.opt.Trail.LastOutcome(ctx, e)
-	v := verdicts[last.Outcome]
-	if err != nil || !some || v == "" {
-		return
+	if err != nil || !some {
+		return "", last
 	}
-	t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})
+	return verdicts[last.Outcome], last
+}
+
+// tellFound tells what another process found.
+func (t *Tracker) tellFound(ctx context.Context, r Row) {
+	if v, last := t.verdict(ctx, r.Ref); v != "" {
+		t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})
+	}
 }

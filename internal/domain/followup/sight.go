@@ -3,49 +3,83 @@ package followup
 import (
 	"context"
 	"slices"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/internal/domain/audit"
 )
 
-// Saw takes operations that were read for whatever reason: what they prove is
-// settled at once.
-func (t *Tracker) Saw(ctx context.Context, ops []api.Operation) {
-	t.proven(ctx, func(r Row) (string, bool) {
-		return "", slices.ContainsFunc(ops, func(op api.Operation) bool { return endpoint.ProvenBy(r.Probe, op) })
+// Saw takes operations that were read for whatever reason, each by itself; ago is how long ago
+// they were asked for. What they prove is settled at once. What was asked for before a write
+// was sent proves nothing about it.
+func (t *Tracker) Saw(ctx context.Context, ops []api.Operation, ago time.Duration) {
+	t.proven(ctx, ago, func(r Row, at evidence.Moment) (s api.Observation) {
+		for _, op := range ops {
+			if e, made, shown := endpoint.SeenIn(r.Probe, op, at); shown {
+				return api.Observation{Shown: true, File: made, Evidence: e}
+			}
+		}
+		return s
 	})
+}
+
+// Listed takes operations of a page. A list does not prove what became of a write; where it
+// shows what one wanted, that one is looked at now.
+func (t *Tracker) Listed(ctx context.Context, ops []api.Operation) {
+	rows, _, _ := t.rows(ctx)
+	for _, r := range rows {
+		if slices.ContainsFunc(ops, func(op api.Operation) bool {
+			_, _, shown := endpoint.SeenIn(r.Probe, op, evidence.Moment{})
+			return shown
+		}) {
+			t.ObjectChanged(ctx, r.ID)
+		}
+	}
 }
 
 // Shown takes a read by another part of the program that showed what the write wanted.
 func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
-	t.proven(ctx, func(r Row) (string, bool) {
-		q := r.Probe
-		return s.File, q.Kind == p.Kind && q.OPID == p.OPID && q.CUID == p.CUID && q.GUID == p.GUID && q.Since.Equal(p.Since)
+	t.proven(ctx, 0, func(r Row, at evidence.Moment) api.Observation {
+		if p.Ref != r.Ref {
+			return api.Observation{}
+		}
+		s.Evidence.Seen = at
+		return s
 	})
 }
 
-// proven settles as done the rows that is says so about; file is the id of an
-// uploaded file.
-func (t *Tracker) proven(ctx context.Context, is func(Row) (file string, ok bool)) {
-	rows, err := t.opt.Store.Rows(ctx)
-	if err != nil || len(rows) == 0 {
+// proven settles as done the rows that is shows so about. at is when was read what is judges,
+// by the store's clock.
+func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, at evidence.Moment) api.Observation) {
+	rows, now, err := t.rows(ctx)
+	if err != nil {
 		return // the callers that need the store report its trouble
 	}
 	for _, r := range rows {
-		file, ok := is(r)
-		if !ok || r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
+		s := is(r, evidence.Moment{At: now.Add(-ago), By: evidence.Store})
+		if !s.Shown || s.Evidence.Flaw(r.need()) != evidence.Sound ||
+			r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
 			continue
 		}
-		if now, err := t.opt.Store.Now(ctx); err == nil {
-			r.Looked = now
-		}
-		if err := t.settle(ctx, r,
-			api.Outcome{Verdict: api.Done, Found: file, Detail: "a later read shows that it was done"}); err != nil {
+		r.Looked = now
+		if err := t.settle(ctx, r, r.done(s)); err != nil {
 			t.opt.Log.Error("a write that is proven done could not be settled", "ref", r.Ref, "err", err)
 		}
 		t.release(r.Ref)
 	}
+}
+
+// need is what evidence must meet to prove the write.
+func (r Row) need() evidence.Need {
+	return evidence.Need{After: []evidence.Moment{{At: r.Sent, By: evidence.Store}}}
+}
+
+// done is the outcome of a write that a sight proves.
+func (r Row) done(s api.Observation) api.Outcome {
+	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done",
+		Why: evidence.Conclusion{Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
 }
 
 // dead reports that the process of a write has ended without an outcome.

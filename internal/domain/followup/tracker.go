@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/internal/domain/audit"
 )
 
@@ -19,6 +20,8 @@ type Trail interface {
 	Outcome(ctx context.Context, ref string, out api.Outcome) error
 	OpenIntents(ctx context.Context) (unsettled []audit.Entry, underWay map[string]audit.Process, err error)
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
+	// Maker is the intent whose outcome says that it made what has that id; "" for none.
+	Maker(ctx context.Context, event, item string) (ref string, err error)
 	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
 	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
 }
@@ -126,6 +129,12 @@ func (t *Tracker) Doubt(ctx context.Context, claim string, date time.Time) (*api
 		}
 	}
 	return nil, err
+}
+
+// Claimed implements api.Follower.
+func (t *Tracker) Claimed(ctx context.Context, p api.Probe, id string) (bool, error) {
+	ref, err := t.opt.Trail.Maker(ctx, string(p.Kind), id)
+	return ref != "" && ref != p.Ref, err
 }
 
 func (r Row) doubt() *api.Doubt {
@@ -260,20 +269,24 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	err = nil
 	if endpoint.Readable(r.Probe) {
 		s, err = endpoint.Do(ctx, t.Client, endpoint.Look, r.Probe)
+		s.Evidence.Seen = evidence.Moment{At: now, By: evidence.Store}
 		if mine.Reads++; err == nil {
 			mine.Looked = now
 		}
 	}
 	switch {
-	case s.Shown:
-		return t.settle(ctx, mine,
-			api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done"})
-	case mine.State == Unknown && t.over(mine, now, s.Date()):
+	case s.Shown && s.Evidence.Flaw(r.need()) == evidence.Sound:
+		return t.settle(ctx, mine, r.done(s))
+	case mine.State == Unknown && t.over(mine, now, s.Evidence.Date):
 		detail := "not seen within " + t.opt.LateAfter.String()
 		if !endpoint.Readable(r.Probe) {
 			detail += "; nothing can be read about it"
 		}
-		return t.settle(ctx, mine, api.Outcome{Verdict: api.NotSeen, Detail: detail})
+		why := evidence.Conclusion{Says: "not seen", Object: r.ID, Open: detail}
+		if s.Evidence.Read != "" {
+			why.Rests = []evidence.Evidence{s.Evidence}
+		}
+		return t.settle(ctx, mine, api.Outcome{Verdict: api.NotSeen, Detail: detail, Why: why})
 	}
 	before := mine
 	before.Reads, before.Looked = r.Reads, r.Looked
@@ -311,6 +324,7 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	if err != nil {
 		return err
 	}
+	evidence.Note(ctx, out.Why)
 	out.Took, out.Looked = max(now.Sub(r.Sent), 0), r.Looked
 	if err := t.opt.Trail.Outcome(ctx, r.Ref, out); err != nil {
 		return err

@@ -17,8 +17,7 @@ var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Up
 // after it was not seen within LateAfter. For an upload that means a second file
 // if the first one arrives after all.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.hold(ctx, j)
-	defer release()
+	ctx = hold(ctx, j)
 	switch {
 	case befores[j.Step] == "":
 		return r.Run(ctx, j)
@@ -64,8 +63,7 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 // new one that was attached already is left alone. The job ends when a read or an
 // answer shows the old document attached; until then it stays open.
 func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.hold(ctx, j)
-	defer release()
+	ctx = hold(ctx, j)
 	switch {
 	case j.Step.Ended():
 		return j, nil
@@ -96,7 +94,7 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 // not show is sent again only after LateAfter.
 func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	shown, err := r.look(ctx, j.attachment(j.OldGUID))
-	if !shown && err == nil && r.unsent(ctx, j, api.ActAttachDocument, j.OPID) {
+	if !shown && r.refused(ctx, j) {
 		j.Asked = time.Time{}
 	}
 	switch {
@@ -109,8 +107,11 @@ func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	case !r.late(j):
 		return j, r.unknown(j, "Putting "+j.OldName+" back", nil)
 	}
-	return r.send(ctx, j, Abandoning, Abandoning, Abandoned, func(j *Job, _ []Step) error {
+	return r.send(ctx, j, Abandoning, Abandoned, func(ctx context.Context, _ *Job) error {
 		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: j.OPID, GUID: j.OldGUID})
+		if e := api.AsError(err); e != nil && e.Rule == api.RuleAttached {
+			return nil
+		}
 		return err
 	})
 }
@@ -130,11 +131,11 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 		if !ok || isHeld(ctx, j) {
 			continue
 		}
-		if j.Step == Uploading {
-			if out.Found == "" {
-				continue
-			}
-			j.NewGUID, j.Candidates = out.Found, nil
+		if j.Step == Uploading && out.Found == "" {
+			continue
+		}
+		if j.Step != Abandoning {
+			j = j.made(out.Found)
 		}
 		if _, err = r.done(ctx, j, next); err != nil && !errors.Is(err, ErrTaken) {
 			return err
@@ -143,18 +144,12 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 	return nil
 }
 
-func isHeld(ctx context.Context, j Job) bool {
-	is, ok := ctx.Value(heldKey{}).(holder)
-	return ok && is.job == j.ID
-}
-
 // follows tells to which step the proof of a write leads a job.
 func follows(j Job, p api.Probe) (Step, bool) {
 	switch here := j.OPID == p.OPID; {
 	case j.Step == Removing && p.Kind == api.ActRemoveDocument && here && j.OldGUID == p.GUID:
 		return Removed, true
-	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.CUID == p.CUID &&
-		j.Probe.Since.Equal(p.Since):
+	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.Probe.Ref == p.Ref:
 		return Uploaded, true
 	case j.Step == Attaching && p.Kind == api.ActAttachDocument && here && j.NewGUID == p.GUID:
 		return Attached, true

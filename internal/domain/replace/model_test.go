@@ -39,7 +39,13 @@ func (w *fickle) fall() {
 	w.later = nil
 }
 
-func (w *fickle) write(name string, effect func()) error {
+func (w *fickle) write(ctx context.Context, name string, p api.Probe, effect func()) error {
+	if rapid.IntRange(0, 7).Draw(w.t, "kept") == 0 {
+		return &api.Error{Kind: api.Interrupted, Public: "stopped before it left"}
+	}
+	if err := api.Leaves(ctx, p); err != nil {
+		return err
+	}
 	how := rapid.SampledFrom([]string{"done", "done", "refused", "not sent", "unknown done", "unknown late", "unknown never"}).Draw(w.t, name)
 	switch how {
 	case "done", "unknown done":
@@ -69,29 +75,26 @@ func (w *fickle) op() api.Operation {
 	return o
 }
 
-func (w *fickle) removeDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+func (w *fickle) removeDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if !slices.Contains(w.docs, r.GUID) {
 		return api.Operation{}, api.Refusal("remove", api.RuleNotAttached, "not attached")
 	}
-	return api.Operation{}, w.write("remove", func() { w.docs = slices.DeleteFunc(w.docs, func(d string) bool { return d == r.GUID }) })
+	return api.Operation{}, w.write(ctx, "remove", api.Probe{Kind: api.ActRemoveDocument, OPID: r.OPID, GUID: r.GUID}, func() { w.docs = slices.DeleteFunc(w.docs, func(d string) bool { return d == r.GUID }) })
 }
 
-func (w *fickle) attachDocument(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
-	return api.Operation{}, w.write("attach", func() {
+func (w *fickle) attachDocument(ctx context.Context, a endpoint.Attachment) (api.Operation, error) {
+	return api.Operation{}, w.write(ctx, "attach", api.Probe{Kind: api.ActAttachDocument, OPID: a.OPID, GUID: a.GUID}, func() {
 		if !slices.Contains(w.docs, a.GUID) {
 			w.docs = append(w.docs, a.GUID)
 		}
 	})
 }
 
-func (w *fickle) uploadDocument(context.Context, api.Upload) (api.CustomerFile, error) {
+func (w *fickle) uploadDocument(ctx context.Context, _ api.Upload) (api.CustomerFile, error) {
 	id := fmt.Sprintf("f%d-%d", len(w.files)+1, w.uploads)
-	err := w.write("upload", func() { w.files, w.uploads = append(w.files, id), w.uploads+1 })
+	p := api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}
+	err := w.write(ctx, "upload", p, func() { w.files, w.uploads = append(w.files, id), w.uploads+1 })
 	return api.CustomerFile{ID: untrusted.Text(id)}, err
-}
-
-func (w *fickle) probeUpload(context.Context, api.Upload) (api.Probe, error) {
-	return api.Probe{Kind: api.ActUploadDocument, Before: slices.Clone(w.files), Whole: true}, nil
 }
 
 func (w *fickle) look(ctx context.Context, p api.Probe) (api.Observation, error) {
@@ -132,7 +135,6 @@ func (w *fickle) caller() endpoint.Caller {
 	endpointtest.On(f, endpoint.RemoveDocument, w.removeDocument)
 	endpointtest.On(f, endpoint.AttachDocument, w.attachDocument)
 	endpointtest.On(f, endpoint.UploadDocument, w.uploadDocument)
-	endpointtest.On(f, endpoint.ProbeUpload, w.probeUpload)
 	endpointtest.On(f, endpoint.Look, w.look)
 	return f
 }

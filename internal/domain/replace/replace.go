@@ -1,9 +1,9 @@
 // Package replace replaces a document of an operation: remove, upload, attach
-// (spec, Remove a document, rule 6), as one job whose every step is in a journal
-// before it is taken. A crash at any moment leaves a job that tells where it
-// stood; running it again finds out by reading what became of the step under way
-// and goes on. A step is taken back on proof only: nothing was sent, or the
-// service refused. While its outcome is not known the job waits, and after
+// (spec, Remove a document, rule 6), as one job whose every step is in a journal right
+// before its call leaves, and no sooner: a step that is there was sent. The end of its
+// process, however it comes, leaves a job that tells where it stands; running it again
+// finds out by reading what became of the step under way and goes on. A step is taken
+// back on proof only: nothing was sent, or the service refused. While its outcome is not known the job waits, and after
 // LateAfter it asks a person. Nothing is sent twice on a guess, and no job ends
 // while its operation lacks the document.
 package replace
@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"opdeck/api"
@@ -64,19 +63,13 @@ type Job struct {
 	Owner    string    `json:"owner"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
-	Began    time.Time `json:"began,omitzero"` // of the upload
 
 	// Asked is when the call of an -ing step was sent, zero when its outcome is
 	// proven. Sent lists the steps of which a call went out whose outcome was never
 	// proven: it may take effect at any time.
 	Asked time.Time `json:"asked,omitzero"`
 	Sent  []Step    `json:"sent,omitempty"`
-	// Mark is the trail's last record from before the call, plus one; Runner the mark
-	// of the process that made it. With both it can be proven that a process which
-	// was killed had not sent anything yet.
-	Mark   int64  `json:"mark,omitempty"`
-	Runner string `json:"runner,omitempty"`
-	// Probe finds the upload; Candidates are the files that it may be.
+	// Probe finds what the step under way made; Candidates are the files that an upload may be.
 	Probe      *api.Probe `json:"probe,omitempty"`
 	Candidates []string   `json:"candidates,omitempty"`
 }
@@ -93,21 +86,6 @@ type Store interface {
 	Job(ctx context.Context, id string) (Job, error)
 }
 
-// SendProof proves that a process which took a step has ended, and whether it began
-// to send.
-type SendProof interface {
-	// Hold marks this process as runner until release is called or it ends.
-	Hold(runner string) (release func(), ok bool)
-	// Gone reports that a runner, which began a step at asked, has ended; false when
-	// in doubt.
-	Gone(runner string, asked time.Time) bool
-	// Last is the number of the audit trail's newest record.
-	Last(ctx context.Context) (int64, error)
-	// Began reports whether an act on that object was begun after a record: what was
-	// not begun was not sent.
-	Began(ctx context.Context, after int64, event, id string) (bool, error)
-}
-
 // Jobs runs jobs. Files are kept in Dir (0600) until their job has ended, so
 // that a job survives the loss of the original file.
 type Jobs struct {
@@ -118,8 +96,9 @@ type Jobs struct {
 	// LateAfter is how long a call whose outcome is not known is waited for before
 	// a person is asked.
 	LateAfter time.Duration
-	// SendProof proves that a call was never sent; nil: nothing does.
-	SendProof SendProof
+	// Verdict is what the trail says of the write with that reference, "" for nothing: a step
+	// whose outcome the journal could not take is taken back by it; may be nil.
+	Verdict func(ctx context.Context, ref string) api.Verdict
 	// OnStep is told about every step; may be nil.
 	OnStep func(Job)
 }
@@ -170,11 +149,14 @@ func (r *Jobs) keep(j Job, content []byte) error {
 }
 
 // Run takes the steps that are left. It returns the job as it stands and, when
-// it stopped before the end, why; Run again to go on.
+// it stopped before the end, why; Run again to go on. A canceled ctx stops it between
+// steps: a call that left is awaited.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
-	ctx, release := r.hold(ctx, j)
-	defer release()
+	ctx = hold(ctx, j)
 	for !j.Step.Ended() {
+		if ctx.Err() != nil {
+			return j, &api.Error{Op: "replace document", Kind: api.Interrupted, Public: "Stopped.", Err: context.Cause(ctx)}
+		}
 		next, err := r.advance(ctx, j)
 		if errors.Is(err, ErrTaken) {
 			return j, err
@@ -190,7 +172,7 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 // stopped writes down why the job stands still.
 func (r *Jobs) stopped(ctx context.Context, j Job, why error) (Job, error) {
 	j.Problem = api.AsError(why).Public
-	j, err := r.save(context.WithoutCancel(ctx), j, j.Step)
+	j, err := r.save(ctx, j, j.Step)
 	return j, errors.Join(why, err)
 }
 
@@ -198,104 +180,92 @@ func (r *Jobs) stopped(ctx context.Context, j Job, why error) (Job, error) {
 // down what is seen meanwhile, and Settled leaves the job alone.
 type heldKey struct{}
 
-// ownRunners are the runners of this process, whose own locks prove nothing to it.
-var ownRunners sync.Map
+func hold(ctx context.Context, j Job) context.Context { return context.WithValue(ctx, heldKey{}, j.ID) }
 
-// holder is the call that takes a job's steps.
-type holder struct{ job, runner string }
+func isHeld(ctx context.Context, j Job) bool { return ctx.Value(heldKey{}) == j.ID }
 
-func (r *Jobs) hold(ctx context.Context, j Job) (context.Context, func()) {
-	if is, ok := ctx.Value(heldKey{}).(holder); ok && is.job == j.ID {
-		return ctx, func() {}
-	}
-	is, release := holder{job: j.ID}, func() {}
-	if r.SendProof != nil {
-		runner := newID()
-		if end, ok := r.SendProof.Hold(runner); ok {
-			ownRunners.Store(runner, true)
-			is.runner, release = runner, func() { ownRunners.Delete(runner); end() }
-		}
-	}
-	return context.WithValue(ctx, heldKey{}, is), release
-}
+// saveTime bounds how long the journal is waited for.
+const saveTime = 10 * time.Second
 
-// unsent reports that the call of the step under way is proven not to have left:
-// the process that was to send it has ended, and it never came to the intent that
-// stands in the audit trail before anything is sent.
-func (r *Jobs) unsent(ctx context.Context, j Job, kind api.ActKind, id string) bool {
-	if r.SendProof == nil || j.Mark == 0 || j.Runner == "" || !r.SendProof.Gone(j.Runner, j.Asked) {
-		return false
-	}
-	if _, ours := ownRunners.Load(j.Runner); ours {
-		return false
-	}
-	began, err := r.SendProof.Began(ctx, j.Mark-1, string(kind), id)
-	return err == nil && !began
-}
-
-// save writes the job at a step, over the version that j is.
+// save writes the job at a step, over the version that j is, whether or not anybody waits any
+// more. After an error the job that it returns is j.
 func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
-	prev := j.Updated
-	j.Step, j.Updated = step, r.Now().UTC()
-	if !j.Updated.After(prev) {
-		j.Updated = prev.Add(time.Microsecond)
+	next := j
+	next.Step, next.Updated = step, r.Now().UTC()
+	if !next.Updated.After(j.Updated) {
+		next.Updated = j.Updated.Add(time.Microsecond)
 	}
-	if err := r.Store.Save(ctx, j, prev); err != nil {
-		j.Updated = prev
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	if err := r.Store.Save(ctx, next, j.Updated); err != nil {
 		return j, err
 	}
 	if r.OnStep != nil {
-		r.OnStep(j)
+		r.OnStep(next)
 	}
-	return j, nil
+	return next, nil
 }
 
-// begin writes down that the call of a step goes out now.
-func (r *Jobs) begin(ctx context.Context, j Job, step Step) (Job, error) {
-	j.Asked, j.Mark, j.Runner = r.Now().UTC(), 0, ""
-	if is, ok := ctx.Value(heldKey{}).(holder); ok && is.runner != "" {
-		if last, err := r.SendProof.Last(ctx); err == nil {
-			j.Mark, j.Runner = last+1, is.runner
-		}
-	}
+// begin writes down that the call of a step leaves now.
+func (r *Jobs) begin(ctx context.Context, j Job, step Step, p api.Probe) (Job, error) {
+	next := j
+	next.Asked, next.Probe, next.Candidates = r.Now().UTC(), &p, nil
 	if !slices.Contains(j.Sent, step) {
-		j.Sent = append(slices.Clone(j.Sent), step)
+		next.Sent = append(slices.Clone(j.Sent), step)
 	}
-	return r.save(ctx, j, step)
+	next, err := r.save(ctx, next, step)
+	if err != nil {
+		return j, err
+	}
+	return next, nil
 }
 
 // done writes down that the wanted state was shown. The copy of the new file is
 // removed with the end of the job.
 func (r *Jobs) done(ctx context.Context, j Job, step Step) (Job, error) {
 	j.Asked, j.Problem = time.Time{}, ""
-	j, err := r.save(context.WithoutCancel(ctx), j, step)
+	j, err := r.save(ctx, j, step)
 	if err == nil && step.Ended() {
 		_ = os.Remove(r.path(j)) // a file that stays harms nobody
 	}
 	return j, err
 }
 
-// send takes one step: it writes down that the call goes out, calls, and writes down
-// what the call proved. When it is proven that the call did nothing, the job goes back
-// to before; an unknown outcome leaves it where it is. call gets the steps that were
-// sent before, and changes the job by what came back.
-func (r *Jobs) send(ctx context.Context, j Job, before, sending, after Step,
-	call func(j *Job, sent []Step) error) (Job, error) {
-	sent := j.Sent
-	j, err := r.begin(ctx, j, sending)
-	if err != nil {
-		return j, err
-	}
-	switch err := call(&j, sent); {
+// send takes one step: it calls, writes down that the call leaves when it does, and then what
+// it proved. When it is proven that the call did nothing, the job is what it was; an unknown
+// outcome leaves it where it is. call changes the job by what came back.
+func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
+	call func(ctx context.Context, j *Job) error) (Job, error) {
+	j, left := was, false
+	var kept error
+	err := call(api.OnLeaving(ctx, func(p api.Probe) error {
+		if j, kept = r.begin(ctx, was, sending, p); kept == nil {
+			left = true
+		}
+		return kept
+	}), &j)
+	switch {
 	case err == nil:
 		return r.done(ctx, j, after)
+	case kept != nil:
+		return was, kept
+	case !left:
+		return was, err
 	case api.KindOf(err) == api.UnknownOutcome:
 		return j, err
-	default:
-		j.Asked, j.Sent = time.Time{}, sent
-		saved, saveErr := r.save(context.WithoutCancel(ctx), j, before)
-		return saved, errors.Join(err, saveErr)
 	}
+	was.Updated = j.Updated
+	saved, saveErr := r.save(ctx, was, was.Step)
+	return saved, errors.Join(err, saveErr)
+}
+
+// refused reports whether the trail has it that the call of the step under way did nothing.
+func (r *Jobs) refused(ctx context.Context, j Job) bool {
+	if r.Verdict == nil || j.Probe == nil || j.Probe.Ref == "" {
+		return false
+	}
+	v := r.Verdict(ctx, j.Probe.Ref)
+	return v == api.Failed || v == api.Denied
 }
 
 // late reports whether the call of the step under way was not seen within

@@ -1,6 +1,7 @@
 package replace_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ type world struct {
 	die     int
 	lose    string // the call whose answer is lost, once
 	refused error
-	blind   bool // looks fail
+	blind   bool                                         // looks fail
+	before  func(ctx context.Context, name string) error // what comes between a call and its leaving; nil: nothing
+	linkID  string                                       // the id that an attached document gets; "": its own
 }
 
 type crash struct{}
@@ -38,7 +41,15 @@ func (w *world) tick() {
 	}
 }
 
-func (w *world) act(name string, effect func()) error {
+func (w *world) act(ctx context.Context, name string, p api.Probe, effect func()) error {
+	if w.before != nil {
+		if err := w.before(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := api.Leaves(ctx, p); err != nil {
+		return err
+	}
 	w.calls = append(w.calls, name)
 	w.tick()
 	effect()
@@ -54,31 +65,27 @@ func (w *world) op() api.Operation {
 	return api.Operation{OPID: "op1", Customer: api.CustomerRef{CUID: "c1"}, Documents: slices.Clone(w.docs)}
 }
 
-func (w *world) removeDocument(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+func (w *world) removeDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if w.refused != nil {
 		return api.Operation{}, w.refused
 	}
 	if _, ok := w.op().Document(r.GUID); !ok {
 		return api.Operation{}, errors.New("removed twice")
 	}
-	err := w.act("remove", func() {
+	err := w.act(ctx, "remove", api.Probe{Kind: api.ActRemoveDocument, OPID: r.OPID, GUID: r.GUID, Ref: "r1"}, func() {
 		w.docs = slices.DeleteFunc(w.docs, func(d api.Document) bool { return string(d.GUID) == r.GUID })
 	})
 	return w.op(), err
 }
 
-func (w *world) uploadDocument(_ context.Context, u api.Upload) (api.CustomerFile, error) {
+func (w *world) uploadDocument(ctx context.Context, u api.Upload) (api.CustomerFile, error) {
 	f := api.CustomerFile{ID: untrusted.Text(fmt.Sprintf("f%d", len(w.files)+1)), Name: untrusted.Text(u.FileName), Size: int64(len(u.Content))}
-	err := w.act("upload", func() { w.files = append(w.files, f) })
-	return f, err
-}
-
-func (w *world) probeUpload(_ context.Context, u api.Upload) (api.Probe, error) {
-	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Whole: true}
+	p := api.Probe{Kind: api.ActUploadDocument, CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Whole: true, Ref: "r2"}
 	for _, f := range w.files {
 		p.Before = append(p.Before, string(f.ID))
 	}
-	return p, nil
+	err := w.act(ctx, "upload", p, func() { w.files = append(w.files, f) })
+	return f, err
 }
 
 func (w *world) look(_ context.Context, p api.Probe) (api.Observation, error) {
@@ -104,14 +111,17 @@ func (w *world) look(_ context.Context, p api.Probe) (api.Observation, error) {
 	return s, nil
 }
 
-func (w *world) attachDocument(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
+func (w *world) attachDocument(ctx context.Context, a endpoint.Attachment) (api.Operation, error) {
 	if _, ok := w.op().Document(a.GUID); ok {
 		return api.Operation{}, errors.New("attached twice")
 	}
-	err := w.act("attach", func() {
-		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(a.GUID), FileName: untrusted.Text(a.Name)})
+	id := cmp.Or(w.linkID, a.GUID)
+	err := w.act(ctx, "attach", api.Probe{Kind: api.ActAttachDocument, OPID: a.OPID, GUID: a.GUID, Ref: "r3"}, func() {
+		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(id), FileName: untrusted.Text(a.Name)})
 	})
-	return w.op(), err
+	op := w.op()
+	op.Attached = id
+	return op, err
 }
 
 // caller answers the calls of a job.
@@ -120,17 +130,30 @@ func (w *world) caller() endpoint.Caller {
 	endpointtest.On(f, endpoint.RemoveDocument, w.removeDocument)
 	endpointtest.On(f, endpoint.AttachDocument, w.attachDocument)
 	endpointtest.On(f, endpoint.UploadDocument, w.uploadDocument)
-	endpointtest.On(f, endpoint.ProbeUpload, w.probeUpload)
 	endpointtest.On(f, endpoint.Look, w.look)
 	return f
 }
 
+// flaky is the journal, which cannot be written while it is down.
+type flaky struct {
+	*journal.Jobs
+	down bool
+}
+
+func (f *flaky) Save(ctx context.Context, j replace.Job, prev time.Time) error {
+	if f.down {
+		return errors.New("the store does not answer")
+	}
+	return f.Jobs.Save(ctx, j, prev)
+}
+
 type rig struct {
-	t    *testing.T
-	w    *world
-	st   *store.Store
-	dir  string
-	when time.Time
+	t       *testing.T
+	w       *world
+	st      *store.Store
+	journal *flaky
+	dir     string
+	when    time.Time
 }
 
 func newRig(t *testing.T) *rig {
@@ -139,13 +162,13 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	return &rig{t: t, st: st, dir: t.TempDir(), when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	return &rig{t: t, st: st, journal: &flaky{Jobs: journal.NewJobs(st.Core, "ctx")}, dir: t.TempDir(), when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		w: &world{docs: []api.Document{{GUID: "old", FileName: "a.pdf"}, {GUID: "other"}}}}
 }
 
 // jobs is a fresh process over the same store, folder and service.
 func (r *rig) jobs() *replace.Jobs {
-	return &replace.Jobs{Store: journal.NewJobs(r.st.Core, "ctx"), Client: r.w.caller(), Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
+	return &replace.Jobs{Store: r.journal, Client: r.w.caller(), Dir: r.dir, LateAfter: 15 * time.Minute, Now: func() time.Time {
 		r.when = r.when.Add(time.Second)
 		return r.when
 	}}
@@ -344,54 +367,98 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// sendProof is a trail and a process table.
-type sendProof struct {
-	last  int64
-	gone  bool
-	begun map[string]int64 // number of the newest intent of an event
+// TestStoppedAtAnyMoment: whatever keeps a call from leaving, or ends the wait for it, the job
+// holds no step that did not leave, and the next run goes on at once.
+func TestStoppedAtAnyMoment(t *testing.T) {
+	for _, call := range []string{"remove", "upload", "attach"} {
+		for how, before := range map[string]func(r *rig, cancel context.CancelFunc) error{
+			"interrupted before it left": func(_ *rig, cancel context.CancelFunc) error {
+				cancel()
+				return &api.Error{Kind: api.Interrupted, Public: "Stopped."}
+			},
+			"interrupted as it leaves": func(_ *rig, cancel context.CancelFunc) error { cancel(); return nil },
+			"no room in the budget": func(*rig, context.CancelFunc) error {
+				return &api.Error{Kind: api.RateLimited, Public: "no room"}
+			},
+			"the journal cannot be written": func(r *rig, _ context.CancelFunc) error { r.journal.down = true; return nil },
+		} {
+			t.Run(call+"/"+how, func(t *testing.T) {
+				r := newRig(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				r.w.before = func(_ context.Context, name string) error {
+					if name != call {
+						return nil
+					}
+					r.w.before = nil
+					return before(r, cancel)
+				}
+				j := r.plan()
+				if _, err := r.jobs().Run(ctx, j); err == nil && how != "interrupted as it leaves" {
+					t.Fatal("it ran to its end")
+				}
+				r.journal.down = false
+				is, err := r.journal.Job(t.Context(), j.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				left := slices.Contains(r.w.calls, call)
+				if slices.Contains(is.Sent, sending[call]) != left || is.Step == sending[call] && !left {
+					t.Errorf("the journal is at %q, sent %v; calls were %v", is.Step, is.Sent, r.w.calls)
+				}
+				if !is.Step.Ended() {
+					if err := r.resume(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.want("remove", "upload", "attach")
+			})
+		}
+	}
 }
 
-func (w *sendProof) Hold(string) (func(), bool)          { return func() {}, true }
-func (w *sendProof) Gone(string, time.Time) bool         { return w.gone }
-func (w *sendProof) Last(context.Context) (int64, error) { return w.last, nil }
-func (w *sendProof) Began(_ context.Context, after int64, event, _ string) (bool, error) {
-	return w.begun[event] > after, nil
+var sending = map[string]replace.Step{"remove": replace.Removing, "upload": replace.Uploading,
+	"attach": replace.Attaching}
+
+// TestOutcomeTheJournalMissed: where the trail has it that the call of a step did nothing, the
+// step is taken anew at once.
+func TestOutcomeTheJournalMissed(t *testing.T) {
+	for verdict, goesOn := range map[api.Verdict]bool{api.Failed: true, api.Denied: true, api.Unclear: false, "": false} {
+		for at := range 3 {
+			t.Run(fmt.Sprintf("%s/%d", verdict, at), func(t *testing.T) {
+				r := newRig(t)
+				j := r.plan()
+				r.w.die = 1 + 2*at // before the effect
+				if err := r.run(j); err == nil || err.Error() != "crashed" {
+					t.Fatal(err)
+				}
+				open, err := r.journal.Unfinished(t.Context())
+				if err != nil || len(open) != 1 {
+					t.Fatal(open, err)
+				}
+				jobs := r.jobs()
+				jobs.Verdict = func(_ context.Context, ref string) api.Verdict {
+					if ref != fmt.Sprint("r", at+1) {
+						t.Errorf("asked about %q", ref)
+					}
+					return verdict
+				}
+				if _, err = jobs.Run(t.Context(), open[0]); goesOn != (err == nil) {
+					t.Errorf("got %v", err)
+				}
+				if goesOn {
+					r.want()
+				}
+			})
+		}
+	}
 }
 
-// TestKilledBeforeTheIntent: a process that ended before its call stood in the
-// trail has sent nothing, so the step is taken anew at once; one that got that far
-// may have sent it.
-func TestKilledBeforeTheIntent(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		gone, begun bool
-		waits       bool
-	}{{"gone, not begun", true, false, false}, {"gone, begun", true, true, true}, {"alive", false, false, true}} {
-		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t)
-			w := &sendProof{last: 7, begun: map[string]int64{string(api.ActRemoveDocument): 3}}
-			jobs := func() *replace.Jobs { j := r.jobs(); j.SendProof = w; return j }
-			j := r.plan()
-			r.w.die = 1 // before the removal has an effect
-			func() {
-				defer func() { _ = recover() }()
-				_, _ = jobs().Run(t.Context(), j)
-			}()
-			w.gone = c.gone
-			if c.begun {
-				w.begun[string(api.ActRemoveDocument)] = 8
-			}
-			open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
-			if err != nil || len(open) != 1 || open[0].Step != replace.Removing {
-				t.Fatalf("%+v %v", open, err)
-			}
-			_, err = jobs().Run(t.Context(), open[0])
-			if c.waits != (api.KindOf(err) == api.UnknownOutcome) || !c.waits && err != nil {
-				t.Fatalf("got %v", err)
-			}
-			if !c.waits {
-				r.want()
-			}
-		})
+// TestLinkHasAnIDOfItsOwn: the id under which the operation lists the new document is the job's.
+func TestLinkHasAnIDOfItsOwn(t *testing.T) {
+	r := newRig(t)
+	r.w.linkID = "link-7"
+	j, err := r.jobs().Run(t.Context(), r.plan())
+	if err != nil || j.Step != replace.Attached || j.NewGUID != "link-7" {
+		t.Errorf("%+v, %v", j, err)
 	}
 }

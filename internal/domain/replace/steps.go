@@ -12,7 +12,7 @@ import (
 	"opdeck/api/endpoint"
 )
 
-// advance takes one step: the journal first, then the call, then the journal.
+// advance takes one step.
 func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 	j.Problem = ""
 	switch j.Step {
@@ -34,20 +34,24 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 	return j, fmt.Errorf("replace: unknown step %q", j.Step)
 }
 
-// removal and attachment are the probes that show whether the step was done.
-func (j Job) removal() api.Probe {
-	return api.Probe{Kind: api.ActRemoveDocument, OPID: j.OPID, GUID: j.OldGUID}
-}
+// removal and attachment are the probes that show whether the step was done: that of the call
+// which was sent last, else one that knows nothing of what was there before.
+func (j Job) removal() api.Probe { return j.probe(api.ActRemoveDocument, j.OldGUID) }
 
-func (j Job) attachment(guid string) api.Probe {
-	return api.Probe{Kind: api.ActAttachDocument, OPID: j.OPID, GUID: guid}
+func (j Job) attachment(guid string) api.Probe { return j.probe(api.ActAttachDocument, guid) }
+
+func (j Job) probe(kind api.ActKind, guid string) api.Probe {
+	if p := j.Probe; p != nil && p.Kind == kind && p.GUID == guid {
+		return *p
+	}
+	return api.Probe{Kind: kind, OPID: j.OPID, GUID: guid}
 }
 
 func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
-	return r.send(ctx, j, Planned, Removing, Removed, func(j *Job, sent []Step) error {
+	return r.send(ctx, j, Removing, Removed, func(ctx context.Context, _ *Job) error {
 		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument,
 			api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
-		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(sent, Removing) {
+		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(j.Sent, Removing) {
 			return nil // an earlier call of this job took effect after all
 		}
 		return err
@@ -56,11 +60,11 @@ func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
 
 // check reads what became of a removal or an attachment whose outcome is not known.
 func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, error) {
-	shown, err := r.look(ctx, p)
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, p)
 	switch {
-	case shown:
-		return r.done(ctx, j, after)
-	case r.unsent(ctx, j, p.Kind, j.OPID):
+	case s.Shown:
+		return r.done(ctx, j.made(s.File), after)
+	case r.refused(ctx, j):
 		return r.stepBack(ctx, j)
 	case after == Removed:
 		return j, r.unknown(j, "The removal of "+j.OldName, err)
@@ -68,7 +72,15 @@ func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, 
 	return j, r.unknown(j, "Attaching the new document", err)
 }
 
-// stepBack goes back to the step before one whose call was not sent or is sent again.
+// made is the job with the id that the service gave to what the step made; "" changes nothing.
+func (j Job) made(id string) Job {
+	if id != "" {
+		j.NewGUID, j.Candidates = id, nil
+	}
+	return j
+}
+
+// stepBack goes back to the step before one whose call is sent again.
 func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
 	before := befores[j.Step]
 	j.Asked, j.Problem = time.Time{}, ""
@@ -110,15 +122,10 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 	if err != nil {
 		return j, err
 	}
-	probe, err := endpoint.Do(ctx, r.Client, endpoint.ProbeUpload, u)
-	if err != nil {
-		return j, err
-	}
-	j.Probe, u.Probe, j.Candidates, j.Began = &probe, &probe, nil, r.Now().UTC()
-	return r.send(ctx, j, Removed, Uploading, Uploaded, func(j *Job, _ []Step) error {
+	return r.send(ctx, j, Uploading, Uploaded, func(ctx context.Context, j *Job) error {
 		f, err := endpoint.Do(ctx, r.Client, endpoint.UploadDocument, u)
 		if err == nil {
-			j.NewGUID = string(f.ID)
+			*j = j.made(string(f.ID))
 		}
 		return err
 	})
@@ -129,10 +136,9 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, *j.Probe) // stored with the step
 	if err == nil && s.Shown && s.File != "" {
-		j.NewGUID, j.Candidates = s.File, nil
-		return r.done(ctx, j, Uploaded)
+		return r.done(ctx, j.made(s.File), Uploaded)
 	}
-	if r.unsent(ctx, j, api.ActUploadDocument, j.CUID) {
+	if r.refused(ctx, j) {
 		return r.stepBack(ctx, j)
 	}
 	if err == nil {
@@ -153,13 +159,17 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 
 func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
 	if slices.Contains(j.Sent, Attaching) { // an earlier call may have taken effect meanwhile
-		if shown, _ := r.look(ctx, j.attachment(j.NewGUID)); shown {
-			return r.done(ctx, j, Attached)
+		if s, _ := endpoint.Do(ctx, r.Client, endpoint.Look, j.attachment(j.NewGUID)); s.Shown {
+			return r.done(ctx, j.made(s.File), Attached)
 		}
 	}
-	return r.send(ctx, j, Uploaded, Attaching, Attached, func(j *Job, _ []Step) error {
-		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument,
+	return r.send(ctx, j, Attaching, Attached, func(ctx context.Context, j *Job) error {
+		op, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument,
 			endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
-		return err
+		if e := api.AsError(err); e != nil && e.Rule != api.RuleAttached { // else it is there, as it should
+			return err
+		}
+		*j = j.made(op.Attached)
+		return nil
 	})
 }
