@@ -14,8 +14,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/limit"
 	"opdeck/api/secret"
+	"opdeck/api/session"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
@@ -65,7 +65,7 @@ func (m *meeting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // anySession lends a token without a session.
 type anySession struct{}
 
-func (anySession) Do(ctx context.Context, _ limit.Class, send api.Send) error {
+func (anySession) Do(ctx context.Context, _ session.Route, send api.Send) error {
 	_, _, err := send(ctx, secret.New("token-1"))
 	return err
 }
