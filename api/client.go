@@ -168,7 +168,7 @@ func (c *Client) Now() time.Time { return c.opt.Now() }
 
 // ServiceNow is the service's time as its newest answer told it, up to a second behind; zero:
 // none did.
-func (c *Client) ServiceNow() time.Time { return c.opt.Gate.date() }
+func (c *Client) ServiceNow() time.Time { return c.opt.Gate.Date() }
 
 // Claimed is Follower.Claimed; where nobody follows writes, nothing is claimed.
 func (c *Client) Claimed(ctx context.Context, p Probe, id string) (bool, error) {

@@ -146,8 +146,9 @@ type Gate struct {
 	service serviceClock // as answers tell it
 }
 
-// date is the service's time, zero where no answer told it.
-func (g *Gate) date() time.Time { return g.service.now(g.Now()) }
+// Date is the service's time as its newest answer told it, up to a second behind; zero: none
+// did.
+func (g *Gate) Date() time.Time { return g.service.now(g.Now()) }
 
 // Permit is an act that may go out. It must be settled with End.
 type Permit struct {
@@ -196,7 +197,7 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 		return nil
 	}
 	other, err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe,
-		Claim: rule.Claim(p.Act), Date: g.date()})
+		Claim: rule.Claim(p.Act), Date: g.Date()})
 	if p.followed = err == nil && other == nil; p.followed {
 		return nil
 	}
@@ -232,7 +233,7 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	if g.Follow == nil || claim == "" {
 		return nil
 	}
-	d, err := g.Follow.Doubt(ctx, claim, g.date())
+	d, err := g.Follow.Doubt(ctx, claim, g.Date())
 	switch {
 	case err != nil:
 		return unnoted(act, err)

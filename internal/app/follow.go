@@ -14,7 +14,7 @@ import (
 // openFollow makes the tracker that settles writes whose outcome is not known.
 func (a *App) openFollow() {
 	a.Follow = followup.New(followup.Options{Store: journal.NewUnsettled(a.Store.Core, a.Scope()), Trail: a.Audit.Intents,
-		LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log,
+		LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log, Date: a.Gate.Date,
 		Context: audit.Context{BaseURL: a.Context.BaseURL, Account: a.Context.Login}})
 	a.Gate.Follow = a.Follow
 }

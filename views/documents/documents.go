@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -118,6 +120,7 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 			jobs, _ = parts.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
+			s.provenLate()
 			if s.open = open; first {
 				s.jobs = jobs
 			}
@@ -143,11 +146,27 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
+// provenLate takes the removals whose outcome was not known and of which the operation no longer
+// lists the document: they can be put back.
+func (s *Screen) provenLate() {
+	if s.Op == nil || !s.Op.DocumentsTold() || s.Op.UnreadDocuments > 0 {
+		return
+	}
+	for _, r := range s.open {
+		_, there := s.Op.Document(r.Item)
+		known := slices.ContainsFunc(s.undone, func(u removed) bool { return strings.EqualFold(u.guid, r.Item) })
+		if r.Kind == api.ActRemoveDocument && !there && !known {
+			s.undone = append(s.undone, removed{r.Item, r.Name})
+		}
+	}
+}
+
 // onShow shows the documents of a new state of the operation. A question that is open
 // about one of them is told when it changed.
 func (s *Screen) onShow(before *api.Operation) ui.Action {
 	op := *s.Op
 	s.rows.Set(op.Documents)
+	s.provenLate()
 	s.Changed()
 	if before == nil {
 		return nil

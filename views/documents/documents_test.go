@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +294,27 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	r.Send(uitest.Key("r"))
 	if strings.Contains(r.View(), "? Removing") {
 		t.Error("what is settled is still said to be open")
+	}
+}
+
+// TestLateRemovalCanBePutBack: a removal that is proven by a later read is the one that z puts
+// back, and so is one that was put back meanwhile no more.
+func TestLateRemovalCanBePutBack(t *testing.T) {
+	op := apitest.Operation(nil)
+	doc := op.Documents[0]
+	var attached []string
+	f := &fake{op: op, open: []followup.Row{{State: followup.Unknown, Sent: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC),
+		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: string(doc.GUID), Name: "late.pdf"}}}}
+	f.attach = func(guid, _ string) (api.Operation, error) { attached = append(attached, guid); return op, nil }
+	r, clock := open(t, f)
+	r.Send(uitest.Size(200, 40), uitest.Key("z"))
+	has(t, r, "Nothing was removed here that could be put back.")
+	f.op.Documents, f.open = op.Documents[1:], nil
+	r.Send(uitest.Key("r"), uitest.Key("z"))
+	has(t, r, "late.pdf")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	if !slices.Equal(attached, []string{string(doc.GUID)}) {
+		t.Errorf("put back: %v", attached)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 )
 
 // State is what is known of a write.
@@ -34,7 +35,10 @@ type Write struct {
 	Who      string      `json:"who"`
 	Approval string      `json:"approval,omitempty"`
 	Probe    api.Probe   `json:"probe"`
-	Date     time.Time   `json:"date,omitzero"` // when it was sent, by the service's clock
+	// When it was sent, by the service's clock and by that of the host that sent it; zero: not
+	// known. They are witnesses beside the store's clock.
+	Date time.Time `json:"date,omitzero"`
+	Host time.Time `json:"host,omitzero"`
 }
 
 // Row is a write with its times, which are the store's.
@@ -110,6 +114,25 @@ func (r Row) What() string {
 		what += ", " + r.Object + " " + r.ID[:min(len(r.ID), 8)]
 	}
 	return what
+}
+
+// Why says what is concluded of the write, and what that rests on.
+func (r Row) Why() evidence.Conclusion {
+	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
+	c := evidence.Conclusion{Says: r.What() + ": not known", Object: r.ID,
+		Open: "sent at " + at(r.Sent) + ", and nothing that was read since shows whether it was done"}
+	switch {
+	case r.State == NotSeen:
+		c.Says = r.What() + ": not seen"
+		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)
+	case r.Unsure:
+		c.Open = "its process kept it at " + at(r.Sent) + " right before it leaves, and nothing tells whether it still runs"
+	}
+	if !r.Looked.IsZero() {
+		c.Rests = []evidence.Evidence{{Read: "the last look", Object: r.ID,
+			Seen: evidence.Moment{At: r.Looked, By: evidence.Store}, Shows: "does not show it"}}
+	}
+	return c
 }
 
 // Advice says what to do about a write whose outcome is not known.

@@ -66,6 +66,8 @@ type rig struct {
 	w       *world
 	told    []followup.Settled
 	set     time.Duration // the store's clock
+	base    int           // outcomes of earlier stories
+	gate    *api.Gate     // of the process that was started last; nil: it makes no calls
 }
 
 var ana = api.Actor{Name: "ana", Role: api.Operator}
@@ -92,7 +94,8 @@ func (r *rig) process() (*audit.Log, *followup.Tracker) {
 		r.t.Fatal(err)
 	}
 	rows := journal.NewUnsettled(r.st.Core, "ctx")
-	d := followup.New(followup.Options{Store: virtual{rows, &r.set}, Trail: log.Intents, Context: where, LateAfter: lateAfter})
+	d := followup.New(followup.Options{Store: virtual{rows, &r.set}, Trail: log.Intents, Context: where, LateAfter: lateAfter,
+		Date: func() time.Time { return r.date() }})
 	client := new(endpointtest.Fake)
 	endpointtest.On(client, endpoint.Look, r.w.look)
 	d.Client = client
@@ -149,6 +152,13 @@ func (r *rig) pending() []followup.Row {
 		r.t.Fatal(err)
 	}
 	return rows
+}
+
+func (r *rig) date() time.Time {
+	if r.gate == nil {
+		return time.Time{}
+	}
+	return r.gate.Date()
 }
 
 // run runs the worker for a time.
@@ -361,8 +371,8 @@ func TestStoreClockSetBack(t *testing.T) {
 	}
 }
 
-// TestStoreClockSetForward: a write is in doubt until the service's clock, too, says that
-// late_after is over; a service whose clock was set back is not asked.
+// TestStoreClockSetForward: a write is in doubt until the clocks of the service and of the host,
+// too, say that late_after is over; one that was set back is not asked.
 func TestStoreClockSetForward(t *testing.T) {
 	in(t, func(r *rig) {
 		date := time.Date(2026, 3, 4, 11, 0, 0, 0, time.UTC)
@@ -375,12 +385,19 @@ func TestStoreClockSetForward(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.set += time.Hour
-		for after, want := range map[time.Duration]bool{10 * time.Second: true, lateAfter: false, -time.Hour: false} {
-			d, err := r.tracker.Doubt(r.t.Context(), claim(removal), date.Add(after))
-			if err != nil || (d != nil) != want {
-				t.Errorf("%s later by the service's clock: %+v, %v", after, d, err)
+		inDoubt := func(by string, at time.Time, want bool) {
+			t.Helper()
+			if d, err := r.tracker.Doubt(r.t.Context(), claim(removal), at); err != nil || (d != nil) != want {
+				t.Errorf("%s: %+v, %v", by, d, err)
 			}
 		}
+		inDoubt("the host says otherwise", time.Time{}, true)
+		inDoubt("the host says otherwise, the service agrees", date.Add(lateAfter), true)
+		time.Sleep(lateAfter)
+		inDoubt("the service says otherwise", date.Add(10*time.Second), true)
+		inDoubt("all agree", date.Add(lateAfter), false)
+		inDoubt("the service's clock was set back", date.Add(-time.Hour), false)
+		inDoubt("the service says nothing", time.Time{}, false)
 	})
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Store   Store
 	Trail   Trail
 	Context audit.Context // intents of other accounts are left to their own processes
+	// Date is the service's time, zero where it is not known; nil: it never is.
+	Date func() time.Time
 	// LateAfter is how long after it was sent a write is looked for.
 	LateAfter time.Duration
 	Log       *slog.Logger
@@ -92,7 +94,7 @@ func (t *Tracker) Sending(ctx context.Context, p api.Pending) (*api.Doubt, error
 	}
 	r := Row{Ref: p.Ref, State: Sending, Claim: p.Claim, Sent: now, Until: now.Add(t.opt.LateAfter), Next: now.Add(claimed),
 		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
-			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date}}
+			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date, Host: time.Now().UTC()}}
 	holder, err := t.opt.Store.Add(ctx, r, func(other Row) bool { return t.over(other, now, p.Date) })
 	if err != nil || holder == nil {
 		return nil, err
@@ -142,16 +144,19 @@ func (r Row) doubt() *api.Doubt {
 }
 
 // over reports whether a write is in doubt no longer: it was looked for until the store's
-// clock and, as far as both times are known, the service's said that late_after is over.
-// date is the service's time. A service whose clock was set back is not asked.
+// clock said that late_after is over, and no other clock says otherwise, which it would when
+// the store's was set forward. date is the service's time. A clock that was set back is not
+// asked.
 func (t *Tracker) over(r Row, now, date time.Time) bool {
 	const inSeconds = 2 * time.Second // a Date is cut to seconds
 	if r.State == NotSeen {
 		return true
 	}
-	by := date.Sub(r.Date)
-	known := !r.Date.IsZero() && !date.IsZero() && by >= 0
-	return !now.Before(r.Until) && (!known || by+inSeconds >= t.opt.LateAfter)
+	early := func(sent, now time.Time) bool {
+		took := now.Sub(sent)
+		return !sent.IsZero() && !now.IsZero() && took >= 0 && took+inSeconds < t.opt.LateAfter
+	}
+	return !now.Before(r.Until) && !early(r.Date, date) && !early(r.Host, time.Now())
 }
 
 // rows lists the writes, and the store's time. What would be waited for longer than was ever
@@ -267,6 +272,10 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	}
 	var s api.Observation
 	err = nil
+	var date time.Time
+	if t.opt.Date != nil {
+		date = t.opt.Date()
+	}
 	if endpoint.Readable(r.Probe) {
 		s, err = endpoint.Do(ctx, t.Client, endpoint.Look, r.Probe)
 		s.Evidence.Seen = evidence.Moment{At: now, By: evidence.Store}
@@ -277,7 +286,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	switch {
 	case s.Shown && s.Evidence.Flaw(r.need()) == evidence.Sound:
 		return t.settle(ctx, mine, r.done(s))
-	case mine.State == Unknown && t.over(mine, now, s.Evidence.Date):
+	case mine.State == Unknown && t.over(mine, now, date):
 		detail := "not seen within " + t.opt.LateAfter.String()
 		if !endpoint.Readable(r.Probe) {
 			detail += "; nothing can be read about it"

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/followup"
@@ -31,6 +32,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 		open := false
 		for i, row := range pending {
 			list[i] = unsettledOf(row)
+			evidence.Note(ctx, row.Why())
 			open = open || row.State != followup.NotSeen
 		}
 		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
@@ -64,7 +65,11 @@ func Run(ctx context.Context, env Env) int {
 	cmd.SetIn(env.In)
 	cmd.SetOut(env.Out)
 	cmd.SetErr(env.Err)
-	err := cmd.ExecuteContext(ctx)
+	concluded := &evidence.Book{}
+	err := cmd.ExecuteContext(evidence.In(ctx, concluded))
+	if r.why {
+		r.printWhy(concluded)
+	}
 	if err == nil {
 		return 0
 	}
@@ -158,6 +163,7 @@ type root struct {
 	still    bool
 	logFile  string
 	verbose  bool
+	why      bool
 	dryRun   bool
 	yes      bool     // of a write: do not ask
 	row      *act.Act // of the command that runs
@@ -193,6 +199,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
 	f.BoolVar(&r.still, "still", false, "the built-in service does not change by itself; its data has fixed dates")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
+	f.BoolVar(&r.why, "why", false, "print what the conclusions rest on, on standard error: which read showed what, and when")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })

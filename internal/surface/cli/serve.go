@@ -74,7 +74,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 // remoteGlobals and remoteFlags are the flags that may be given over SSH, those
 // of every command and of one. All others are refused: they are about the
 // server's files, its config, its other contexts, or addresses to send to.
-var remoteGlobals = []string{"output", "no-color", "help"}
+var remoteGlobals = []string{"output", "no-color", "help", "why"}
 
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
 	"filter", "sort", "view", "by",

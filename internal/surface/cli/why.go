@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"opdeck/api/evidence"
+)
+
+// whyJSON is a conclusion for programs, with the line for people.
+type whyJSON struct {
+	evidence.Conclusion
+	Line string `json:"line"`
+}
+
+// printWhy prints what was concluded and what it rests on, in the order of the conclusions.
+func (r *root) printWhy(concluded *evidence.Book) {
+	said := []whyJSON{}
+	for _, c := range slices.Backward(concluded.About("")) {
+		said = append(said, whyJSON{c, safeText(c.Line(time.Local))})
+	}
+	if r.output == "json" || r.output == "jsonl" {
+		_ = r.encode(r.env.Err, map[string][]whyJSON{"why": said}, false) // there is nowhere left to tell
+		return
+	}
+	for _, s := range said {
+		fmt.Fprintln(r.env.Err, s.Line)
+	}
+	if len(said) == 0 {
+		fmt.Fprintln(r.env.Err, "Nothing was concluded that rests on evidence.")
+	}
+}
