@@ -53,6 +53,7 @@ type otherFile struct {
 	id, name string
 	size     int
 	at       time.Time
+	content  []byte
 }
 
 // otherAnswer is how a write is answered. The zero value: properly.
@@ -91,6 +92,7 @@ func newOther(t testing.TB) *other {
 		"GET /v2/customer/{cuid}":                                 o.customer,
 		"GET /v2/customer/{cuid}/application":                     o.application,
 		"GET /v2/customer/{cuid}/file":                            o.files,
+		"GET /v2/customer/{cuid}/file/{id}":                       o.download,
 		"GET /v2/hook/get":                                        func(*http.Request) (int, any) { return 200, o.hook },
 		"DELETE /v2/billing/operation/{id}/document/{documentId}": o.write(api.ActRemoveDocument, o.remove),
 		"POST /v2/billing/operation/{id}/document":                o.write(api.ActAttachDocument, o.attach),
@@ -141,7 +143,7 @@ func (o *other) newCustomer() *otherCustomer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := &otherCustomer{cuid: "D" + uuid.NewString()[:13], status: "DRAFT", application: map[string]any{"individual": map[string]any{"application": map[string]any{"firstName": "Ada"}}}}
-	c.files = []otherFile{{uuid.NewString(), "free.pdf", 100, time.Now()}}
+	c.files = []otherFile{{uuid.NewString(), "free.pdf", 100, time.Now(), nil}}
 	o.customers[c.cuid] = c
 	return c
 }
@@ -150,7 +152,7 @@ func (o *other) newOperation() *otherOperation {
 	c := o.newCustomer()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := &otherOperation{opid: uuid.NewString(), cuid: c.cuid, documents: []otherFile{{uuid.NewString(), "old.pdf", 10, time.Now()}, {uuid.NewString(), "second.pdf", 11, time.Now()}}}
+	op := &otherOperation{opid: uuid.NewString(), cuid: c.cuid, documents: []otherFile{{uuid.NewString(), "old.pdf", 10, time.Now(), nil}, {uuid.NewString(), "second.pdf", 11, time.Now(), nil}}}
 	o.ops[op.opid] = op
 	c.files = append(c.files, op.documents...)
 	return op
@@ -250,6 +252,21 @@ func (o *other) files(r *http.Request) (int, any) {
 		}
 	}
 	return page(items)
+}
+
+func (o *other) download(r *http.Request) (int, any) {
+	if c := o.customers[r.PathValue("cuid")]; c != nil {
+		for _, f := range c.files {
+			if f.id == r.PathValue("id") {
+				return 200, onTheWay(func(w http.ResponseWriter) {
+					w.Header().Set("Content-Type", "application/pdf")
+					w.Header().Set("Content-Disposition", "attachment")
+					_, _ = w.Write(f.content)
+				})
+			}
+		}
+	}
+	return notFound("Document not found: " + r.PathValue("id"))
 }
 
 // write counts a write, does it or not, and answers as told.
@@ -359,7 +376,8 @@ func (o *other) upload(r *http.Request) (int, any) {
 		return 400, map[string]any{"error": "customerId and attach are required"}
 	}
 	defer file.Close()
-	f := otherFile{uuid.NewString(), header.Filename, int(header.Size), time.Now()}
+	content, _ := io.ReadAll(file)
+	f := otherFile{uuid.NewString(), header.Filename, int(header.Size), time.Now(), content}
 	c.files = append(c.files, f)
 	return 200, f.json(c.cuid)
 }
