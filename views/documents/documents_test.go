@@ -308,7 +308,7 @@ func TestLateRemovalCanBePutBack(t *testing.T) {
 	f.attach = func(guid, _ string) (api.Operation, error) { attached = append(attached, guid); return op, nil }
 	r, clock := open(t, f)
 	r.Send(uitest.Size(200, 40), uitest.Key("z"))
-	has(t, r, "Nothing was removed here that could be put back.")
+	has(t, r, "Nothing to restore: no document was removed here.")
 	f.op.Documents, f.open = op.Documents[1:], nil
 	r.Send(uitest.Key("r"), uitest.Key("z"))
 	has(t, r, "late.pdf")

@@ -67,10 +67,6 @@ func (f *fake) caller() endpoint.Caller {
 		f.described = append(f.described, u.Type+"|"+u.Info)
 		return f.upload(u.FileName)
 	})
-	endpointtest.On(&c, endpoint.ProbeUpload, func(context.Context, api.Upload) (api.Probe, error) {
-		f.calls++
-		return api.Probe{}, nil
-	})
 	return &c
 }
 
