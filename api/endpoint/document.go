@@ -126,7 +126,7 @@ func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	p.Probe.CUID, p.Probe.Whole = string(now.Customer.CUID), now.DocumentsTold() && now.UnreadDocuments == 0
+	p.Probe.CUID, p.Probe.Whole = string(now.Customer.CUID), now.DocumentsReported() && now.UnreadDocuments == 0
 	for _, d := range now.Documents {
 		p.Probe.Before = append(p.Probe.Before, string(d.GUID))
 	}

@@ -149,7 +149,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 // provenLate takes the removals whose outcome was not known and of which the operation no longer
 // lists the document: they can be put back.
 func (s *Screen) provenLate() {
-	if s.Op == nil || !s.Op.DocumentsTold() || s.Op.UnreadDocuments > 0 {
+	if s.Op == nil || !s.Op.DocumentsReported() || s.Op.UnreadDocuments > 0 {
 		return
 	}
 	for _, r := range s.open {
