@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -68,6 +67,7 @@ type Screen struct {
 
 	jobs      []replace.Job
 	open      []followup.Row   // writes whose outcome is not known
+	doubted   []removed        // removals that were among them
 	undone    []removed        // newest last
 	seenTypes []untrusted.Text // of documents, in answers
 	before    *api.Operation   // as it was when the write under way began; nil: none is
@@ -120,8 +120,7 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 			jobs, _ = parts.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
-			s.provenLate()
-			if s.open = open; first {
+			if s.doubt(open); first {
 				s.jobs = jobs
 			}
 			return nil, nil
@@ -146,19 +145,30 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// provenLate takes the removals whose outcome was not known and of which the operation no longer
-// lists the document: they can be put back.
-func (s *Screen) provenLate() {
-	if s.Op == nil || !s.Op.DocumentsReported() || s.Op.UnreadDocuments > 0 {
-		return
-	}
-	for _, r := range s.open {
-		_, there := s.Op.Document(r.Item)
-		known := slices.ContainsFunc(s.undone, func(u removed) bool { return strings.EqualFold(u.guid, r.Item) })
-		if r.Kind == api.ActRemoveDocument && !there && !known {
-			s.undone = append(s.undone, removed{r.Item, r.Name})
+// doubt keeps the removals whose outcome is not known.
+func (s *Screen) doubt(open []followup.Row) {
+	s.open = open
+	for _, r := range open {
+		if r.Kind == api.ActRemoveDocument {
+			s.doubted = slices.DeleteFunc(s.doubted, func(u removed) bool { return u.guid == r.Item })
+			s.doubted = append(s.doubted, removed{r.Item, r.Name})
 		}
 	}
+}
+
+// provenLate takes the removals that were in doubt and of which the operation no longer lists
+// the document: they can be put back. One that is settled otherwise is forgotten.
+func (s *Screen) provenLate() {
+	if !s.Op.DocumentsReported() || s.Op.UnreadDocuments > 0 {
+		return
+	}
+	s.doubted = slices.DeleteFunc(s.doubted, func(u removed) bool {
+		_, there := s.Op.Document(u.guid)
+		if !there && !slices.Contains(s.undone, u) {
+			s.undone = append(s.undone, u)
+		}
+		return !there || !slices.ContainsFunc(s.open, func(r followup.Row) bool { return r.Item == u.guid })
+	})
 }
 
 // onShow shows the documents of a new state of the operation. A question that is open
