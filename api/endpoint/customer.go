@@ -188,7 +188,8 @@ type NewApplication struct {
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
-	Proof{Past: "set", Tells: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet), Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
+	Proof{Past: "set", Tells: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet),
+		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
 		plan:   planApplication,
@@ -217,7 +218,8 @@ func isSet(p api.Probe, body api.Object, answer bool) bool {
 
 func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation,
 	error) {
-	return lookAt(GetApplication.Route, "check application", "the application read", shows, shown, func(p api.Probe) []string { return one(p.CUID) })
+	return lookAt(GetApplication.Route, "check application", "the application read", shows, shown,
+		func(p api.Probe) []string { return one(p.CUID) })
 }
 
 // Finalize submits the application for review (no body; spec, Share rule 7; one customer

@@ -214,7 +214,9 @@ func linksIn(p api.Probe, body api.Object) (docs []api.Object, known bool) {
 
 func isUnlinked(p api.Probe, body api.Object, _ bool) bool {
 	docs, known := linksIn(p, body)
-	return known && !slices.ContainsFunc(docs, func(d api.Object) bool { return strings.EqualFold(d.First("guid"), p.GUID) })
+	return known && !slices.ContainsFunc(docs, func(d api.Object) bool {
+		return strings.EqualFold(d.First("guid"), p.GUID)
+	})
 }
 
 func isLinked(p api.Probe, body api.Object, answer bool) bool { return linkID(p, body, answer) != "" }

@@ -68,7 +68,8 @@ func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) 
 	route := &r
 	what.Proof = proof
 	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
-	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Tells = what.Opposite, proof.Found, proof.Past, proof.Tells
+	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Tells = what.Opposite, proof.Found, proof.Past,
+		proof.Tells
 	route.Write = &what
 	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out,
 		error) {

@@ -92,7 +92,8 @@ func (t *Tracker) Sending(ctx context.Context, p api.Pending) (*api.Doubt, error
 	if err != nil {
 		return nil, err
 	}
-	r := Row{Ref: p.Ref, State: Sending, Claim: p.Claim, Sent: now, Until: now.Add(t.opt.LateAfter), Next: now.Add(claimed),
+	r := Row{Ref: p.Ref, State: Sending, Claim: p.Claim, Sent: now, Until: now.Add(t.opt.LateAfter),
+		Next: now.Add(claimed),
 		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
 			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date, Host: time.Now().UTC()}}
 	holder, err := t.opt.Store.Add(ctx, r, func(other Row) bool { return t.over(other, now, p.Date) })

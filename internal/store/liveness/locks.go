@@ -24,7 +24,8 @@ func (l *Listener) Hold(id int64) (release func(), ok bool) {
 // Gone reports that nobody holds a lock; false when in doubt. The server would grant
 // a connection its own lock again, so what this process holds is asked here.
 func (l *Listener) Gone(id int64) bool {
-	return !l.ours(id) && l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) ELSE false END",
+	return !l.ours(id) && l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) "+
+		"ELSE false END",
 		id)
 }
 
