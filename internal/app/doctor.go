@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/internal/store"
 )
 
@@ -177,7 +178,24 @@ func (d *doctor) store(ctx context.Context, a *App) {
 			return
 		}
 	}
-	d.add("store", Healthy, where+", can be written", "")
+	sizes, err := a.Store.Sizes(ctx)
+	if err != nil {
+		d.add("store", Warned, where+", can be written; its size cannot be read: "+err.Error(), "")
+		return
+	}
+	d.add("store", Healthy, where+", can be written"+sizesOf(sizes), "")
+}
+
+// sizesOf says what the databases take on the disk.
+func sizesOf(sizes []store.Size) string {
+	text := ""
+	for _, s := range sizes {
+		text += "; " + s.Name + " " + format.Size(s.Data)
+		if s.Log > 0 {
+			text += " and a log of " + format.Size(s.Log)
+		}
+	}
+	return text
 }
 
 // session checks the session, and logs in where there is none and login says so.

@@ -218,7 +218,7 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 // *Error of kind Unknown says that the connection broke while committing: read
 // back before anything is repeated (rule A8).
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.write(ctx, db.w, fn)
+	return db.writeIn(ctx, db.w, db.acquireWrite, fn)
 }
 
 // WriteUnsynced is Write for what may be forgotten in a power cut, which ends all
@@ -226,11 +226,13 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // times quicker with SQLite, where it does not wait for the disk; the file stays
 // sound and later ordinary writes make it last.
 func (db *DB) WriteUnsynced(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.write(ctx, db.unsynced, fn)
+	return db.writeIn(ctx, db.unsynced, db.acquireWrite, fn)
 }
 
-func (db *DB) write(ctx context.Context, pool *sql.DB, fn func(tx *Tx) error) error {
-	done, err := db.acquireWrite(ctx)
+// writeIn runs fn in a transaction of pool, once acquire has given it the turn to write.
+func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Context) (func(), error),
+	fn func(tx *Tx) error) error {
+	done, err := acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// pragmas hold for every pooled connection; busy_timeout is liteWait. full: a commit that was reported
-// survives a power cut (rule A5). normal: it survives everything else.
+// pragmas hold for every pooled connection; busy_timeout is liteWait, journal_size_limit
+// logLimit. full: a commit that was reported survives a power cut (rule A5). normal: it survives everything else.
 const (
-	pragmas = "&_pragma=busy_timeout(2500)&_pragma=foreign_keys(ON)"
+	pragmas = "&_pragma=busy_timeout(2500)&_pragma=foreign_keys(ON)&_pragma=journal_size_limit(4194304)"
 	full    = pragmas + "&_pragma=synchronous(FULL)"
 	normal  = pragmas + "&_pragma=synchronous(NORMAL)"
 )
@@ -134,6 +134,10 @@ func (db *DB) switchToWAL(ctx context.Context) error {
 	}
 	defer done()
 	return db.retryBusy(ctx, func() error {
+		// Only a file without tables takes it; Compact then gives free pages back.
+		if _, err := db.w.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+			return db.explain(err)
+		}
 		var mode string
 		err := db.w.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		if err == nil && mode != "wal" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -150,10 +151,25 @@ func (c *Config) checkGeneral(k *checker) {
 	c.checkListeners(k)
 	c.checkLend(k)
 	c.checkAudit(k)
+	c.checkRetention(k)
 }
 
-// checkAudit checks the keys of other hosts.
+// checkRetention checks the ages: within a day nothing is settled for sure.
+func (c *Config) checkRetention(k *checker) {
+	r := c.Retention
+	for name, a := range map[string]Age{"inbox": r.Inbox, "history": r.History, "gone": r.Gone, "ended": r.Ended,
+		"audit": r.Audit} {
+		if a != 0 && (a.D() < day || a.D() > 36500*day) {
+			k.add(`must be from "1d" to "36500d", or "forever"`, "retention", name)
+		}
+	}
+}
+
+// checkAudit checks the folder of the archive and the keys of other hosts.
 func (c *Config) checkAudit(k *checker) {
+	if a := c.Audit.Archive; a != "" && !filepath.IsAbs(a) {
+		k.add("must be a whole path", "audit", "archive")
+	}
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
 			k.add("holds something that is not a key as opdeck audit key prints it on the other host", "audit", "keys")

@@ -4,6 +4,8 @@
 package config
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -19,6 +21,7 @@ type Config struct {
 	Service        Service            `toml:"service"`
 	Writes         Writes             `toml:"writes"`
 	Index          Index              `toml:"index"`
+	Retention      Retention          `toml:"retention"`
 	Webhooks       Webhooks           `toml:"webhooks"`
 	SSH            SSH                `toml:"ssh"`
 	Serve          Serve              `toml:"serve"`
@@ -111,6 +114,15 @@ type Index struct {
 	Memory      bool     `toml:"memory"`
 }
 
+// Retention is for how long the store keeps what has ended.
+type Retention struct {
+	Inbox   Age `toml:"inbox"`   // deliveries of webhooks, those that were not accepted too
+	History Age `toml:"history"` // states of operations, since they were replaced
+	Gone    Age `toml:"gone"`    // operations that the service no longer has
+	Ended   Age `toml:"ended"`   // replacements and requests for approval
+	Audit   Age `toml:"audit"`   // records, before they go to the archive
+}
+
 // Webhooks is the receiver.
 type Webhooks struct {
 	Listen      string   `toml:"listen"`
@@ -161,6 +173,7 @@ type Borrower struct {
 type Audit struct {
 	Checkpoints string `toml:"checkpoints"`
 	KeyFile     string `toml:"key_file"`
+	Archive     string `toml:"archive"`
 	// Keys are those of other hosts that sign for the same store, as opdeck audit key prints them.
 	Keys []string `toml:"keys"`
 }
@@ -206,6 +219,53 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 // D returns the duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
+// Age is for how long something is kept: days ("90d"), a duration ("36h"), or 0 for ever, which
+// is written "forever".
+type Age time.Duration
+
+// UnmarshalText reads an age.
+func (a *Age) UnmarshalText(b []byte) error {
+	if string(b) == forever {
+		*a = 0
+		return nil
+	}
+	if days, is := strings.CutSuffix(string(b), "d"); is {
+		n, err := strconv.ParseUint(days, 10, 16)
+		*a = Age(time.Duration(n) * day)
+		return orAge(err)
+	}
+	v, err := time.ParseDuration(string(b))
+	*a = Age(v)
+	return orAge(err)
+}
+
+// MarshalText writes whole days as such.
+func (a Age) MarshalText() ([]byte, error) {
+	switch d := a.D(); {
+	case d == 0:
+		return []byte(forever), nil
+	case d%day == 0:
+		return append(strconv.AppendInt(nil, int64(d/day), 10), 'd'), nil
+	default:
+		return []byte(d.String()), nil
+	}
+}
+
+// D returns the age as a duration, 0 for ever.
+func (a Age) D() time.Duration { return time.Duration(a) }
+
+const (
+	forever = "forever"
+	day     = 24 * time.Hour
+)
+
+func orAge(err error) error {
+	if err != nil {
+		return errAge
+	}
+	return nil
+}
+
 // Default is the configuration without a file. It has no context: the built-in
 // service is used instead.
 func Default() Config {
@@ -217,6 +277,8 @@ func Default() Config {
 			PageSizeName: api.SizeName, StatusWords: map[string]string{}},
 		Writes: Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
 		Index:  Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
+		Retention: Retention{Inbox: Age(90 * day), History: Age(365 * day), Gone: Age(365 * day), Ended: Age(90 * day),
+			Audit: Age(365 * day)},
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"},
 			MaxAge: Duration(5 * time.Minute)},
 		SSH:   SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},

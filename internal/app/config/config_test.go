@@ -96,6 +96,11 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[store]\nurl = \"postgres://h/d\"\n", `store.key_file: is required with PostgreSQL`},
 		{"[limits]\nmax_wait = \"soon\"\n", `f:2: limits.max_wait: a duration like`},
 		{"[limits]\nmax_wait = \"-1s\"\n", `f:2: limits.max_wait: must be above zero`},
+		{"[retention]\ninbox = \"soon\"\n", `f:2: retention.inbox: days like "90d"`},
+		{"[retention]\ninbox = \"-3d\"\n", `f:2: retention.inbox: days like "90d"`},
+		{"[retention]\naudit = \"1h\"\n", `f:2: retention.audit: must be from "1d"`},
+		{"[retention]\nold = \"1d\"\n", `f:2: retention.old: unknown key`},
+		{"[audit]\narchive = \"here\"\n", `f:2: audit.archive: must be a whole path`},
 		{"[limits]\npolicy = \"maybe\"\n", `f:2: limits.policy: must be one of wait, warn`},
 		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is not an endpoint class`},
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
@@ -125,6 +130,20 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		var m Mistakes
 		if err != nil && !errors.As(err, &m) {
 			t.Errorf("%T is not Mistakes", err)
+		}
+	}
+}
+
+func TestAges(t *testing.T) {
+	for text, want := range map[string]time.Duration{`"1d"`: 24 * time.Hour, `"36h"`: 36 * time.Hour, `"forever"`: 0, `"0"`: 0, `0`: 0, `"0d"`: 0, `"400d"`: 9600 * time.Hour} {
+		c, err := Parse("f", []byte("[retention]\naudit = "+text+"\n"))
+		if err != nil || c.Retention.Audit.D() != want || c.Retention.Inbox != Default().Retention.Inbox {
+			t.Errorf("%s gives %v, %v", text, c.Retention, err)
+		}
+		b, err := c.Retention.Audit.MarshalText()
+		var again Age
+		if err = errors.Join(err, again.UnmarshalText(b)); err != nil || again != c.Retention.Audit {
+			t.Errorf("%s is written %s, %v", text, b, err)
 		}
 	}
 }

@@ -17,7 +17,10 @@ import (
 	"opdeck/internal/system/filecheck"
 )
 
-var errDuration = errors.New(`a duration like "15s" or "5m" is needed`)
+var (
+	errDuration = errors.New(`a duration like "15s" or "5m" is needed`)
+	errAge      = errors.New(`days like "90d", a duration like "36h", or "forever" is needed`)
+)
 
 const maxFile = 1 << 20 // bytes
 
@@ -193,8 +196,10 @@ func syntax(path string, err error) Mistake {
 		m.Line, _ = strconv.Atoi(at[1])
 		m.Key, m.What = at[2], at[3]
 	}
-	if errors.Is(err, errDuration) {
-		m.What = errDuration.Error()
+	for _, known := range []error{errDuration, errAge} {
+		if errors.Is(err, known) {
+			m.What = known.Error()
+		}
 	}
 	return m
 }

@@ -69,15 +69,16 @@ func (b *batch) comeBack(ctx context.Context) error {
 		}
 		b.merged.Back++
 		for _, s := range []struct {
-			at     int64
-			origin index.Origin
-			body   []byte
-		}{{a.changed, a.origin, a.body}, {a.gone, index.Read, []byte{}}} { // an empty body: from here on it was gone
-			if err := b.tx.Exec(ctx, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
+			at, ended int64
+			origin    index.Origin
+			body      []byte
+		}{{a.changed, a.gone, a.origin, a.body}, // an empty body: from here on it was gone
+			{a.gone, b.now, index.Read, []byte{}}} {
+			if err := b.tx.Exec(ctx, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body, ended_us)
 				SELECT CAST(? AS BIGINT), CAST(? AS TEXT),
 				COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = ? AND h.opid = ?), 0) + 1,
-				CAST(? AS BIGINT), 0, CAST(? AS BIGINT), ?`,
-				b.x.scope, opid, b.x.scope, opid, s.at, int64(s.origin), s.body); err != nil {
+				CAST(? AS BIGINT), 0, CAST(? AS BIGINT), ?, CAST(? AS BIGINT)`,
+				b.x.scope, opid, b.x.scope, opid, s.at, int64(s.origin), s.body, s.ended); err != nil {
 				return err
 			}
 		}

@@ -18,10 +18,11 @@ const maxStates = 50
 // keepHistory saves the states of operations that are about to be replaced; ns are
 // their numbers.
 func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) error {
-	err := store.ExecIn(ctx, b.tx, ns, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body)
-		SELECT o.scope, o.opid,
+	err := store.ExecIn(ctx, b.tx, ns, `INSERT INTO index_history
+		(scope, opid, seq, at_us, updated_us, origin, body, ended_us) SELECT o.scope, o.opid,
 		COALESCE((SELECT MAX(h.seq) FROM index_history h WHERE h.scope = o.scope AND h.opid = o.opid), 0) + 1,
-		o.changed_us, o.updated_us, o.origin, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
+		o.changed_us, o.updated_us, o.origin, r.body, CAST(? AS BIGINT)
+		FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.n IN`, b.now)
 	if err != nil {
 		return err
 	}

@@ -151,15 +151,15 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 	}, nil
 }
 
-// background does what is due while a console is open: the sync of the index,
-// and the audit trail's outcomes and checkpoints.
+// background does what is due while a console is open: the sync of the index, the
+// audit trail's outcomes and checkpoints, and what the store keeps no longer.
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	stopFollow := a.StartFollow(ctx)
+	stopFollow, stopRetention := a.StartFollow(ctx), app.Retain(ctx, a)
 	stopSync := a.Mirror().Start(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); a.Audit.Run(ctx) }()
-	return func() { cancel(); stopFollow(); stopSync(); <-done }
+	return func() { cancel(); stopFollow(); stopRetention(); stopSync(); <-done }
 }
 
 // opened records that a person came in.

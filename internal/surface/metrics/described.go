@@ -34,6 +34,8 @@ var described = func() map[string]*prometheus.Desc {
 		{"hook_rejected_total", "Deliveries of this account that were not accepted, since the store was made, of all " +
 			"processes.", "reason"},
 		{"hook_last_rejected_timestamp_seconds", "Time of the last such delivery.", "reason"},
+		{"store_bytes", "What the store takes on the disk: data with its free pages, the log beside it, free pages.",
+			"part", "kind"},
 		{"store_readable", "1 when a part of the state could be read.", "part"},
 		{"ssh_sessions", "Sessions that are open.", "kind"},
 		{"ssh_connections", "Connections before (pending) and after (open) authentication.", "state"},

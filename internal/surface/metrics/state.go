@@ -58,7 +58,7 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	out := output(ch)
 	for _, collect := range []func(context.Context, output){s.collectSession, s.collectBudgets, s.collectIndex,
 		s.collectWrites,
-		s.collectApprovals, s.collectHooks, s.collectAudit} {
+		s.collectApprovals, s.collectHooks, s.collectAudit, s.collectSizes} {
 		collect(ctx, out)
 	}
 	if s.src.SSH != nil {
@@ -81,6 +81,17 @@ func (s *state) collectAudit(ctx context.Context, out output) {
 	out.flag("store_readable", err == nil, "checkpoints")
 	if err == nil {
 		out.gauge("audit_uncovered_records", float64(n))
+	}
+}
+
+// collectSizes tells what the databases take on the disk.
+func (s *state) collectSizes(ctx context.Context, out output) {
+	sizes, err := s.app.Store.Sizes(ctx)
+	out.flag("store_readable", err == nil, "sizes")
+	for _, size := range sizes {
+		out.gauge("store_bytes", float64(size.Data), size.Name, "data")
+		out.gauge("store_bytes", float64(size.Log), size.Name, "log")
+		out.gauge("store_bytes", float64(size.Free), size.Name, "free")
 	}
 }
 

@@ -107,6 +107,7 @@ func (s *server) run(ctx context.Context) error {
 		})
 	}
 	defer s.app.StartFollow(ctx)()
+	defer app.Retain(ctx, s.app)()
 	stopSync := s.app.Mirror().Start(ctx)
 	part("The store", func(ctx context.Context) error { return s.app.Store.WatchLost(ctx) })
 	part("The session keeper", func(ctx context.Context) error { return app.SessionError(s.app.Session.Keep(ctx)) })

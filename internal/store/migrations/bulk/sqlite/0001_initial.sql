@@ -167,6 +167,7 @@ CREATE TABLE index_absent (
     body       BLOB    NOT NULL, -- the last state; empty: announced only
     PRIMARY KEY (scope, opid)
 ) WITHOUT ROWID;
+CREATE INDEX index_absent_gone ON index_absent (gone_us) WHERE gone_us > 0;
 
 -- States that were replaced by newer ones; the present state is in index_op.
 CREATE TABLE index_history (
@@ -176,9 +177,11 @@ CREATE TABLE index_history (
     at_us      INTEGER NOT NULL, -- when this state was first seen here
     updated_us INTEGER NOT NULL, -- the service's updatedAt
     origin     INTEGER NOT NULL, -- list, read, hook
+    ended_us   INTEGER NOT NULL, -- when the next state was first seen here
     body       BLOB    NOT NULL, -- the record as it came
     PRIMARY KEY (scope, opid, seq)
 ) WITHOUT ROWID;
+CREATE INDEX index_history_ended ON index_history (ended_us);
 
 -- What each person has seen of an operation; opid '' is the list as a whole.
 CREATE TABLE index_look (
@@ -224,6 +227,7 @@ CREATE INDEX hook_object ON hook (scope, object_id, seq);
 CREATE INDEX hook_conflict ON hook (scope, hook_id) WHERE status = 'conflict';
 CREATE INDEX hook_count ON hook (scope, hook_type, status, seq);
 CREATE INDEX hook_order ON hook (scope, seq);
+CREATE INDEX hook_last ON hook (last_us);
 
 CREATE TABLE hook_attempt (
     id         INTEGER PRIMARY KEY,
@@ -297,6 +301,7 @@ CREATE TABLE hook_rejected (
     size      INTEGER NOT NULL  -- of the whole body as far as it was read
 );
 CREATE INDEX hook_rejected_order ON hook_rejected (scope, id);
+CREATE INDEX hook_rejected_age ON hook_rejected (at_us);
 
 -- The body that a token came with first, for tokens that do not cover it.
 CREATE TABLE hook_token (
@@ -307,3 +312,4 @@ CREATE TABLE hook_token (
     PRIMARY KEY (scope, token)
 ) WITHOUT ROWID;
 CREATE INDEX hook_token_until ON hook_token (until_us);
+CREATE INDEX hook_token_body ON hook_token (scope, body_sha256);

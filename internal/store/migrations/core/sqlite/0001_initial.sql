@@ -34,6 +34,7 @@ CREATE TABLE session (
     premature        TEXT    NOT NULL DEFAULT '[]', -- JSON
     blocks           TEXT    NOT NULL DEFAULT '[]', -- JSON: fingerprints of refused passwords
     event_seq        INTEGER NOT NULL DEFAULT 0,
+    routes           TEXT    NOT NULL DEFAULT '[]', -- JSON: which routes accepted the pair, and which refuse what others accept
     PRIMARY KEY (base_url, account)
 ) WITHOUT ROWID;
 CREATE TABLE session_event (
@@ -164,6 +165,7 @@ CREATE TABLE approval (
 );
 CREATE INDEX approval_target ON approval (scope, requester, target, created_us);
 CREATE INDEX approval_newest ON approval (scope, created_us);
+CREATE INDEX approval_ended ON approval (created_us) WHERE state NOT IN ('open', 'approved');
 CREATE INDEX approval_live ON approval (scope, expires_us) WHERE state IN ('open', 'approved');
 
 -- One row: grows with each change, and lines up the writers.
@@ -185,6 +187,7 @@ CREATE TABLE job (
     done       INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX job_open ON job (context, done, created_us);
+CREATE INDEX job_ended ON job (updated_us) WHERE done = 1;
 
 CREATE TABLE presence (
     console   TEXT PRIMARY KEY, -- one console of a person
@@ -245,4 +248,12 @@ CREATE TABLE borrower (
     body    TEXT NOT NULL, -- JSON: counts; no secrets
     seen_us INTEGER NOT NULL, -- Unix time in µs, the store's
     PRIMARY KEY (scope, process, name)
+);
+
+-- Work that one process at a time does for all, now and then.
+CREATE TABLE turn (
+    name     TEXT   PRIMARY KEY,
+    owner    TEXT   NOT NULL, -- of the process that does it; '' for none
+    until_us INTEGER NOT NULL, -- then another one may take over; the store's time, as the next
+    done_us  INTEGER NOT NULL  -- when it was last done
 );

@@ -1,0 +1,55 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"opdeck/internal/store"
+)
+
+// ended selects deliveries that came last before a moment. One stays that waits to be
+// merged into the index, or was not looked at yet where the index is kept, and one whose body
+// a remembered token came with first: the token is known by it when it comes again.
+const ended = `SELECT h.seq FROM hook h WHERE h.last_us < ?
+	AND NOT EXISTS (SELECT 1 FROM hook_merged m WHERE m.scope = h.scope AND m.seq < h.seq)
+	AND NOT EXISTS (SELECT 1 FROM hook_retry r WHERE r.scope = h.scope AND r.hook_key = h.hook_key)
+	AND NOT EXISTS (SELECT 1 FROM hook_token t WHERE t.scope = h.scope AND t.body_sha256 = h.body_sha256
+		AND t.until_us >= ?)
+	ORDER BY h.last_us LIMIT ?`
+
+// Prune removes up to limit deliveries that came last before a moment, of all accounts,
+// with the attempts to pass them on, and returns how many. now is the moment up to which tokens have lapsed.
+func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int) (n int, err error) {
+	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, writeLock); err != nil {
+			return err
+		}
+		seqs, err := store.List(ctx, tx, store.Value[int64], ended, micros(before), micros(now.Add(-tokenSpare)), limit)
+		if err != nil {
+			return err
+		}
+		if n = len(seqs); n == 0 {
+			return nil
+		}
+		these := "seq IN (" + store.Marks(n) + ")"
+		args := argsOf(seqs, func(seq int64) any { return seq })
+		if err := tx.Exec(ctx, "DELETE FROM hook_attempt WHERE (scope, hook_key) IN (SELECT scope, hook_key FROM hook WHERE "+
+			these+")", args...); err != nil {
+			return err
+		}
+		return tx.Exec(ctx, "DELETE FROM hook WHERE "+these, args...)
+	})
+	return n, err
+}
+
+// PruneRejected removes up to limit deliveries that were not accepted before a moment, of
+// all accounts, and returns how many. They stay counted.
+func PruneRejected(ctx context.Context, bulk *store.DB, before time.Time, limit int) (n int, err error) {
+	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
+		removed, err := store.Affected(tx.Result(ctx, `DELETE FROM hook_rejected WHERE id IN (
+			SELECT id FROM hook_rejected WHERE at_us < ? ORDER BY at_us LIMIT ?)`, micros(before), limit))
+		n = int(removed)
+		return err
+	})
+	return n, err
+}
