@@ -62,21 +62,21 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 // ChildEnv is the environment for a program that is started here: that of this process
 // without the variables that hold secrets, and without others.
 func (a *App) ChildEnv(others ...string) []string {
-	names := append(a.SecretNames(), others...)
+	names := append(secretNames(a.Config, a.Context), others...)
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(names, name)
 	})
 }
 
-// SecretNames are the environment variables that hold secrets by the config, those of
+// secretNames are the environment variables that hold secrets by the config, those of
 // other contexts too: a command that borrows the session gets none of them.
-func (a *App) SecretNames() []string {
-	names := []string{"OPDECK_PASSWORD", a.Context.PasswordEnv, a.Config.Webhooks.SecretEnv}
-	for _, c := range a.Config.Contexts {
+func secretNames(all config.Config, current config.Context) []string {
+	names := []string{"OPDECK_PASSWORD", current.PasswordEnv, all.Webhooks.SecretEnv}
+	for _, c := range all.Contexts {
 		names = append(names, c.PasswordEnv)
 	}
-	for _, b := range a.Config.Lend.Borrowers {
+	for _, b := range all.Lend.Borrowers {
 		names = append(names, b.KeyEnv)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
