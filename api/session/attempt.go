@@ -153,8 +153,8 @@ func (m *Manager) noteClaim(ctx context.Context, was, got Row, why cause, rolled
 		e.Kind, e.Reason, e.Detail = EventTakeover, string(was.Phase), was.Owner.Host
 		m.note(ctx, e)
 	}
-	if rolled {
-		e.Kind, e.Reason, e.Detail = EventRollback, "", ""
+	if rolled || got.Origin != Own {
+		e.Kind, e.Reason, e.Detail = EventRollback, string(got.Origin), ""
 		m.note(ctx, e)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	BadPassword   Cause = "password"        // login or password refused
 	NotReadable   Cause = "unreadable"      // logins succeed, and their answer cannot be read
 	StoreWentBack Cause = "store_went_back" // an older state of the store came back
+	StateCopied   Cause = "state_copied"    // the state folder is a copy, and the other may be in use
 	ClockJumped   Cause = "clock"           // a host's clock was set, or it slept
 	LostAnswer    Cause = "lost_answer"     // a login or refresh was sent, its answer never came
 	Unreachable   Cause = "unreachable"     // the service cannot be reached
@@ -216,12 +217,28 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		v.Sentence = "the service accepts its new tokens for no call that was tried"
 		return v
 	}
+	if c, ok := copyIn(past, e.At); ok {
+		copied := explainCopy(c)
+		copied.At, copied.Evidence = v.At, append(v.Evidence, copied.Evidence...)
+		return copied
+	}
 	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and revoked our tokens", clock(v.At))
-	v.Evidence = append(v.Evidence, "none of our processes replaced this generation before it was refused")
+	v.Evidence = append(v.Evidence, "none of our processes that share this store replaced this generation before it was "+
+		"refused; a copy of the state folder that is in use elsewhere looks the same")
 	if deaths > 1 {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("it happened %d times within ten minutes", deaths))
 	}
 	return v
+}
+
+// copyIn is the notice of a day that the state folder is a copy.
+func copyIn(past []Event, at time.Time) (Event, bool) {
+	for _, e := range slices.Backward(past) {
+		if e.Kind == EventRollback && e.Reason == string(Copied) && at.Sub(e.At) < 24*time.Hour {
+			return e, true
+		}
+	}
+	return Event{}, false
 }
 
 // recent finds the newest event of kind within d before at.
@@ -263,7 +280,17 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 	return v
 }
 
+// explainCopy tells of a state folder that is a copy.
+func explainCopy(e Event) Verdict {
+	return Verdict{Cause: StateCopied, At: e.At, Sentence: "this state folder is a copy of another one, or was moved; " +
+		"it got tokens of its own by a login. If both are in use, each login ends the other's session: use one only",
+		Evidence: []string{fmt.Sprintf("the note beside the store, of generation %d, was written in another file", e.Gen)}}
+}
+
 func explainRollback(_ []Event, e Event, _ Row) Verdict {
+	if e.Reason == string(Copied) {
+		return explainCopy(e)
+	}
 	return Verdict{Cause: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a " +
 		"restored copy?); a new login set it right",
 		Evidence: []string{fmt.Sprintf("generation %d, fence %d were read after higher ones", e.Gen, e.Fence)}}

@@ -205,6 +205,8 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	switch {
 	case recent >= 2 && (v.Cause == ForeignClient || v.Cause == ShorterLife):
 		return "another client uses this account: " + v.Sentence, true
+	case recent >= 2 && v.Cause == StateCopied:
+		return v.Sentence, true
 	case recent >= 2: // what happened last was something else
 		return fmt.Sprintf("another client uses this account: %d token pairs were revoked within ten minutes", recent),
 			false

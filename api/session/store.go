@@ -101,6 +101,16 @@ type Block struct {
 	Ago         time.Duration `json:"-"`           // since the last refusal; set by the store, ≥ 0
 }
 
+// Origin is where the rows of a store come from.
+type Origin string
+
+// The origins.
+const (
+	Own      Origin = ""
+	Restored Origin = "restored" // an older state of the store than was used before
+	Copied   Origin = "copied"   // a copy of another state folder, or one that was moved
+)
+
 // Row is the state of a session as one read saw it. All durations are relative
 // to the moment of the read, by the store's own clock (rule G1): a host's clock
 // is never compared with another's.
@@ -118,6 +128,9 @@ type Row struct {
 	Age time.Duration // Age of the pair since Install, ≥ 0
 	From Kind  // how the pair was made
 	By   Owner // who installed it
+
+	// Origin says what Acquire has noticed about the store; only its answer has it.
+	Origin Origin
 
 	Routes []RouteMark // what routes have shown, newest last; an acceptance counts for its Gen only
 

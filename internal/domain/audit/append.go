@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// clockSlack is how far clocks of hosts that share a log may be apart before a
-// record says that the clock went back.
+// clockSlack is how far apart the clocks of writers may be that share a log: more is a clock that
+// went back.
 const clockSlack = 2 * time.Second
 
 // append stores r at the end of the chain, an outcome together with a checkpoint

@@ -224,7 +224,7 @@ func (v *verifier) checkOrder(r Record, hash string) {
 		return
 	}
 	v.follow(r.Seq, hash)
-	if back := v.at.Sub(r.At); !v.at.IsZero() && back > 0 {
+	if back := v.at.Sub(r.At); !v.at.IsZero() && back > clockSlack {
 		v.r.ClockSteps = append(v.r.ClockSteps, ClockStep{Seq: r.Seq, Back: back})
 	}
 	v.at, v.r.Until = r.At, r.At

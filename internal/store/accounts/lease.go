@@ -57,14 +57,18 @@ func (s *Store) Acquire(ctx context.Context, key session.Key, c session.Claim) (
 func (s *Store) grantLease(rec *record, c session.Claim) error {
 	r := &rec.row
 	sent := r.Phase.Sent()
-	older := r.State == session.Live && !sent && s.spent.covers(rec.key, r.Incarnation, r.Gen)
-	if (sent || c.Doubt || older) && r.State == session.Live {
+	pair := current
+	if r.State == session.Live && !sent {
+		pair = s.spent.of(rec.key, r.Incarnation, r.Gen)
+	}
+	if (sent || c.Doubt || pair != current) && r.State == session.Live {
 		r.State, rec.sealedRefresh = session.Doubtful, nil
 	}
 	if c.Premature != nil {
 		rec.premature = lastN(append(rec.premature, prematureAt{*c.Premature, rec.now}), session.MaxPremature)
 	}
-	if c.Renew || older {
+	rec.row.Origin = map[age]session.Origin{older: session.Restored, copied: session.Copied}[pair]
+	if c.Renew || pair != current {
 		access, refresh := s.unseal(rec)
 		if access.Empty() && r.State == session.Live {
 			r.State = session.Doubtful

@@ -3,6 +3,7 @@ package accounts
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -17,7 +18,16 @@ type spent struct{ database string } // its path; "": nothing is noted
 
 func (s spent) file(key session.Key) string { return s.database + ".spent-" + keyID(key) }
 
-const spentForm = "%-32s %20d\n" // of one length, so that each note covers the last
+const spentForm = "%-32s %20d %20d\n" // of one length, so that each note covers the last
+
+// age is what a note says about the database's row.
+type age int
+
+const (
+	current age = iota
+	older       // the pair may be used up although the database does not say so
+	copied      // the note belongs to another file: the state folder was copied, or moved
+)
 
 // note says that the pair gen of incarnation may be used up, and those before it.
 func (s spent) note(key session.Key, incarnation string, gen int64) error {
@@ -28,24 +38,40 @@ func (s spent) note(key session.Key, incarnation string, gen int64) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	_, err = f.WriteAt(fmt.Appendf(nil, spentForm, incarnation, gen), 0)
+	id, err := files.ID(f)
+	if err == nil {
+		_, err = f.WriteAt(fmt.Appendf(nil, spentForm, incarnation, gen, id), 0)
+	}
 	return errors.Join(err, f.Close())
 }
 
-// covers reports whether the pair gen of incarnation may be used up although the
-// database does not say so; true when in doubt.
-func (s spent) covers(key session.Key, incarnation string, gen int64) bool {
+// of reports how old the database's pair gen of incarnation is beside the note; older when in doubt.
+func (s spent) of(key session.Key, incarnation string, gen int64) age {
 	if s.database == "" {
-		return false
+		return current
 	}
-	text, err := os.ReadFile(s.file(key))
+	f, err := os.Open(s.file(key))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false
+		return current
 	}
+	if err != nil {
+		return older
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 200))
 	var noted string
 	var upTo int64
+	var file uint64
+	n := 0
 	if err == nil {
-		_, err = fmt.Sscanf(string(text), "%s %d", &noted, &upTo)
+		n, _ = fmt.Sscanf(string(text), "%s %d %d", &noted, &upTo, &file)
 	}
-	return err != nil || noted != incarnation || gen <= upTo
+	id, idErr := files.ID(f)
+	switch {
+	case n == 3 && idErr == nil && file != id:
+		return copied
+	case n < 2 || noted != incarnation || gen <= upTo:
+		return older
+	}
+	return current
 }

@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,48 @@ import (
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/storetest"
 )
+
+// TestCopiedStateNeverRefreshes: of a copied state folder only the original presents the refresh token; the
+// copy says what it is.
+func TestCopiedStateNeverRefreshes(t *testing.T) {
+	ctx := context.Background()
+	url, key := storetest.URL(t, store.SQLite), testKey(t)
+	open := func(url string) (*store.Store, *accounts.Store) {
+		st, err := store.Open(ctx, store.Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st, newSession(t, st, key, new(storetest.Shift), "")
+	}
+	st, s := open(url)
+	installed(t, s, "access1", "refresh1")
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := strings.TrimPrefix(url, "sqlite:")
+	there := t.TempDir()
+	if err := os.CopyFS(there, os.DirFS(filepath.Dir(file))); err != nil {
+		t.Fatal(err)
+	}
+	for place, want := range map[string]session.Origin{filepath.Join(there, filepath.Base(file)): session.Copied, file: session.Own} {
+		_, s := open("sqlite:" + place)
+		row := acquired(t, s, session.Claim{})
+		if row.Origin != want || row.Refresh.Empty() != (want == session.Copied) {
+			t.Errorf("origin %q, refresh token %v, want %q", row.Origin, !row.Refresh.Empty(), want)
+		}
+		if kind := marked(t, s, row); (kind == session.ByLogin) != (want == session.Copied) {
+			t.Errorf("%q begins with %s", want, kind)
+		}
+		if _, err := s.Install(ctx, key1, session.Install{Incarnation: row.Incarnation, Fence: row.Fence, Kind: session.ByLogin,
+			Access: secret.New("access2"), Refresh: secret.New("refresh2"), AccessTTL: time.Minute, RefreshTTL: time.Hour,
+			By: owner("a")}); err != nil {
+			t.Fatal(err)
+		}
+		if row := acquired(t, s, session.Claim{}); row.Origin != session.Own || row.Refresh.Empty() {
+			t.Errorf("noticed once more: %q", row.Origin)
+		}
+	}
+}
 
 // TestOlderStateNeverRefreshes: a database that is older than the newest use of the
 // pair, a backup or one without its log, is good for a login and not for a refresh.

@@ -27,3 +27,16 @@ func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 !
 
 // ReadableByOthers reports that the mode lets others read.
 func ReadableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// ID is the number of an open file on its disk: a copy has another one.
+func ID(f *os.File) (uint64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, nil
+	}
+	return uint64(st.Ino), nil
+}
