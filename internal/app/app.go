@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +60,7 @@ type Options struct {
 type App struct {
 	Config    config.Config
 	Context   config.Context
-	proxy     *url.URL // nil: none
+	Proxy     string // that carries the calls to the service, without credentials; "": none
 	ReadOnly  bool
 	State     string // folder
 	Version   string
@@ -275,11 +274,13 @@ func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.proxy, err = outbound(a.Context); err != nil {
+	proxy, err := outbound(a.Context)
+	if err != nil {
 		return nil, nil, err
 	}
+	a.Proxy = proxyName(proxy)
 	t := newTransport(conf)
-	t.Proxy = through(a.proxy)
+	t.Proxy = through(proxy)
 	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
 	return t, session.NewAuthTransport(conf, func(logins *http.Transport) { logins.Proxy = t.Proxy }), nil
 }

@@ -198,6 +198,10 @@ func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
 		return nil, nil, err
 	}
 	t := newTransport(conf)
-	t.Proxy = through(a.proxy)
+	proxy, err := outbound(a.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Proxy = through(proxy)
 	return t, t.CloseIdleConnections, nil
 }

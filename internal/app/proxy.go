@@ -32,9 +32,7 @@ func outbound(c config.Context) (*url.URL, error) {
 	return u, nil
 }
 
-// ProxyName is the proxy that carries the calls to the service, for people: without credentials, "" for none.
-func (a *App) ProxyName() string { return proxyName(a.proxy) }
-
+// proxyName is a proxy for people: without credentials, "" for none.
 func proxyName(u *url.URL) string {
 	if u == nil {
 		return ""

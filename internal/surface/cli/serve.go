@@ -5,13 +5,17 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
+	"opdeck/api/limit"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/store"
+	"opdeck/internal/store/files"
 	"opdeck/internal/surface/server"
 	"opdeck/internal/surface/sshserver"
 )
@@ -31,12 +35,36 @@ func serveCommand(r *root) *cobra.Command {
 			if r.env.App != nil {
 				return usage("serve is a command of the server itself")
 			}
-			return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
-				r.served.Store(true)
-				return server.Run(ctx, a, server.Options{Out: r.env.Out, Getenv: r.env.Getenv,
-					Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
+			return whenRoom(cmd.Context(), func(wait string) { r.say("%s", wait) }, func() error {
+				return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
+					r.served.Store(true)
+					return server.Run(ctx, a, server.Options{Out: r.env.Out, Getenv: r.env.Getenv,
+						Exec: remote(r.env.Version, r.env.Build, r.env.Getenv)})
+				})
 			})
 		}}
+}
+
+// roomEvery is how often a server that found no room on the disk tries again.
+const roomEvery = 10 * time.Second
+
+// whenRoom runs serve, and once more as long as it ends because the disk is full; say is called
+// with the first such error.
+func whenRoom(ctx context.Context, say func(string), serve func() error) error {
+	for told := false; ; told = true {
+		err := serve()
+		var full *store.Error
+		noRoom := errors.As(err, &full) && full.Kind == store.Full || files.NoRoom(err)
+		if !noRoom || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			say(asError(err).Public + " opdeck serve waits for room and tries every " + roomEvery.String() + ".")
+		}
+		if limit.Sleep(ctx, roomEvery) != nil {
+			return err
+		}
+	}
 }
 
 // remote runs commands for people at the other end of an SSH connection: with

@@ -230,7 +230,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	}
 	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person,
 		Role: string(who.Role), Remote: remote(who),
-		SecondPerson: a.Context.Approval == "second_person", Proxy: a.ProxyName()}
+		SecondPerson: a.Context.Approval == "second_person", Proxy: a.Proxy}
 }
 
 // remote begins a command line that reaches this server as the person did; the host is
