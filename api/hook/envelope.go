@@ -90,7 +90,7 @@ type Reason string
 const (
 	ReasonEmpty     Reason = "empty"         // no bytes
 	ReasonJSON      Reason = "json"          // not one JSON value
-	ReasonEncoding  Reason = "encoding"      // no UTF-8, half a surrogate pair, or a compressed body
+	ReasonEncoding  Reason = "encoding"      // no UTF-8, or half a surrogate pair
 	ReasonDepth     Reason = "depth"         // nested too deep
 	ReasonDuplicate Reason = "duplicate_key" // a name twice in one object, case apart
 	ReasonCase      Reason = "case_variant"  // a name of the envelope in other case

@@ -328,11 +328,25 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
 	} else if rhythm := receiver.RhythmOf(times, d.opt.Now()); rhythm.Stalled {
 		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")
+	} else if n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); n > 0 {
+		d.add("feed", Warned, fmt.Sprintf("%s; %s of the last 24 hours cannot be used, the last one because: %s",
+			rhythm.String(), plural(n, "delivery", "deliveries"), reason),
+			"opdeck event list --filter status:quarantined shows them.")
 	} else {
 		d.add("feed", Healthy, rhythm.String(), "")
 	}
 	d.rejected(t)
 	d.unmerged(t.Backlog)
+}
+
+// setAside is how many deliveries since then were taken and cannot be used, counted to 100, and why the last one
+// cannot.
+func setAside(ctx context.Context, in receiver.Inbox, since time.Time) (n int64, why string) {
+	rows, err := in.List(ctx, receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined}, Since: since})
+	if err != nil || len(rows) == 0 {
+		return 0, ""
+	}
+	return int64(len(rows)), untrusted.Text(rows[0].Detail).Line(200)
 }
 
 // rejectedLately is how long a delivery that was not accepted is a warning.

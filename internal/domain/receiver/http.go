@@ -19,6 +19,7 @@ import (
 //	200 durable, or known already      401 not authenticated, whatever the reason
 //	400 no body, or one that broke off 403 not through the proxy
 //	404, 405 another path or method    408, 413 too slow, too large
+//	415 no delivery can be found in it
 //	503 with Retry-After: too much at once, or it cannot be stored
 //
 // Nothing is held for a sender before its body is there: a slot is taken for
@@ -84,17 +85,41 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 	if no != nil {
 		return Result{}, no
 	}
-	// The row stays when the sender disconnects now: its next try is a duplicate.
-	res, err := r.accept(context.WithoutCancel(req.Context()), delivery{
-		body: body, verdict: verdict, source: Source(from.String()), at: now, encoded: encoded(req.Header)})
-	switch {
-	case err != nil:
-		return Result{}, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonNotStored,
-			Detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
-	case res.Outcome == OutcomeReused:
-		return Result{}, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
+	// The rows stay when the sender disconnects now: its next try finds duplicates.
+	return r.acceptAll(context.WithoutCancel(req.Context()), req.Header, delivery{
+		body: body, verdict: verdict, source: Source(from.String()), at: now})
+}
+
+// acceptAll stores the deliveries that a body carries. A body without any is refused, so that its sender repeats
+// it; so is a batch whose token is older than the rules allow, because no body is known that it came with first.
+func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery) (Result, *Rejection) {
+	bodies, err := hook.Parts(whole.body, h.Get("Content-Type"), strings.Join(h.Values("Content-Encoding"), ","), MaxUnpacked)
+	if err != nil {
+		return Result{}, &Rejection{Status: http.StatusUnsupportedMediaType, Reason: reasonUnreadable,
+			Detail: err.Error() + " The sender was told that it was not taken."}
 	}
-	return res, nil
+	reused := unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
+	if len(bodies) > 1 && whole.verdict.Token != nil && whole.verdict.Token.Late {
+		return Result{}, reused
+	}
+	var first Result
+	for i, body := range bodies {
+		d := whole
+		if d.body = body; i > 0 {
+			d.verdict.Token = nil // it is remembered with the first one
+		}
+		res, err := r.accept(ctx, d)
+		switch {
+		case err != nil:
+			return Result{}, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonNotStored,
+				Detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
+		case res.Outcome == OutcomeReused:
+			return Result{}, reused
+		case i == 0:
+			first = res
+		}
+	}
+	return first, nil
 }
 
 func tooMany(why string) *Rejection {
@@ -209,9 +234,4 @@ func local(req *http.Request) bool {
 		}
 	}
 	return isLoopbackHost(req.Host)
-}
-
-func encoded(h http.Header) bool {
-	e := h.Get("Content-Encoding")
-	return e != "" && !strings.EqualFold(e, "identity")
 }

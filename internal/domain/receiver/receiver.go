@@ -17,6 +17,9 @@ import (
 // MaxBody is the largest body that is taken, in bytes.
 const MaxBody = 256 << 10
 
+// MaxUnpacked is the largest text of a compressed body, in bytes.
+const MaxUnpacked = 4 << 20
+
 // Options of a Receiver. Zero fields have the defaults named.
 type Options struct {
 	Inbox Inbox // needed
@@ -129,8 +132,22 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	if len(body) == 0 || len(body) > MaxBody {
 		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are taken", len(body), MaxBody)
 	}
-	return r.accept(ctx, delivery{body: body, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual,
-		at: r.opt.Now()})
+	bodies, err := hook.Parts(body, "", "", MaxUnpacked)
+	if err != nil {
+		bodies = [][]byte{body} // set aside as it is: nobody would send it again
+	}
+	var first Result
+	for i, one := range bodies {
+		res, err := r.accept(ctx, delivery{body: one, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual,
+			at: r.opt.Now()})
+		if err != nil {
+			return first, err
+		}
+		if i == 0 {
+			first = res
+		}
+	}
+	return first, nil
 }
 
 // Replay puts a stored delivery through the receiver again: it is read again and

@@ -15,7 +15,6 @@ type delivery struct {
 	verdict hook.Verdict
 	source  Source
 	at      time.Time
-	encoded bool // the body is compressed
 }
 
 // read makes the record of a delivery. It cannot fail: what cannot be used is
@@ -28,9 +27,6 @@ func read(d delivery) Record {
 	r.Token, r.Verdict.Token = d.verdict.Token, nil
 	if d.verdict.Authenticated {
 		r.Status = Verified
-	}
-	if d.encoded {
-		return r.quarantine(&hook.Malformed{Reason: hook.ReasonEncoding, Detail: "the body is compressed (Content-Encoding)"})
 	}
 	e, err := hook.Decode(d.body)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 
 // Reasons that the code compares; the others are written where they are given.
 const (
-	reasonPath      = "path"
-	reasonMethod    = "method"
-	reasonStray     = "stray" // either of these, without anything that could be a proof
-	reasonTooMany   = "too_many"
-	reasonNotStored = "not_stored"
+	reasonPath       = "path"
+	reasonMethod     = "method"
+	reasonStray      = "stray" // either of these, without anything that could be a proof
+	reasonTooMany    = "too_many"
+	reasonNotStored  = "not_stored"
+	reasonUnreadable = "unreadable"
 )
 
 func unauthorized(a *hook.AuthError) *Rejection {
