@@ -93,7 +93,8 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 // acceptAll stores the deliveries that a body carries. A body without any is refused, so that its sender repeats
 // it; so is a batch whose token is older than the rules allow, because no body is known that it came with first.
 func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery) (Result, *Rejection) {
-	bodies, err := hook.Parts(whole.body, h.Get("Content-Type"), strings.Join(h.Values("Content-Encoding"), ","), MaxUnpacked)
+	bodies, err := hook.Parts(whole.body, h.Get("Content-Type"), strings.Join(h.Values("Content-Encoding"), ","),
+		MaxUnpacked)
 	if err != nil {
 		return Result{}, &Rejection{Status: http.StatusUnsupportedMediaType, Reason: reasonUnreadable,
 			Detail: err.Error() + " The sender was told that it was not taken."}
