@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -253,7 +255,21 @@ func Said(body []byte) string {
 	if len(body) > maxAnswer {
 		return ""
 	}
-	return ObjectOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
+	words := ObjectOf(body).words("error", "errors", "message", "detail", "description", "reason", "title")
+	return cmp.Or(words, bareMessage(body))
+}
+
+// bareMessage is one of the messages of the service's documents that is the whole body: as a JSON text, or as plain
+// text. Any other text may be that of somebody on the way.
+func bareMessage(body []byte) string {
+	text := strings.TrimSpace(strings.TrimPrefix(string(body), string(byteOrderMark)))
+	if v := ParseJSON([]byte(text)); v.Kind() == jsontree.String {
+		text = v.Text()
+	}
+	if line := safeLine(Scrub(text), 300); len(text) <= 300 && knownMessage(line) {
+		return line
+	}
+	return ""
 }
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -39,7 +39,7 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 	}
 	body := ObjectOf(a.Body)
 	proof := a.Status >= 200 && a.Status < 300 && r.Proves(p, body, true)
-	words, no := r.refusal(body, a.Status)
+	words, no := r.refusal(body, a)
 	no = no || r.documented(a.Status) && len(bytes.TrimSpace(a.Body)) == 0
 	switch {
 	case r.contrary(body, proof, no), !proof && !no:
@@ -113,9 +113,9 @@ var trouble = regexp.MustCompile(
 		`server error|something went wrong|unexpected error|unknown error|could not be processed in time|request aborted`)
 
 // refusal reports whether the answer is the service's own no, and its words.
-func (r WriteRule) refusal(body Object, status int) (words string, no bool) {
-	strong := body.words("error", "errors")
-	words = cmp.Or(strong, body.words("message", "detail", "description", "reason", "title"))
+func (r WriteRule) refusal(body Object, a Answer) (words string, no bool) {
+	status, strong := a.Status, body.words("error", "errors")
+	words = cmp.Or(strong, body.words("message", "detail", "description", "reason", "title"), bareMessage(a.Body))
 	switch {
 	case never(status):
 		return words, false

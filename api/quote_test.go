@@ -62,3 +62,21 @@ func TestWaitsAndPlaces(t *testing.T) {
 		}
 	}
 }
+
+// The service's own messages are recognised as the whole body too, as plain text or as a JSON text; other texts may
+// be those of somebody on the way.
+func TestBareMessages(t *testing.T) {
+	for body, want := range map[string]Rule{
+		"Document is locked and cannot be removed":          RuleLocked,
+		`"Document is locked and cannot be removed"`:        RuleLocked,
+		"\xef\xbb\xbf\"Operation not found: 1\"\n":          RuleOperationUnknown,
+		"Cannot modify documents for completed operations.": RuleEndState,
+		"<html>Document is locked and cannot be removed":    "",
+		"upstream error: Operation not found":               "",
+		"no route to host":                                  "",
+	} {
+		if got := Classify("x", 409, []byte(body)); got.Rule != want {
+			t.Errorf("%q has the rule %q: %s", body, got.Rule, got.Public)
+		}
+	}
+}

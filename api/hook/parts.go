@@ -32,7 +32,8 @@ func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error
 	var coding *jsontree.CodingError
 	switch {
 	case errors.As(err, &coding):
-		return nil, unreadable("Its body has the content coding " + coding.Name + ", which is not supported: gzip, deflate or none.")
+		return nil, unreadable("Its body has the content coding " + coding.Name +
+			", which is not supported: gzip, deflate or none.")
 	case errors.Is(err, jsontree.ErrTooLarge):
 		return nil, unreadable("Its body is too large once it is unpacked.")
 	case err != nil:
