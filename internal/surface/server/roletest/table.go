@@ -51,7 +51,7 @@ func (w Words) Fill(s string) string {
 //	{op} {doc}    an operation that may be changed, and an unlocked document of it
 //	{cuid}        a customer that was not shared yet and has an application
 //	{token}       a share token for that customer
-//	{account}     an account of that operation, {payee} its counterparty
+//	{account}     an account that an operation names, {payee} a counterparty
 //	{free}        a document of that customer's store that is attached nowhere
 //	{file}        a file of this host; {new} one that is not there yet
 //	{event}       a stored webhook event

@@ -1,6 +1,7 @@
 package roletest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -145,12 +146,14 @@ func (w *World) Objects(r Row) Words {
 	words := Words{"op": string(op.OPID), "doc": string(op.Documents[0].GUID), "cuid": string(op.Customer.CUID),
 		"new": filepath.Join(w.dir, fmt.Sprintf("new-%d.jsonl", w.n)), "file": filepath.Join(w.dir, "a.pdf")}
 	content := []byte("%PDF-1.4\n%%EOF\n")
-	for _, side := range []api.Party{op.Source, op.Destination} {
-		if side.Account != nil {
-			words["account"] = string(side.Account.ID)
-		}
-		if side.CounterpartyAccount != nil {
-			words["payee"] = string(side.CounterpartyAccount.Counterparty.SUID)
+	for _, o := range w.ops {
+		for _, side := range []api.Party{o.Source, o.Destination} {
+			if side.Account != nil {
+				words["account"] = cmp.Or(words["account"], string(side.Account.ID))
+			}
+			if side.CounterpartyAccount != nil {
+				words["payee"] = cmp.Or(words["payee"], string(side.CounterpartyAccount.Counterparty.SUID))
+			}
 		}
 	}
 	if err := os.WriteFile(words["file"], content, 0o600); err != nil {
