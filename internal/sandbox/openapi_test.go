@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"opdeck/api"
+	"opdeck/internal/field"
 )
 
 const contractFile = "../../api/openapi.yaml"
@@ -125,12 +126,26 @@ func TestDocumentTypesAreTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	field := doc.Components.Schemas["Application"].Value.Properties["documents"].Value.Items.Value.Properties["type"].Value
+	kind := doc.Components.Schemas["Application"].Value.Properties["documents"].Value.Items.Value.Properties["type"].Value
 	var known []string
-	for _, name := range field.Extensions["x-known-values"].([]any) {
+	for _, name := range kind.Extensions["x-known-values"].([]any) {
 		known = append(known, name.(string))
 	}
 	if !slices.Equal(known, api.ApplicationDocumentTypes()) || len(known) != 26 {
 		t.Errorf("documented %v", known)
+	}
+}
+
+// TestFieldsAreInTheContract: what the catalogue reads of an operation is documented.
+func TestFieldsAreInTheContract(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := doc.Components.Schemas["Operation"].Value.Properties
+	for _, f := range field.Operations.All() {
+		if member, _, _ := strings.Cut(f.JSON, "."); documented[member] == nil {
+			t.Errorf("%s: the schema Operation in api/openapi.yaml has no %s", f.Name, member)
+		}
 	}
 }
