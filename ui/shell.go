@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
+	"opdeck/api/evidence"
 	"opdeck/internal/act"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -95,6 +96,8 @@ type Shell struct {
 	laid    draw.Laid
 	ticks   []tick // under way
 	tickSeq uint64
+
+	concluded *evidence.Book // of what the console asks for and finds out
 }
 
 // New makes the shell. Its keys are its own: read-only mode and the role bar
@@ -123,6 +126,10 @@ func New(o Options) *Shell {
 		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview},
 	})
 	s.lock.lastKey = s.now()
+	if s.concluded = evidence.Of(o.Context); s.concluded == nil {
+		s.concluded = &evidence.Book{}
+		o.Context = evidence.In(o.Context, s.concluded)
+	}
 	s.root, s.end = context.WithCancel(o.Context)
 	if o.UTC {
 		s.shown.zone = time.UTC

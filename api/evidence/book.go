@@ -52,8 +52,11 @@ type bookKey struct{}
 // In makes what is concluded in the returned context go to b too.
 func In(ctx context.Context, b *Book) context.Context { return context.WithValue(ctx, bookKey{}, b) }
 
-// Note keeps a conclusion in the Book of ctx, if it has one.
-func Note(ctx context.Context, c Conclusion) {
+// Of is the Book of ctx, nil for none.
+func Of(ctx context.Context) *Book {
 	b, _ := ctx.Value(bookKey{}).(*Book)
-	b.Add(c)
+	return b
 }
+
+// Note keeps a conclusion in the Book of ctx, if it has one.
+func Note(ctx context.Context, c Conclusion) { Of(ctx).Add(c) }

@@ -10,7 +10,7 @@ import (
 type Global struct {
 	Operations, Operation, Documents, Compliance, Limits, Session, Events, Audit             Key
 	Help, Palette, OpenID, Back, Quit, Leave, Reload, Pane, PaneBack, Zone, Activity, Reveal Key
-	Before, After, Previous, Next, OnCall                                                    Key
+	Before, After, Previous, Next, OnCall, Why                                               Key
 }
 
 // Places are the keys of the places, in the order of their numbers.
@@ -20,13 +20,13 @@ func (g *Global) Places() [8]*Key {
 
 // Shared are the keys that work everywhere: moving and Global. Unlike All it copies
 // nothing, as it is asked with every key.
-func (m *Map) Shared() [33]*Key {
+func (m *Map) Shared() [34]*Key {
 	n, g, p := &m.Nav, &m.Global, m.Global.Places()
 	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2],
 		p[3], p[4], p[5], p[6], p[7],
 		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity,
 		&g.Reveal,
-		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall}
+		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall, &g.Why}
 }
 
 // Nav moves in tables, viewers and menus.
@@ -240,6 +240,8 @@ func globalKeys() Global {
 		Next:     Bind("next", "next one", "inside a record: the next one in its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page",
 			"B").extra(),
+		Why: Bind("why", "why", "what was concluded here, and which read showed it (E where e is another key)", "e",
+			"E").extra().yields().quiet(),
 	}
 }
 
