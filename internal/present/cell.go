@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,6 +35,18 @@ type Column[T any] struct {
 	Name  string
 	Align Align
 	Cell  func(Options, T) Cell
+	Exact func(T) string // for programs: whole moments, the words that filters take; nil: the text of Cell
+}
+
+// Named are the columns of these names, in that order.
+func Named[T any](list []Column[T], names ...string) []Column[T] {
+	out := make([]Column[T], 0, len(names))
+	for _, name := range names {
+		if i := slices.IndexFunc(list, func(c Column[T]) bool { return c.Name == name }); i >= 0 {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }
 
 // Columns are the columns of these fields of a catalogue, in that order.

@@ -4,14 +4,13 @@ package limits
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/limit"
-	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -97,76 +96,38 @@ func (s *Screen) Content() ui.Content {
 	case s.usage == nil:
 		return ui.Content{Lines: []string{th.Dim.Render(reading)}}
 	case th.Linear:
-		return ui.Content{Lines: append(s.counts(), s.sentences()...)}
+		return ui.Content{Lines: s.spoken()}
 	}
 	return ui.Content{Lines: s.table()}
 }
 
 const reading = "Reading the budgets …"
 
-// judge is how a class stands: bad where calls are refused or went beyond, a warning
-// where the next one waits. A budget of one call a minute is full after each, which
-// says nothing until another call waits for it.
-func (s *Screen) judge(u limit.Usage) theme.Tone {
-	switch {
-	case s.left(u.Blocked) > 0 || u.Over > 0 || u.Throttled > 0:
-		return theme.Bad
-	case u.Room == 0 && (u.Recommended > 1 || u.Waiting > 0):
-		return theme.Warn
-	}
-	return theme.Good
+// budgetsNow are the budgets as they stand now.
+func (s *Screen) budgetsNow() []present.Budget {
+	return present.Budgets(s.usage, s.env.Now().Sub(s.At))
 }
 
 // Verdict answers whether calls go now, and whether the service refused some.
 func (s *Screen) Verdict() string {
-	th, tone, refused := s.env.Theme, theme.Good, 0
+	th := s.env.Theme
 	switch {
 	case s.Err != nil:
 		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
 	case s.usage == nil:
 		return th.Dim.Render(reading)
 	}
-	var held []string
-	text := "calls left in every class"
-	for _, u := range s.usage {
-		refused += u.Throttled
-		said, j := s.held(u), s.judge(u)
-		if j == theme.Bad || tone == theme.Good {
-			tone = j
-		}
-		switch {
-		case said != "" && j != theme.Good:
-			held = append(held, said)
-		case u.Room == 0 && j == theme.Good:
-			text = "calls left in every class except " + string(u.Class) + ", whose one call per minute is used"
-		}
-	}
-	if len(held) > 0 {
-		text = held[0]
-	}
-	if n := len(held) - 1; n > 0 {
-		text += "; " + format.Plural(n, "other class is", "other classes are") + " delayed, too"
-	}
-	if refused > 0 {
-		text = format.Plural(refused, "answer", "answers") + " 429 in the last hour; " + text
-	}
-	return th.Tone(tone).Render(th.Sign(tone)+" ") + text
+	v := present.BudgetVerdict(s.budgetsNow())
+	return th.Tone(v.Tone).Render(th.SignOf(v.Sign)+" ") + v.Text
 }
 
-// counts say what the table draws.
-func (s *Screen) counts() []string {
+// spoken say what the table draws.
+func (s *Screen) spoken() []string {
 	var out []string
-	for _, u := range s.usage {
-		line := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", u.Class, u.Used, u.Recommended, u.Room)
-		if u.Waiting > 0 {
-			line += fmt.Sprintf(", %d waiting", u.Waiting)
-		}
-		if u.Throttled > 0 {
-			line += fmt.Sprintf(", %d answers 429", u.Throttled)
-		}
-		out = append(out, line+".")
+	for _, b := range s.budgetsNow() {
+		out = append(out, b.Line())
 	}
-	return out
+	return append(out, s.sentences()...)
 }
 
 // columns are the widths for the room there is.
@@ -188,9 +149,13 @@ func (s *Screen) columns() columns {
 
 func (s *Screen) table() []string {
 	th, c := s.env.Theme, s.columns()
-	head := draw.Fit("  class", 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight("used", 8) + draw.FitRight("room",
-		6) +
-		draw.FitRight("next", 9) + draw.FitRight("waiting", c.waiting) + draw.FitRight("429", 5)
+	title := map[string]string{}
+	for _, c := range present.BudgetColumns {
+		title[c.Name] = c.Title
+	}
+	head := draw.Fit("  "+title["class"], 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight(title["used"], 8) +
+		draw.FitRight(title["room"], 6) + draw.FitRight(title["next slot"], 9) +
+		draw.FitRight(title["waiting"], c.waiting) + draw.FitRight(title["throttled"], 5)
 	if c.spark > 0 {
 		title := "last 10 minutes"
 		if c.spark < len(title) {
@@ -199,8 +164,8 @@ func (s *Screen) table() []string {
 		head += "  " + draw.Fit(title, c.spark)
 	}
 	lines := []string{th.Dim.Render(draw.Cut(head, s.W))}
-	for _, u := range s.usage {
-		lines = append(lines, s.row(u, c))
+	for _, b := range s.budgetsNow() {
+		lines = append(lines, s.row(b, c))
 	}
 	lines = append(lines, "")
 	for _, sentence := range s.sentences() {
@@ -209,26 +174,6 @@ func (s *Screen) table() []string {
 		}
 	}
 	return lines
-}
-
-// left is what is left now of a time that was told when the usage was read, in
-// whole seconds, rounded up: the last one is "1s".
-func (s *Screen) left(d time.Duration) time.Duration {
-	d -= s.env.Now().Sub(s.At)
-	return max((d + time.Second - 1).Truncate(time.Second), 0)
-}
-
-func (s *Screen) span(left time.Duration) string {
-	out, _ := format.Until(s.env.Now().Add(left), s.env.Now())
-	return out
-}
-
-// slot is the time to the next slot of a class.
-func (s *Screen) slot(u limit.Usage) time.Duration {
-	if u.NextSlot <= 0 {
-		return 0
-	}
-	return s.left(time.Duration(u.NextSlot * float64(time.Second)))
 }
 
 // NextTick implements ui.Ticker: slots and waits run down.
@@ -244,54 +189,30 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	return next
 }
 
-func (s *Screen) row(u limit.Usage, c columns) string {
-	th := s.env.Theme
-	tone := s.judge(u)
-	sign := th.Sign(tone)
-	if tone == theme.Good && u.Recommended > 1 && u.Used*3 >= u.Recommended*2 {
-		sign, tone = th.Signs.Wait, theme.Warn
+// cells are the texts of a budget by the names of their columns.
+func (s *Screen) cells(b present.Budget) map[string]string {
+	out := map[string]string{}
+	for _, c := range present.BudgetColumns {
+		out[c.Name] = c.Cell(s.env.Present(), b).Text
 	}
-	next := "now"
-	if left := s.slot(u); left > 0 {
-		next = s.span(left)
-	}
-	line := th.Tone(tone).Render(sign) + " " + draw.Fit(string(u.Class), 9) + widget.Gauge(th, u.Used, u.Recommended,
-		c.gauge, tone) +
-		draw.FitRight(fmt.Sprintf("%d/%d", u.Used, u.Recommended), 8) + draw.FitRight(fmt.Sprint(u.Room), 6) +
-		draw.FitRight(next, 9) + draw.FitRight(fmt.Sprint(u.Waiting), c.waiting) + draw.FitRight(fmt.Sprint(u.Throttled), 5)
+	return out
+}
+
+func (s *Screen) row(b present.Budget, c columns) string {
+	th, look, cell := s.env.Theme, b.RowLook(), s.cells(b)
+	line := th.Tone(look.Tone).Render(th.SignOf(look.Sign)) + " " + draw.Fit(cell["class"], 9) + widget.Gauge(th, b.Used,
+		b.Recommended, c.gauge, look.Tone) + draw.FitRight(cell["used"]+"/"+cell["per minute"], 8) +
+		draw.FitRight(cell["room"], 6) + draw.FitRight(cell["next slot"], 9) + draw.FitRight(cell["waiting"], c.waiting) +
+		draw.FitRight(cell["throttled"], 5)
 	if c.spark > 0 {
-		line += "  " + widget.Sparkline(th, u.History[:], c.spark, theme.Info)
+		line += "  " + widget.Sparkline(th, b.History[:], c.spark, theme.Info)
 	}
 	return line
 }
 
-// held says that a class has no room, and until when; "" when it has.
-func (s *Screen) held(u limit.Usage) string {
-	switch {
-	case s.left(u.Blocked) > 0:
-		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", u.Class,
-			s.span(s.left(u.Blocked)))
-	case u.Over > 0:
-		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", u.Class, u.Over)
-	case u.Room == 0 && s.slot(u) > 0:
-		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", u.Class, s.span(s.slot(u)))
-	}
-	return ""
-}
-
 // sentences say what the numbers mean for the next call.
 func (s *Screen) sentences() []string {
-	var out []string
-	for _, u := range s.usage {
-		if held := s.held(u); held != "" {
-			out = append(out, held+".")
-		}
-	}
-	for _, u := range s.usage {
-		if sum := u.Sum(); sum != "" {
-			out = append(out, sum)
-		}
-	}
+	out := present.BudgetNotes(s.budgetsNow())
 	if s.policy == "warn" {
 		out = append(out, "Policy warn: calls above the recommended rate are sent and marked; the service may answer 429.")
 	} else {

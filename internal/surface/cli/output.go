@@ -75,7 +75,8 @@ type table struct {
 	right map[int]bool // columns of numbers
 	times map[int]bool // columns of moments as they were sent: people see them to the second, in UTC
 	rows  [][]string
-	empty string // what is said instead of no rows
+	exact [][]string // of the rows for programs; nil: the same
+	empty string     // what is said instead of no rows
 }
 
 // tabled is a table with these headings, which | separates.
@@ -99,6 +100,27 @@ func card(sections []present.Section) *table {
 		for _, f := range s.Facts {
 			t.add(f.Key(), f.Value)
 		}
+	}
+	return t
+}
+
+// listed is a table of records in these columns: people read what screens show, programs the exact values.
+func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
+	t := tabled("")
+	t.head, t.exact = nil, [][]string{}
+	for i, c := range columns {
+		t.head = append(t.head, strings.ToUpper(c.Name))
+		t.right[i] = c.Align != present.Left
+	}
+	for _, item := range items {
+		row, exact := make([]string, len(columns)), make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.Cell(o, item).Text
+			if exact[i] = row[i]; c.Exact != nil {
+				exact[i] = oneLine(c.Exact(item))
+			}
+		}
+		t.rows, t.exact = append(t.rows, row), append(t.exact, exact)
 	}
 	return t
 }
@@ -203,7 +225,11 @@ func (t *table) csv(w io.Writer) error {
 	if err := c.Write(t.head); err != nil {
 		return err
 	}
-	for _, row := range t.rows {
+	rows := t.exact
+	if rows == nil {
+		rows = t.rows
+	}
+	for _, row := range rows {
 		out := make([]string, len(row))
 		for i, cell := range row {
 			if out[i] = csvcell.Text(cell); t.right[i] {

@@ -278,21 +278,13 @@ func limitsCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = out.print(use, use, rows("CLASS|PER MINUTE|USED|ROOM|NEXT SLOT|THROTTLED|WAITING", use,
-			func(u limit.Usage) []any {
-				next := "now"
-				if u.NextSlot > 0 {
-					next = fmt.Sprintf("%.1f s", u.NextSlot)
-				}
-				return []any{string(u.Class), u.Recommended, u.Used, u.Room, aligned(next), u.Throttled, u.Waiting}
-			}))
+		budgets := present.Budgets(use, 0)
+		err = out.print(use, use, listed(present.Options{}, present.BudgetColumns, budgets))
 		if err != nil || r.output != "table" {
 			return err
 		}
-		for _, u := range use {
-			if sum := u.Sum(); sum != "" {
-				r.say("%s", sum)
-			}
+		for _, note := range present.BudgetNotes(budgets) {
+			r.say("%s", note)
 		}
 		return nil
 	})

@@ -1,0 +1,164 @@
+package present
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"opdeck/api/limit"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// Budget is how much of the rate of a class of calls is used.
+type Budget struct {
+	limit.Usage
+	Read time.Duration // how long ago the usage was read
+}
+
+// Budgets are usages that were read a while ago.
+func Budgets(list []limit.Usage, ago time.Duration) []Budget {
+	out := make([]Budget, len(list))
+	for i, u := range list {
+		out[i] = Budget{u, ago}
+	}
+	return out
+}
+
+// BudgetColumns are the columns of a list of budgets.
+var BudgetColumns = []Column[Budget]{
+	{Name: "class", Column: field.Column{Title: "class"}, Cell: func(_ Options, b Budget) Cell {
+		return Cell{Text: string(b.Class)}
+	}},
+	budgetCount("per minute", "per minute", func(b Budget) int { return b.Recommended }),
+	budgetCount("used", "used", func(b Budget) int { return b.Used }),
+	budgetCount("room", "room", func(b Budget) int { return b.Room }),
+	{Name: "next slot", Column: field.Column{Title: "next"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
+		if left := b.slot(); left > 0 {
+			return Cell{Text: lasts(left)}
+		}
+		return Cell{Text: "now"}
+	}, Exact: func(b Budget) string {
+		if b.NextSlot > 0 {
+			return fmt.Sprintf("%.1f s", b.NextSlot)
+		}
+		return "now"
+	}},
+	budgetCount("throttled", "429", func(b Budget) int { return b.Throttled }),
+	budgetCount("waiting", "waiting", func(b Budget) int { return b.Waiting }),
+}
+
+func budgetCount(name, title string, n func(Budget) int) Column[Budget] {
+	return Column[Budget]{Name: name, Column: field.Column{Title: title}, Align: Right,
+		Cell: func(_ Options, b Budget) Cell { return Cell{Text: strconv.Itoa(n(b))} }}
+}
+
+// Look is bad where calls are refused or went beyond the rate, a warning where the next one waits. A budget of one call
+// a minute is full after each, which says nothing until another call waits for it.
+func (b Budget) Look() Look {
+	switch {
+	case b.left(b.Blocked) > 0 || b.Over > 0 || b.Throttled > 0:
+		return Look{SignBad, Bad}
+	case b.Room == 0 && (b.Recommended > 1 || b.Waiting > 0):
+		return Look{SignWarn, Warn}
+	}
+	return Look{SignGood, Good}
+}
+
+// RowLook is Look in a list, where a budget of which two thirds are used is to be seen too.
+func (b Budget) RowLook() Look {
+	if look := b.Look(); look.Tone != Good || b.Recommended <= 1 || b.Used*3 < b.Recommended*2 {
+		return look
+	}
+	return Look{SignWait, Warn}
+}
+
+// Line is the budget in a sentence, for who does not see the columns.
+func (b Budget) Line() string {
+	out := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", b.Class, b.Used, b.Recommended, b.Room)
+	if b.Waiting > 0 {
+		out += fmt.Sprintf(", %d waiting", b.Waiting)
+	}
+	if b.Throttled > 0 {
+		out += fmt.Sprintf(", %d answers 429", b.Throttled)
+	}
+	return out + "."
+}
+
+// BudgetVerdict says whether calls go now, and whether the service refused some.
+func BudgetVerdict(list []Budget) Sentence {
+	out := Sentence{Look: Look{SignGood, Good}, Text: "calls left in every class"}
+	refused := 0
+	var held []string
+	for _, b := range list {
+		refused += b.Throttled
+		said, look := b.held(), b.Look()
+		if look.Tone == Bad || out.Tone == Good {
+			out.Look = look
+		}
+		switch {
+		case said != "" && look.Tone != Good:
+			held = append(held, said)
+		case b.Room == 0 && look.Tone == Good:
+			out.Text = "calls left in every class except " + string(b.Class) + ", whose one call per minute is used"
+		}
+	}
+	if len(held) > 0 {
+		out.Text = held[0]
+	}
+	if n := len(held) - 1; n > 0 {
+		out.Text += "; " + format.Plural(n, "other class is", "other classes are") + " delayed, too"
+	}
+	if refused > 0 {
+		out.Text = format.Plural(refused, "answer", "answers") + " 429 in the last hour; " + out.Text
+	}
+	return out
+}
+
+// BudgetNotes say which calls wait, and why numbers do not make the rate.
+func BudgetNotes(list []Budget) []string {
+	var out, sums []string
+	for _, b := range list {
+		if held := b.held(); held != "" {
+			out = append(out, held+".")
+		}
+		if sum := b.Sum(); sum != "" {
+			sums = append(sums, sum)
+		}
+	}
+	return append(out, sums...)
+}
+
+// held says that a class has no room, and until when; "" when it has.
+func (b Budget) held() string {
+	switch {
+	case b.left(b.Blocked) > 0:
+		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", b.Class,
+			lasts(b.left(b.Blocked)))
+	case b.Over > 0:
+		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.Class, b.Over)
+	case b.Room == 0 && b.slot() > 0:
+		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", b.Class, lasts(b.slot()))
+	}
+	return ""
+}
+
+// slot is the time to the next slot.
+func (b Budget) slot() time.Duration {
+	if b.NextSlot <= 0 {
+		return 0
+	}
+	return b.left(time.Duration(b.NextSlot * float64(time.Second)))
+}
+
+// left is what is left now of a time that was reported with the usage, in whole seconds, rounded up: the last one
+// is "1s".
+func (b Budget) left(d time.Duration) time.Duration {
+	return max((d - b.Read + time.Second - 1).Truncate(time.Second), 0)
+}
+
+// lasts is a length of time until something comes.
+func lasts(d time.Duration) string {
+	out, _ := format.Until(time.Unix(0, 0).Add(d), time.Unix(0, 0))
+	return out
+}
