@@ -1,9 +1,15 @@
 package present
 
 import (
+	"cmp"
+	"strconv"
+	"strings"
 	"time"
 
+	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -36,3 +42,99 @@ func standing(r journey.Record, now time.Time) string {
 	}
 	return "to finalize"
 }
+
+// JourneyStep is a step of a customer's verification.
+type JourneyStep struct {
+	Mark
+	Number int // the first is 1
+	Name   string
+	Note   string // safe to draw
+	state  journey.State
+}
+
+// JourneyColumns are the columns of the checklist of a verification.
+var JourneyColumns = []Column[JourneyStep]{
+	{Name: "step", Column: field.Column{Title: "step"}, Cell: func(_ Options, s JourneyStep) Cell {
+		return Cell{Text: strconv.Itoa(s.Number) + " " + s.Name}
+	}},
+	{Name: "state", Column: field.Column{Title: "state"}, Cell: func(o Options, s JourneyStep) Cell {
+		return s.Cell(o)
+	}, Exact: func(s JourneyStep) string { return string(s.state) }},
+	{Name: "what", Column: field.Column{Title: "what"}, Cell: func(_ Options, s JourneyStep) Cell {
+		return Cell{Text: s.Note, Tone: Dim}
+	}},
+}
+
+// JourneySteps are the steps of a verification. One is next, unless it was finalized, an answer was lost, or it is the
+// customer's turn.
+func JourneySteps(j journey.Journey) []JourneyStep {
+	last := len(j.Steps) - 1
+	next := last >= 0 && j.Steps[last].State != journey.Done && !j.Record.Unclear && !j.Record.FinalizeUnclear &&
+		j.Record.LinkAt.IsZero()
+	out := make([]JourneyStep, len(j.Steps))
+	for i, st := range j.Steps {
+		out[i] = JourneyStep{Mark: stepMark(st), Number: i + 1, Name: safe(st.Name, 60), Note: safe(st.Note, 300),
+			state: st.State}
+		if next && st.State == journey.Todo && st.Key != "outstanding" { // the link is what one does about those
+			out[i].Mark, next = Mark{Look{SignNext, Accent}, "next"}, false
+		}
+		if st.Key == "application" && st.State == journey.Done {
+			kind := j.Application.Kind()
+			out[i].Note = kind[:1] + strings.ToLower(kind[1:]) + " application, status " +
+				cmp.Or(j.Application.Status.Line(30), "–")
+		}
+	}
+	return out
+}
+
+func stepMark(st journey.Step) Mark {
+	switch st.State {
+	case journey.Done:
+		return Mark{Look{SignGood, Good}, "done"}
+	case journey.Optional:
+		if st.Key == "outstanding" {
+			return Mark{Look{SignGood, Good}, "done"}
+		}
+		return Mark{Look{SignOff, Dim}, "optional"}
+	case journey.Blocked:
+		return Mark{Look{SignBad, Bad}, "failed"}
+	case journey.Unclear:
+		return Mark{Look{SignUnknown, Warn}, "unknown"}
+	}
+	return Mark{Look{SignWait, Dim}, "open"}
+}
+
+// AskedCustomer is what a question about a customer shows below the customer's id.
+func AskedCustomer(id string, c api.Customer) []Fact {
+	return []Fact{{Label: "customer", Value: CustomerName(id, c), Long: true}, {Label: "kind", Value: known(c.Type)},
+		{Label: "status", Value: known(c.Status)}}
+}
+
+// AskedFinalize is what a question about finalizing shows.
+func AskedFinalize(id string, j journey.Journey) []Fact {
+	out, app := AskedCustomer(id, j.Customer), "none seen"
+	switch k := j.Application.Kind(); {
+	case k != "":
+		app = strings.ToLower(k) + ", " + cmp.Or(j.Application.Status.Line(30), "–")
+	case j.Application.Unread:
+		app = "could not be read"
+	}
+	out = append(out, Fact{Label: "application", Value: app})
+	switch r := j.Record; {
+	case len(r.Outstanding) > 0:
+		out = append(out, Fact{Label: "outstanding", Value: safe(strings.Join(r.Outstanding, ", "), 600), Long: true})
+	case r.Applied && r.Outstanding == nil:
+		out = append(out, Fact{Label: "outstanding", Value: "not known: the answer to the share was lost", Long: true})
+	}
+	return out
+}
+
+// CustomerName is what a customer is called: by the record, else by the id.
+func CustomerName(id string, c api.Customer) string {
+	if n := c.FullName().Line(200); n != "" {
+		return n
+	}
+	return "Customer " + safe(id, 64)
+}
+
+func known(u untrusted.Text) string { return cmp.Or(u.Line(30), "not known") }

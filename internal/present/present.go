@@ -38,6 +38,7 @@ const (
 	SignOff
 	SignInfo
 	SignLocked
+	SignNext // what to do now
 )
 
 // Options is for whom a record is presented.

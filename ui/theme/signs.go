@@ -78,6 +78,8 @@ func (th *Theme) SignOf(sign present.Sign) string {
 		return s.Off
 	case present.SignInfo:
 		return s.Info
+	case present.SignNext:
+		return th.Signs.Crumb
 	case present.SignLocked:
 		return s.Locked
 	}

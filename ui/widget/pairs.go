@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -140,37 +141,25 @@ func (c cursor) pair(p Pair, label, w int) []string {
 	return lines
 }
 
-// Step is one line of a Checklist.
+// Step is one line of a Checklist; its texts are safe.
 type Step struct {
-	Text  string // safe text
-	State StepState
-	Note  string // dim, behind
+	Text string
+	Sign present.Sign
+	Word string // where the step is: "done"
+	Tone theme.Tone
+	Note string // dim, behind
 }
-
-// StepState is where a step is.
-type StepState uint8
-
-// The states of a step.
-const (
-	StepOpen StepState = iota
-	StepNext           // the one to do now
-	StepDone
-	StepFailed
-	StepUnknown  // sent, outcome not known
-	StepOptional // can be done and need not be
-)
 
 // Checklist draws steps with sign, word and colour, one line each.
 func Checklist(th *theme.Theme, steps []Step, w int) []string {
 	out := make([]string, 0, len(steps))
 	for _, s := range steps {
 		if th.Linear {
-			_, word, _ := stepLook(th, s.State)
-			out = append(out, strings.TrimSpace(s.Text)+": "+word+". "+s.Note)
+			out = append(out, strings.TrimSpace(s.Text)+": "+s.Word+". "+s.Note)
 			continue
 		}
-		sign, word, tone := stepLook(th, s.State)
-		head := th.Tone(tone).Render(sign+" "+draw.Fit(word, 8)) + " "
+		sign := th.SignOf(s.Sign)
+		head := th.Tone(s.Tone).Render(sign+" "+draw.Fit(s.Word, 8)) + " "
 		room := w - 11
 		if room <= 0 {
 			out = append(out, draw.Cut(sign+" "+s.Text, w))
@@ -183,22 +172,6 @@ func Checklist(th *theme.Theme, steps []Step, w int) []string {
 		out = append(out, head+line)
 	}
 	return out
-}
-
-func stepLook(th *theme.Theme, s StepState) (sign, word string, tone theme.Tone) {
-	switch s {
-	case StepNext:
-		return th.Signs.Crumb, "next", theme.Accent
-	case StepDone:
-		return th.Signs.Good, "done", theme.Good
-	case StepFailed:
-		return th.Signs.Bad, "failed", theme.Bad
-	case StepUnknown:
-		return th.Signs.Unknown, "unknown", theme.Warn
-	case StepOptional:
-		return th.Signs.Off, "optional", theme.Dim
-	}
-	return th.Signs.Wait, "open", theme.Dim
 }
 
 // Gauge draws part of whole as a bar of w cells; tone is its meaning.

@@ -361,7 +361,7 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 		risk = "The application has been submitted: the service may refuse this."
 	}
 	return ui.Asking(act.CustomerSetApplication, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
-		Facts: append(facts(s.id, s.j.Customer), differs...),
+		Facts: append(asked(s.env, s.id, s.j.Customer), differs...),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("setting the application")
 			caller, id, read := s.caller, s.id, bytes.Clone(d.read)

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -79,7 +80,7 @@ func (s *Screen) head() []string {
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status
-	out := []string{th.Strong.Render(draw.Cut(name(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) + rest}
+	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) + rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
 	if odd := format.Suspicious(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
@@ -94,13 +95,13 @@ const noteAt = 30
 func (s *Screen) checklist() []string {
 	th := s.env.Theme
 	var out []string
-	for _, st := range s.steps() {
+	for _, st := range present.JourneySteps(*s.j) {
 		note := []string{st.Note}
 		if room := s.W - noteAt; room >= 20 && st.Note != "" {
 			note = draw.Wrap(st.Note, room)
 		}
-		st.Note = note[0]
-		out = append(out, widget.Checklist(th, []widget.Step{st}, s.W)...)
+		out = append(out, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign, Word: st.Word,
+			Tone: st.Tone, Note: note[0]}}, s.W)...)
 		for _, l := range note[1:] {
 			out = append(out, draw.Space(noteAt)+th.Dim.Render(l))
 		}
@@ -109,52 +110,6 @@ func (s *Screen) checklist() []string {
 }
 
 func (s *Screen) finalised() bool { return s.j.Steps[len(s.j.Steps)-1].State == journey.Done }
-
-func (s *Screen) steps() []widget.Step {
-	var out []widget.Step
-	// Nothing is next once it was finalised, before a lost answer is cleared up, and
-	// while it is the customer's turn.
-	next := !s.finalised() && !s.j.Record.Unclear && !s.j.Record.FinalizeUnclear && s.j.Record.LinkAt.IsZero()
-	for _, st := range s.j.Steps {
-		w := widget.Step{Text: draw.Fit(st.Name, 17), Note: untrusted.Text(st.Note).Line(300)}
-		switch st.State {
-		case journey.Done:
-			w.State = widget.StepDone
-		case journey.Optional:
-			if w.State = widget.StepOptional; st.Key == "outstanding" {
-				w.State = widget.StepDone
-			}
-		case journey.Blocked:
-			w.State = widget.StepFailed
-		case journey.Unclear:
-			w.State = widget.StepUnknown
-		case journey.Todo:
-			if next && st.Key != "outstanding" { // the link is what one does about those
-				w.State, next = widget.StepNext, false
-			}
-		}
-		if app := s.j.Application; st.Key == "application" && st.State == journey.Done {
-			w.Note = applicationWord(app.Kind()) + ", status " + dash(app.Status.Line(30))
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-// applicationWord names an application by its kind, a word such as INDIVIDUAL.
-func applicationWord(kind string) string {
-	if kind == "" {
-		return "Application"
-	}
-	return kind[:1] + strings.ToLower(kind[1:]) + " application"
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
-}
 
 // linkLines show the link: host apart from the rest, never as a hyperlink.
 func (s *Screen) linkLines(now time.Time) []string {

@@ -3,7 +3,6 @@ package compliance
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -15,6 +14,7 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -234,7 +234,7 @@ func (s *Screen) askToken() ui.Action {
 
 func (s *Screen) askLink() ui.Action {
 	return ui.Asking(act.ComplianceLink, subject(s.id, s.j.Customer),
-		ui.Confirm{ID: s.id, Facts: facts(s.id, s.j.Customer),
+		ui.Confirm{ID: s.id, Facts: asked(s.env, s.id, s.j.Customer),
 			Yes: func(ui.Seen) tea.Cmd {
 				s.start("creating a link")
 				journeys, id, now := s.parts.Journeys, s.id, s.env.Now
@@ -262,23 +262,7 @@ func (s *Screen) onLink(link api.Link, at time.Time, err error) ui.Action {
 }
 
 func (s *Screen) askFinalize() ui.Action {
-	list := facts(s.id, s.j.Customer)
-	switch k := s.j.Application.Kind(); {
-	case k != "":
-		list = append(list, widget.Pair{Label: "application",
-			Value: strings.ToLower(k) + ", " + dash(s.j.Application.Status.Line(30))})
-	case s.j.Application.Unread:
-		list = append(list, widget.Pair{Label: "application", Value: "could not be read"})
-	default:
-		list = append(list, widget.Pair{Label: "application", Value: "none seen"})
-	}
-	switch r := s.j.Record; {
-	case len(r.Outstanding) > 0:
-		list = append(list, widget.Pair{Label: "outstanding", Value: strings.Join(r.Outstanding, ", "), Long: true})
-	case r.Applied && r.Outstanding == nil:
-		list = append(list, widget.Pair{Label: "outstanding", Value: "not known: the answer to the share was lost",
-			Long: true})
-	}
+	list := s.env.Pairs(present.AskedFinalize(s.id, *s.j), nil)
 	risk := ""
 	if s.j.Application.Kind() == "" {
 		risk = "No application was read. The service decides whether there is one."

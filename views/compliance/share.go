@@ -8,10 +8,10 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
-	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -63,7 +63,7 @@ func (f *ShareForm) intro() []string {
 	case api.Corporate:
 		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
 	}
-	out := []string{draw.Cut(name(f.id, f.customer), 80) + ", " + kind,
+	out := []string{draw.Cut(present.CustomerName(f.id, f.customer), 80) + ", " + kind,
 		"A token works once and is valid for about 20 minutes: one issued now expires at " +
 			format.Clock(f.lapses(), f.env.Zone()) + ".",
 		"What you paste is not shown, stored or logged."}
@@ -95,7 +95,7 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 	if f.unclear {
 		risk = "An earlier token was sent and its outcome is not known. Use a new token, never the same one."
 	}
-	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: facts(f.id, f.customer),
+	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: asked(f.env, f.id, f.customer),
 		Risk: risk, Yes: func(ui.Seen) tea.Cmd { return f.present(token) }}), nil
 }
 
@@ -163,28 +163,12 @@ func whatNext(res api.ShareResult, keys keymap.Compliance) string {
 // press names the key of an act in a sentence.
 func press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
 
-// name is what the customer is called here: by the record, else by the id.
-func name(id string, c api.Customer) string {
-	if n := c.FullName().Line(200); n != "" {
-		return n
-	}
-	return "Customer " + untrusted.Text(id).Line(64)
-}
-
-// facts are what a question shows below the customer's id.
-func facts(id string, c api.Customer) []widget.Pair {
-	return []widget.Pair{{Label: "customer", Value: name(id, c), Long: true},
-		{Label: "kind", Value: known(c.Type)}, {Label: "status", Value: known(c.Status)}}
-}
-
-func known(u untrusted.Text) string {
-	if u == "" {
-		return "not known"
-	}
-	return u.Line(30)
+// asked is what a question shows below the customer's id.
+func asked(env *ui.Env, id string, c api.Customer) []widget.Pair {
+	return env.Pairs(present.AskedCustomer(id, c), nil)
 }
 
 // subject is what a question about the customer is filled with.
 func subject(id string, c api.Customer) act.Object {
-	return act.Object{Item: draw.Cut(name(id, c), 60), ID: id, Kind: "customer"}
+	return act.Object{Item: draw.Cut(present.CustomerName(id, c), 60), ID: id, Kind: "customer"}
 }

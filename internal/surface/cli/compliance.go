@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/present"
 	"opdeck/ui/widget"
 )
 
@@ -153,11 +154,7 @@ func complianceJourneyCommand(r *root) *cobra.Command {
 				r.say("%s", missing)
 			}
 		}
-		n := 0
-		err = out.print(j, j.Steps, rows("STEP|STATE|WHAT", j.Steps, func(s journey.Step) []any {
-			n++
-			return []any{fmt.Sprintf("%d %s", n, s.Name), string(s.State), s.Note}
-		}))
+		err = out.print(j, j.Steps, listed(present.Options{}, present.JourneyColumns, present.JourneySteps(j)))
 		if err == nil && r.output == "table" {
 			r.say("Next: %s", j.Next.Sentence(commandOf))
 		}
