@@ -80,7 +80,8 @@ func (s *Screen) head() []string {
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status
-	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) + rest}
+	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) +
+		rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
 	if odd := format.Suspicious(c.FullName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))

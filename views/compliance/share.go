@@ -95,8 +95,9 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 	if f.unclear {
 		risk = "An earlier token was sent and its outcome is not known. Use a new token, never the same one."
 	}
-	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer), ui.Confirm{ID: f.id, Facts: asked(f.env, f.id, f.customer),
-		Risk: risk, Yes: func(ui.Seen) tea.Cmd { return f.present(token) }}), nil
+	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer),
+		ui.Confirm{ID: f.id, Facts: asked(f.env, f.id, f.customer),
+			Risk: risk, Yes: func(ui.Seen) tea.Cmd { return f.present(token) }}), nil
 }
 
 // present sends the token.
