@@ -34,12 +34,12 @@ func TestProxy(t *testing.T) {
 			return
 		}
 		w.WriteHeader(http.StatusOK)
-		here, _, err := http.NewResponseController(w).Hijack()
+		here, came, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		go func() { _, _ = io.Copy(there, here); _ = there.Close() }()
+		go func() { _, _ = io.Copy(there, came); _ = there.Close() }()
 		_, _ = io.Copy(here, there)
 		_ = here.Close()
 	}))
