@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/secret"
@@ -24,7 +25,7 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 	case a.err != nil:
 		return c.noAnswer(ctx, r, a)
 	case refusedHere(err):
-		return refusal(r, a, err)
+		return refusal(ctx, r, a, err)
 	case err != nil && (a.Status != http.StatusUnauthorized || knowsMore(err)):
 		return wayError(ctx, r.Op, err)
 	case a.Status >= 200 && a.Status < 300:
@@ -42,7 +43,11 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 
 // refusal is the error of a call whose route refuses a session that others accept: by a 401, or in words
 // that mean the session elsewhere.
-func refusal(r Request, a Answer, err error) error {
+func refusal(ctx context.Context, r Request, a Answer, err error) error {
+	var why *session.Error
+	if errors.As(err, &why) {
+		evidence.Note(ctx, why.Why)
+	}
 	e := Classify(r.Op, a.Status, a.Body)
 	if a.Status == http.StatusUnauthorized {
 		e.Kind, e.Rule, e.Remedy = Refused, RuleForbidden, Remedy{Kind: AskOperator}

@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/internal/sandbox"
@@ -76,8 +77,9 @@ func TestRouteRefusesTheSession(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})
 			op := r.pick(open)
 			r.fault("status=tree:" + answer + ",status=remove:" + answer)
+			book := new(evidence.Book)
 			for range 8 {
-				_, err := endpoint.Do(r.ctx, r.client, endpoint.GetOperationTree, string(op.OPID))
+				_, err := endpoint.Do(evidence.In(r.ctx, book), r.client, endpoint.GetOperationTree, string(op.OPID))
 				if e := api.AsError(err); e == nil || e.Kind != api.Refused || e.Remedy.Kind == api.Login {
 					t.Fatalf("%+v", e)
 				}
@@ -89,6 +91,10 @@ func TestRouteRefusesTheSession(t *testing.T) {
 			_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, doc)
 			if e := api.AsError(err); e == nil || e.Kind != api.Refused || e.Remedy.Kind == api.Login {
 				t.Errorf("%+v", e)
+			}
+			if why := book.About(""); len(why) != 1 || !strings.HasPrefix(why[0].Says, "not authorised for GET ") ||
+				why[0].Rests[0].Route != "GET /v2/billing/operation" {
+				t.Errorf("it rests on %+v", why)
 			}
 			if st, err := r.svc.Stats(r.ctx); err != nil || st.Logins != 1 || st.Refreshes != 0 {
 				t.Errorf("%d logins, %d refreshes", st.Logins, st.Refreshes)

@@ -145,13 +145,24 @@ func explainRoute(past []Event, e Event, _ Row) Verdict {
 	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
 		" and accepts the session for others: the account is not authorised for them",
 		Evidence: []string{fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), e.Gen, clock(e.At))}}
-	for _, p := range slices.Backward(past) {
+	at := -1
+	for i, p := range past { // the newest one counts
 		if p.Kind == EventRoute && p.Route == e.Route {
-			v.Evidence = append(v.Evidence, fmt.Sprintf("%s accepted generation %d at %s, after it was refused", p.By, p.Gen,
-				clock(p.At)))
+			at = i
+		}
+	}
+	if at < 0 {
+		return v
+	}
+	shown := past[at]
+	for _, p := range slices.Backward(past[:at]) {
+		if p.Kind == EventUnauthorized && p.Route == e.Route {
+			v.Evidence[0] = fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), p.Gen, clock(p.At))
 			break
 		}
 	}
+	v.Evidence = append(v.Evidence, fmt.Sprintf("%s accepted generation %d afterwards, at %s", shown.By, shown.Gen,
+		clock(shown.At)))
 	return v
 }
 

@@ -45,7 +45,7 @@ func TestDiagnose(t *testing.T) {
 			want: RevokedPair, healed: true},
 		{name: "one refused call", events: []Event{login, early}, want: OneRefusal, says: []string{"14:02:07"}},
 		{name: "one route", events: []Event{login, early, {At: at(128), Kind: EventRoute, Route: "GET /x", By: "GET /y", Gen: 1}},
-			want: RouteRefuses, says: []string{"GET /x", "GET /y accepted generation 1 at 14:02:08"}},
+			want: RouteRefuses, says: []string{"GET /x", "GET /y accepted generation 1 afterwards, at 14:02:08"}},
 		{name: "accepted nowhere", events: []Event{login, early, {At: at(128), Kind: EventPremature, Route: "GET /x",
 			By: "GET /y", Gen: 1}}, want: NeverAccepted, says: []string{"GET /y refused it as well"}},
 		{name: "shorter life", events: []Event{login, early, death}, want: ShorterLife, says: []string{"2m0s"},

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // ErrKind says what kept a call from being sent or answered.
@@ -46,6 +48,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Err is the cause, if it has more to tell: a context's or the store's error.
 	Err error
+
+	// Why is what a NotAuthorised rests on.
+	Why evidence.Conclusion
 
 	permanent bool // no retry helps: see Permanent
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // Verdicts on a 401, kept as the Reason of an EventUnauthorized.
@@ -71,7 +73,7 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 			err = m.await(ctx, refused(a, c.route.Name, false))
 		}
 	case RouteOnly:
-		err = notAuthorised()
+		err = notAuthorised(row, c.route.Name)
 	case Early:
 		err = c.early(ctx, a)
 	}
@@ -92,7 +94,7 @@ func (c *call) early(ctx context.Context, a Access) error {
 		}
 		switch m.c.refusedBecause(row, a, c.route.Name, true) {
 		case RouteOnly:
-			return notAuthorised()
+			return notAuthorised(row, c.route.Name)
 		case Early: // the wait ended for another reason
 		default:
 			return nil
@@ -103,8 +105,12 @@ func (c *call) early(ctx context.Context, a Access) error {
 	}
 }
 
-func notAuthorised() *Error {
+// notAuthorised is the error of a call whose route refuses pairs that others accept, with what shows it.
+func notAuthorised(row Row, route string) *Error {
+	mark, _ := row.refusedBy(route)
 	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) and accepts the session for other " +
-		"calls: " +
-		"the account is not authorised for this one"}
+		"calls: the account is not authorised for this one",
+		Why: evidence.Conclusion{Says: "not authorised for " + route, Rests: []evidence.Evidence{{
+			Read: mark.By, Route: mark.By, Seen: evidence.Moment{At: row.At.Add(-mark.Ago), By: evidence.Store},
+			Covers: evidence.Whole, Shows: "accepted the session after this call's route had refused it"}}}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -163,7 +164,25 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 		return Journey{}, err
 	}
 	out.Steps, out.Next = Steps(out.Customer, out.Application, out.Record, j.Now())
+	evidence.Note(ctx, out.conclusion(j.Now()))
 	return out, nil
+}
+
+// conclusion is what the read says of the customer's result, and what it rests on.
+func (j Journey) conclusion(at time.Time) evidence.Conclusion {
+	word := final(j.Customer)
+	read := evidence.Evidence{Read: "the customer read", Route: "GET " + endpoint.GetCustomer.Template(), Object: j.CUID,
+		Seen: evidence.Moment{At: at}, Covers: evidence.Whole, Shows: "shows " + orDash(j.Customer.Status.Line(40))}
+	c := evidence.Conclusion{Says: orDash(word), Object: j.CUID, Rests: []evidence.Evidence{read}}
+	switch {
+	case word == "":
+		c.Says = "no result yet"
+	case j.Record.acted() && result(j.Record.Status.Now) == "":
+		c.Says, c.Open = "result not known", "nothing shows that it came after the last act here"
+	case j.Record.acted():
+		c.Rests[0].Shows += "; reads after the last act here showed " + j.Record.Status.First + " before"
+	}
+	return c
 }
 
 // saw keeps what a read has shown since the last act of ours; a read that began before one shows

@@ -8,6 +8,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/endpoint/endpointtest"
+	"opdeck/api/evidence"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
@@ -44,9 +45,10 @@ func TestResultComesAfterTheAct(t *testing.T) {
 							return api.ShareResult{}, &api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Public: "no"}
 						}
 					}
+					book := new(evidence.Book)
 					read := func() journey.Journey {
 						t.Helper()
-						got, err := j.Read(t.Context(), "c1")
+						got, err := j.Read(evidence.In(t.Context(), book), "c1")
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -56,6 +58,9 @@ func TestResultComesAfterTheAct(t *testing.T) {
 						t.Helper()
 						if said := strings.HasPrefix(got.Text, "Nothing left to do. The customer is "+word); said != counts {
 							t.Errorf("%q, of a result that counts: %v", got.Text, counts)
+						}
+						if why := book.About("c1")[0]; (why.Says == word && word != "") != counts || len(why.Rests) != 1 {
+							t.Errorf("%q rests on %+v", got.Text, why)
 						}
 						if !counts && !rec().Updated.IsZero() && !strings.HasPrefix(got.Text, wants) {
 							t.Errorf("%q instead of %q", got.Text, wants)
