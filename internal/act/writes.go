@@ -48,7 +48,7 @@ var (
 			Consequence: "Puts a new file into the customer's store, without attaching it."}})
 	DocumentReplace = declare(&writes, Act{Name: "document.replace", Effect: Write,
 		Sends: []api.ActKind{api.ActRemoveDocument, api.ActUploadDocument, api.ActAttachDocument}, Ask: Typed,
-		Costs: map[limit.Class]int{limit.Billing: 3, limit.Customer: 1},
+		Costs: map[limit.Class]int{limit.Billing: 4, limit.Customer: 1},
 		Args:  []Arg{{Name: "OPID"}, {Name: "DOCID"}, {Name: "FILE", File: true}},
 		Short: "Replace a document with a file (- is standard input): remove, upload and attach as one job",
 		Place: "documents",

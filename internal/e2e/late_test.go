@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,4 +260,52 @@ func (w *otherWorld) jobOf(opid string) string {
 		}
 	}
 	return ""
+}
+
+// TestReplaceEndedAtEachStep: whatever signal ends a replacement, and at whichever of its calls,
+// the next run goes on at once, each call is sent once, and the operation gets its document.
+func TestReplaceEndedAtEachStep(t *testing.T) {
+	t.Parallel()
+	w := newOtherWorld(t)
+	steps := []api.ActKind{api.ActRemoveDocument, api.ActUploadDocument, api.ActAttachDocument}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		for i, step := range steps {
+			t.Run(fmt.Sprintf("%s/%s", step, sig), func(t *testing.T) {
+				op, file := w.newOperation(), fmt.Sprintf("new-%d-%d.pdf", sig, i)
+				old := w.documentOf(op)
+				came := make(chan struct{}, 1)
+				w.mu.Lock()
+				w.came = func(kind api.ActKind) {
+					if kind == step {
+						came <- struct{}{}
+					}
+				}
+				w.mu.Unlock()
+				cmd := w.command("document", "replace", op.opid, old, w.file(file, "%PDF-1.4\nnew\n"), "--yes")
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				<-came
+				_ = cmd.Process.Signal(sig)
+				_ = cmd.Wait()
+				w.mu.Lock()
+				w.came = nil
+				w.mu.Unlock()
+				if job := w.jobOf(op.opid); job != "" {
+					if got := w.run("document", "resume", job, "--yes"); got.code != 0 {
+						t.Errorf("resumed with exit code %d\n%s%s", got.code, got.out, got.err)
+					}
+				}
+				for _, kind := range steps {
+					key := op.opid
+					if kind == api.ActUploadDocument {
+						key = file
+					}
+					if sent, done := w.counts(kind, key); sent != 1 || done != 1 {
+						t.Errorf("%s was sent %d times and done %d times", kind, sent, done)
+					}
+				}
+			})
+		}
+	}
 }

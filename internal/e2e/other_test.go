@@ -34,6 +34,7 @@ type other struct {
 	done      map[string]int              // writes that were done
 	next      map[api.ActKind]otherAnswer // by kind of write: how they are answered
 	late      sync.WaitGroup              // writes that are done after their answer
+	came      func(api.ActKind)           // hears of each write as it comes in; nil: nobody does
 }
 
 type otherOperation struct {
@@ -282,6 +283,9 @@ func (o *other) write(kind api.ActKind, act func(*http.Request) (int, any)) func
 			r.Body = io.NopCloser(strings.NewReader(string(raw)))
 		}
 		o.sent[string(kind)+" "+object]++
+		if o.came != nil {
+			o.came(kind)
+		}
 		how := o.next[kind]
 		do := func() (int, any) {
 			status, body := act(r)

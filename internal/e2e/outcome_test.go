@@ -80,11 +80,17 @@ type ran struct {
 	out, err string
 }
 
-func (w *otherWorld) run(args ...string) ran {
-	w.t.Helper()
+// command is the program with arguments, not started.
+func (w *otherWorld) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = w.home
 	cmd.Env = []string{"HOME=" + w.home, "PW=secret-password", "OPDECK_CONFIG=" + filepath.Join(w.home, "opdeck.toml"), "TZ=UTC"}
+	return cmd
+}
+
+func (w *otherWorld) run(args ...string) ran {
+	w.t.Helper()
+	cmd := w.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -126,7 +126,7 @@ func (r Row) Why() evidence.Conclusion {
 		c.Says = r.What() + ": not seen"
 		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)
 	case r.Unsure:
-		c.Open = "its process kept it at " + at(r.Sent) + " right before it leaves, and nothing tells whether it still runs"
+		c.Open = "its process kept it at " + at(r.Sent) + " right before it leaves, and nothing shows whether it still runs"
 	}
 	if !r.Looked.IsZero() {
 		c.Rests = []evidence.Evidence{{Read: "the last look", Object: r.ID,
