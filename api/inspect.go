@@ -34,6 +34,10 @@ type Inspection struct {
 	Odd       []string      // names of fields whose values cannot be read
 	Missing   []string      // names of fields that are expected and came nowhere
 	Words     int           // status words that mean nothing here
+	After     After         // of a list: what it says about the next page
+	Repeats   bool          // of a list: the next page is the first one again
+	Amounts   []string      // "sourceAmount.sum: “value” (number)": amounts that do not say how much they are
+	Settings  []string      // lines of [service] that would mend what was not understood
 	Announced string        // what the service says of the end of this call
 	Err       error         // the call failed, or its answer could not be read
 }
@@ -88,6 +92,7 @@ func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordTy
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
 	p.Items, p.Unusable, p.Total, p.Reported = len(page.Items), page.Unusable, page.Total, page.PageSize
+	p.After = page.After
 	l, _ := t.findList(ParseJSON(a.Body), c.opt.Service.ListField)
 	var raws []json.RawMessage
 	for _, v := range l.items {
@@ -102,6 +107,7 @@ func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordTy
 func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	amounts := map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {
 		for _, f := range Unknown(raw, record) {
 			if f.Odd {
@@ -113,6 +119,9 @@ func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) 
 		v := ParseJSON(raw)
 		recordLayout(reflect.TypeOf(record)).visit("", v, func(path string, v jsontree.Value, l *layout) {
 			path = plainPath(path)
+			if l != nil && l.typ == reflect.TypeFor[Money]() && !v.Null() && moneyIn(v).Unclear {
+				amounts[path+": "+v.Keys()] = true
+			}
 			if want, got := expectedKind(l, path), v.KindWord(); want != "" && got != want && got != "null" {
 				kinds[path+": "+got+" instead of "+want] = true
 			}
@@ -121,7 +130,7 @@ func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) 
 			came[name] = true
 		}
 	}
-	p.Kinds, p.Unknown, p.Odd = names(kinds), names(unknown), names(odd)
+	p.Kinds, p.Unknown, p.Odd, p.Amounts = names(kinds), names(unknown), names(odd), names(amounts)
 	for _, name := range t.expected {
 		if len(raws) > 0 && !came[name] {
 			p.Missing = append(p.Missing, name)

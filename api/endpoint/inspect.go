@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"opdeck/api"
@@ -24,6 +25,7 @@ func (w *Wire) InspectOperations(ctx context.Context) (p api.Inspection, opid, c
 		}
 	}
 	p.Order = api.OrderOf(page.Items)
+	p.Settings = w.pagingSettings(ctx, page, &p)
 	return p, opid, cuid
 }
 
@@ -110,6 +112,17 @@ func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api
 		return api.Page[T]{}, api.Inspection{Err: err}
 	}
 	r.Query = route.values(page(w.client.Service(), 0, 0))
+	asked := maps.Clone(r.Query)
 	w.paging().Ask(r.Query, "")
-	return api.InspectList[T](ctx, w.client, r, t)
+	got, p := api.InspectList[T](ctx, w.client, r, t)
+	if w.countsFromOne(r, p.Err) {
+		r.Query = asked
+		w.paging().Ask(r.Query, "")
+		again, q := api.InspectList[T](ctx, w.client, r, t)
+		if q.Err == nil {
+			return again, q
+		}
+		w.first.Store(0)
+	}
+	return got, p
 }

@@ -37,6 +37,8 @@ type Finding struct {
 	// Differs lists how the service's answers differ from what is expected: names
 	// of fields and kinds of values, never a value.
 	Differs []string `json:"differs,omitempty"`
+	// Settings are lines of the config that would change it, to paste.
+	Settings []string `json:"settings,omitempty"`
 }
 
 // Depth is how far the doctor goes.
@@ -54,9 +56,10 @@ const checkTime = 10 * time.Second
 
 // doctor gathers findings.
 type doctor struct {
-	opt  Options
-	tell func(Finding)
-	sick bool
+	mends []string // lines of [service], found by the deep look
+	opt   Options
+	tell  func(Finding)
+	sick  bool
 }
 
 // Doctor checks every step between this program and its service, in the order in

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,17 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 		}
 	}
 	d.probed("webhooks", c.InspectHooks(ctx))
+	d.settings()
+}
+
+// settings prints what would mend what was not understood, as TOML to paste.
+func (d *doctor) settings() {
+	if len(d.mends) == 0 {
+		return
+	}
+	slices.Sort(d.mends)
+	d.find(Finding{Name: "settings", Health: Warned, Text: "these lines of the config would change how answers are read:",
+		Settings: append([]string{"[service]"}, slices.Compact(d.mends)...)})
 }
 
 // probed tells what one call showed.
@@ -66,6 +78,7 @@ func (d *doctor) probed(name string, p api.Inspection) {
 		d.find(f)
 		return
 	}
+	d.mends = append(d.mends, p.Settings...)
 	if p.TotalAt != "" || p.Asked > 0 {
 		f.Text += ", " + listLine(p)
 	}
@@ -136,6 +149,16 @@ func differs(p api.Inspection) []string {
 			add("the total is at “%s”, not at “meta.total”", p.TotalAt)
 		}
 		out = append(out, pageSize(p)...)
+		if p.Repeats {
+			add("page 1 is page 0 again: this service does not take the names of paging that opdeck uses")
+		}
+		if p.After.Key != "" {
+			add("it says under “%s” whether more follows", p.After.Key)
+		}
+	}
+	if len(p.Amounts) > 0 {
+		add("amounts that do not say how much they are; they show as “?” and count in no sum: %s",
+			strings.Join(p.Amounts, "; "))
 	}
 	if p.Unusable > 0 {
 		add("%d of %d records have no identifier and cannot be used", p.Unusable, p.Items)

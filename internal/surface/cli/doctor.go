@@ -21,9 +21,11 @@ func doctorCommand(r *root) *cobra.Command {
 		"when there is none.\n\n" +
 		"--deep makes a session too and reads a page of each list, one record of each kind and the\n" +
 		"webhook settings, and shows how the service's answers differ from what opdeck expects:\n" +
-		"names of fields and kinds of values, never a value, and what to set in [service]. It costs two\n" +
-		"billing calls, two general calls and four customer calls; up to two customer calls more where\n" +
-		"the service does not take GET for one customer. A failed read is tried once more."}
+		"names of fields and kinds of values, never a value, and the lines of [service] that would mend\n" +
+		"it. It costs two billing calls, two general calls and four customer calls; one billing call\n" +
+		"more where a list has more than one page, up to ten where its pages do not lead on; up to two\n" +
+		"customer calls more where the service does not take GET for one customer. A failed read is\n" +
+		"tried once more."}
 	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error {
 		depth := app.Shallow
 		switch {
@@ -80,5 +82,8 @@ func printFinding(r *root, f app.Finding) {
 	fmt.Fprintf(r.env.Out, "%s  %-11s  %s\n", healthSigns[f.Health], f.Name, oneLine(line))
 	for _, l := range f.Differs {
 		fmt.Fprintf(r.env.Out, "%s  %-11s  differs: %s\n", strings.Repeat(" ", 9), "", oneLine(l))
+	}
+	for _, l := range f.Settings {
+		fmt.Fprintln(r.env.Out, oneLine(l))
 	}
 }
