@@ -115,3 +115,37 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatWasAttached: an attachment is proven by its own id or by a new element, compared with
+// the list that was read before, and the id of that element is what the write made.
+func TestWhatWasAttached(t *testing.T) {
+	const link, other = `{"guid":"link-7","fileName":"a.pdf"}`, `{"guid":"other"}`
+	for name, c := range map[string]struct {
+		docs           string
+		blind          bool // what was there before is not known
+		answered, read string
+	}{
+		"its own id":                   {docs: other + `,{"guid":"DOC-1"}`, answered: "DOC-1", read: "DOC-1"},
+		"the only new element":         {docs: other + `,` + link, answered: "link-7"},
+		"a new one of another name":    {docs: other + `,{"guid":"link-7","fileName":"b.pdf"}`},
+		"a new one that names it":      {docs: `{"guid":"link-7","documentId":"doc-1"},` + other, answered: "link-7", read: "link-7"},
+		"that, and a colleague's":      {docs: `{"guid":"l-8"},{"guid":"link-7","fileId":"doc-1"}`, answered: "link-7", read: "link-7"},
+		"two new ones":                 {docs: link + `,{"guid":"link-8","fileName":"a.pdf"}`},
+		"nothing new":                  {docs: other},
+		"nothing known of what was":    {docs: other + `,` + link, blind: true},
+		"an element that has no id":    {docs: other + `,{"fileName":"a.pdf"}`},
+		"an old one that names it not": {docs: `{"guid":"other","fileName":"a.pdf"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := api.Probe{Kind: api.ActAttachDocument, OPID: theOp, GUID: theDoc, FileName: "a.pdf", Before: []string{"OTHER"},
+				Whole: !c.blind}
+			body := api.ObjectOf([]byte(`{"item":{"opid":"` + theOp + `","documents":[` + c.docs + `]}}`))
+			proof := endpoint.AttachDocument.Write.Proof
+			for answer, want := range map[bool]string{true: c.answered, false: c.read} {
+				if got := proof.Found(p, body, answer); got != want || proof.Shown(p, body, answer) != (want != "") {
+					t.Errorf("its own answer %t: %q, want %q", answer, got, want)
+				}
+			}
+		})
+	}
+}

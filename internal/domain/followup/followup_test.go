@@ -572,3 +572,30 @@ func TestDoubtOfTheOpposite(t *testing.T) {
 		}
 	})
 }
+
+// TestClaimed: what another write of ours made is not taken for what this one made.
+func TestClaimed(t *testing.T) {
+	in(t, func(r *rig) {
+		act := api.Act{Kind: api.ActUploadDocument, Object: "customer", ID: "c1"}
+		ref, err := r.log.Intent(r.t.Context(), ana, act)
+		if err == nil {
+			err = r.log.Outcome(r.t.Context(), ref, api.Outcome{Verdict: api.Done, Found: "f9"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			kind    api.ActKind
+			ref, id string
+			want    bool
+		}{
+			{api.ActUploadDocument, "another", "f9", true}, {api.ActUploadDocument, ref, "f9", false},
+			{api.ActUploadDocument, "another", "f8", false}, {api.ActAttachDocument, "another", "f9", false},
+		} {
+			got, err := r.tracker.Claimed(r.t.Context(), api.Probe{Kind: c.kind, Ref: c.ref}, c.id)
+			if err != nil || got != c.want {
+				t.Errorf("%+v: %t, %v", c, got, err)
+			}
+		}
+	})
+}
