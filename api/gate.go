@@ -202,7 +202,7 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 		return nil
 	}
 	if err == nil {
-		no := inDoubt(p.Act, *other)
+		no := InDoubt(p.Act, *other)
 		return errors.Join(no, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleDoubt, Detail: no.Public}))
 	}
 	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit,
@@ -240,11 +240,11 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	case d == nil:
 		return nil
 	}
-	return inDoubt(act, *d)
+	return InDoubt(act, *d)
 }
 
-// inDoubt says which write in doubt keeps act from being sent.
-func inDoubt(act Act, d Doubt) *Error {
+// InDoubt says which write in doubt keeps act from being sent.
+func InDoubt(act Act, d Doubt) *Error {
 	const clock = "15:04:05 UTC"
 	what, when := "The same", "It can be sent again"
 	if d.Kind != act.Kind {

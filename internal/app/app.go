@@ -259,7 +259,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	a.openFollow()
 	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow},
 		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
-		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict}
+		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict, Doubt: a.Follow.Doubt}
 	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil

@@ -96,6 +96,8 @@ type Jobs struct {
 	// LateAfter is how long a call whose outcome is not known is waited for before
 	// a person is asked.
 	LateAfter time.Duration
+	// Doubt finds the write that holds a claim, see api.Follower; may be nil.
+	Doubt func(ctx context.Context, claim string, date time.Time) (*api.Doubt, error)
 	// Verdict is what the trail says of the write with that reference, "" for nothing: a step
 	// whose outcome the journal could not take is taken back by it; may be nil.
 	Verdict func(ctx context.Context, ref string) api.Verdict
@@ -107,6 +109,9 @@ type Jobs struct {
 // sent that changes anything. op is the operation as the person saw it.
 func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Upload, force bool) (Job, error) {
 	const what = "replace document"
+	if err := r.doubted(ctx, string(op.OPID), guid); err != nil {
+		return Job{}, err
+	}
 	doc, ok := op.Document(guid)
 	switch {
 	case !ok && !op.DocumentsReported():
@@ -128,6 +133,20 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 		return Job{}, err
 	}
 	return j, r.Store.Save(ctx, j, time.Time{})
+}
+
+// doubted refuses while the removal that a job begins with, or its opposite, is in doubt: what
+// the operation lists tells nothing then.
+func (r *Jobs) doubted(ctx context.Context, opid, guid string) error {
+	if r.Doubt == nil {
+		return nil
+	}
+	act := api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid}
+	d, err := r.Doubt(ctx, endpoint.Rule(act.Kind).Claim(act), time.Time{})
+	if err == nil && d != nil {
+		return api.InDoubt(act, *d)
+	}
+	return err
 }
 
 func newID() string {

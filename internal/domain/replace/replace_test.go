@@ -362,6 +362,14 @@ func TestGuards(t *testing.T) {
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleFile {
 		t.Errorf("too large: %v", err)
 	}
+	jobs := r.jobs()
+	jobs.Doubt = func(context.Context, string, time.Time) (*api.Doubt, error) {
+		return &api.Doubt{Kind: api.ActAttachDocument, What: "Attaching x"}, nil
+	}
+	_, err = jobs.Plan(t.Context(), r.w.op(), "gone", api.Upload{Content: []byte("x")}, true)
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleDoubt {
+		t.Errorf("its attachment is in doubt: %v", err)
+	}
 	if left, _ := os.ReadDir(r.dir); len(left) != 0 {
 		t.Error("a refused plan leaves a file")
 	}
