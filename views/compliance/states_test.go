@@ -94,6 +94,10 @@ func TestStates(t *testing.T) {
 			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: noon.Add(-time.Hour), By: "ana",
 				Status: journey.Seen{First: "MODERATION", Now: "ACCEPT"}}
 		}), id: cuid},
+		"older": {f: with(func(f *fake) {
+			f.customer.Status, f.app.Status = "REJECT", "DRAFT"
+			f.rec = journey.Record{Applied: true, Outstanding: []string{}, FinalizedAt: noon.Add(-time.Hour), By: "ana"}
+		}), id: cuid},
 		"corporate":  {f: corporate, id: cuid, keys: []string{"S"}},
 		"demo":       {f: corporate, id: cuid, keys: []string{"S"}, opts: []shelltest.Option{builtIn}},
 		"production": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true, Outstanding: []string{}} }), id: cuid, opts: []shelltest.Option{shelltest.Production}, keys: []string{"f"}},

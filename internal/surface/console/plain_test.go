@@ -215,7 +215,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	}
 	p.say("application", "companyName: Harbour & Finch")
 	p.say("finalize", "outstanding: ", "cannot withdraw")
-	p.say("yes", "Done. Finalized.", "Finalize: done.")
+	p.say("yes", "Done. Finalized.", "Finalize: done.", "Next: Wait for the review's result.")
 	p.say("finalize", "has been submitted")
 	p.say("operations", "filter customer:")
 	p.say("back")
