@@ -153,7 +153,7 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	case field.Money:
 		return exactMoney(f.Money(r))
 	case field.Time:
-		return f.Time(r).Raw.Line(40)
+		return exactMoment(f.Time(r))
 	case field.Count:
 		if n := f.Count(r); f.IsReported(r) && (n >= 0 || !f.Bytes) {
 			return strconv.Itoa(n)
@@ -163,6 +163,14 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 		return f.YesNo(r)
 	}
 	return f.Text(r).Line(max)
+}
+
+// exactMoment is a moment as it came, in RFC 3339 where it came as a number, which people do not read.
+func exactMoment(t api.Time) string {
+	if _, err := strconv.ParseInt(string(t.Raw), 10, 64); err == nil && !t.IsZero() {
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return t.Raw.Line(40)
 }
 
 // exactMoney is an amount, exact; one that cannot be trusted is shown as it came.
