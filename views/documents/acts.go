@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
-	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -68,11 +67,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 
 // facts are what a question about a document shows; its id stands above them.
 func (s *Screen) facts(d api.Document) []widget.Pair {
-	return append([]widget.Pair{
-		{Label: "document", Value: d.FileName.Line(200), Long: true},
-		{Label: "type", Value: strings.TrimPrefix(d.DocType.Line(64)+", "+format.Size(d.Size), ", ")},
-		{Label: "created", Value: format.Time(d.CreateAt.Time, s.env.Zone())},
-	}, s.target()...)
+	return append(s.env.Pairs(present.AskedDocument(s.env.Present(), d), nil), s.target()...)
 }
 
 func (s changes) askRemove(d api.Document) ui.Action {
@@ -122,8 +117,7 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 
 // target are the facts of a question about the operation as a whole.
 func (s *Screen) target() []widget.Pair {
-	return []widget.Pair{{Label: "operation", Value: s.ID}, {Label: "status", Value: s.Op.Status.Line(40)},
-		{Label: "amount", Value: format.Money(s.Op.SourceAmount.Sum)}}
+	return s.env.Pairs(present.AskedOperation(s.ID, *s.Op), nil)
 }
 
 func (s changes) askRestore() ui.Action {
@@ -167,7 +161,7 @@ func (s changes) askUpload() ui.Action {
 			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
 			return ui.Asking(act.DocumentUpload, s.object(f.name),
 				ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
-					Facts: append(f.facts(), s.target()[1:]...),
+					Facts: append(s.env.Pairs(f.asked().Facts(), nil), s.target()[1:]...),
 					Yes: func(ui.Seen) tea.Cmd {
 						return s.write("uploading "+f.name, writeDoneMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
 							func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {

@@ -95,7 +95,7 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 func (s customerFile) confirmAttach(d storedfile.Document, name string) ui.Action {
 	id, facts := s.ID, s.target()
 	if d.Name != "" {
-		facts = append(d.Facts(), facts...)
+		facts = append(d.Facts(s.env), facts...)
 	}
 	if name != "" {
 		facts = append(facts, widget.Pair{Label: "name in the operation", Value: name, Long: true})

@@ -8,6 +8,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/internal/system/folder"
 	"opdeck/ui"
 	"opdeck/ui/widget"
@@ -121,21 +122,7 @@ func (f file) read(ctx context.Context, host Host, op api.Operation) (api.Upload
 	return u, err
 }
 
-func (f file) facts() []widget.Pair {
-	out := []widget.Pair{{Label: "file", Value: f.path, Long: true}}
-	for _, p := range []widget.Pair{{Label: "holds", Value: f.holds}, {Label: "type", Value: f.kind},
-		{Label: "info", Value: f.info, Long: true}} {
-		if p.Value != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// shown is the file's name with what it holds.
-func (f file) shown() string {
-	if f.holds == "" {
-		return f.name
-	}
-	return f.name + " (" + f.holds + ")"
+// asked is the file in a question.
+func (f file) asked() present.AskedFile {
+	return present.AskedFile{Path: f.path, Name: f.name, Holds: f.holds, Type: f.kind, Info: f.info}
 }

@@ -10,13 +10,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/replace"
-	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -67,27 +65,8 @@ func (s changes) askReplace(d api.Document) ui.Action {
 
 // replacing are the facts of a replacement: of the document what was and what will be.
 func (s changes) replacing(d api.Document, f file) []widget.Pair {
-	become := func(label, was, is string) widget.Pair {
-		switch {
-		case was == "":
-			was = "none"
-		case is == was:
-			return widget.Pair{Label: label, Value: was + ", unchanged", Long: true}
-		}
-		if is == "" {
-			is = "none given"
-		}
-		return widget.Pair{Label: label, Value: was + " → " + is, Long: true, Tone: theme.Warn}
-	}
-	out := []widget.Pair{{Label: "document", Value: d.FileName.Line(200) + " (" + format.Size(d.Size) + ") → " + f.shown(),
-		Long: true},
-		become("type", d.DocType.Line(maxKind), untrusted.Text(f.kind).Line(maxKind))}
-	if d.Info != "" || f.info != "" {
-		out = append(out, become("info", d.Info.Line(maxInfo), untrusted.Text(f.info).Line(maxInfo)))
-	}
-	out = append(out, widget.Pair{Label: "file", Value: untrusted.Text(f.path).Line(300), Long: true},
-		widget.Pair{Label: "created", Value: format.Time(d.CreateAt.Time, s.env.Zone())})
-	return append(out, s.target()...)
+	facts := present.AskedReplace(s.env.Present(), d, f.asked())
+	return append(s.env.Pairs(facts, nil), s.target()...)
 }
 
 // jobStatus says in words how far a job came.

@@ -10,7 +10,6 @@ import (
 
 	"opdeck/internal/act"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -54,18 +53,14 @@ func loopback(host string) bool {
 }
 
 func (s replaying) confirmReplay(it item, target string) ui.Action {
-	ask, to := "Process this event again?", "the receiver here"
+	ask := "Process this event again?"
 	risk := "Every listener here receives it once more. No second row is created."
 	if target != "" {
-		ask, to = "Send this event to "+line(target, 200)+"?", target
+		ask = "Send this event to " + line(target, 200) + "?"
 		risk = "The receiver of that URL gets the whole body, with account numbers."
 	}
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: ask, Risk: risk,
-		Facts: []widget.Pair{{Label: "type", Value: present.EventType(it.Type)},
-			{Label: "object", Value: string(it.ObjectID)},
-			{Label: "received", Value: format.Time(it.ReceivedAt, s.env.Zone())},
-			{Label: "status", Value: string(it.Status)}, {Label: "size", Value: format.Size(int64(len(it.Raw)))},
-			{Label: "to", Value: to, Long: true}},
+		Facts: s.env.Pairs(present.AskedReplay(s.env.Present(), it, target), nil),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "replaying"
 			feed, key := s.feed, it.Key

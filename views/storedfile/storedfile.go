@@ -17,6 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/list"
@@ -48,11 +49,11 @@ type Document struct {
 // Line names the document in a sentence.
 func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 36)) }
 
-// Facts are what was told of the document, its id apart: a question shows that by itself.
-func (d Document) Facts() []widget.Pair {
-	return append([]widget.Pair{{Label: "document", Value: d.Line(), Long: true},
-		{Label: "size", Value: format.Size(d.Size)}}, widget.SaidAll("type", d.Kind.Line(64), "media type",
-		d.MIME.Line(128))...)
+// Facts are what was reported of the document, its id apart: a question shows that by itself.
+func (d Document) Facts(env *ui.Env) []widget.Pair {
+	return env.Pairs(append([]present.Fact{{Label: "document", Value: d.Line(), Long: true},
+		{Label: "size", Value: format.Size(d.Size)}}, present.Texts("type", d.Kind.Line(64), "media type",
+		d.MIME.Line(128))...), nil)
 }
 
 // Show opens a page over l with what is known of a document, and how to see what it holds.
@@ -133,7 +134,7 @@ func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 	program, folder, _ := host.Opener()
 	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
 		SkipTypedConfirmation: true,
-		Facts: append(d.Facts(), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
+		Facts: append(d.Facts(env), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),
 		Risk: "The copy is not masked. Only you can read it, and it is removed when this console ends. One customer call; " +
 			"the audit trail records it.",

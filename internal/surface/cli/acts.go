@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/present"
 )
 
 // commands make the command of each act that has one; each group's stand in its
@@ -170,9 +171,9 @@ func (r *root) refused(ctx context.Context, a *app.App) error {
 // asked is a write that is ready: what its question shows, and how it is sent.
 type asked struct {
 	object act.Object
-	typed  string      // the id whose end is typed in a production context
-	facts  [][2]string // label and value, shown above the question
-	risk   string      // more than the act's own
+	typed  string         // the id whose end is typed in a production context
+	facts  []present.Fact // shown above the question
+	risk   string         // more than the act's own
 	send   func(ctx context.Context) error
 }
 
@@ -200,7 +201,7 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	}
 	q := r.row.Words.Fill(w.object)
 	for _, f := range w.facts {
-		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f[0], safeText(f[1]))
+		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f.Label, safeText(f.Value))
 	}
 	for _, risk := range []string{q.Risk, w.risk} {
 		if risk != "" {

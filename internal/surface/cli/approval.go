@@ -101,10 +101,8 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			return w, nil
 		}
 		q, err := a.Approvals.Show(ctx, args[0])
-		w.facts = [][2]string{{"act", string(q.Act.Kind)}, {"what", q.Act.Summary}}
-		for _, f := range present.Decision(q, reason) {
-			w.facts = append(w.facts, [2]string{f.Label, f.Value})
-		}
+		w.facts = append([]present.Fact{{Label: "act", Value: string(q.Act.Kind)}, {Label: "what", Value: q.Act.Summary}},
+			present.Decision(q, reason)...)
 		w.risk = act.Consequence(q.Act.Kind)
 		return w, err
 	})

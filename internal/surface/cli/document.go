@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 var documentCommands = commands{
@@ -155,7 +156,8 @@ func documentUploadCommand(r *root) *cobra.Command {
 			return asked{}, err
 		}
 		u.CUID = cuid
-		return asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid, facts: factsOf(u),
+		return asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid,
+			facts: askedFile(args[0], u).Facts(),
 			send: func(ctx context.Context) error {
 				f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
 				if err != nil {
@@ -169,9 +171,10 @@ func documentUploadCommand(r *root) *cobra.Command {
 	})
 }
 
-func factsOf(u api.Upload) [][2]string {
-	return [][2]string{{"file", u.FileName}, {"size", format.Size(int64(len(u.Content)))}, {"type", u.Type},
-		{"info", u.Info}}
+// askedFile is a file that is uploaded, in a question.
+func askedFile(path string, u api.Upload) present.AskedFile {
+	return present.AskedFile{Path: path, Name: u.FileName, Holds: format.Size(int64(len(u.Content))), Type: u.Type,
+		Info: u.Info}
 }
 
 const nameHelp = "what the file is called there; needed with -"
@@ -222,8 +225,8 @@ func documentReplaceCommand(r *root) *cobra.Command {
 			return replaceDocument(r, ctx, a, op, args[1], u,
 				force, out)
 		})
-		w.facts = append([][2]string{{"replaces", old.FileName.Line(80) + ", " + format.Size(old.Size) + ", " +
-			old.DocType.Line(64)}, {"its info", old.Info.Line(255)}}, factsOf(u)...)
+		w.facts = append(present.AskedReplace(present.Options{}, old, askedFile(args[2], u)),
+			present.AskedOperation(args[0], op)...)
 		return w, nil
 	})
 }
@@ -304,8 +307,9 @@ func documentResumeCommand(r *root) *cobra.Command {
 			run = a.Jobs.Again
 		}
 		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
-			facts: [][2]string{{"job", job.ID}, {"step", string(job.Step)}, {"new file", job.FileName}},
-			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
+			facts: []present.Fact{{Label: "job", Value: job.ID}, {Label: "step", Value: string(job.Step)},
+				{Label: "new file", Value: job.FileName}},
+			send: func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and restore the old document")
 	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not seen in time")

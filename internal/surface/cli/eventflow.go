@@ -125,9 +125,13 @@ func eventReplayCommand(r *root) *cobra.Command {
 		Long: "Sends the stored body, byte for byte, to --to (https, or http to this host). Without --to it goes\n" +
 			"through our own receiver and the index once more. --sign signs it as [webhooks] says."}
 	elsewhere := also[attemptJSON](r, cmd, "--to")
-	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
+		s, err := a.Hooks().Inbox().Get(ctx, args[0])
+		if err != nil {
+			return asked{}, inboxError(err)
+		}
 		return asked{object: act.Object{ID: args[0], Kind: "event"},
-			facts: [][2]string{{"to", cmp.Or(to, "our own receiver")}}, send: func(ctx context.Context) error {
+			facts: present.AskedReplay(present.Options{}, present.EventOf(s), to), send: func(ctx context.Context) error {
 				if to == "" {
 					return replayHere(r, ctx, a, args[0], out)
 				}

@@ -130,8 +130,8 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 		}
 	}
 	c.apply(&h, key)
-	return asked{typed: a.Context.Name, facts: [][2]string{{"context", a.Context.Name},
-		{"change", strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
+	return asked{typed: a.Context.Name, facts: []present.Fact{{Label: "context", Value: a.Context.Name},
+		{Label: "change", Value: strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
 		if _, err := endpoint.Do(ctx, a.Client, endpoint.SetHooks, h); err != nil {
 			return err
 		}

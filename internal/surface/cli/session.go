@@ -226,10 +226,11 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
 		out one[session.StatusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
-		facts, kind, sentence := [][2]string{{"context", a.Context.Name}, {"account", account}}, kind, sentence
+		facts, kind, sentence := []present.Fact{{Label: "context", Value: a.Context.Name},
+			{Label: "account", Value: account}}, kind, sentence
 		if kind == api.ActSessionRefresh {
 			if s, err := a.SharedSession().Status(ctx); err == nil && !s.Renewable() {
-				facts = append(facts, [2]string{"pair", "nothing to refresh: this logs in"})
+				facts = append(facts, present.Fact{Label: "pair", Value: "nothing to refresh: this logs in"})
 				kind, sentence = api.ActSessionLogin, "Logged in: there were no tokens to refresh."
 			}
 		}
