@@ -126,12 +126,16 @@ func eventReplayCommand(r *root) *cobra.Command {
 			"through our own receiver and the index once more. --sign signs it as [webhooks] says."}
 	elsewhere := also[attemptJSON](r, cmd, "--to")
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
-		s, err := a.Hooks().Inbox().Get(ctx, args[0])
-		if err != nil {
-			return asked{}, inboxError(err)
+		var facts []present.Fact
+		if !r.yes && !r.dryRun {
+			s, err := a.Hooks().Inbox().Get(ctx, args[0])
+			if err != nil {
+				return asked{}, inboxError(err)
+			}
+			facts = present.AskedReplay(present.Options{}, present.EventOf(s), to)
 		}
 		return asked{object: act.Object{ID: args[0], Kind: "event"},
-			facts: present.AskedReplay(present.Options{}, present.EventOf(s), to), send: func(ctx context.Context) error {
+			facts: facts, send: func(ctx context.Context) error {
 				if to == "" {
 					return replayHere(r, ctx, a, args[0], out)
 				}
