@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/retention"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
@@ -61,14 +63,25 @@ func ended(st *store.Store, keep config.Retention) []retention.Rows {
 	}
 }
 
+// pruner removes what keep says from st, and moves old records of the trail to its archive.
+func pruner(st turns, keep config.Retention, trail *audit.Log, now func() time.Time,
+	log *slog.Logger) *retention.Pruner {
+	p := &retention.Pruner{Store: st, Rows: ended(st.Store, keep), Now: now, Log: log}
+	if age := keep.Audit.D(); age > 0 {
+		p.Archive = func(ctx context.Context, now time.Time) (more bool, err error) {
+			return trail.Archivist.Step(ctx, now.Add(-age))
+		}
+	}
+	return p
+}
+
 // Retain removes in the background what [retention] keeps no longer, until the returned
 // function is called.
 func Retain(ctx context.Context, a *App) (stop func()) {
 	if a.Config.Store.URL == "memory" {
 		return func() {}
 	}
-	p := &retention.Pruner{Store: turns{a.Store, a.Session.Owner().ID}, Rows: ended(a.Store, a.Config.Retention),
-		Now: a.Now, Log: a.Log}
+	p := pruner(turns{a.Store, a.Session.Owner().ID}, a.Config.Retention, a.Audit, a.Now, a.Log)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.Run(ctx) })

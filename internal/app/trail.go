@@ -26,8 +26,12 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	if points == "" {
 		points = filepath.Join(a.State, "checkpoints")
 	}
+	archive := a.Config.Audit.Archive
+	if archive == "" && a.Store.Core.Path() != "" {
+		archive = filepath.Join(filepath.Dir(a.Store.Core.Path()), "audit-archive")
+	}
 	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
-		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
+		Archive: archive, Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
 		Alarm: func(err error) {
 			if err != nil {
 				a.Log.Error("audit", "err", err)

@@ -58,8 +58,8 @@ func (c *core) alarm(err error) {
 	}
 }
 
-// each calls fn for the rows in order.
-func (c *core) each(ctx context.Context, from, to int64, fn func(Row) error) error {
+// eachStored calls fn for the rows in the store in order.
+func (c *core) eachStored(ctx context.Context, from, to int64, fn func(Row) error) error {
 	for from <= to {
 		rows, err := c.opt.Store.Rows(ctx, from, 500)
 		if err != nil {

@@ -143,9 +143,13 @@ func (in *Intents) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) 
 	in.reading.Lock()
 	defer in.reading.Unlock()
 	if in.recent.open == nil || in.recent.next > head.N+1 {
-		in.recent = recent{next: max(1, head.N-maxComplete+1), open: map[string]Row{}}
+		last, err := in.archived(ctx) // of older ones the store keeps what has no outcome, and not all outcomes
+		if err != nil {
+			return nil, err
+		}
+		in.recent = recent{next: max(last.Last+1, head.N-maxComplete+1), open: map[string]Row{}}
 	}
-	err = in.each(ctx, in.recent.next, head.N, func(row Row) error {
+	err = in.eachStored(ctx, in.recent.next, head.N, func(row Row) error {
 		var r Record
 		if json.Unmarshal(row.Bytes, &r) == nil {
 			switch r.Phase {

@@ -20,6 +20,8 @@ type Options struct {
 	Build   string           // version of the program
 	Now     func() time.Time // nil: time.Now
 
+	// Archive is the folder for records that leave the store; "": none do.
+	Archive     string
 	Key         *Key          // signs checkpoints; nil: none are made
 	Checkpoints string        // their file, or a folder for it; "": none are made
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
@@ -57,6 +59,8 @@ type Log struct {
 	Intents *Intents // writes whose outcome is not known
 	Signer  *Signer  // checkpoints
 	Prover  *Prover  // verification, proofs, evidence
+	// Archivist moves old records out of the store.
+	Archivist *Archivist
 
 	began    time.Time
 	newID    func() string
@@ -98,6 +102,7 @@ func New(opt Options) (*Log, error) {
 	l.Reader = &Reader{core: c, log: l}
 	l.Intents = &Intents{core: c, log: l, reader: l.Reader}
 	l.Prover = &Prover{core: c, log: l, signer: l.Signer}
+	l.Archivist = &Archivist{core: c, signer: l.Signer}
 	return l, nil
 }
 

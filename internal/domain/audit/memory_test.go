@@ -159,14 +159,21 @@ func (m *memory) PutNodes(_ context.Context, nodes []audit.Node) error {
 	return nil
 }
 
-func (m *memory) TreeSize(context.Context) (count, last int64, err error) {
+func (m *memory) TreeSize(_ context.Context, after int64) (count, last int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for seq := range m.tree {
-		last = max(last, seq)
+		if last = max(last, seq); seq > after {
+			count++
+		}
 	}
-	return int64(len(m.tree)), last, nil
+	return count, last, nil
 }
+
+// Nothing of it is archived: that is tested with a database.
+func (m *memory) Segments(context.Context) ([]audit.Segment, error) { return nil, nil }
+func (m *memory) Archive(context.Context, audit.Segment) error      { return errors.ErrUnsupported }
+func (m *memory) DropArchived(context.Context, int) (int, error)    { return 0, nil }
 
 func (m *memory) Checkpoints(context.Context) ([]audit.StoredCheckpoint, error) {
 	m.mu.Lock()

@@ -86,8 +86,8 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	rows, err := pr.opt.Store.Rows(ctx, seq, 1)
-	if err != nil {
+	var rows []Row
+	if err := pr.each(ctx, seq, seq, func(r Row) error { rows = append(rows, r); return nil }); err != nil {
 		return Proof{}, err
 	}
 	if len(rows) == 0 || rows[0].Seq != seq {

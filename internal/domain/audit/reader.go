@@ -14,6 +14,8 @@ import (
 type Page struct {
 	Entries []Entry
 	Next    int64 // Query.Before of the next page; 0 at the end
+	// Archived is, at the end, the last part of the archive that may hold older records; the zero Segment for none.
+	Archived Segment
 }
 
 // Reader reads records for people. It leaves a record of who read.
@@ -85,7 +87,12 @@ func (rd *Reader) find(ctx context.Context, q Query) (Page, error) {
 		p.Next = list[limit-1].Seq
 	}
 	p.Entries = list
-	return p, nil
+	if p.Next == 0 {
+		if p.Archived, err = rd.archived(ctx); q.From.After(p.Archived.At) {
+			p.Archived = Segment{}
+		}
+	}
+	return p, err
 }
 
 // maxComplete is over how many records the answer to a question is made complete
@@ -112,7 +119,7 @@ func (rd *Reader) addUnindexed(ctx context.Context, q Query, found []Entry) ([]E
 	for _, e := range found {
 		have[e.Seq] = true
 	}
-	err := rd.each(ctx, from, to, func(row Row) error {
+	err := rd.eachStored(ctx, from, to, func(row Row) error {
 		var r Record
 		if have[row.Seq] || json.Unmarshal(row.Bytes, &r) == nil && r.differs(row) == "" {
 			return nil // its columns were searched

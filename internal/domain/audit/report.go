@@ -72,9 +72,10 @@ type Report struct {
 	Head        string       `json:"head"` // hash of the last
 	From        time.Time    `json:"from"`
 	Until       time.Time    `json:"until"`
-	Checkpoints int          `json:"checkpoints"` // good ones
-	Covered     int64        `json:"covered"`     // records up to this one are held by a checkpoint
-	Problems    []Problem    `json:"problems"`    // the first ones, in the order they were met
+	Archived    int64        `json:"archived,omitempty"` // records up to this one are in the archive
+	Checkpoints int          `json:"checkpoints"`        // good ones
+	Covered     int64        `json:"covered"`            // records up to this one are held by a checkpoint
+	Problems    []Problem    `json:"problems"`           // the first ones, in the order they were met
 	More        int          `json:"more_problems"`
 	Unsettled   []OpenIntent `json:"unsettled"`
 	ClockSteps  []ClockStep  `json:"clock_steps"`
@@ -111,6 +112,14 @@ func (r Report) Exit() int {
 
 // Summary says the result in one sentence.
 func (r Report) Summary() string {
+	if r.Archived == 0 || !r.Intact() {
+		return r.verdict()
+	}
+	return fmt.Sprintf("%s; they reach back to %s, those up to %d in the archive", r.verdict(),
+		r.From.UTC().Format(time.DateOnly), r.Archived)
+}
+
+func (r Report) verdict() string {
 	differing := r.differing()
 	switch {
 	case differing != nil && differing.Result == Older:

@@ -275,6 +275,11 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 	if err != nil {
 		return err
 	}
+	if len(rows) == 0 || rows[0].Seq != last.N {
+		if _, archived, err := sg.segmentFrom(ctx, last.N); err != nil || archived {
+			return err // the verification reads the archive
+		}
+	}
 	if len(rows) == 0 || rows[0].Seq != last.N || Hash(rows[0].Bytes) != last.Head {
 		return &TamperedError{last.N, fmt.Sprintf("record %d is not the one that was signed", last.N)}
 	}

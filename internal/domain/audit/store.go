@@ -87,10 +87,18 @@ type Store interface {
 	Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error)
 	// PutNodes stores hashes of the tree, in place of those that are there.
 	PutNodes(ctx context.Context, nodes []Node) error
-	// TreeSize returns for how many records hashes are stored, and the last of them.
-	TreeSize(ctx context.Context) (count, last int64, err error)
+	// TreeSize returns for how many records after that one hashes are stored, and the last of all.
+	TreeSize(ctx context.Context, after int64) (count, last int64, err error)
 	// Checkpoints returns the newest checkpoint of each key.
 	Checkpoints(ctx context.Context) ([]StoredCheckpoint, error)
+	// Segments returns the segments of the archive, oldest first.
+	Segments(ctx context.Context) ([]Segment, error)
+	// Archive notes a segment, which follows the last one. It is durable when it returns nil.
+	Archive(ctx context.Context, s Segment) error
+	// DropArchived removes up to limit rows and hashes that segments hold, and returns how many. It leaves intents
+	// without an outcome and acts in doubt with their outcomes, the records at which the newest checkpoint of
+	// each key ends, and the hashes that the edges of the tree there and at the end of the archive need (EdgeSeqs).
+	DropArchived(ctx context.Context, limit int) (int, error)
 	// PutCheckpoint stores a checkpoint unless the key has one for as many records.
 	PutCheckpoint(ctx context.Context, p StoredCheckpoint) error
 }

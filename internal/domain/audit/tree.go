@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"sync"
 
@@ -28,15 +29,7 @@ var errBehind = errors.New("audit: the stored tree does not reach the end of the
 // EdgeOf returns the edge of a tree of n records, nil when hashes are missing.
 // nodes returns the stored hashes of records by seq.
 func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error) {
-	var seqs []int64
-	var levels []int
-	at := int64(0)
-	for level := 62; level >= 0; level-- {
-		if n>>level&1 == 1 {
-			at += 1 << level
-			seqs, levels = append(seqs, at), append(levels, level)
-		}
-	}
+	seqs, levels := edgeSeqs(n)
 	if len(seqs) == 0 {
 		return Edge{}, nil
 	}
@@ -53,6 +46,24 @@ func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error
 		edge = append(edge, h)
 	}
 	return edge, nil
+}
+
+// EdgeSeqs are the records whose hashes the edge of a tree of n records is made of.
+func EdgeSeqs(n int64) []int64 {
+	seqs, _ := edgeSeqs(n)
+	return seqs
+}
+
+// edgeSeqs is EdgeSeqs with the level of the hash that each gives.
+func edgeSeqs(n int64) (seqs []int64, levels []int) {
+	at := int64(0)
+	for level := 62; level >= 0; level-- {
+		if n>>level&1 == 1 {
+			at += 1 << level
+			seqs, levels = append(seqs, at), append(levels, level)
+		}
+	}
+	return seqs, levels
 }
 
 // hashAt is the hash of a level among those of one record.
@@ -106,6 +117,9 @@ func (t *tree) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 			seqs[i], levels[i] = (n+1)<<level, level
 		}
 		nodes, err := t.opt.Store.Nodes(ctx, seqs)
+		if err == nil {
+			err = t.addArchived(ctx, seqs, nodes)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +133,22 @@ func (t *tree) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 		}
 		return out, nil
 	}
+}
+
+// addArchived adds the hashes of records that are in the archive only.
+func (t *tree) addArchived(ctx context.Context, seqs []int64, nodes map[int64][]byte) error {
+	missing := map[int64]bool{}
+	for _, seq := range seqs {
+		if _, ok := nodes[seq]; !ok {
+			missing[seq] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	made, err := t.archivedNodes(ctx, missing)
+	maps.Copy(nodes, made)
+	return err
 }
 
 func (t *tree) edgeOf(ctx context.Context, n int64) (Edge, error) {
@@ -194,7 +224,11 @@ const catchUpPage = 2000
 func (t *tree) catchUp(ctx context.Context) error {
 	t.growing.Lock()
 	defer t.growing.Unlock()
-	count, last, err := t.opt.Store.TreeSize(ctx)
+	archived, err := t.archived(ctx)
+	if err != nil {
+		return err
+	}
+	count, last, err := t.opt.Store.TreeSize(ctx, archived.Last)
 	if err != nil {
 		return err
 	}
@@ -202,17 +236,48 @@ func (t *tree) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if count != last || last >= head.N { // a gap: nothing of it is relied on
-		last = 0
+	if count != last-archived.Last || last >= head.N { // a gap: nothing of it is relied on
+		last = archived.Last
 	}
 	edge, err := t.edgeOf(ctx, last)
 	if err != nil {
 		return err
 	}
 	if !edge.fits(last) {
-		last, edge = 0, Edge{}
+		if last, edge, err = t.archivedEdge(ctx, archived.Last); err != nil {
+			return err
+		}
 	}
-	for last < head.N {
+	return t.grow(ctx, last, head.N, edge)
+}
+
+// archivedEdge makes the edge of the tree at the end of the archive again, and stores it.
+func (t *tree) archivedEdge(ctx context.Context, n int64) (int64, Edge, error) {
+	if n == 0 {
+		return 0, Edge{}, nil
+	}
+	nodes := map[int64][]byte{}
+	seqs := EdgeSeqs(n)
+	if err := t.addArchived(ctx, seqs, nodes); err != nil {
+		return 0, nil, err
+	}
+	var list []Node
+	for _, seq := range seqs {
+		list = append(list, Node{Seq: seq, Hashes: nodes[seq]})
+	}
+	if err := t.opt.Store.PutNodes(ctx, list); err != nil {
+		return 0, nil, err
+	}
+	edge, err := t.edgeOf(ctx, n)
+	if err == nil && !edge.fits(n) {
+		err = errBehind
+	}
+	return n, edge, err
+}
+
+// grow adds the records after last, where edge is the tree's, up to to.
+func (t *tree) grow(ctx context.Context, last, to int64, edge Edge) error {
+	for last < to {
 		rows, err := t.opt.Store.Rows(ctx, last+1, catchUpPage)
 		if err != nil {
 			return err

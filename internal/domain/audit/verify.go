@@ -44,6 +44,10 @@ func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 		case err != nil:
 			return Report{}, err
 		}
+		if s, err := parseSigned(bytes.Clone(line)); err == nil {
+			v.endOfSegment(s, with.Keys)
+			continue
+		}
 		hash, record, ok := parseLine(line)
 		if !ok {
 			v.damaged(v.want, Malformed, "line %d is not a record", v.line)

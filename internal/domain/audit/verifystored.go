@@ -43,7 +43,7 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 		return Report{}, err
 	}
 	pr.checkStored(v, before, points, files)
-	if _, v.treeEnd, err = pr.opt.Store.TreeSize(ctx); err != nil {
+	if _, v.treeEnd, err = pr.opt.Store.TreeSize(ctx, 0); err != nil {
 		return Report{}, err
 	}
 	side, err := pr.walk(ctx, v)
@@ -206,8 +206,17 @@ const verifyPage = 500
 // and returns how far it got.
 func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
 	rows, err := pr.opt.Store.Rows(ctx, from, verifyPage)
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	// after the rows: what they lack was noted in the archive before it went
+	if s, archived, err := pr.segmentFrom(ctx, from); err != nil {
+		return 0, err
+	} else if archived {
+		return s.Last - from + 1, pr.verifySegment(s, v)
+	}
+	if len(rows) == 0 {
+		return 0, nil
 	}
 	seqs := make([]int64, len(rows))
 	for i, r := range rows {

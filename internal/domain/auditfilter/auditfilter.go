@@ -136,6 +136,8 @@ type Found struct {
 	Entries []audit.Entry
 	Next    int64 // where older ones begin; 0: there are none
 	Seen    int   // records looked at
+	// Archived is what older records may be in, as in audit.Page.
+	Archived audit.Segment
 }
 
 // maxPages are looked through in one search for what the trail cannot select.
@@ -161,6 +163,7 @@ func Find(ctx context.Context, log Log, q audit.Query, e Expr, now time.Time) (F
 				return out, nil
 			}
 		}
+		out.Archived = p.Archived
 		if out.Next, q.Before = p.Next, p.Next; p.Next == 0 || len(out.Entries) >= q.Limit {
 			break
 		}

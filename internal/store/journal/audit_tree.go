@@ -52,9 +52,10 @@ func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
 	})
 }
 
-// TreeSize returns for how many records hashes are stored, and the last of them.
-func (s *Audit) TreeSize(ctx context.Context) (count, last int64, err error) {
-	err = s.db.QueryRow(ctx, "SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM audit_tree").Scan(&count, &last)
+// TreeSize returns for how many records after that one hashes are stored, and the last of all.
+func (s *Audit) TreeSize(ctx context.Context, after int64) (count, last int64, err error) {
+	err = s.db.QueryRow(ctx, "SELECT (SELECT COUNT(*) FROM audit_tree WHERE seq > ?), "+
+		"(SELECT COALESCE(MAX(seq), 0) FROM audit_tree)", after).Scan(&count, &last)
 	return count, last, err
 }
 

@@ -67,6 +67,14 @@ func auditListCommand(r *root) *cobra.Command {
 		if found.Next != 0 && r.output == "table" {
 			defer r.say("There are older ones: --before %d", found.Next)
 		}
+		if last := found.Archived; last.Last > 0 && r.output == "table" {
+			where := ""
+			if r.env.App == nil { // over SSH: where files are is the host's business
+				where = " in " + last.Folder + " on " + last.Host
+			}
+			defer r.say("Records 1 to %d, up to %s, are in the archive%s: opdeck audit export prints them.", last.Last,
+				moment(last.At), where)
+		}
 		head := "SEQ|AT|WHO|VIA|EVENT|PHASE|OUTCOME|OBJECT|ID|ITEM|WHAT"
 		return out.print(recordsJSON{items, found.Next}, items, rows(head, found.Entries, recordRow))
 	})

@@ -116,8 +116,21 @@ CREATE TABLE audit_open (
     seq BIGINT NOT NULL
 );
 
+-- Files with records that left the table audit, one after the other. No record goes
+-- before its segment is here.
+CREATE TABLE audit_segment (
+    first  BIGINT PRIMARY KEY, -- records
+    last   BIGINT NOT NULL,
+    hash   TEXT   NOT NULL, -- of the last record
+    at_us  BIGINT NOT NULL, -- of the last record
+    file   TEXT   NOT NULL,
+    folder TEXT   NOT NULL,
+    host   TEXT   NOT NULL
+);
+
 -- The triggers guard against mistakes, not against the owner of the tables. Give
--- the program's user INSERT and SELECT on audit, and nothing more.
+-- the program's user INSERT and SELECT on audit and audit_segment, DELETE on audit where
+-- records are archived, and nothing more.
 -- +goose StatementBegin
 CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
@@ -131,7 +144,33 @@ BEGIN
     RETURN NEW;
 END $$;
 -- +goose StatementEnd
-CREATE TRIGGER audit_no_update BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+-- +goose StatementBegin
+CREATE FUNCTION audit_archived() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.seq > (SELECT COALESCE(MAX(last), 0) FROM audit_segment) THEN
+        RAISE EXCEPTION 'the audit trail is append-only';
+    END IF;
+    RETURN OLD;
+END $$;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE FUNCTION audit_segment_follows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.first <> (SELECT COALESCE(MAX(last), 0) + 1 FROM audit_segment) OR NEW.last < NEW.first
+        OR NEW.hash IS DISTINCT FROM (SELECT hash FROM audit WHERE seq = NEW.last) THEN
+        RAISE EXCEPTION 'the audit trail is append-only';
+    END IF;
+    RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_archived();
+CREATE TRIGGER audit_segment_follows BEFORE INSERT ON audit_segment FOR EACH ROW
+    EXECUTE FUNCTION audit_segment_follows();
+CREATE TRIGGER audit_segment_stays BEFORE UPDATE OR DELETE ON audit_segment FOR EACH ROW
+    EXECUTE FUNCTION audit_refuse();
+CREATE TRIGGER audit_segment_truncate BEFORE TRUNCATE ON audit_segment FOR EACH STATEMENT
+    EXECUTE FUNCTION audit_refuse();
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
 CREATE TRIGGER audit_in_order BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION audit_in_order();
 CREATE TRIGGER audit_head_forward BEFORE UPDATE ON audit_head FOR EACH ROW

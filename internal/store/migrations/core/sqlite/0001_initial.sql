@@ -116,6 +116,18 @@ CREATE INDEX audit_item ON audit (item, seq) WHERE item <> '';
 CREATE INDEX audit_event ON audit (event, seq);
 CREATE INDEX audit_time ON audit (at_us);
 
+-- Files with records that left the table audit, one after the other. No record goes
+-- before its segment is here.
+CREATE TABLE audit_segment (
+    first  INTEGER PRIMARY KEY, -- records
+    last   INTEGER NOT NULL,
+    hash   TEXT   NOT NULL, -- of the last record
+    at_us  INTEGER NOT NULL, -- of the last record
+    file   TEXT   NOT NULL,
+    folder TEXT   NOT NULL,
+    host   TEXT   NOT NULL
+);
+
 -- Intents without an outcome. An index, not evidence: it can be made again.
 CREATE TABLE audit_open (
     uid TEXT    PRIMARY KEY,
@@ -129,6 +141,21 @@ BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
+WHEN OLD.seq > (SELECT COALESCE(MAX(last), 0) FROM audit_segment)
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER audit_segment_follows BEFORE INSERT ON audit_segment
+WHEN NEW.first <> (SELECT COALESCE(MAX(last), 0) + 1 FROM audit_segment) OR NEW.last < NEW.first
+    OR NEW.hash IS NOT (SELECT hash FROM audit WHERE seq = NEW.last)
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER audit_segment_no_update BEFORE UPDATE ON audit_segment
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER audit_segment_stays BEFORE DELETE ON audit_segment
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 -- +goose StatementEnd
 -- An INSERT OR REPLACE would delete without a DELETE.
