@@ -105,10 +105,10 @@ type Client struct {
 func New(opt Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(opt.BaseURL, "/"))
 	if err != nil || base.Host == "" {
-		return nil, &Error{Kind: BadConfig, Public: "The base URL is not an address."}
+		return nil, &Error{Kind: BadConfig, Public: "base_url is not a valid address."}
 	}
 	if opt.Transport == nil || opt.Session == nil || opt.Gate == nil || opt.Now == nil || opt.Timeout <= 0 {
-		return nil, &Error{Kind: Internal, Public: "The client is not wired completely."}
+		return nil, &Error{Kind: Internal, Public: "The client is not set up completely."}
 	}
 	if opt.Service.ShareTokenField == "" {
 		opt.Service.ShareTokenField = "token"

@@ -31,10 +31,10 @@ func CheckShareToken(s string) (secret.Value, error) {
 	}
 	for _, r := range s {
 		if unicode.IsSpace(r) {
-			return bad("there is white space inside")
+			return bad("it contains white space")
 		}
 		if r < 0x21 || r > 0x7e {
-			return bad("it holds a character that tokens do not have")
+			return bad("it contains a character that tokens never have")
 		}
 	}
 	return secret.New(s), nil

@@ -51,7 +51,7 @@ func refusal(ctx context.Context, r Request, a Answer, err error) error {
 	e := Classify(r.Op, a.Status, a.Body)
 	if a.Status == http.StatusUnauthorized {
 		e.Kind, e.Rule, e.Remedy = Refused, RuleForbidden, Remedy{Kind: AskOperator}
-		e.Public = "The service refuses this call (401) and accepts the session for other calls: the account is not " +
+		e.Public = "The service refuses this call (401) but accepts the session for other calls: the account is not " +
 			"authorised for this one."
 		e.Quote(string(e.Said))
 	}
@@ -69,7 +69,7 @@ func (e *Error) asksToWait(asked time.Duration) {
 	case e.Status == http.StatusTooManyRequests && asked > held:
 		e.RetryAfter, add = held, " It asks to wait "+say(asked)+"; opdeck waits "+say(held)+"."
 	case e.Status == http.StatusTooManyRequests:
-		e.RetryAfter, add = held, " It asks to wait "+say(asked)+", and opdeck does."
+		e.RetryAfter, add = held, " It asks to wait "+say(asked)+", and opdeck waits."
 	case e.Status == http.StatusServiceUnavailable && asked > 0:
 		e.RetryAfter, add = asked, " It asks to wait "+say(asked)+"."
 		e.Remedy = Remedy{Kind: TryAfter}
@@ -88,7 +88,7 @@ func (e *Error) amend(add string) {
 // leads adds where a redirection leads.
 func (e *Error) leads(where string) {
 	if e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified {
-		e.amend(" It leads to " + where + ".")
+		e.amend(" It redirects to " + where + ".")
 	}
 }
 
@@ -137,13 +137,13 @@ func wayError(ctx context.Context, op string, err error) error {
 		return &out
 	case errors.As(err, &full):
 		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
-			Public: "No room among the " + string(full.Class) + " calls for another " +
+			Public: "The budget of " + string(full.Class) + " calls is used up for another " +
 				full.RetryAfter.Round(time.Second).String() + ".",
 			Remedy: Remedy{Kind: SeeLimits}}
 	case ctx.Err() != nil:
 		return stopped(ctx, op, err)
 	}
-	return &Error{Op: op, Kind: AuthFailed, Public: "There is no session to make this call with.", Err: err,
+	return &Error{Op: op, Kind: AuthFailed, Public: "There is no session for this call.", Err: err,
 		Remedy: Remedy{Kind: SessionStatus}}
 }
 
@@ -236,16 +236,16 @@ func (e *Error) byStatus(status int) {
 	case status == http.StatusUnauthorized:
 		set(AuthFailed, "", "The service refused the session.", Login)
 	case status == http.StatusForbidden:
-		set(Refused, RuleForbidden, "The service forbids this to the account.", AskOperator)
+		set(Refused, RuleForbidden, "The service does not allow this account to do that.", AskOperator)
 	case status == http.StatusNotFound || status == http.StatusGone:
-		set(NotFound, "", "The service knows no such thing.", RecheckID)
+		set(NotFound, "", "The service did not find it.", RecheckID)
 	case status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType:
-		set(Refused, RuleFile, "The service does not take this file.", SmallerFile)
+		set(Refused, RuleFile, "The service does not accept this file.", SmallerFile)
 		e.Field = FieldFile
 	case status == http.StatusTooManyRequests:
-		set(RateLimited, RuleRate, "The service answered that there are too many requests.", WaitTogether)
+		set(RateLimited, RuleRate, "The service reports too many requests.", WaitTogether)
 	case status >= 300 && status < 400:
-		set(Unavailable, "", "The service sent us elsewhere, which opdeck does not follow.", CheckBaseURL)
+		set(Unavailable, "", "The service redirected the call, and opdeck follows no redirects.", CheckBaseURL)
 	case status >= 500:
 		set(Unavailable, "", "The service failed ("+strconv.Itoa(status)+").", TryLater)
 	default:

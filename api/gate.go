@@ -206,12 +206,12 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 		return errors.Join(no, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleDoubt, Detail: no.Public}))
 	}
 	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit,
-		Detail: "the write could not be noted in the store"})))
+		Detail: "the write could not be recorded in the store"})))
 }
 
 func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func() error) error {
 	if rule.Need == "" || rule.Kind != act.Kind {
-		return &Error{Op: string(act.Kind), Kind: Internal, Public: "This act is not known to the gate."}
+		return &Error{Op: string(act.Kind), Kind: Internal, Public: "opdeck does not know this act."}
 	}
 	if err := lacks(ctx, string(act.Kind), rule.Need); err != nil { // denied records it
 		return err
@@ -259,7 +259,7 @@ func InDoubt(act Act, d Doubt) *Error {
 // unnoted is what is not sent because the store cannot hold it.
 func unnoted(act Act, err error) *Error {
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
-		Public: "The write cannot be noted in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore}, Err: err}
+		Public: "The write cannot be recorded in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore}, Err: err}
 }
 
 // denied records an attempt that was refused; a trail that cannot be written

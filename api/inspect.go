@@ -49,7 +49,7 @@ type Order string
 const (
 	NewestFirst Order = "newest first"
 	OldestFirst Order = "oldest first"
-	NoOrder     Order = "in no order of time"
+	NoOrder     Order = "in no time order"
 )
 
 // Names found by an Inspection are safe to draw and this many at most.

@@ -148,7 +148,7 @@ var (
 	ErrUnits   = errors.New("units are not a whole number")
 	ErrNanos   = errors.New("nanos are not within ±999,999,999")
 	ErrSign    = errors.New("units and nanos have different signs")
-	ErrUnclear = errors.New("units and nanos do not say how much it is")
+	ErrUnclear = errors.New("units and nanos give no clear amount")
 )
 
 const maxUnits = 1000 // digits; a bound on work, far above any amount

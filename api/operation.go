@@ -214,6 +214,11 @@ func (p Phase) Word() string {
 	return [...]string{"unknown", "open", "completed", "failed", "canceled"}[p]
 }
 
+// Has is the phase as the end of a sentence about the operation: "has failed".
+func (p Phase) Has() string {
+	return [...]string{"has an unknown status", "is open", "is completed", "has failed", "was canceled"}[p]
+}
+
 // Page is one page of a list.
 type Page[T any] struct {
 	Items    []T // as they came: Unusable of them have no identifier

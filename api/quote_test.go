@@ -43,17 +43,17 @@ func TestWaitsAndPlaces(t *testing.T) {
 		wait   time.Duration
 	}{
 		{429, http.Header{}, "too many requests. It does not say how long to wait; opdeck waits 1m0s. It says: no", time.Minute},
-		{429, http.Header{"Retry-After": {"30"}}, "It asks to wait 30s, and opdeck does. It says: no", 30 * time.Second},
+		{429, http.Header{"Retry-After": {"30"}}, "It asks to wait 30s, and opdeck waits. It says: no", 30 * time.Second},
 		{429, http.Header{"Retry-After": {"86400"}}, "It asks to wait 24h0m0s; opdeck waits 5m0s. It says: no", 5 * time.Minute},
 		{503, http.Header{"Retry-After": {"30"}}, "The service failed (503). It asks to wait 30s. It says: no", 30 * time.Second},
 		{503, http.Header{}, "The service failed (503). It says: no", 0},
 		{503, http.Header{"Retry-After": {"Thu, 01 Jan 2026 00:00:45 GMT"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}},
 			"It asks to wait 45s.", 45 * time.Second},
 		{302, http.Header{"Location": {"https://user:pw@other.example/v2/x?token=secret#f"}},
-			"does not follow. It leads to https://other.example/v2/x. It says: no", 0},
-		{302, http.Header{}, "It leads to an address that it does not say.", 0},
-		{302, http.Header{"Location": {"/a\x1b[2J/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It leads to an address", 0},
-		{302, http.Header{"Location": {"/a/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It leads to /a/….", 0},
+			"does not follow. It redirects to https://other.example/v2/x. It says: no", 0},
+		{302, http.Header{}, "It redirects to an address that it does not name.", 0},
+		{302, http.Header{"Location": {"/a\x1b[2J/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It redirects to an address", 0},
+		{302, http.Header{"Location": {"/a/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It redirects to /a/….", 0},
 	} {
 		a := Answer{Status: c.status, Header: c.header, Body: []byte(`{"error":"no"}`)}
 		e := AsError(new(Client).fault(t.Context(), Request{Op: "read"}, a, nil))

@@ -14,7 +14,7 @@ import (
 )
 
 // errNoObject says that a record is JSON and no object.
-var errNoObject = errors.New("api: the record is no JSON object")
+var errNoObject = errors.New("api: the record is not a JSON object")
 
 // ReadRecord reads JSON into the struct that v points to, whatever its own UnmarshalJSON does. A value of
 // another type than the field's never loses the record: a number is read from a text and a text from a

@@ -146,7 +146,7 @@ type CutError struct {
 }
 
 // Error implements error.
-func (e *CutError) Error() string { return "the answer broke off: " + e.Err.Error() }
+func (e *CutError) Error() string { return "the answer was cut off: " + e.Err.Error() }
 
 // Unwrap gives what ended it.
 func (e *CutError) Unwrap() error { return e.Err }
@@ -257,5 +257,5 @@ func BrokeOff(ctx context.Context, op, request string, cut *CutError) error {
 		return stopped(ctx, op, cut)
 	}
 	return &Error{Op: op, Kind: Unavailable, RequestID: request, Err: cut,
-		Public: "The document broke off before its end, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
+		Public: "The document was cut off, " + cut.after() + ".", Remedy: Remedy{Kind: CheckNetwork}}
 }

@@ -37,6 +37,7 @@ const (
 	UseLink            RemedyKind = "use_link"       // instead of a share
 	PrepareApplication RemedyKind = "prepare"        // there is none to submit
 	FollowOutcome      RemedyKind = "follow_outcome" // not to be repeated yet
+	AwaitApproval      RemedyKind = "await_approval" // of the request ID, then repeat the act
 	LookFirst          RemedyKind = "look_first"     // it may have been done all the same
 	SmallerFile        RemedyKind = "smaller_file"   // or one of another kind
 	SayEach            RemedyKind = "say_each"       // of the settings that were not told

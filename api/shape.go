@@ -153,7 +153,7 @@ func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
 		return nil, err
 	}
 	return nil, a.unreadable(r, body, Remedy{Kind: CompareAnswers},
-		"The service's answer holds no "+t.one+". It holds "+body.Keys()+".")
+		"The service's answer contains no "+t.one+". It contains "+body.Keys()+".")
 }
 
 // unreadable is the error about an answer that is JSON without what was asked for; public says so.

@@ -268,7 +268,7 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 	}
 	missing := first && l.total != "" && l.total != "0" // the first page is empty and the total is not
 	if !ok && (first || l.total == "") || len(l.items) == 0 && missing {
-		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It holds "+body.Keys()+".")
+		return p, a.unreadable(r, body, Remedy{Kind: NameListField}, noList(t, l)+" It contains "+body.Keys()+".")
 	}
 	p.Items = make([]T, 0, len(l.items))
 	for _, v := range l.items {
@@ -278,8 +278,8 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 		}
 	}
 	if p.Unusable > 0 && p.Unusable == len(p.Items) {
-		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. " +
-			"The first one holds %s."
+		const why = "None of the %d %s in the service's answer has the field “%s”, which identifies it. The first one " +
+			"contains %s."
 		return p, a.unreadable(r, body, Remedy{Kind: NameListField},
 			fmt.Sprintf(why, len(l.items), t.many, t.ids[0], l.items[0].Keys()))
 	}
@@ -288,7 +288,7 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 
 func noList(t RecordType, l listing) string {
 	if l.total == "" {
-		return "The service's answer holds no list of " + t.many + " that can be read."
+		return "The service's answer contains no list of " + t.many + " that can be read."
 	}
 	return fmt.Sprintf("The service reports a total of %s %s, but its answer has none that can be read.", l.total, t.many)
 }

@@ -35,7 +35,7 @@ func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpp
 func (s Standing) Says() string {
 	switch s {
 	case StandingNew:
-		return "not looked at yet"
+		return "not reviewed yet"
 	case StandingUnderWay:
 		return "no result yet"
 	}

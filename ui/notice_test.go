@@ -44,7 +44,7 @@ func TestNoticesWaitForEachOther(t *testing.T) {
 // news, are not counted together.
 func TestBadNewsAreCounted(t *testing.T) {
 	w := newWorld()
-	const many = "The service answered that there are too many requests."
+	const many = "The service reports too many requests."
 	bad := ui.Toast{Level: ui.Error, Text: many}
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 30), bad)
 	has(t, r, many)

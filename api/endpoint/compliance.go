@@ -115,7 +115,7 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 		out.Remedy = api.Remedy{Kind: api.MakeLink}
 	case out.Rule == api.RuleBaaS:
 		out.Kind = api.Refused
-		out.Public = "The service forbids the share (403), which it documents for accounts on the BaaS verification program."
+		out.Public = "The service refused the share (403). It documents this for accounts on the BaaS verification program."
 		out.Quote(string(out.Said))
 		out.Remedy = api.Remedy{Kind: api.UseLink}
 	}

@@ -113,7 +113,7 @@ func (w *Wire) customerFromList(ctx context.Context, cuid string) (api.Customer,
 		}
 	}
 	return api.Customer{}, &api.Error{Op: "read customer", Kind: api.NotFound,
-		Public: "The service's list of customers does not show this one.",
+		Public: "This customer is not in the service's list of customers.",
 		Remedy: api.Remedy{Kind: api.RecheckID}}
 }
 

@@ -69,8 +69,8 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	case r.Seen != nil && api.SeenDigest(*r.Seen, r.GUID) != api.SeenDigest(now, r.GUID):
 		return no(api.RuleChanged, api.LookAgain, "The document or the operation's status changed since it was shown.")
 	case w.Phase(now).Ended() && !r.Force:
-		return no(api.RuleEndState, api.Force, fmt.Sprintf(
-			"The operation is %s. Its documents can usually no longer be changed.", w.Phase(now).Word()))
+		return no(api.RuleEndState, api.Force,
+			"The operation "+w.Phase(now).Has()+". Its documents can usually no longer be changed.")
 	}
 	return nil
 }

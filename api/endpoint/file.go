@@ -122,7 +122,7 @@ func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, erro
 	defer in.Body.Close()
 	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
 		return nil, &api.Error{Op: op, Kind: api.Internal, RequestID: in.RequestID,
-			Public: fmt.Sprintf("The service answered %d %s where the whole file was asked for; nothing was kept of it.",
+			Public: fmt.Sprintf("The service answered %d %s instead of the whole file. Nothing was saved.",
 				in.Status, http.StatusText(in.Status))}
 	}
 	said, _ := io.ReadAll(io.LimitReader(in.Body, firstRead))
@@ -146,7 +146,7 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 		e.Kind, e.Public, e.Said = api.Refused, "The service sent no file.", text(api.Said(in.All))
 		e.Quote(string(e.Said))
 	case kind == "text/html":
-		e.Public = "The service answered with a web page (text/html) instead of the file; nothing was kept of it."
+		e.Public = "The service answered with a web page (text/html) instead of the file. Nothing was saved."
 	default:
 		return nil
 	}

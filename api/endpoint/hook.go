@@ -30,8 +30,7 @@ type hookWire struct {
 // GetHooks reads the webhook settings (a general call).
 var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General,
 	Need: api.MayRead, OwnToken: true, Open: true,
-	Lent: Lending{Instead: "The answer holds the secret that webhooks are signed with. opdeck hook get shows the " +
-		"settings without it."}},
+	Lent: Lending{Instead: "The answer contains the webhook signing secret. Use opdeck hook get, which leaves it out."}},
 	reading[struct{}, api.HookSettings]{read: readHooks})
 
 func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct{}) (api.HookSettings, error) {
@@ -77,7 +76,7 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 	if h.Unreported != "" && !api.IsDryRun(ctx) {
 		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
 			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", ") +
-				", and writing the settings would change that, too. Nothing was sent."}
+				", so writing the settings could change it. Nothing was sent."}
 	}
 	type body struct {
 		Parameters any `json:"parameters"`
@@ -121,7 +120,7 @@ func CheckHookURL(address string) error {
 		return nil
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || ip == nil || !ip.IsLoopback() {
-		return bad("The webhook address must be https; plain http goes to a loopback address only.")
+		return bad("The webhook address must be https; plain http is for loopback addresses only.")
 	}
 	return nil
 }
@@ -170,7 +169,7 @@ func lendHooks(_ []string, body Content) (api.HookSettings, error) {
 	}
 	for _, name := range api.HookMembers { // one that is left out would be switched off
 		if v := given.Parameters[name]; v == nil || string(v) == "null" || string(v) == `""` {
-			return api.HookSettings{}, wrong("The body must hold parameters with all settings; "+name+" is missing.", nil)
+			return api.HookSettings{}, wrong("The body must contain parameters with all settings; "+name+" is missing.", nil)
 		}
 	}
 	h := in.Parameters.HookSettings

@@ -50,10 +50,10 @@ func (c Content) json(v any) error {
 	d := json.NewDecoder(bytes.NewReader(c.Bytes))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return wrong("The body is not the JSON that this call takes: "+untrusted.Text(err.Error()).Line(200)+".", err)
+		return wrong("The body is not the JSON that this call expects: "+untrusted.Text(err.Error()).Line(200)+".", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return wrong("The body holds more than one JSON value.", err)
+		return wrong("The body contains more than one JSON value.", err)
 	}
 	return nil
 }
@@ -76,15 +76,15 @@ func (c Content) upload() (api.Upload, error) {
 			break
 		}
 		if err != nil {
-			return u, wrong("The form of the upload cannot be read.", err)
+			return u, wrong("The upload form cannot be read.", err)
 		}
 		b, err := io.ReadAll(part)
 		if err != nil {
-			return u, wrong("The form of the upload cannot be read.", err)
+			return u, wrong("The upload form cannot be read.", err)
 		}
 		name := part.FormName()
 		if seen[name] {
-			return u, wrong("The form has a field twice.", nil)
+			return u, wrong("The form repeats a field.", nil)
 		}
 		seen[name] = true
 		switch name {
@@ -97,7 +97,7 @@ func (c Content) upload() (api.Upload, error) {
 		case "attach":
 			u.Content, u.FileName = b, path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))
 		default:
-			return u, wrong("The form has a field that an upload does not take; it takes "+formNames+".", nil)
+			return u, wrong("The form has an unknown field. An upload has "+formNames+".", nil)
 		}
 	}
 	if !seen["attach"] || !seen["customerId"] {

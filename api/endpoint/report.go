@@ -27,7 +27,7 @@ var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/
 	reading[ReportTo, api.Report]{
 		check: func(q ReportTo) error {
 			if q.Page < 0 || q.Size < 0 {
-				return &api.Error{Op: "read report", Kind: api.Usage, Public: "Page and size of a report are numbers from 0."}
+				return &api.Error{Op: "read report", Kind: api.Usage, Public: "The page and size of a report must be 0 or more."}
 			}
 			return nil
 		},
@@ -49,7 +49,7 @@ func writeReport(_ context.Context, _ *Wire, r api.Request, a api.Answer, q Repo
 			return api.Report{}, err
 		}
 		return api.Report{}, &api.Error{Op: r.Op, Kind: api.Internal, Status: a.Status, RequestID: a.RequestID,
-			Public: "The service's answer holds no report. It holds " + body.Keys() + ".",
+			Public: "The service's answer contains no report. It contains " + body.Keys() + ".",
 			Remedy: api.Remedy{Kind: api.CompareAnswers}}
 	}
 	file, err := base64.StdEncoding.DecodeString(data)

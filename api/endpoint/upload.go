@@ -51,7 +51,8 @@ func planUpload(ctx context.Context, w *Wire, u api.Upload) (plan, error) {
 	}
 	body, content, err := multipartOf(u)
 	if err != nil {
-		return plan{}, &api.Error{Op: "upload document", Kind: api.Internal, Public: "The upload cannot be built.", Err: err}
+		return plan{}, &api.Error{Op: "upload document", Kind: api.Internal, Public: "The upload request cannot be built.",
+			Err: err}
 	}
 	p := plan{Object: "customer", ID: u.CUID, Name: safe(u.FileName), Body: body, Content: content,
 		Secret: api.HashHex(u.Content),

@@ -75,8 +75,8 @@ type Flaw string
 // The flaws.
 const (
 	Sound        Flaw = ""
-	OtherRoute   Flaw = "another route was read"
-	OtherObject  Flaw = "another object was read"
+	OtherRoute   Flaw = "another route answered"
+	OtherObject  Flaw = "the answer is about another object"
 	BeforeAct    Flaw = "it was read before our own act ended"
 	BeforeStep   Flaw = "it was read before the clock was set"
 	NoClock      Flaw = "it is not known whether it was read after our own act"

@@ -113,7 +113,7 @@ type Malformed struct {
 
 // Error is a sentence for people.
 func (m *Malformed) Error() string {
-	return "webhook set aside (" + string(m.Reason) + "): " + m.Detail
+	return "webhook quarantined (" + string(m.Reason) + "): " + m.Detail
 }
 
 // Decode reads one delivery. The error is always a *Malformed. raw is kept, not
@@ -172,13 +172,13 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	case data.Kind() != jsontree.Object:
 		return &Malformed{Reason: ReasonData, Detail: "Data is not an object: " + show(data)}
 	case data.Len() != 1:
-		return &Malformed{Reason: ReasonData, Detail: "Data holds " + strconv.Itoa(data.Len()) + " things instead of one"}
+		return &Malformed{Reason: ReasonData, Detail: "Data contains " + strconv.Itoa(data.Len()) + " objects instead of one"}
 	case e.Object == "":
-		return &Malformed{Reason: ReasonData, Detail: "Data holds an unknown thing: " + quote(name)}
+		return &Malformed{Reason: ReasonData, Detail: "Data contains an unknown object: " + quote(name)}
 	}
 	for _, k := range types {
 		if k.t == e.Type && k.obj != e.Object {
-			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " holds a thing named " + string(e.Object)}
+			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " contains " + string(e.Object)}
 		}
 	}
 	r := reader{v: thing, path: [4]string{string(e.Object)}, root: e}

@@ -38,7 +38,7 @@ var tooDeep = "nested deeper than " + strconv.Itoa(jsontree.MaxDepth) + " levels
 func invalid(err error) *Malformed {
 	var at *json.SyntaxError
 	if !errors.As(err, &at) {
-		return &Malformed{Reason: ReasonJSON, Detail: "no JSON"}
+		return &Malformed{Reason: ReasonJSON, Detail: "not JSON"}
 	}
 	place := " (byte " + strconv.FormatInt(at.Offset, 10) + ")"
 	if strings.Contains(at.Error(), "max depth") {

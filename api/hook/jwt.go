@@ -24,7 +24,7 @@ const maxToken = 8 << 10 // bytes
 
 var strict64 = base64.RawURLEncoding.Strict()
 
-var errHeader = errors.New("the token's header is ambiguous or asks for extensions")
+var errHeader = errors.New("the token's header is ambiguous or requires extensions")
 
 // jwtVerifier accepts JSON Web Tokens in compact form.
 type jwtVerifier struct {
@@ -110,8 +110,8 @@ func (j *jwtVerifier) judge(d Delivery, token *jwt.Token, c *claims) (Verdict, *
 	sum := sha256.Sum256(d.Body)
 	bound, right := c.covers(sum)
 	if !right {
-		return Verdict{}, &AuthError{Reason: "body", Detail: "The token's hash of the body is that of another body: " +
-			"something on the way changed it, or it is forged."}
+		return Verdict{}, &AuthError{Reason: "body", Detail: "The token's hash does not match the body: the body was " +
+			"changed on the way, or it is forged."}
 	}
 	signed := token.Raw[:strings.LastIndexByte(token.Raw, '.')]
 	v := Verdict{Verifier: VerifyJWT, Authenticated: true, Bound: bound}
@@ -125,8 +125,8 @@ func (j *jwtVerifier) judge(d Delivery, token *jwt.Token, c *claims) (Verdict, *
 	}
 	if c.ID != "" && !late && !j.seen.accept(c.ID, sum, d.At) {
 		return Verdict{}, &AuthError{Reason: ReasonTokenReused,
-			Detail: "The token's id (jti) came before with another body: it may have been captured. " +
-				"Only [webhooks] max_age = \"0s\" lets one token bring many bodies."}
+			Detail: "The token's id (jti) was used before with another body: it may have been captured. To accept one token " +
+				"for many bodies, set [webhooks] max_age = \"0s\"."}
 	}
 	v.Token = c.use(signed, d.At, j.maxAge, late)
 	return v, nil
@@ -138,33 +138,33 @@ func (j *jwtVerifier) refusal(err error, token *jwt.Token, c *claims, at time.Ti
 	switch {
 	case errors.Is(err, jwt.ErrTokenMalformed):
 		return &AuthError{Reason: "token", Detail: "The header " + j.header +
-			" holds no JWT: three parts of base64url with a dot between them, the first two of them JSON."}
+			" contains no JWT: three base64url parts with dots between them, the first two JSON."}
 	case errors.Is(err, errHeader):
 		return &AuthError{Reason: "algorithm", Detail: j.notAllowed("")}
 	case !slices.Contains(j.algorithms, alg):
 		return &AuthError{Reason: "algorithm", Detail: j.notAllowed(alg)}
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return &AuthError{Reason: "signature",
-			Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ."}
+			Detail: "The signature does not match: the service's jwtSecret and the secret of [webhooks] differ."}
 	case errors.Is(err, jwt.ErrTokenExpired) && c.ok:
 		return &AuthError{Reason: "expired", Detail: "The token expired " + span(at.Sub(c.ExpiresAt.Time)) +
-			" before it came."}
+			" before it arrived."}
 	case errors.Is(err, jwt.ErrTokenNotValidYet) && c.ok:
 		return &AuthError{Reason: "not_yet",
 			Detail: "The token is valid only in " + span(c.NotBefore.Sub(at)) + ": the clocks differ."}
 	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued) && c.ok:
 		return &AuthError{Reason: "from_the_future",
-			Detail: "The token was made " + span(c.IssuedAt.Sub(at)) + " from now: the clocks differ."}
+			Detail: "The token was issued " + span(c.IssuedAt.Sub(at)) + " from now: the clocks differ."}
 	}
-	return &AuthError{Reason: "claims", Detail: "A claim has the wrong kind or spelling: " +
-		"exp, iat and nbf are numbers of seconds, jti and hashes are texts, none is null."}
+	return &AuthError{Reason: "claims", Detail: "A claim has the wrong type: exp, iat and nbf are numbers of seconds, " +
+		"jti and hashes are strings, none is null."}
 }
 
 // notAllowed says why an algorithm is refused, and what to set.
 func (j *jwtVerifier) notAllowed(alg string) string {
 	switch {
 	case alg == "":
-		return "The token's header names no algorithm that could be read, or asks for extensions (crit)."
+		return "The token's header has no readable algorithm, or requires extensions (crit)."
 	case strings.EqualFold(alg, "none"):
 		return "A token without a signature (alg none) is never accepted."
 	case !slices.Contains(Algorithms, alg):
@@ -186,7 +186,7 @@ func (c *claims) late(at time.Time, maxAge time.Duration) (late bool, bad *AuthE
 	case c.IssuedAt != nil && at.Sub(c.IssuedAt.Time) <= most, c.IssuedAt == nil && c.ExpiresAt.Sub(at) <= most:
 		return false, nil
 	case c.ExpiresAt == nil:
-		return false, &AuthError{Reason: "too_old", Detail: "The token was made " + span(at.Sub(c.IssuedAt.Time)) +
+		return false, &AuthError{Reason: "too_old", Detail: "The token was issued " + span(at.Sub(c.IssuedAt.Time)) +
 			" ago and has no exp: [webhooks] max_age is " + maxAge.String() + "."}
 	}
 	return true, nil

@@ -280,7 +280,7 @@ func TestRefusalsAreSafeText(t *testing.T) {
 	d.Header = http.Header{"X-Signature": {sign(t, secretA, map[string]any{"iat": at.Unix()})}}
 	var bad *AuthError
 	if _, err := v.Verify(d); !errors.As(err, &bad) || !strings.Contains(bad.Detail,
-		"X-Signature holds what looks like a token") {
+		"X-Signature contains what looks like a token") {
 		t.Errorf("%+v", bad)
 	}
 }

@@ -137,7 +137,7 @@ func (r *reader) stamp(key string) Stamp {
 		return Stamp{}
 	}
 	if v.Kind() != jsontree.Object {
-		r.issue(key, "is not a moment")
+		r.issue(key, "is not a timestamp")
 		return Stamp{}
 	}
 	sec, ok1 := optional(v, "seconds")

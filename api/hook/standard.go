@@ -33,7 +33,7 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 	list, ok3 := single(d.Header, headerSignature)
 	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
 		return refuse("header",
-			"One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or there more than once.")
+			"One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or repeated.")
 	}
 	which, head := -1, []byte(id+"."+stamp+".")
 	for _, signature := range splitSignatures(list) {
@@ -44,7 +44,8 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 		}
 	}
 	if which < 0 {
-		return refuse("signature", "No signature fits: the sender's secret and that of [webhooks] differ, or the body was "+
+		return refuse("signature", "No signature matches: the sender's secret and that of [webhooks] differ, or the body "+
+			"was "+
 			"changed on the way.")
 	}
 	sec, ok := integer(stamp)

@@ -88,8 +88,8 @@ func refuse(reason, detail string) (Verdict, error) {
 // ReasonTokenReused and TokenReused say that a token came before with another body.
 const (
 	ReasonTokenReused = "token_reused"
-	TokenReused       = "The token came before with another body and does not cover either: it may have been captured. " +
-		"A service that uses one token for many deliveries needs [webhooks] max_age above the token's life."
+	TokenReused       = "The token was used before with another body and covers neither: it may have been captured. If " +
+		"the service uses one token for many deliveries, set [webhooks] max_age above the token's lifetime."
 )
 
 // missing says that a header is not there once, and where else a token is.
@@ -98,11 +98,11 @@ func missing(h http.Header, name string) string {
 		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") &&
 			strings.Count(values[0], ".") == 2 {
 			return "The header " + name + " is missing, and " + untrusted.Text(other).Line(60) +
-				" holds what looks like a token: [webhooks] header names the header."
+				" contains what looks like a token. Set [webhooks] header to the right name."
 		}
 	}
-	return "The header " + name + " is missing, empty or there more than once: [webhooks] header names where the proof " +
-		"is found."
+	return "The header " + name + " is missing, empty or repeated. Set [webhooks] header to the header that carries the " +
+		"proof."
 }
 
 // The kinds of verifier (config key webhooks.verify).
@@ -223,7 +223,7 @@ func (none) Name() string { return VerifyNone }
 
 func (none) Verify(d Delivery) (Verdict, error) {
 	if !d.Loopback {
-		return refuse("not_loopback", "verify = \"none\" takes deliveries of this host only, neither through a proxy nor "+
+		return refuse("not_loopback", "verify = \"none\" accepts deliveries from this host only, not through a proxy or "+
 			"from a web page.")
 	}
 	return Verdict{Verifier: VerifyNone}, nil
@@ -252,7 +252,7 @@ func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 		}
 	}
 	if which < 0 {
-		return refuse("secret", "The secret in "+h.header+" is not that of [webhooks].")
+		return refuse("secret", "The secret in "+h.header+" does not match [webhooks].")
 	}
 	return Verdict{Verifier: VerifyHeader, Authenticated: true, OldSecret: which > 0}, nil
 }

@@ -142,7 +142,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	if sum := u.Sum(); u.Used+u.Held+u.Room+u.Waiting != u.Recommended ||
-		sum != "billing: 1 call of more than a minute ago still holds its slot, 1m2s long, so that the service never "+
+		sum != "billing: 1 call that is older than a minute still holds its slot, 1m2s long, so that the service never "+
 			"counts more than 12." {
 		t.Errorf("%d used, %d held, room for %d: %q", u.Used, u.Held, u.Room, sum)
 	}

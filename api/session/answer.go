@@ -18,7 +18,7 @@ func (a *answer) read(resp *http.Response, raw []byte, of request) {
 	}
 	raw, err := jsontree.Unpack(raw, resp.Header.Get("Content-Encoding"), maxAnswer)
 	if err != nil {
-		a.detail = "the encoding of the answer cannot be undone"
+		a.detail = "the answer's encoding cannot be decoded"
 		return
 	}
 	code := resp.StatusCode
@@ -82,7 +82,7 @@ func (a *answer) readWords(code int, raw []byte, login bool) {
 	out, unclear := s.verdict()
 	switch {
 	case out == TwoFactor:
-		a.outcome, a.detail = TwoFactor, "a two-factor code is demanded"
+		a.outcome, a.detail = TwoFactor, "a two-factor code is required"
 	case !login && (out == Refused || Dead(code, raw, false) || refusal(code, login)):
 		a.outcome, a.detail = Refused, "refused"
 	case login && out == Refused:

@@ -119,7 +119,7 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 	switch {
 	case err != nil:
 		cut, _ := causeOf(err)
-		ans.detail = "the answer broke off: " + cut
+		ans.detail = "the answer was cut off: " + cut
 	case len(raw) > maxAnswer:
 		ans.detail, ans.permanent = faultTooLong, true
 	default:
@@ -141,7 +141,7 @@ func causeOf(err error) (sentence string, permanent bool) {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time", false
 	case errors.Is(err, context.Canceled):
-		return "given up", false
+		return "canceled", false
 	case errors.As(err, &dns):
 		return "the host name cannot be looked up", false
 	case errors.As(err, &op):

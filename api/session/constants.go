@@ -39,7 +39,7 @@ func (c Constants) check() error {
 		{c.LeaseHeld > c.QuietGap+time.Second, "lease_held must exceed the quiet gap by more than 1 s"},
 		{c.PollMax < c.LeaseHeld/10 && c.PollFirst <= c.PollMax, "polls must be shorter than a tenth of lease_held"},
 		{m >= c.LeaseSent+c.AuthDeadline, "the margin must cover a lost holder and one more attempt"},
-		{c.Young < m, "a young pair must be younger than the margin"},
+		{c.Young < m, "young tokens must be younger than the margin"},
 	} {
 		if !r.ok {
 			return fmt.Errorf("session: constants: %s", r.text)

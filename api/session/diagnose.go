@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,6 +41,14 @@ type Verdict struct {
 	Evidence []string  // what the sentence rests on
 	Healed   bool      // a rotation went well afterwards, or somebody reset the session
 	Over     time.Time // when that was; zero while the trouble lasts
+}
+
+// Full is Sentence as a sentence of its own, with capital and full stop; "" for none.
+func (v Verdict) Full() string {
+	if v.Sentence == "" {
+		return ""
+	}
+	return strings.ToUpper(v.Sentence[:1]) + v.Sentence[1:] + "."
 }
 
 // Diagnose explains the newest trouble in a history (oldest first), given the row
@@ -115,27 +124,27 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 	switch e.Reason {
 	case OtherPair, OnItsWay:
 		v.Cause = OurRotation
-		v.Sentence = "one of our own processes was replacing the pair while a call was on its way; the call was sent again"
+		v.Sentence = "one of our own processes replaced the tokens during a call; the call was sent again"
 		if r, ok := replacedBy(past, e.Gen); ok {
 			v.At = r.At
-			v.Sentence = fmt.Sprintf("our own %s at %s (%s) replaced the pair while a call was on its way; the call was sent "+
-				"again", r.Kind, clock(r.At), r.Owner.name())
+			v.Sentence = fmt.Sprintf("our own %s at %s (%s) replaced the tokens during a call; the call was sent again", r.Kind,
+				clock(r.At), r.Owner.name())
 			v.Evidence = append(v.Evidence, fmt.Sprintf("%s made generation %d at %s, fence %d", r.Owner.name(), r.Gen,
 				clock(r.At), r.Fence))
 		}
 	case Expired:
 		v.Cause = ItExpired
-		v.Sentence = "the access token had come to its end; it was replaced"
-		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was %s old, %s were left", short(e.Age), short(e.Left)))
+		v.Sentence = "the access token had expired; it was replaced"
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the tokens were %s old and had %s left", short(e.Age), short(e.Left)))
 	case YoungPair:
 		v.Cause = NotYetKnown
-		v.Sentence = "a new token was not yet known everywhere at the service; the call was repeated"
-		v.Evidence = append(v.Evidence, fmt.Sprintf("the pair was only %s old", short(e.Age)))
+		v.Sentence = "the service did not know the new token everywhere yet; the call was repeated"
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the tokens were only %s old", short(e.Age)))
 	case RouteOnly:
 		return explainRoute(past, e, row)
 	default:
 		v.Cause = OneRefusal
-		v.Sentence = "one call was refused before the pair's time, and nothing shows yet whether the session is over"
+		v.Sentence = "one call was refused before the tokens expired; whether the session is over is not known yet"
 	}
 	return v
 }
@@ -143,7 +152,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 // explainRoute tells of a route that refuses a pair which another route accepts.
 func explainRoute(past []Event, e Event, _ Row) Verdict {
 	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
-		" and accepts the session for others: the account is not authorised for them",
+		" but accepts the session for others: the account is not authorised for them",
 		Evidence: []string{fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), e.Gen, clock(e.At))}}
 	at := -1
 	for i, p := range past { // the newest one counts
@@ -192,7 +201,7 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 			v.At, refused = u.At, u
 		}
 	}
-	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s still to live", e.Gen, clock(v.At),
+	v.Evidence = []string{fmt.Sprintf("generation %d was refused at %s, %s old, with %s left", e.Gen, clock(v.At),
 		short(e.Age), short(e.Left))}
 	if e.Route != "" {
 		v.Evidence[0] += ", by " + e.Route
@@ -219,13 +228,13 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	if life := row.learnt(); life > 0 {
 		v.Cause = ShorterLife
 		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
-			"client logs in as regularly", short(life))
-		v.Evidence = append(v.Evidence, "two token pairs in a row were revoked at nearly the same age")
+			"client logs in just as often", short(life))
+		v.Evidence = append(v.Evidence, "tokens were revoked twice in a row at nearly the same age")
 		return v
 	}
 	if e.By != "" && !e.Known {
 		v.Cause = NeverAccepted
-		v.Sentence = "the service accepts its new tokens for no call that was tried"
+		v.Sentence = "the service refused its own new tokens on every call"
 		return v
 	}
 	if c, ok := copyIn(past, e.At); ok {
@@ -268,30 +277,30 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 		Evidence: []string{fmt.Sprintf("%s answered the login of %s", status(e.Status), e.Owner.name())}}
 	if e.Reason == BlockTwoFactor {
 		v.Cause = TwoFactorOn
-		v.Sentence = "the service demands a two-factor code, which a machine account cannot give; switch two-factor " +
+		v.Sentence = "the service requires a two-factor code, which a machine account cannot give; switch two-factor " +
 			"authentication off for it"
 		return v
 	}
 	if e.Reason == BlockUnreadable {
 		v.Cause = NotReadable
-		v.Sentence = "a login succeeded, but opdeck finds no tokens and lifetime in its answer; it does not log in again " +
-			"until [service] names the members, or you reset the session"
+		v.Sentence = "a login succeeded, but opdeck finds no tokens and lifetime in the answer; it does not log in again " +
+			"until [service] names the fields, or you reset the session"
 		return v
 	}
 	if e.Reason == BlockUnclear {
 		v.Sentence = "the service refuses the login, and its answer does not say why: the login or the password is wrong, " +
-			"or it wants a two-factor code; opdeck does not try again until they change or you reset the session"
+			"or a two-factor code is required; opdeck does not try again until they change or you reset the session"
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
 		v.Cause, v.At = RevokedPair, p.At
-		v.Sentence = fmt.Sprintf("the pair was revoked at about %s and the login is refused as well: the password was "+
+		v.Sentence = fmt.Sprintf("the tokens were revoked at about %s and the login is refused as well: the password was "+
 			"changed or the account is locked", clock(v.At))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("generation %d was revoked after %s", p.Gen, short(p.Age)))
 	}
 	return v
 }
 
-// explainCopy tells of a state folder that is a copy.
+// explainCopy explains a state folder that is a copy.
 func explainCopy(e Event) Verdict {
 	return Verdict{Cause: StateCopied, At: e.At, Sentence: "this state folder is a copy of another one, or was moved; " +
 		"it got tokens of its own by a login. If both are in use, each login ends the other's session: use one only",
@@ -302,15 +311,15 @@ func explainRollback(_ []Event, e Event, _ Row) Verdict {
 	if e.Reason == string(Copied) {
 		return explainCopy(e)
 	}
-	return Verdict{Cause: StoreWentBack, At: e.At, Sentence: "the shared store went back to an older state (a " +
-		"restored copy?); a new login set it right",
+	return Verdict{Cause: StoreWentBack, At: e.At, Sentence: "the shared store returned to an older state (restored " +
+		"from a backup?); a new login fixed it",
 		Evidence: []string{fmt.Sprintf("generation %d, fence %d were read after higher ones", e.Gen, e.Fence)}}
 }
 
 func explainClock(_ []Event, e Event, _ Row) Verdict {
 	return Verdict{Cause: ClockJumped, At: e.At, Sentence: fmt.Sprintf(
 		"the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
-		Evidence: []string{"wall and steady clock drifted apart between two looks"}}
+		Evidence: []string{"wall and steady clock drifted apart between two checks"}}
 }
 
 func explainRotation(past []Event, e Event, row Row) Verdict {
@@ -324,9 +333,9 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	}
 	switch e.Outcome {
 	case NotSent:
-		v.Cause, v.Sentence = Unreachable, "the service cannot be reached; the pair is kept and used while it lives"
+		v.Cause, v.Sentence = Unreachable, "the service cannot be reached; the tokens are used until they expire"
 	case Throttled, NoSlot:
-		v.Cause, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the pair is used while it lives",
+		v.Cause, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the tokens are used until they expire",
 			e.Kind)
 	case TwoFactor, Refused, Unreadable:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {

@@ -28,7 +28,7 @@ func TestDiagnose(t *testing.T) {
 	}{
 		{name: "nothing", events: []Event{login}, want: NoCause},
 		{name: "expired", events: []Event{login, refused(290, Expired)}, want: ItExpired,
-			says: []string{"come to its end", "4m50s old"}},
+			says: []string{"had expired", "4m50s old"}},
 		{name: "our own refresh", events: []Event{login, {At: at(270), Kind: EventRefresh, Outcome: OK, Gen: 2, Fence: 2,
 			Owner: bob}, refused(271, OtherPair)},
 			want: OurRotation, says: []string{"our own refresh at 14:04:30 UTC (beta, process 22)", "generation 2"}},
@@ -36,7 +36,7 @@ func TestDiagnose(t *testing.T) {
 			says: []string{"on its way"}},
 		{name: "young pair", events: []Event{login, refused(1, YoungPair)}, want: NotYetKnown, says: []string{"only 1s old"}},
 		{name: "foreign login", events: []Event{login, early, death}, want: ForeignClient,
-			says: []string{"another client logged in or refreshed at about 14:02:07", "2m7s old", "2m53s still to live",
+			says: []string{"another client logged in or refreshed at about 14:02:07", "2m7s old", "with 2m53s left",
 				"by the service's clock that was at 14:02:05", "none of our processes"}},
 		{name: "foreign login, healed", events: []Event{login, early, death,
 			{At: at(129), Kind: EventLogin, Outcome: OK, Gen: 2}}, want: ForeignClient, healed: true},

@@ -14,7 +14,7 @@ import (
 func Elsewhere(h http.Header, hide secret.Value) string {
 	to, err := url.Parse(h.Get("Location"))
 	if err != nil || to.Host == "" && to.Path == "" {
-		return "an address that it does not say"
+		return "an address that it does not name"
 	}
 	parts := strings.Split(to.Path, "/")
 	for i, part := range parts {

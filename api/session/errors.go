@@ -71,7 +71,7 @@ func storeError(err error) *Error {
 	if errors.As(err, &known) && known.Kind == StoreUnavailable {
 		return known
 	}
-	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer, and without it no session can be " +
+	return &Error{Kind: StoreUnavailable, Public: "the shared store does not answer; without it the session cannot be " +
 		"renewed", Err: err}
 }
 
@@ -84,15 +84,15 @@ func blockedError(b Block) *Error {
 	switch b.Reason {
 	case BlockTwoFactor:
 		e.Kind = TwoFactorDemanded
-		e.Public = "the service demands a two-factor code, which a machine account cannot give: two-factor authentication " +
+		e.Public = "the service requires a two-factor code, which a machine account cannot give: two-factor authentication " +
 			"must be switched off for it"
 	case BlockUnclear:
 		e.Public = "the service refuses the login, and its answer does not say why: the login or the password is wrong, or " +
-			"it wants a two-factor code; opdeck does not try again until they change or you reset the session"
+			"a two-factor code is required; opdeck does not try again until they change or you reset the session"
 	case BlockUnreadable:
 		e.Kind = LoginUnreadable
-		e.Public = "the login succeeds, but opdeck finds no tokens and lifetime in its answer; it holds " + b.Said +
-			"; opdeck does not log in again until [service] names the members, or you reset the session"
+		e.Public = "the login succeeds, but opdeck finds no tokens and lifetime in the answer, which contains " + b.Said +
+			"; opdeck does not log in again until [service] names the fields, or you reset the session"
 		return e
 	default:
 		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"

@@ -64,7 +64,7 @@ func (m *Manager) WaitsFor(ctx context.Context, class limit.Class) string {
 		return "Waiting for the " + map[Phase]string{SentLogin: "login", SentRefresh: "refresh"}[row.Phase] + " that " +
 			row.Owner.name() + " is making."
 	case m.usable(row, before):
-		return "Waiting for room among the " + string(class) + " calls, or for the shared store."
+		return "Waiting for a slot among the " + string(class) + " calls, or for the shared store."
 	}
 	if wait := row.waitFor(row.kind()); wait > 0 {
 		e := m.notYet(ctx, row, wait)

@@ -99,7 +99,7 @@ func accessLife(v float64, jwt time.Duration, now time.Time) (life time.Duration
 		if d := seconds.read(v, now); plausible(d) && d < jwt {
 			return d, seconds, "", true
 		}
-		return jwt, noUnit, "the service announces a lifetime that its own token contradicts; the token is believed", true
+		return jwt, noUnit, "the service announces a lifetime that its own token contradicts; opdeck uses the token's", true
 	}
 	life, u = likely(v, 24*time.Hour, documentedAccess, now)
 	return life, u, "", u != noUnit

@@ -190,7 +190,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return timedOut(ctx.Err(), "a login or refresh is still on its way")
+		return timedOut(ctx.Err(), "a login or refresh is still in progress")
 	}
 	if err := m.store.Leave(ctx, m.key, m.owner.ID); err != nil { // what was done is done
 		m.log.Warn("session: still listed as an instance", "err", err)

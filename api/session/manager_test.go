@@ -304,7 +304,7 @@ func TestWarningFitsWhatHappened(t *testing.T) {
 	row := Row{Premature: []Premature{{Gen: 1, Lived: time.Minute, Used: true}, {Gen: 2, Lived: time.Second, Used: true}}}
 	for culprit, want := range map[Cause]string{
 		ForeignClient: "another client uses this account: the sentence",
-		OurRotation:   "another client uses this account: 2 token pairs were revoked within ten minutes",
+		OurRotation:   "another client uses this account: tokens were revoked 2 times within ten minutes",
 	} {
 		if got, _ := m.warning(row, Verdict{Cause: culprit, Sentence: "the sentence"}); got != want {
 			t.Errorf("%s: %s", culprit, got)

@@ -65,7 +65,7 @@ func (a *answer) readPair(v jsontree.Value, names Names) {
 	}
 	jwt, exp, _ := lifetimeOf(access)
 	if !exp.IsZero() && !a.served.IsZero() && !exp.After(a.served) {
-		a.detail = "the answer's access token is over already"
+		a.detail = "the answer's access token has already expired"
 		return
 	}
 	life, u, warning, ok := accessLife(announced(accessTTL, now), jwt, now)

@@ -16,14 +16,13 @@ import (
 // service's certificate or at base_url. They are fixed sentences, so that the history
 // shows nothing of what the service sent.
 const (
-	faultAuthority = "the service's certificate is not good: an authority that is not known here has signed it (a " +
-		"private one goes into ca_file of the context)"
-	faultName = "the service's certificate is not good: it is for another host name than that of base_url"
-	faultTime = "the service's certificate is not good: it has expired or is not valid yet, or this host's clock " +
-		"is wrong"
-	faultCert      = "the service's certificate is not good: it does not hold"
-	faultHandshake = "the TLS handshake with the service failed: it speaks no TLS 1.2 or newer that both sides " +
-		"accept, or no TLS at all"
+	faultAuthority = "the service's certificate is not valid: its authority is not known here (set ca_file of the " +
+		"context for a private one)"
+	faultName      = "the service's certificate is not valid: it is for another host name than that of base_url"
+	faultTime      = "the service's certificate has expired or is not valid yet, or this host's clock is wrong"
+	faultCert      = "the service's certificate is not valid"
+	faultHandshake = "the TLS handshake with the service failed: the two sides share no version from TLS 1.2 on, or it " +
+		"speaks no TLS at all"
 	faultTooLong = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
 )
 
@@ -81,7 +80,7 @@ func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
 			return nil
 		}
 		out := permanentError(e.Detail, wait)
-		out.Public += fmt.Sprintf("; it was tried at %s, and the next try is in %s", clock(e.At), short(wait))
+		out.Public += fmt.Sprintf("; last try at %s, next try in %s", clock(e.At), short(wait))
 		return out
 	}
 	return nil

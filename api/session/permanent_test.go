@@ -111,7 +111,7 @@ func TestPermanentFaults(t *testing.T) {
 			}
 			// A caller that arrives before the next try is told why the last one failed.
 			if again := m.faultBefore(ctx, tellAtOnce); again == nil ||
-				!strings.HasPrefix(again.Public, c.want+"; it was tried at ") || again.RetryAfter != tellAtOnce {
+				!strings.HasPrefix(again.Public, c.want+"; last try at ") || again.RetryAfter != tellAtOnce {
 				t.Errorf("%v", again)
 			}
 			if again := m.faultBefore(ctx, tellAtOnce-1); again != nil {

@@ -92,7 +92,7 @@ func (r *rotation) run(ctx context.Context) error {
 		}
 		r.m.crash("marked")
 		if r.m.clock.Steady()-marked > r.m.c.LeaseSent-r.m.c.AuthDeadline {
-			r.note(ctx, answer{outcome: Aborted, detail: "this process stood still"}, 0, r.row.Gen)
+			r.note(ctx, answer{outcome: Aborted, detail: "this process was paused"}, 0, r.row.Gen)
 			r.release(ctx, Release{State: r.state()}) // provably not sent
 			return nil
 		}
@@ -160,7 +160,7 @@ func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool,
 	}
 	m.crash("answered")
 	if a.outcome == OK && a.access.Equal(r.row.Access) {
-		a.outcome, a.detail = Unknown, "the service gave the old access token again"
+		a.outcome, a.detail = Unknown, "the service returned the old access token"
 	}
 	took := m.clock.Steady() - sent
 	if a.outcome == OK {
@@ -263,7 +263,7 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 	took := m.clock.Steady() - sent
 	life := a.accessTTL
 	if l := r.row.learnt(); l > 0 && l < life {
-		life, a.detail = l, "tokens end earlier than announced; opdeck uses the real age"
+		life, a.detail = l, "tokens expire earlier than announced; opdeck uses the real age"
 	}
 	in := Install{Incarnation: r.row.Incarnation, Fence: r.row.Fence, Kind: r.kind, Access: a.access, Refresh: a.refresh,
 		AccessTTL: life, RefreshTTL: a.refreshTTL, By: m.owner}

@@ -125,7 +125,7 @@ func TestRefusedEverywhere(t *testing.T) {
 		}
 		s, err := m.Status(context.Background())
 		if err != nil || strings.Contains(s.Warning+s.Verdict.Sentence, "another client") || s.Counts.Premature < 2 ||
-			!strings.Contains(s.Warning, "for no call that was tried") {
+			!strings.Contains(s.Warning, "refused its own new tokens") {
 			w.Errorf("%q, %q, %d revoked, %v", s.Warning, s.Verdict.Sentence, s.Counts.Premature, err)
 		}
 		if len(w.svc.logins) > 8 {

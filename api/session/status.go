@@ -67,7 +67,7 @@ type Lifetime struct {
 }
 
 // Cause is why the session had or has trouble, in one sentence;
-// "" when nothing went wrong in the history. What is over is told as over.
+// "" when nothing went wrong in the history. Trouble that is over begins with "Resolved at".
 func (s Status) Cause() string {
 	v := s.Verdict
 	if !v.Healed || v.Sentence == "" {
@@ -77,7 +77,7 @@ func (s Status) Cause() string {
 	if s.AsOf.Sub(v.Over) > 12*time.Hour {
 		since = v.Over.UTC().Format(time.DateTime + " UTC")
 	}
-	return "resolved at " + since + ": " + v.Sentence
+	return "Resolved at " + since + ". " + v.Full()
 }
 
 // Renewable reports whether there is a refresh token that can be used; without one
@@ -208,10 +208,10 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	case recent >= 2 && v.Cause == StateCopied:
 		return v.Sentence, true
 	case recent >= 2: // what happened last was something else
-		return fmt.Sprintf("another client uses this account: %d token pairs were revoked within ten minutes", recent),
+		return fmt.Sprintf("another client uses this account: tokens were revoked %d times within ten minutes", recent),
 			false
 	case unused >= 2:
-		return fmt.Sprintf("the service accepts its new tokens for no call that was tried: %d token pairs within ten minutes",
+		return fmt.Sprintf("the service refused its own new tokens on every call, %d times within ten minutes",
 			unused), false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
 		return "the session cannot be renewed at present", false

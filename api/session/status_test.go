@@ -58,11 +58,11 @@ func TestStatusTellsTheCause(t *testing.T) {
 		t.Error(got)
 	}
 	s.Verdict.Healed, s.Verdict.Over = true, at.Add(30*time.Second)
-	if got := s.Cause(); got != "resolved at 14:00:42 UTC: another client logged in" {
+	if got := s.Cause(); got != "Resolved at 14:00:42 UTC. Another client logged in." {
 		t.Error(got)
 	}
 	s.AsOf = at.Add(48 * time.Hour)
-	if got := s.Cause(); !strings.Contains(got, "resolved at 2026-03-01 14:00:42 UTC:") {
+	if got := s.Cause(); !strings.Contains(got, "Resolved at 2026-03-01 14:00:42 UTC. ") {
 		t.Error(got)
 	}
 	if b, _ := json.Marshal(Status{}); !strings.Contains(string(b), `"cause":null`) ||

@@ -244,7 +244,7 @@ const (
 	EventPremature    EventKind = "premature"    // a pair died before its time
 	EventRoute        EventKind = "route"        // one route refuses a pair that another one accepts
 	EventBlocked      EventKind = "blocked"      // a credential was refused for good
-	EventRollback     EventKind = "rollback"     // the store went back in time
+	EventRollback     EventKind = "rollback"     // the store returned to an older state in time
 	EventClock        EventKind = "clock"        // this host's clock jumped
 	EventReset        EventKind = "reset"        // somebody reset the session
 	EventFenced       EventKind = "fenced"       // a pair came too late and was dropped

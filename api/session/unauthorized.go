@@ -66,7 +66,7 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 		c.graced = a
 		wait := max(time.Second, m.c.Young*2/3-row.Age) + time.Duration(m.cfg.Random()*float64(500*time.Millisecond))
 		if err := sleep(ctx, wait); err != nil {
-			return false, timedOut(err, "giving a new pair time to be known everywhere")
+			return false, timedOut(err, "waiting until the service knows the new tokens everywhere")
 		}
 	case Expired:
 		if m.usable(row, before) || c.lenient {
@@ -100,7 +100,7 @@ func (c *call) early(ctx context.Context, a Access) error {
 			return nil
 		}
 		if sleep(ctx, m.c.PollFirst) != nil {
-			return timedOut(ctx.Err(), "finding out whether the session is over")
+			return timedOut(ctx.Err(), "checking whether the session is over")
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (c *call) early(ctx context.Context, a Access) error {
 // notAuthorised is the error of a call whose route refuses pairs that others accept, with what shows it.
 func notAuthorised(row Row, route string) *Error {
 	mark, _ := row.refusedBy(route)
-	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) and accepts the session for other " +
+	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) but accepts the session for other " +
 		"calls: the account is not authorised for this one",
 		Why: evidence.Conclusion{Says: "not authorised for " + route, Rests: []evidence.Evidence{{
 			Read: mark.By, Route: mark.By, Seen: evidence.Moment{At: row.At.Add(-mark.Ago), By: evidence.Store},

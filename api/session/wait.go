@@ -18,7 +18,7 @@ type cause struct {
 	incarnation string
 	gen         int64
 	route       string // that refused it
-	// doubt: the service refused the pair; premature: before its time.
+	// doubt: the service refused the tokens; premature: before its time.
 	doubt, premature bool
 	// force asks for a rotation although the pair is good; login for a login.
 	force, login bool

@@ -2,17 +2,17 @@ package session
 
 // whys are the reasons of events in words.
 var whys = map[string]string{
-	reasonFirst: "there was no pair", reasonDoubtful: "the pair was in doubt", reasonDue: "the pair was due",
-	reasonLapsed: "the refresh token was over",
-	reasonGone:   "the process that renewed it was gone", reasonRollback: "the store went back",
-	reasonRefused:  "the service refused the pair",
+	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were in doubt", reasonDue: "the tokens were due",
+	reasonLapsed: "the refresh token had expired",
+	reasonGone:   "the process that refreshed them had ended", reasonRollback: "the store returned to an older state",
+	reasonRefused:  "the service refused the tokens",
 	reasonAsked:    "on request",
 	string(Copied): "the state folder is a copy, or was moved", string(Restored): "an older state of the store",
-	OtherPair: "another pair was in place", OnItsWay: "a new pair was on its way", Expired: "the token was over",
-	YoungPair:    "the pair was new",
+	OtherPair: "other tokens were in place", OnItsWay: "new tokens were on the way", Expired: "the token had expired",
+	YoungPair:    "the tokens were new",
 	Early:        "before its time",
 	RouteOnly:    "not authorised for this route",
-	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is demanded",
+	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is required",
 	BlockUnclear:    "login, password or a missing code",
 	BlockUnreadable: "the answer to the login cannot be read",
 }

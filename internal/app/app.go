@@ -351,7 +351,7 @@ func (a *App) LocalActor(via string) api.Actor {
 func (a *App) localRole(p approval.Person) (api.Role, error) {
 	switch {
 	case !p.Local():
-		return "", errors.New("only opdeck serve knows the keys of people over SSH")
+		return "", errors.New("only opdeck serve can look up the SSH keys of people")
 	case !localuser.Known(p.UID):
 		return "", errors.New("user id " + p.UID + " has no entry in /etc/passwd")
 	}

@@ -247,7 +247,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	const name = "two-factor"
 	s, err := a.SharedSession().Status(ctx)
 	if err != nil || !callable || s.State != "live" || s.Access.Remaining <= 0 && !renew {
-		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login makes one.")
+		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login creates one.")
 		return
 	}
 	page, err := endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
@@ -264,7 +264,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 		d.add(name, Skipped, "not known: the account's record has no is2fa that can be read", "")
 	case on:
 		d.add(name, Failed,
-			"is switched on for the account: the next login will be refused, since a machine has no code to give",
+			"is switched on for the account: the next login will be refused, because a machine account cannot give a code",
 			"Have it switched off in the service's panel, or by its operator, before the session ends.")
 	default:
 		d.add(name, Healthy, "is off for the account, as a machine account needs it", "")
@@ -324,7 +324,7 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 	}
 	if a.Living && a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped,
-			"the built-in service hands webhooks to an open console or server; nothing listens at an address", "")
+			"the built-in service hands its webhooks to an open console or server directly, without an address", "")
 	} else if a.Config.Webhooks.Listen == "" {
 		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
 	} else if times, err := a.Hooks().Inbox().Times(ctx, 1000); err != nil {

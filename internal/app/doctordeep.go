@@ -87,7 +87,7 @@ func (d *doctor) probed(name string, p api.Inspection) {
 	}
 	if len(p.Unknown) > 0 { // the service's pages are not complete: no reason to worry
 		f.Differs = append(f.Differs,
-			fmt.Sprintf("fields without a name here, which are kept and shown: %s", strings.Join(p.Unknown, ", ")))
+			fmt.Sprintf("fields that opdeck does not know (kept and shown): %s", strings.Join(p.Unknown, ", ")))
 	}
 	d.find(f)
 }
@@ -124,7 +124,7 @@ func differs(p api.Inspection) []string {
 		add("the answer comes with %s instead of application/json", p.Content)
 	}
 	if strings.HasPrefix(p.Call, "POST") || strings.Contains(p.Call, "narrowed") {
-		add("one customer is not read by GET /v2/customer/{}; opdeck found this way by itself")
+		add("GET /v2/customer/{} does not read a customer; opdeck found this route by itself")
 	}
 	switch {
 	case p.Err != nil:
@@ -170,13 +170,13 @@ func differs(p api.Inspection) []string {
 		words string
 		names []string
 	}{{"expected fields that are missing", p.Missing}, {"values that cannot be read", p.Odd},
-		{"values of another kind, which are read all the same", p.Kinds}} {
+		{"values of another type, which opdeck reads anyway", p.Kinds}} {
 		if len(group.names) > 0 {
 			add("%s: %s", group.words, strings.Join(group.names, ", "))
 		}
 	}
 	if p.Words > 0 {
-		add("status words that opdeck has no meaning for, on %d of the operations: see [service] status_words", p.Words)
+		add("status words that opdeck does not know, on %d of the operations: see [service] status_words", p.Words)
 	}
 	if p.Announced != "" {
 		add("the service announces the end of this call: %s", p.Announced)

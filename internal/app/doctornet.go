@@ -123,7 +123,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 		health, hint = Warned, "The service's certificate expires soon."
 	}
 	d.add("tls", health,
-		fmt.Sprintf("%s, certificate good for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
+		fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
 	return true
 }
 

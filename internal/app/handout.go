@@ -22,7 +22,7 @@ const (
 func HandOut(state, name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
 		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal,
-			Public: "The temporary file cannot be made in " + state + ".", Err: err}
+			Public: "The temporary file cannot be created in " + state + ".", Err: err}
 	}
 	begun, err := os.MkdirTemp(state, "opdeck-") // mode 0700
 	if err != nil {

@@ -229,7 +229,7 @@ func (a *App) missing(ctx context.Context, opid string, err error) error {
 		e.Remedy = api.Remedy{Kind: api.AwaitSync}
 		return &e
 	}
-	e.Public = "The operation is gone at the service since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
+	e.Public = "The service has not had this operation since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
 	e.Remedy = api.Remedy{Kind: api.History, ID: opid}
 	return &e
 }
@@ -255,7 +255,7 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace 
 	if err := api.Need(ctx, "export", api.MayExport); err != nil {
 		return done, err
 	}
-	there := &api.Error{Op: "export", Kind: api.Usage, Public: "There is a file of that name already.", Err: os.ErrExist}
+	there := &api.Error{Op: "export", Kind: api.Usage, Public: "A file of that name already exists.", Err: os.ErrExist}
 	if info, err := os.Lstat(path); err == nil && (!replace || !info.Mode().IsRegular()) {
 		return done, there
 	}

@@ -24,7 +24,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 		}
 		if other, taken := keys.Find(key.Reveal()); taken {
 			return nil, &api.Error{Kind: api.BadConfig,
-				Public: fmt.Sprintf("The borrowers %s and %s have one key; each needs its own.", other.Name, name)}
+				Public: fmt.Sprintf("The borrowers %s and %s have the same key; each needs its own.", other.Name, name)}
 		}
 		keys.Add(key, keyedBorrower(name, b, key))
 	}

@@ -96,7 +96,7 @@ func (h Hooks) merger() *receiver.Merger {
 func (h Hooks) Merge(ctx context.Context, s receiver.Stored) error {
 	if err := h.merger().Merge(ctx, s); err != nil {
 		return &api.Error{Op: "merge event", Kind: api.Unavailable,
-			Public: "The event is kept, and the index could not take it yet: " + err.Error() + ".",
+			Public: "The event is stored, but the index could not apply it yet: " + err.Error() + ".",
 			Remedy: api.Remedy{Kind: api.WaitingEvents}, Err: err}
 	}
 	return nil

@@ -29,7 +29,7 @@ func maskBody(op string, role api.Role, out *api.Relayed) error {
 			Remedy:    api.Remedy{Kind: api.AskForLess}}
 	case len(bytes.TrimSpace(raw)) > 0 && !maskable(raw):
 		e := api.LacksPermission(op, role, api.MayReveal)
-		e.Public, e.RequestID = "The service's answer is not plain JSON, so that it cannot be masked for your role.",
+		e.Public, e.RequestID = "The service's answer is not plain JSON, so it cannot be masked for your role.",
 			out.RequestID
 		return e
 	}

@@ -24,7 +24,7 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api
 		size = a.Config.Service.ListPageSize
 	}
 	e := api.Event{Name: "export", Object: "report", Detail: fmt.Sprintf(
-		"the service's report of operations, page %d of %d each", q.Page, size)}
+		"the service's report of operations, page %d, %d a page", q.Page, size)}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return api.Report{}, &api.Error{Op: "read report", Kind: api.Refused, Rule: api.RuleAudit,
 			Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
@@ -36,7 +36,7 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api
 // or not at all. Nothing is asked for when there is a file of that name.
 func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string) (api.Report, error) {
 	taken := func(err error) error {
-		return &api.Error{Op: "read report", Kind: api.Usage, Public: "There is a file of that name already.", Err: err}
+		return &api.Error{Op: "read report", Kind: api.Usage, Public: "A file of that name already exists.", Err: err}
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return api.Report{}, taken(os.ErrExist)

@@ -25,9 +25,9 @@ func SaveDocument(ctx context.Context, c endpoint.Caller, cuid, id, path string,
 	}
 	switch st, err := os.Lstat(full); {
 	case err == nil && !st.Mode().IsRegular():
-		return bad("This is there already and is not a regular file", nil)
+		return bad("This already exists and is not a regular file", nil)
 	case err == nil && !over:
-		return bad("The file is there already", fs.ErrExist)
+		return bad("The file already exists", fs.ErrExist)
 	}
 	begin := wholefile.New
 	if over {
@@ -35,7 +35,7 @@ func SaveDocument(ctx context.Context, c endpoint.Caller, cuid, id, path string,
 	}
 	f, err := begin(full)
 	if err != nil {
-		return bad("The file cannot be made", err)
+		return bad("The file cannot be created", err)
 	}
 	if _, err := endpoint.Do(ctx, c, endpoint.DownloadDocument,
 		endpoint.Download{CUID: cuid, GUID: id, To: f}); err != nil {

@@ -76,7 +76,7 @@ func ParseColumns(list []string) ([]Choice, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(out, func(o Choice) bool { return o.Name == c.Name }) {
-			return nil, fmt.Errorf("the column %s comes twice", c.Name)
+			return nil, fmt.Errorf("the column %s is listed twice", c.Name)
 		}
 		out = append(out, c)
 	}

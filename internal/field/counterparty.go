@@ -30,7 +30,7 @@ var Counterparties = New(
 	Field[api.Counterparty]{Name: "description", JSON: "description", Kind: Text, About: "the description",
 		Example: "description:supplier",
 		Text:    func(p api.Counterparty) untrusted.Text { return p.Description }},
-	Field[api.Counterparty]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was made",
+	Field[api.Counterparty]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was created",
 		Example: "created<30d",
 		Time:    func(p api.Counterparty) api.Time { return p.CreatedAt }},
 	Field[api.Counterparty]{Name: "updated", JSON: "updatedAt", Kind: Time, Sortable: true, About: "when it last changed",

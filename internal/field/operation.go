@@ -111,7 +111,7 @@ var Operations = New(
 		Locked:   lockedDocuments,
 		Reported: api.Operation.DocumentsReported},
 	Field[api.Operation]{Name: "parent", JSON: "isParent", Kind: Flag,
-		About:    "it spawned other operations",
+		About:    "it has child operations",
 		Column:   Column{Min: 6, HidePriority: hidden, Least: 4},
 		Flag:     func(o api.Operation) bool { return o.IsParent },
 		Reported: func(o api.Operation) bool { return api.HasMember(o.Raw, "isParent") }},

@@ -135,7 +135,11 @@ func auditResult(e audit.Entry) Section {
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
 	}
-	facts = append(facts, recorded("rule", e.Rule, "service's answer", e.Error, "detail", e.Detail)...)
+	detail := "detail"
+	if e.Outcome == audit.ResultOK {
+		detail = "proof"
+	}
+	facts = append(facts, recorded("rule", e.Rule, "service's answer", e.Error, detail, e.Detail)...)
 	if e.Took > 0 {
 		facts = append(facts, Fact{Label: "took", Value: format.Duration(time.Duration(e.Took) * time.Microsecond)})
 	}

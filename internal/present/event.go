@@ -46,10 +46,10 @@ func Trust(s receiver.Stored) (Mark, string) {
 		return Mark{Look{SignBad, Bad}, "conflict"}, "An earlier event has the same hook_id and another body: one of the " +
 			"two is wrong or forged. Compare both."
 	case s.Status == receiver.Quarantined:
-		return Mark{Look{SignLocked, Bad}, "quarantined"}, "It cannot be used and was set aside unchanged."
+		return Mark{Look{SignLocked, Bad}, "quarantined"}, "It cannot be used. It is kept unchanged, in quarantine."
 	case !s.Verdict.Authenticated:
-		return Mark{Look{SignUnknown, Warn}, "unverified"}, "Nothing proves where it comes from: it was put in by hand, or " +
-			"verify is \"none\"."
+		return Mark{Look{SignUnknown, Warn}, "unverified"},
+			"Its origin is not proven: it was added by hand, or verify is \"none\"."
 	case s.Verdict.Bound:
 		return Mark{Look{SignGood, Good}, "bound"}, "Verified, and the signature covers the body: its content can be trusted."
 	}

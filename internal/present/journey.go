@@ -30,13 +30,13 @@ func Begun(o Options, r journey.Record) Cell {
 func standing(r journey.Record, now time.Time) string {
 	switch {
 	case r.Unclear:
-		return "share not known"
+		return "share unknown"
 	case r.FinalizeUnclear:
-		return "finalize not known"
+		return "finalize unknown"
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		return "link is out"
+		return "link open"
 	case !r.LinkAt.IsZero():
-		return "link lapsed"
+		return "link expired"
 	case r.Applied && (len(r.Outstanding) > 0 || r.Outstanding == nil):
 		return "needs a link"
 	}

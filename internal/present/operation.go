@@ -72,7 +72,7 @@ func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact 
 	out := FactsOf(o, f, op)
 	switch {
 	case f.Name == "parent" && op.IsParent:
-		out[0].Value, out[0].Opens = "yes, it spawned others", Ref{RefChildren, string(op.OPID)}
+		out[0].Value, out[0].Opens = "yes, it has child operations", Ref{RefChildren, string(op.OPID)}
 	case f.Name == "visible" && f.IsReported(op) && !op.IsVisible:
 		out[0].Value = "no, hidden from the customer"
 	}

@@ -140,11 +140,11 @@ func (m Moment) Summary(o Options, full int) string {
 	case m.Kind == WebhookMoment:
 		return "webhook " + untrusted.Text(m.Webhook.Key).Line(80) + ", " + m.Webhook.Trust
 	case m.Kind == GoneMoment:
-		return "gone: the service does not have it any more"
+		return "gone: the service no longer has it"
 	case m.Place == 0:
 		return "first known state"
 	case len(m.Changes) == 0:
-		return "nothing that differs"
+		return "no differences"
 	}
 	var parts []string
 	seen := map[string]bool{}

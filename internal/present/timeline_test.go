@@ -49,7 +49,7 @@ func TestATimelineHasStatesWebhooksAndWriters(t *testing.T) {
 	}
 	want := []string{"state list PENDING: first known state", "state read PENDING: invoice.pdf removed by ana",
 		"event webhook 3 SUCCESS: webhook h-2, verified", "state webhook SUCCESS: status PENDING → SUCCESS",
-		"gone read : gone: the service does not have it any more"}
+		"gone read : gone: the service no longer has it"}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
 			t.Fatalf("%q, want %q", got, want)

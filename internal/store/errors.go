@@ -47,13 +47,14 @@ func (e *Error) Error() string {
 		if e.text != "" {
 			return "store: " + e.Where + ": " + e.text
 		}
-		return "store: " + e.Where + " is held by another process for too long; try again, or see which program has it open"
+		return "store: " + e.Where + " has been locked by another process for too long; try again, or see which program " +
+			"has it open"
 	case Full:
 		return "store: no room left for " + e.Where +
-			"; nothing was written, reading goes on; make room on the disk (space, files or quota)"
+			"; nothing was written, reading still works; free some disk space (space, files or quota)"
 	case Damaged:
 		return "store: " + e.Where +
-			" is not an opdeck database or is damaged; it was left as it is: move it away, or put a good copy in its place"
+			" is not an opdeck database or is damaged; it was left unchanged: move it away, or replace it with a good copy"
 	case ReadOnly:
 		return "store: " + e.Where + " cannot be written; check the permissions of the file and of its folder"
 	case Unavailable:

@@ -67,8 +67,8 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 func (m migrator) current(ctx context.Context, have, known history) (bool, error) {
 	if have.newest > known.newest {
 		return false, &Error{Kind: Newer, Where: m.db.where(), text: fmt.Sprintf(
-			"the %s tables are of version %d, this program knows version %d; use the newer program, or a database of its own "+
-				"for this one",
+			"the %s tables have version %d, but this program knows version %d; use the newer program, or give this one a "+
+				"database of its own",
 			m.set, have.newest, known.newest)}
 	}
 	if have.count < known.count {

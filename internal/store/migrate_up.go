@@ -43,7 +43,7 @@ func (m migrator) up(ctx context.Context) error {
 			return &Error{Kind: Busy, Where: m.db.where(),
 				text: "another process has been changing the tables for " + migrationWait.String()}
 		}
-		m.db.notice("Waiting for another process that brings the tables in " + m.db.where() + " up to date.")
+		m.db.notice("Waiting for another process that is updating the tables in " + m.db.where() + ".")
 		pause := time.NewTimer(migrationTry + rand.N(migrationTry))
 		select {
 		case <-pause.C:

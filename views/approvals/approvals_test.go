@@ -200,11 +200,11 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 func TestRefusalIsExplained(t *testing.T) {
 	backend := fake()
 	backend.approve = func(string, string, string) (approval.Request, error) {
-		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "This is not the request that you read.", Hint: "Open it again."}
+		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "The request is not the one that you read.", Hint: "Open it again."}
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "The approval refused", "not the request that you read", "Open it again.")
+	has(t, r, "The approval refused", "not the one that you read", "Open it again.")
 }
 
 func TestNews(t *testing.T) {

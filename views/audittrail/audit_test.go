@@ -43,7 +43,7 @@ func TestReports(t *testing.T) {
 	log := fake()
 	log.verify = func() (audit.Report, error) {
 		return audit.Report{Chain: "c1", Records: 90, First: 1, Last: 90, Head: strings.Repeat("9", 64), From: noon.Add(-time.Hour), Until: noon, Checkpoints: 2, Covered: 60,
-			Problems:   []audit.Problem{{Seq: 41, Kind: audit.Changed, Text: "record 41 was changed: its bytes are not those that were hashed"}, {Kind: audit.Cut, Text: "a checkpoint says there were 100 records; the log ends with 90"}},
+			Problems:   []audit.Problem{{Seq: 41, Kind: audit.Changed, Text: "record 41 was changed: its bytes do not match its hash"}, {Kind: audit.Cut, Text: "a checkpoint says there were 100 records; the log ends with 90"}},
 			Unsettled:  []audit.OpenIntent{{Seq: 9, At: noon, Event: "document.remove", Actor: "ana", Object: "operation", ID: "7f3a"}},
 			ClockSteps: []audit.ClockStep{{Seq: 12, Back: 3 * time.Second}}, Warnings: []string{"the last line of a checkpoint file is torn"}}, nil
 	}

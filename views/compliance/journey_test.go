@@ -158,7 +158,7 @@ func TestRefusalsInWords(t *testing.T) {
 func TestWhatIsNoTokenIsNotAsked(t *testing.T) {
 	r, _ := open(t, individual())
 	r.Send(uitest.Key("S"), uitest.Paste("two words here"), uitest.Key("enter"))
-	has(t, r, "white space inside")
+	has(t, r, "contains white space")
 	if strings.Contains(r.View(), "two words") {
 		t.Error("it shows")
 	}
@@ -305,7 +305,7 @@ func TestEverySize(t *testing.T) {
 
 // TestWithoutRecords: share, link and finalize need no more than the customer's id.
 func TestWithoutRecords(t *testing.T) {
-	f := &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true}, noRecord: unread("The service knows no such thing."),
+	f := &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true}, noRecord: unread("The service did not find it."),
 		noApp:    unread("The service failed (500)."),
 		share:    func() (api.ShareResult, error) { return api.ShareResult{Applied: true}, nil },
 		link:     func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil },
@@ -348,7 +348,7 @@ func TestTheRecordShows(t *testing.T) {
 // TestACustomerByTypedID: without a list a customer is opened by a typed id.
 func TestACustomerByTypedID(t *testing.T) {
 	f := individual()
-	f.err = &api.Error{Kind: api.NotFound, Public: "The service knows no such thing."}
+	f.err = &api.Error{Kind: api.NotFound, Public: "The service did not find it."}
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})

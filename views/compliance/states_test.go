@@ -104,7 +104,7 @@ func TestStates(t *testing.T) {
 
 		"norecord": {f: with(func(f *fake) {
 			f.customer = api.Customer{CUID: cuid, Type: api.Individual}
-			f.noRecord = unread("The service knows no such thing. It says: no such route")
+			f.noRecord = unread("The service did not find it. It says: no such route")
 		}), id: cuid},
 		"nothing": {f: &fake{customer: api.Customer{CUID: cuid}, app: api.Application{Unread: true},
 			noRecord: unread("The service refused this (405)."), noApp: unread("The service failed (500).")}, id: cuid},

@@ -43,7 +43,7 @@ func TestEvent(t *testing.T) {
 func TestAccountNumbersAreMasked(t *testing.T) {
 	r, _ := open(t, full(), here)
 	r.Send(uitest.Size(120, 60), uitest.Keys("k", "k", "k", "k", "enter"))
-	has(t, r, "••••9012", "Body as received", "Nothing proves where it comes from")
+	has(t, r, "••••9012", "Body as received", "Its origin is not proven")
 	hasNot(t, r, "DE00123456789012")
 	r.Send(uitest.Key("J"))
 	has(t, r, `"••••9012"`)

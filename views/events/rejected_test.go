@@ -21,7 +21,7 @@ func troubled() *fake {
 		Rejected: []receiver.RejectCount{
 			{Reason: "stray", N: 40, First: noon, Last: noon.Add(-time.Second), Detail: "It came to another path: [webhooks] path is /hooks.", Source: "198.51.100.9"},
 			{Reason: "algorithm", N: 12, First: noon, Last: noon.Add(-time.Minute), Detail: hs512, Source: "192.0.2.1"},
-			{Reason: "signature", N: 2, First: noon, Last: noon.Add(-time.Hour), Detail: "The signature does not fit: the service's jwtSecret and the secret of [webhooks] differ.", Source: "192.0.2.1"}}}
+			{Reason: "signature", N: 2, First: noon, Last: noon.Add(-time.Hour), Detail: "The signature does not match: the service's jwtSecret and the secret of [webhooks] differ.", Source: "192.0.2.1"}}}
 	f.rejected = []receiver.Rejection{
 		{ID: 7, At: noon.Add(-time.Minute), Status: 401, Reason: "algorithm", Detail: hs512, Source: "192.0.2.1", Algorithm: "HS512", Claims: []string{"iat", "exp"}, Request: "POST /hooks",
 			Header: []receiver.HeaderField{{Name: "Authorization", Value: receiver.Redacted}, {Name: "User-Agent", Value: "sender/1"}}, Body: []byte(`{"hook_id":"x"}`), Size: 9000},

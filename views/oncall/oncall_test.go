@@ -72,7 +72,7 @@ func newWorld() *world {
 	return &world{
 		status: session.Status{State: "blocked", Account: "ops@example.com", BaseURL: "https://pay.example", Generation: 3, AsOf: now,
 			Access:  session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: now.Add(-2 * time.Minute), Dead: true},
-			Verdict: session.Verdict{Cause: session.RevokedPair, Sentence: "the pair was revoked at about 11:58:00", Evidence: []string{"a login was refused"}}},
+			Verdict: session.Verdict{Cause: session.RevokedPair, Sentence: "the tokens were revoked at about 11:58:00", Evidence: []string{"a login was refused"}}},
 		usage: []limit.Usage{{Class: limit.Billing, Used: 12, Recommended: 12, NextSlot: 21, Throttled: 2}, {Class: limit.General, Used: 1, Recommended: 20, Room: 19}},
 		fresh: index.Freshness{Sights: index.Sights{Rows: 1240}, AsOf: now.Add(-3 * time.Minute), Complete: true, Total: 1240},
 		writes: []followup.Row{{State: followup.Unknown, Sent: now.Add(-time.Minute),

@@ -223,9 +223,9 @@ func TestReloadReadsOnePage(t *testing.T) {
 	if f.pages != 1 {
 		t.Errorf("%d pages", f.pages)
 	}
-	f.readErr = &api.Error{Kind: api.RateLimited, Public: "No room among the billing calls for another 12s."}
+	f.readErr = &api.Error{Kind: api.RateLimited, Public: "The budget of billing calls is used up for another 12s."}
 	d.keys("r")
-	has(t, d, "No room among the billing calls", "4 operations")
+	has(t, d, "The budget of billing calls", "4 operations")
 }
 
 func TestSortMenu(t *testing.T) {

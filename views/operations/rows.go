@@ -216,7 +216,7 @@ var signs = []sign{
 				o.Comment.Flags().Suspicious()
 		}},
 	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Parent }, Tone: theme.Dim,
-		Says: "it spawned other operations"},
+		Says: "it has child operations"},
 		func(o *api.Operation) bool { return o.IsParent }},
 	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Off }, Tone: theme.Dim,
 		Says: "hidden from the customer"},

@@ -142,7 +142,7 @@ func (s *Screen) verdict() []string {
 		tone, said := th.Strong, v.Sentence
 		if v.Healed {
 			over, _ := format.Ago(v.Over, s.now())
-			tone, said = th.Dim, "Resolved at "+format.Clock(v.Over, s.env.Zone())+" ("+over+"): "+said
+			tone, said = th.Dim, "Resolved at "+format.Clock(v.Over, s.env.Zone())+" ("+over+"). "+v.Full()
 		}
 		for _, l := range draw.Wrap(said, max(s.W, 1)) {
 			out = append(out, tone.Render(l))

@@ -38,7 +38,7 @@ var sentences = map[api.RemedyKind]words{
 		screen: "Copy the id from the screen that shows it.",
 		plain:  "Copy the id from the place that shows it."},
 	api.Reload:      {command: "Reload the operation: its documents may have changed."},
-	api.ReloadFiles: {command: "Read the customer's files again: they may have changed."},
+	api.ReloadFiles: {command: "Reload the customer's files: they may have changed."},
 	api.LookAgain:   {command: "Check it again before you decide."},
 	api.History: {command: "Its history shows the last known states: opdeck operation history {id}.",
 		screen: "Its history shows the last known states."},
@@ -61,6 +61,8 @@ var sentences = map[api.RemedyKind]words{
 	api.FollowOutcome: {command: "Do not repeat it yet: opdeck keeps checking. opdeck audit unsettled shows the state, " +
 		"--settle checks now.",
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},
+	api.AwaitApproval: {command: "When it is approved, run the same command again.",
+		screen: "When it is approved, press the same key again."},
 	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
 	api.SmallerFile: {command: "The service takes PDF up to 10 MB, JPEG, PNG and " +
 		"Word up to 5 MB, text up to 1 MB."},

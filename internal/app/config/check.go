@@ -65,11 +65,11 @@ func (c *Config) checkPaging(k *checker) {
 	}
 	for key, name := range map[string]string{"page_name": s.PageName, "page_size_name": s.PageSizeName} {
 		if !queryName.MatchString(name) {
-			k.add("must be a name in the query of an address", "service", key)
+			k.add("must be the name of a query parameter", "service", key)
 		}
 	}
 	if s.CursorName != "" && !queryName.MatchString(s.CursorName) {
-		k.add("must be a name in the query of an address", "service", "cursor_name")
+		k.add("must be the name of a query parameter", "service", "cursor_name")
 	}
 	if f := s.CursorField; f != "" && !listField.MatchString(f) {
 		k.add(`must be the name of a field, or names with dots between them ("meta.next")`, "service", "cursor_field")
@@ -172,7 +172,7 @@ func (c *Config) checkAudit(k *checker) {
 	}
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
-			k.add("holds something that is not a key as opdeck audit key prints it on the other host", "audit", "keys")
+			k.add("contains an entry that is not a key as opdeck audit key prints it", "audit", "keys")
 		}
 	}
 }
@@ -291,16 +291,16 @@ func CheckBaseURL(s string) error {
 	host := u.Hostname()
 	switch {
 	case u.User != nil:
-		return fmt.Errorf("must hold no user name or password")
+		return fmt.Errorf("must not contain a user name or password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s, "#"):
-		return fmt.Errorf("must hold no query and no fragment")
+		return fmt.Errorf("must not contain a query or a fragment")
 	case host == "" || strings.Contains(host, "%"):
-		return fmt.Errorf("names no host")
+		return fmt.Errorf("has no host")
 	case !portOK(u.Port()):
 		return fmt.Errorf("has no valid port")
 	case slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "v2"):
 		return fmt.Errorf(
-			"must not hold /v2: every call adds it, so %s/auth/login would be asked for; leave it and what follows away",
+			"must not contain /v2: every call adds it, so opdeck would call %s/auth/login; remove it and what follows",
 			strings.TrimRight(u.Path, "/")+"/v2")
 	case u.Scheme == "https":
 		return nil
@@ -324,7 +324,7 @@ func portOK(p string) bool {
 // similar suggests the known key that looks most like an unknown one.
 func similar(k toml.Key) string {
 	if near := filter.Nearest(k[len(k)-1], knownKeys(reflect.TypeFor[Config]())); near != "" {
-		return "; " + near + " is meant?"
+		return "; did you mean " + near + "?"
 	}
 	return ""
 }

@@ -86,8 +86,8 @@ func TestExampleShowsEveryKey(t *testing.T) {
 func TestMistakesNameLineAndKey(t *testing.T) {
 	const ctx = "[contexts.a]\nbase_url = \"https://x\"\nlogin = \"m\"\npassword_env = \"P\"\n"
 	for _, c := range []struct{ src, want string }{
-		{"[stroe]\nurl = \"sqlite\"\n", `f:1: stroe: unknown key; store is meant?`},
-		{"[store]\n\nurll = 1\n", `f:3: store.urll: unknown key; url is meant?`},
+		{"[stroe]\nurl = \"sqlite\"\n", `f:1: stroe: unknown key; did you mean store?`},
+		{"[store]\n\nurll = 1\n", `f:3: store.urll: unknown key; did you mean url?`},
 		{ctx + "pasword = \"hunter2\"\n", `f:5: contexts.a.pasword: unknown key`},
 		{"[store]\nurl = 5\n", `f:2: store.url: `},
 		{"[store\n", `f:2: expected`},
@@ -203,7 +203,7 @@ func TestPassword(t *testing.T) {
 		{Context{PasswordFile: filepath.Join(dir, "none")}, "no such file"},
 		{Context{PasswordCommand: "echo cnry"}, ""},
 		{Context{PasswordCommand: "echo cnry >&2; exit 3"}, "exit status 3"},
-		{Context{}, "names no password"},
+		{Context{}, "has no password setting"},
 	} {
 		v, err := c.x.Password(context.Background(), env)
 		if c.fail == "" && (err != nil || v.Reveal() != "cnry") {

@@ -42,7 +42,7 @@ func (c *Config) checkLend(k *checker) {
 		k.add("must be a loopback address: the session is lent on this host only", "lend", "listen")
 	}
 	if c.Lend.Listen != "" && len(c.Lend.Borrowers) == 0 {
-		k.add("needs at least one [lend.borrowers.NAME]: on a port a key says who calls", "lend", "listen")
+		k.add("needs at least one [lend.borrowers.NAME]: on a port, a key identifies the caller", "lend", "listen")
 	}
 	if s := c.Lend.Socket; s != "" && !filepath.IsAbs(s) {
 		k.add("must be a whole path", "lend", "socket")

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	errDuration = errors.New(`a duration like "15s" or "5m" is needed`)
-	errAge      = errors.New(`days like "90d", a duration like "36h", or "forever" is needed`)
+	errDuration = errors.New(`a duration like "15s" or "5m" is required`)
+	errAge      = errors.New(`days like "90d", a duration like "36h", or "forever" is required`)
 )
 
 const maxFile = 1 << 20 // bytes

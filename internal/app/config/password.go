@@ -35,7 +35,7 @@ func (x Context) Password(ctx context.Context, env func(string) string) (secret.
 	case x.PasswordCommand != "":
 		return secretCommand(ctx, x.PasswordCommand)
 	}
-	return secret.Value{}, fmt.Errorf("the context %s names no password", x.Name)
+	return secret.Value{}, fmt.Errorf("the context %s has no password setting", x.Name)
 }
 
 // SecretFile reads a secret from a regular file that only its owner can read.

@@ -88,7 +88,7 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:
-		return r, refuse(api.RuleChanged, "This is not the request that you read.",
+		return r, refuse(api.RuleChanged, "The request is not the one that you read.",
 			"Open it again and read it.")
 	}
 	return r, nil
@@ -100,8 +100,8 @@ func closed(r Request) error {
 	if r.Decider != nil && (r.State == Approved || r.State == Denied) {
 		by = " by " + r.Decider.Name
 	}
-	return refuse(api.RuleApproval, fmt.Sprintf("Request %s is not open any more: it is %s%s.", r.ID, r.State, by),
-		"The requester can repeat the act to ask again.")
+	return refuse(api.RuleApproval, fmt.Sprintf("Request %s is no longer open: it is %s%s.", r.ID, r.State, by),
+		"The requester can try again to ask anew.")
 }
 
 // Show returns one request. The person in ctx needs api.MayRead.

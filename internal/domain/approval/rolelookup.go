@@ -23,9 +23,9 @@ func (s *Service) mayNoLonger(p Person) *api.Error {
 	}
 	switch role, err := s.roleOf(p); {
 	case err != nil:
-		return refuse(api.RuleRole, p.Name+" may not approve any more: "+err.Error(), "")
+		return refuse(api.RuleRole, p.Name+" may no longer approve: "+err.Error(), "")
 	case !role.May(api.MayApprove):
-		return refuse(api.RuleRole, p.Name+" may not approve any more: their role is "+string(role)+" now", "")
+		return refuse(api.RuleRole, p.Name+" may no longer approve: their role is now "+string(role), "")
 	}
 	return nil
 }
@@ -44,8 +44,8 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 
 // revoked is the refusal when the approval of r does not count any more.
 func revoked(r Request) error {
-	return refuse(api.RuleApproval, "Approval "+r.ID+" does not count any more. "+r.Ended+".",
-		"Repeat the act to ask for a new approval.")
+	return refuse(api.RuleApproval, "Approval "+r.ID+" no longer counts. "+r.Ended+".",
+		"Try again to ask for a new approval.")
 }
 
 // Waiting counts the requests that are open, and those that were approved and not
@@ -92,7 +92,7 @@ func (s *Service) lapseReason(host string, r Request) string {
 	}
 	if r.Requester.Host == host {
 		if _, err := s.roleOf(r.Requester); err != nil {
-			return r.Requester.Name + " cannot use it any more: " + err.Error()
+			return r.Requester.Name + " can no longer use it: " + err.Error()
 		}
 	}
 	if r.State == Approved && r.Decider != nil && r.Decider.Host == host {

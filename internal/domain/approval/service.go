@@ -186,9 +186,8 @@ func refuse(rule api.Rule, public, hint string) *api.Error {
 func waiting(r Request) error {
 	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this (request %s). Nothing is sent yet.",
 		r.ID),
-		fmt.Sprintf("Ask a colleague to approve request %s before %s, then repeat the command unchanged.", r.ID,
-			clock(r.Expires)))
-	e.Remedy.ID = r.ID
+		fmt.Sprintf("Ask a colleague to approve request %s before %s.", r.ID, clock(r.Expires)))
+	e.Remedy = api.Remedy{Kind: api.AwaitApproval, ID: r.ID}
 	return e
 }
 
@@ -196,7 +195,7 @@ func waiting(r Request) error {
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,
-			fmt.Sprintf("Approval %s was used at %s for this same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
+			fmt.Sprintf("Approval %s was used at %s for the same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
 			fmt.Sprintf("Wait for the outcome, or check the object. You can ask for a new approval after %s.",
 				clock(r.Expires)))
 	}
@@ -228,8 +227,8 @@ func notRecorded(err error) error {
 
 func missing(id string, err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("No such request here: %q.", id),
-			Hint: "The list of requests shows those of this context.", Err: err}
+		return &api.Error{Op: op, Kind: api.NotFound, Public: fmt.Sprintf("There is no request %q in this context.", id),
+			Hint: "opdeck approval list shows the requests.", Err: err}
 	}
 	return unavailable(err)
 }

@@ -51,8 +51,8 @@ func (k KeptNote) read(keys []ed25519.PublicKey) (signedNote, error) {
 			Public: k.File + " does not hold exactly one note as opdeck audit checkpoint prints it."}
 	case !s.By(keys...):
 		return signedNote{}, &api.Error{Op: "verify the audit trail", Kind: api.Usage,
-			Public: "The signature of " + k.File + " is not good, or is of a key that is not known here.",
-			Hint:   "The key of another host, or one that was replaced, belongs in [audit] keys; with --file, in --pub."}
+			Public: "The signature of " + k.File + " is not valid, or its key is not known here.",
+			Hint:   "Add the key of another host, or a replaced one, to [audit] keys; with --file, give it with --pub."}
 	}
 	return signedNote{k.File, s}, nil
 }
@@ -108,8 +108,8 @@ func (c *noteCheck) compare(n signedNote, r Report) Comparison {
 		out.Text = fmt.Sprintf("the note is of log %s, and this is log %s", n.Chain, r.Chain)
 	case n.N > r.Last:
 		out.Result, out.Seq = Older, r.Last+1
-		out.Text = fmt.Sprintf("the trail ends at record %d, and the note signed %d: it is an older state, or records were "+
-			"removed", r.Last, n.N)
+		out.Text = fmt.Sprintf("the trail ends at record %d, but the note signed %d: the trail is an older copy, or "+
+			"records were removed", r.Last, n.N)
 	case n.N < r.First:
 		out.Seq = n.N
 		out.Text = fmt.Sprintf("this copy begins with record %d and cannot be compared with a note for %d", r.First, n.N)

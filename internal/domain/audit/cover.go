@@ -84,15 +84,15 @@ func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	newest := missing[len(missing)-1]
 	switch {
 	case len(v.signed[key]) == 0 && v.storedOnly[key] == 0:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and none of "+
-			"its checkpoints is there: "+
-			"they or the key were lost, or not given; the config names the keys of other hosts in [audit] keys", claims[newest],
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, but none of "+
+			"its checkpoints was found: they or the key were lost, or not given; keys of other hosts go into [audit] keys",
+			claims[newest],
 			key, newest)
 	case len(missing) == 1:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, and it is not "+
-			"there", claims[newest], key, newest)
+		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, but it was not "+
+			"found", claims[newest], key, newest)
 	default:
-		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records speak of are not there; the newest is "+
+		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records mention were not found; the newest is "+
 			"for %d records (record %d)",
 			len(missing), key, newest, claims[newest])
 	}

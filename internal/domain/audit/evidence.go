@@ -242,10 +242,10 @@ func (v *verifier) checkEvidenceRecord(ev Evidence, x EvidenceRecord) {
 	err := json.Unmarshal(x.Record, &r)
 	switch {
 	case Hash(x.Record) != x.Hash:
-		v.problem(x.Seq, Changed, "record %d was changed: its bytes are not those that were hashed", x.Seq)
+		v.problem(x.Seq, Changed, "record %d was changed: its bytes do not match its hash", x.Seq)
 		return
 	case err != nil || r.Seq != x.Seq || r.Prev != x.PrevHash || r.Chain != ev.Chain:
-		v.problem(x.Seq, Misplaced, "record %d is not the one that the pack says", x.Seq)
+		v.problem(x.Seq, Misplaced, "record %d is not the one that the pack names", x.Seq)
 		return
 	case r.Object != ev.Object || r.ID != ev.ID && r.Item != ev.ID:
 		v.problem(x.Seq, Misplaced, "record %d is about another object", x.Seq)

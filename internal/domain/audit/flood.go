@@ -82,7 +82,7 @@ func (l *Log) closeWindows(all bool) []*Record {
 		r := b.rest
 		l.stamp(&r)
 		r.Count, r.Since = b.count, b.first.Format(time.RFC3339Nano)
-		r.Detail = fmt.Sprintf("so many more in this minute, by %s; the last: %s", strings.Join(b.names, ", "), r.Detail)
+		r.Detail = fmt.Sprintf("repeated within a minute, by %s; the last: %s", strings.Join(b.names, ", "), r.Detail)
 		r.Detail = bounded(r.Detail, maxText)
 		if len(b.names) > 1 {
 			r.Actor, r.From, r.Sid = Person{}, "", ""

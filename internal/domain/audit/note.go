@@ -152,11 +152,11 @@ func splitKey(s string) (name string, pub ed25519.PublicKey, err error) {
 	short, long, _ := strings.Cut(rest, "+")
 	h, err := hex.DecodeString(short)
 	if err != nil || len(h) != 4 || !plainName(name) {
-		return "", nil, errors.New("it has not the form name+hash+key")
+		return "", nil, errors.New("it does not have the form name+hash+key")
 	}
 	raw, err := base64.StdEncoding.DecodeString(long)
 	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != noteAlgorithm {
-		return "", nil, errors.New("it is no such Ed25519 key")
+		return "", nil, errors.New("it is not such an Ed25519 key")
 	}
 	return name, raw[1:], nil
 }
@@ -175,7 +175,7 @@ func ReadVerifierKey(s string) (pub ed25519.PublicKey, chain string, err error) 
 	}
 	chain, ok := strings.CutPrefix(name, originPrefix)
 	if !ok || verifierKey(name, pub) != s {
-		return nil, "", errors.New("audit: not a key for checkpoints of this program: its parts do not belong together")
+		return nil, "", errors.New("audit: not a key for checkpoints of this program: its parts do not match")
 	}
 	return pub, chain, nil
 }

@@ -282,7 +282,7 @@ func (p Proof) holds() error {
 		return errors.New("audit: the checkpoints are of two logs")
 	case p.Old != nil && p.Old.N == c.N:
 		if p.Old.Root != c.Root || len(p.Hashes) > 0 {
-			return errors.New("audit: the checkpoints say different things of the same records")
+			return errors.New("audit: the checkpoints disagree about the same records")
 		}
 		return nil
 	case p.Old != nil:

@@ -34,7 +34,7 @@ func entry(row Row) Entry {
 	}
 	switch {
 	case Hash(row.Bytes) != row.Hash:
-		e.Why = "its bytes are not those that were hashed"
+		e.Why = "its bytes do not match its hash"
 	case err != nil:
 		e.Why = "it is not a record"
 	default:

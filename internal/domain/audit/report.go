@@ -137,8 +137,8 @@ func (r Report) verdict() string {
 		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the log", r.Records,
 			r.Proven)
 	case r.Covered == 0:
-		return fmt.Sprintf("%d records are consistent; without checkpoints this does not prove that the end was not cut "+
-			"or that all was not rewritten", r.Records)
+		return fmt.Sprintf("%d records are consistent; without checkpoints the end may have been cut, or everything "+
+			"rewritten", r.Records)
 	case r.Covered < r.Last:
 		return fmt.Sprintf("%d records are intact; checkpoints cover them up to %d", r.Records, r.Covered)
 	}

@@ -269,7 +269,7 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 	case last.Chain != head.Chain:
 		return &TamperedError{last.N, "the checkpoints belong to another log"}
 	case last.N > head.N:
-		return &TamperedError{last.N, fmt.Sprintf("it has %d records, and a checkpoint says %d", head.N, last.N)}
+		return &TamperedError{last.N, fmt.Sprintf("it has %d records, but a checkpoint says %d", head.N, last.N)}
 	}
 	rows, err := sg.opt.Store.Rows(ctx, last.N, 1)
 	if err != nil {

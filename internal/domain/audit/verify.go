@@ -39,7 +39,7 @@ func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 		case err == io.EOF:
 			return v.end(nil), nil
 		case errors.Is(err, errTorn):
-			v.problem(v.want, Torn, "the last line is not whole; the records before it are checked")
+			v.problem(v.want, Torn, "the last line is incomplete; the records before it are checked")
 			return v.end(nil), nil
 		case err != nil:
 			return Report{}, err
@@ -162,7 +162,7 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	seq := r.Seq
 	switch {
 	case real != hash:
-		v.damaged(v.want, Changed, "record %d was changed: its bytes are not those that were hashed", v.want)
+		v.damaged(v.want, Changed, "record %d was changed: its bytes do not match its hash", v.want)
 		v.follow(v.want, hash)
 		return r, false
 	case err != nil || r.V != Version || seq < 1:
@@ -294,7 +294,7 @@ func (v *verifier) end(head *Head) Report {
 		if head != nil {
 			older = ""
 		}
-		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, and a checkpoint says %d", older, v.r.Last,
+		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, but a checkpoint says %d", older, v.r.Last,
 			newest)
 	}
 	v.reportUncovered()

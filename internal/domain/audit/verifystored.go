@@ -128,8 +128,8 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 	}
 	others, err := pr.signer.otherLogs(own)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was exchanged or removed. If this store "+
-			"was set up anew on purpose, move that file away", filepath.Base(name))
+		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was replaced or removed. If you set this "+
+			"store up anew, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
@@ -235,13 +235,13 @@ func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64,
 		v.line++
 		if rec, ok := v.record(r.Hash, r.Bytes); ok {
 			if name := rec.differs(r); name != "" {
-				v.problem(r.Seq, Column, "the column %s of record %d is not what the record says: lists and searches would show "+
-					"something else", name, r.Seq)
+				v.problem(r.Seq, Column, "the column %s differs from record %d: lists and searches would show something else", name,
+					r.Seq)
 			}
 		}
 		if have, ok := nodes[r.Seq]; v.hashes != nil && (ok || r.Seq <= v.treeEnd) && !bytes.Equal(have, v.hashes) {
-			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; it is made again when the table audit_tree "+
-				"is emptied", r.Seq)
+			v.problem(r.Seq, SideTable, "the stored tree differs from record %d; to rebuild it, empty the table audit_tree",
+				r.Seq)
 		}
 	}
 	return last - from + 1, nil
@@ -287,10 +287,10 @@ func (v *verifier) checkTables(s Derived) {
 			seq)
 	}
 	if v.treeEnd > v.r.Last {
-		v.problem(v.r.Last+1, SideTable, "the stored tree is of %d records, and there are %d", v.treeEnd, v.r.Last)
+		v.problem(v.r.Last+1, SideTable, "the stored tree covers %d records, but there are %d", v.treeEnd, v.r.Last)
 	}
 	if n := v.r.Last; s.Head.N == n && n > 0 && (s.Head.Chain != v.r.Chain ||
 		s.Head.At.UnixMicro() != v.r.Until.UnixMicro()) {
-		v.problem(n, HeadDiffer, "the store's note of the end is not what record %d says", n)
+		v.problem(n, HeadDiffer, "the end that the store remembers differs from record %d", n)
 	}
 }

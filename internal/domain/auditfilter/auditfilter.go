@@ -42,7 +42,7 @@ func fields() []filter.Field[audit.Entry] {
 		{Name: "phase", Kind: filter.Flag, Help: "what the record says", Example: "phase:outcome",
 			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
-		{Name: "outcome", Kind: filter.Flag, Help: "what became of the act", Example: "outcome:denied",
+		{Name: "outcome", Kind: filter.Flag, Help: "the act's outcome", Example: "outcome:denied",
 			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen),
 			Flag:   func(e entry, v string) bool { return string(e.Outcome) == v }},
 		{Name: "is", Kind: filter.Flag, Help: "the outcome of a write, a refusal, or a sign that the trail is not " +

@@ -42,9 +42,9 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 	}
 	return filter.NewTable(append(filter.Catalogued(field.Customers),
 		filter.Field[api.Customer]{Name: "begun", Kind: filter.Flag, Values: yesNo,
-			Help: "its verification was begun here and not finalised", Example: "begun:yes",
+			Help: "its verification was started here and not finalized", Example: "begun:yes",
 			Flag: func(c api.Customer, v string) bool { _, ok := record(c); return ok == (v == "yes") }},
-		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was begun",
+		filter.Field[api.Customer]{Name: "since", Kind: filter.Time, Help: "when that verification was started",
 			Example: "since>2d",
 			Time:    func(c api.Customer) time.Time { r, _ := record(c); return r.Begun() }},
 		filter.Field[api.Customer]{Name: "waits", Kind: filter.Flag, Values: yesNo, Help: "its status is not a result yet",

@@ -78,7 +78,7 @@ func (r Row) need() evidence.Need {
 
 // done is the outcome of a write that a sight proves.
 func (r Row) done(s api.Observation) api.Outcome {
-	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "a later read shows that it was done",
+	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "confirmed by a later read",
 		Why: evidence.Conclusion{Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
 }
 

@@ -183,6 +183,6 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 		return typed, nil // the call refuses it, and says why
 	}
 	return "", &api.Error{Op: "find operation", Kind: api.NotFound,
-		Public: fmt.Sprintf("No operation that is known here begins with %q, and it is not a whole id.", typed),
+		Public: fmt.Sprintf("No known operation begins with %q, and it is not a complete id.", typed),
 		Remedy: api.Remedy{Kind: api.CopyID}}
 }

@@ -149,8 +149,8 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 
 // unknownNext is the Note about a list that goes on without saying how to ask for the rest.
 func (l Listed) unknownNext() string {
-	return fmt.Sprintf("The service says under “%s” that its list goes on, but not how the next page is "+
-		"asked for: set cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
+	return fmt.Sprintf("The service's list goes on (“%s”), but opdeck does not know how to ask for the next page: set "+
+		"cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
 }
 
 // chains reports that a page names the next one by something else than its number.
@@ -311,8 +311,8 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 }
 
 // pagesRepeat is the Note about a list without pages.
-const pagesRepeat = "The service answers with the same page for every page number, so that the rest of its list " +
-	"cannot be read. opdeck doctor --deep tries other names for the page and prints the settings."
+const pagesRepeat = "The service answers with the same page for every page number, so the rest of its list cannot be " +
+	"read. opdeck doctor --deep tries other names for the page and prints the settings."
 
 // endPass ends the pass; whole says that nothing is left that it did not show. If
 // something is, the next pass begins at once.

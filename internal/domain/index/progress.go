@@ -159,7 +159,7 @@ func (p Progress) Hint(held int64) string {
 	case p.off(held) && p.proven():
 		return fmt.Sprintf("The service has %d operations, the index holds %d. The next pass reads the rest.", p.Total, held)
 	case p.Order == OrderNone && p.proven():
-		return "The service's list has no order, so that new operations are found by the pass over all pages."
+		return "The service's list has no order, so new operations are found only by reading all pages."
 	}
 	return ""
 }

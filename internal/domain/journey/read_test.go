@@ -23,7 +23,7 @@ func (nothing) UnfinishedJourneys(context.Context) ([]Record, error) { return ni
 // TestReadWithoutRecords: customer and application are each optional; only a
 // customer that the service denies, or calls that cannot be made, end the read.
 func TestReadWithoutRecords(t *testing.T) {
-	gone := &api.Error{Kind: api.NotFound, Status: 404, Public: "The service knows no such thing."}
+	gone := &api.Error{Kind: api.NotFound, Status: 404, Public: "The service did not find it."}
 	method := &api.Error{Kind: api.Refused, Status: 405, Public: "The service refused this (405)."}
 	failed := &api.Error{Kind: api.Unavailable, Status: 500, Public: "The service failed (500)."}
 	denied := &api.Error{Kind: api.NotFound, Rule: api.RuleCustomerUnknown, Public: "The service has no such customer."}
@@ -39,7 +39,7 @@ func TestReadWithoutRecords(t *testing.T) {
 		finalize              State
 	}{
 		"both":                          {kind: api.Individual, state: Done, finalize: Todo},
-		"no record":                     {customer: gone, said: []string{"customer record could not be read: The service knows no such thing."}, kind: api.Corporate, state: Done, finalize: Todo},
+		"no record":                     {customer: gone, said: []string{"customer record could not be read: The service did not find it."}, kind: api.Corporate, state: Done, finalize: Todo},
 		"record by another method":      {customer: method, application: gone, said: []string{"405"}, state: Todo, finalize: NotYet},
 		"no application":                {application: gone, kind: api.Individual, state: Todo, finalize: NotYet},
 		"application fails":             {application: failed, said: []string{"application could not be read: The service failed (500)."}, kind: api.Individual, state: Unclear, finalize: Todo},

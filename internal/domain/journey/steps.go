@@ -92,15 +92,15 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 		}
 		switch {
 		case !r.Applied:
-			outstanding.State, outstanding.Note = Optional, "Nothing is asked for."
+			outstanding.State, outstanding.Note = Optional, "Nothing is required."
 		case outstanding.State == Todo || outstanding.State == Unclear:
-			outstanding.State, outstanding.Note = Optional, "Nothing is asked for any more: the customer is "+final(c)+"."
+			outstanding.State, outstanding.Note = Optional, "Nothing is required any more: the customer is "+final(c)+"."
 		}
 	}
 	if (finalized || verified) && link.State == Todo {
 		link.State = Optional
 	}
-	application := Step{Key: "application", Name: "Application", State: Todo, Note: "No application is there yet."}
+	application := Step{Key: "application", Name: "Application", State: Todo, Note: "There is no application yet."}
 	if app.Unread {
 		application.State, application.Note = Unclear, "It could not be read."
 	} else if app.Kind() != "" {
@@ -139,7 +139,7 @@ func submitted(app api.Application, r Record) bool {
 func next(share, link, finalize State, r Record, now time.Time) Next {
 	switch {
 	case r.FinalizeUnclear:
-		return wait("Wait, or reload: finalize was sent, and the application shows when it was submitted.")
+		return wait("Wait, or reload: finalize was sent, and the application will show whether it was submitted.")
 	case r.Unclear:
 		return do("Share a new token%s: the service answers 409 if it applied the first. Never send the same token again.",
 			api.ActShare)
@@ -154,7 +154,7 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.",
 			api.ActFinalize)
 	case !r.LinkAt.IsZero():
-		return do("The link has lapsed. If the customer has handed in everything, finalize%s; else create another link%s.",
+		return do("The link has expired. If the customer has handed in everything, finalize%s; else create another link%s.",
 			api.ActFinalize, api.ActLink)
 	case r.Applied || finalize == Todo && share != Todo:
 		return do("Finalize the application%s.", api.ActFinalize)
@@ -175,7 +175,7 @@ func shareStep(c api.Customer, r Record) Step {
 	}
 	switch {
 	case r.Applied:
-		s.State, s.Note = Done, "Applied; a customer is shared once."
+		s.State, s.Note = Done, "Applied. This works once for each customer."
 	case r.Unclear:
 		s.State, s.Note = Unclear,
 			"Sent, with an unknown outcome. Try a new token: the service answers 409 if it applied the first."
@@ -209,9 +209,9 @@ func linkStep(r Record, now time.Time) Step {
 	s := Step{Key: "link", Name: "Link", State: Optional, Note: "For document sets that the token did not cover."}
 	switch {
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		s.State, s.Note = Done, "Made; valid until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC, once."
+		s.State, s.Note = Done, "Created. It works once, until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC."
 	case !r.LinkAt.IsZero():
-		s.State, s.Note = Done, "Made at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC; it has lapsed."
+		s.State, s.Note = Done, "Created at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC, expired."
 	case len(r.Outstanding) > 0 || r.BaaS || r.Applied && r.Outstanding == nil:
 		s.State = Todo
 	}
@@ -233,7 +233,7 @@ func finalizeStep(app api.Application, r Record, finalized bool) Step {
 		s.State = Todo
 	}
 	if r.FinalizeLate {
-		s.Note = "Sent before, and not seen in time. Look at the application, then finalize again."
+		s.Note = "Sent before, but not confirmed in time. Check the application, then finalize again."
 	}
 	return s
 }

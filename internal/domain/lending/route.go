@@ -58,12 +58,12 @@ func Match(method, uri string) (Call, *Refusal) {
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return Call{}, refuse(http.StatusBadRequest, api.Usage, "The query of the address cannot be read.",
+		return Call{}, refuse(http.StatusBadRequest, api.Usage, "The query string cannot be read.",
 			"Write it as name=value, joined by &, with other characters as %XX.")
 	}
 	const table = "docs/lending.md lists what passes"
-	const auth = "Leave it out: opdeck begins, renews and ends the session by itself. Another client that did would end " +
-		"it for everybody."
+	const auth = "Leave it out: opdeck starts, refreshes and ends the session by itself. Another client that does so " +
+		"ends it for everybody."
 	route, ids, others := endpoint.Match(method, path)
 	switch {
 	case route != nil && route.IsLent():
@@ -72,7 +72,7 @@ func Match(method, uri string) (Call, *Refusal) {
 		return Call{}, refuse(http.StatusForbidden, api.Refused, "opdeck does not lend "+path+".", route.Lent.Instead)
 	case len(others) > 0:
 		r := refuse(http.StatusMethodNotAllowed, api.Refused,
-			method+" of this path is no call that opdeck knows, so it is not sent.",
+			method+" of this path is not a call that opdeck knows, so it was not sent.",
 			table+"; for this path "+strings.Join(others, ", ")+".")
 		r.Allow = strings.Join(others, ", ")
 		return Call{}, r
@@ -99,7 +99,7 @@ func checkTarget(path, query string) *Refusal {
 		return bad("The address is too long.", "A path has up to 4,096 characters, as has a query.")
 	case strings.ContainsAny(path, "\\;#") ||
 		strings.ContainsFunc(path+query, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return bad("The path holds characters that no path of the service has.",
+		return bad("The path contains characters that no path of the service has.",
 			"In an id such characters are escaped, as in a%20b.")
 	}
 	for s := range strings.SplitSeq(path[1:], "/") {

@@ -64,12 +64,13 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 		return nil, &Rejection{Status: http.StatusNotFound, Reason: reasonPath,
 			Detail: "It was sent to another path: [webhooks] path is " + r.opt.Path + "."}
 	case req.Method != http.MethodPost:
-		return nil, &Rejection{Status: http.StatusMethodNotAllowed, Reason: reasonMethod, Detail: "Deliveries come by POST."}
+		return nil, &Rejection{Status: http.StatusMethodNotAllowed, Reason: reasonMethod,
+			Detail: "Deliveries must be POST requests."}
 	case !through:
 		return nil, &Rejection{Status: http.StatusForbidden, Reason: "not_by_proxy",
 			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
 	case !r.bounds.allow(sourceOf(from), r.opt.Now()):
-		return nil, tooMany("One source sends more than the receiver takes in a second.")
+		return nil, tooMany("One source sends more per second than the receiver accepts.")
 	}
 	return r.body(w, req)
 }
@@ -162,7 +163,7 @@ func bodyError(err error) *Rejection {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Rejection{Status: http.StatusRequestTimeout, Reason: "too_slow", Detail: "The body did not arrive in time."}
 	}
-	return &Rejection{Status: http.StatusBadRequest, Reason: "cut_off", Detail: "The body ended before its end."}
+	return &Rejection{Status: http.StatusBadRequest, Reason: "cut_off", Detail: "The body was cut off."}
 }
 
 func (r *Receiver) authenticate(
@@ -170,7 +171,7 @@ func (r *Receiver) authenticate(
 ) (hook.Verdict, *Rejection) {
 	if r.opt.Verifier == nil {
 		return hook.Verdict{}, unauthorized(&hook.AuthError{Reason: "no_verifier",
-			Detail: "This receiver takes nothing from the network."})
+			Detail: "This receiver accepts nothing from the network."})
 	}
 	v, err := r.opt.Verifier.Verify(hook.Delivery{
 		Header: req.Header, Body: body, Loopback: len(r.opt.Proxies) == 0 && from.IsLoopback() && local(req), At: now})

@@ -95,7 +95,7 @@ func TestRejected(t *testing.T) {
 		}, 401, "signature", "jwtSecret"},
 		{func() *http.Request {
 			return with(request(t, body), func(r *http.Request) { r.Header.Del("Authorization"); r.Header.Set("X-Jwt", good) })
-		}, 401, "header", "X-Jwt holds what looks like a token"},
+		}, 401, "header", "X-Jwt contains what looks like a token"},
 		{func() *http.Request { return tokenOf(t, body, map[string]any{"sub": "x"}) }, 401, "no_time", `max_age = "0s"`},
 		{func() *http.Request { return tokenOf(t, body, map[string]any{"iat": clock.Unix() - 400}) }, 401, "too_old",
 			"max_age is 5m0s"},
@@ -112,7 +112,7 @@ func TestRejected(t *testing.T) {
 				r.Header.Set("X-\u202eodd", "x")
 				r.RemoteAddr = "203.0.113.7:1"
 			})
-		}, 401, "token", "holds no JWT"},
+		}, 401, "token", "contains no JWT"},
 	}
 	for i, c := range cases {
 		if w := serve(r, c.make()); w.Code != c.code {

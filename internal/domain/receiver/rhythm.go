@@ -102,7 +102,7 @@ func (r Rhythm) String() string {
 	case r.Stalled:
 		return fmt.Sprintf("no events for %s, usually every %s", span(r.Quiet), span(r.Usual))
 	case !r.Known:
-		return fmt.Sprintf("last event %s ago; too few to know the rhythm", span(r.Quiet))
+		return fmt.Sprintf("last event %s ago; too few to know the usual interval", span(r.Quiet))
 	}
 	return fmt.Sprintf("last event %s ago, usually every %s", span(r.Quiet), span(r.Usual))
 }

@@ -46,9 +46,9 @@ func TestRhythmOf(t *testing.T) {
 	}{
 		{"nothing", nil, noon, false, "no events yet"},
 		{"from the future only", every(1, 0, noon.Add(time.Hour)), noon, false, "no events yet"},
-		{"one", every(1, 0, noon), noon.Add(time.Hour), false, "last event 1 h ago; too few to know the rhythm"},
+		{"one", every(1, 0, noon), noon.Add(time.Hour), false, "last event 1 h ago; too few to know the usual interval"},
 		{"twelve are too few", every(12, time.Minute, noon), noon.Add(9 * time.Hour), false,
-			"last event 9 h ago; too few to know the rhythm"},
+			"last event 9 h ago; too few to know the usual interval"},
 		{"steady and fresh", every(100, 4*time.Minute, noon), noon.Add(3 * time.Minute), false,
 			"last event 3 min ago, usually every 4 min"},
 		{"steady, a little late", every(100, 4*time.Minute, noon), noon.Add(8 * time.Minute), false,

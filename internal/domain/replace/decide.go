@@ -26,7 +26,7 @@ func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") +
 				" is not known yet, so nothing is sent again.",
 			Hint: "It may still arrive. It can be sent again " + r.LateAfter.String() +
-				" after it was sent; until then resuming only looks."}
+				" after it was sent; until then, resuming only checks."}
 	}
 	if next, err := r.advance(ctx, j); err == nil || next.Step != j.Step { // it shows after all
 		if err != nil {

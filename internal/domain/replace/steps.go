@@ -102,7 +102,7 @@ func (r *Jobs) unknown(j Job, what string, looked error) error {
 		e.Hint = "Decide whether to send it once more or to abandon the replacement."
 	}
 	if looked != nil {
-		e.Public += " The last look failed: " + api.AsError(looked).Public
+		e.Public += " The last check failed: " + api.AsError(looked).Public
 	}
 	return e
 }
@@ -151,8 +151,8 @@ func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
 	}
 	if r.Undecided(j) {
-		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or give the " +
-			"replacement up, which puts the old document back."
+		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or abandon the " +
+			"replacement, which restores the old document."
 	}
 	return j, e
 }

@@ -19,7 +19,7 @@ import (
 // Question is one way of asking the service for fewer operations.
 type Question struct {
 	Query api.OperationQuery // Page and Size are free
-	Words string             // "the customer's name holds “Ana”"
+	Words string             // "the customer's name contains “Ana”"
 	part  filter.OperationExpr
 }
 
@@ -49,7 +49,7 @@ func Questions(f filter.OperationExpr) []Question {
 			byID = append(byID, Question{api.OperationQuery{ClientCUID: v}, "the customer is " + shown, own})
 			fallthrough
 		case l.Field == "customer":
-			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name holds “" + shown + "”",
+			byName = append(byName, Question{api.OperationQuery{ClientName: v}, "the customer's name contains “" + shown + "”",
 				own})
 		case id && !l.Masked && (l.Field == "source" || l.Field == "destination" || l.Field == "party"):
 			byAccount = append(byAccount, Question{api.OperationQuery{Account: v}, "the account is " + shown, own})

@@ -27,7 +27,7 @@ func accountListCommand(r *root) *cobra.Command {
 			words []string
 		}{{&q.Balance, api.BalanceFilters}, {&q.Associate, api.AssociateTypes}} {
 			if *f.value = strings.ToUpper(*f.value); *f.value != "" && !slices.Contains(f.words, *f.value) {
-				return q, usage("the service takes %s here", strings.Join(f.words, ", "))
+				return q, usage("must be %s", strings.Join(f.words, ", "))
 			}
 		}
 		return q, nil

@@ -79,13 +79,13 @@ func auditListCommand(r *root) *cobra.Command {
 		return out.print(recordsJSON{items, found.Next}, items, rows(head, found.Entries, recordRow))
 	})
 	f := cmd.Flags()
-	f.StringVar(&expr, "filter", "", "only what passes this filter (docs/filter.md)")
-	f.StringVar(&q.Actor, "person", "", "whose records")
+	f.StringVar(&expr, "filter", "", "only what matches this filter (docs/filter.md)")
+	f.StringVar(&q.Actor, "person", "", "records of this person")
 	f.StringVar(&operation, "operation", "", "of this operation")
 	f.StringVar(&customer, "customer", "", "of this customer")
 	f.StringVar(&q.Object, "object", "", "kind of object: operation, customer, session, …")
 	f.StringVar(&q.ID, "id", "", "an object, or an item of it")
-	f.StringVar(&q.Event, "event", "", "name of the event; with * at its end the beginning of names")
+	f.StringVar(&q.Event, "event", "", "name of the event; a * at the end matches any rest")
 	f.StringVar(&phase, "phase", "", "intent, outcome or note")
 	f.StringVar(&from, "from", "", "at or after")
 	f.StringVar(&until, "until", "", "before")
@@ -107,7 +107,7 @@ func when(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usage("%q is not a moment; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
+	return time.Time{}, usage("%q is not a time; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
 }
 
 // recordsJSON is a page of records; next is the --before of the next page, 0 for none.
@@ -164,10 +164,10 @@ func auditExportCommand(r *root) *cobra.Command {
 		"The export is itself recorded. opdeck audit verify checks it anywhere.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if operation != "" && customer != "" {
-				return usage("--operation and --customer do not go together")
+				return usage("--operation and --customer cannot be combined")
 			}
 			if from < 0 || to < 0 || to > 0 && to < from {
-				return usage("--from and --to are numbers of records, and --to is not below --from")
+				return usage("--from and --to are record numbers, and --to must not be below --from")
 			}
 			return r.toFile(args, func(w io.Writer) error {
 				switch {

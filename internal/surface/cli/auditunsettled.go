@@ -35,7 +35,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			evidence.Note(ctx, row.Why())
 			open = open || row.State != followup.NotSeen
 		}
-		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST LOOK|NEXT LOOK|LOOKS|STATE|REF", list,
+		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST CHECK|NEXT CHECK|CHECKS|STATE|REF", list,
 			func(x unsettledJSON) []any {
 				return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks,
 					x.State, x.Ref}

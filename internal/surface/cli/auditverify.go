@@ -44,7 +44,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 		in.against = append(in.against, args...)
 		switch kinds := in.kinds(); {
 		case kinds > 1:
-			return usage("--file, --evidence and --proof do not go together")
+			return usage("--file, --evidence and --proof cannot be combined")
 		case len(in.against) > 0 && in.evidence+in.proof != "":
 			return usage("--against goes with the stored trail or with --file")
 		case kinds == 1:
@@ -200,8 +200,8 @@ func auditProveCommand(r *root) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC " +
 		"6962), about\n" +
-		"two kilobytes: opdeck audit verify --proof FILE --pub KEY checks it anywhere, and so do tools for\n" +
-		"c2sp.org/tlog-proof: the first line is the record, the rest is such a proof. With --consistency M it\n" +
+		"two kilobytes. opdeck audit verify --proof FILE --pub KEY checks it anywhere. The first line is the\n" +
+		"record; the rest is a c2sp.org/tlog-proof, which other tools check too. With --consistency M it\n" +
 		"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
 		"Nothing is overwritten; without FILE it goes to standard output. The proof is itself recorded."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[audit.ProofJSON]) error {

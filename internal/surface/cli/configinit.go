@@ -45,11 +45,11 @@ func configInitCommand(r *root) *cobra.Command {
 	f.StringVar(&d.passFile, "password-file", "", "file (mode 0400 or 0600) that holds the password")
 	f.StringVar(&d.passCommand, "password-command", "", "command that prints the password")
 	f.StringVar(&d.kind, "kind", "", "test or production")
-	f.StringVar(&d.caFile, "ca-file", "", "a certificate authority beside the system's")
+	f.StringVar(&d.caFile, "ca-file", "", "a certificate authority in addition to the system's")
 	f.BoolVar(&d.readOnly, "read-only-context", false, "the context refuses every write")
 	f.BoolVar(&d.secondPerson, "second-person", false, "writes need a second person's approval")
 	f.BoolVar(&d.builtIn, "sandbox", false, "the context is the built-in service")
-	f.BoolVar(&d.force, "force", false, "replace a file that is there")
+	f.BoolVar(&d.force, "force", false, "replace an existing file")
 	f.BoolVar(&d.offline, "offline", false, "do not check the connection afterwards")
 	return cmd
 }
@@ -261,7 +261,7 @@ func (d *draft) toml() string {
 	fmt.Fprintf(&b, "kind = %q # \"test\" or \"production\"; production is marked and asks for typed confirmation\n"+
 		"read_only = %v\napproval = %q # \"none\" or \"second_person\": writes then need a colleague\n", d.kind, d.readOnly,
 		approval)
-	b.WriteString("\n# Recommended calls a minute, held by all instances together.\n[limits]\npolicy = " +
+	b.WriteString("\n# Recommended calls a minute, for all instances together.\n[limits]\npolicy = " +
 		"\"wait\"\nmax_wait = \"30s\"\n")
 	return b.String()
 }

@@ -49,10 +49,10 @@ const maxCustomerPages = 20
 func customerListCommand(r *root) *cobra.Command {
 	var q api.CustomerQuery
 	var expr string
-	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter the pages from --page on are " +
-		"read, a call each\n" +
-		"and at most " + strconv.Itoa(maxCustomerPages) +
-		", and it lists the customers that match: status:VERIFY,MODERATION shows who is waiting.\n\nThe language of " +
+	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter it reads the pages from " +
+		"--page on (one call\n" +
+		"each, at most " + strconv.Itoa(maxCustomerPages) +
+		") and lists the customers that match: status:VERIFY,MODERATION shows who is waiting.\n\nThe language of " +
 		"--filter:\n\n" +
 		customerfilter.Table(nil).Help()}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[customersJSON, api.Customer]) error {
@@ -81,9 +81,9 @@ func customerListCommand(r *root) *cobra.Command {
 		}
 		return out.print(found, found.Items, t)
 	})
-	cmd.Flags().StringVar(&expr, "filter", "", "only what passes this filter, for example 'status:VERIFY,MODERATION "+
+	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+
 		"type:corporate'")
-	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name, which the service looks for")
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name; the service searches for it")
 	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
 	return cmd
 }
@@ -142,7 +142,7 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 			return out, nil
 		}
 	}
-	r.say("%d customers of %s were read; --page %d goes on.", out.Read, oneLine(string(out.Total)), q.Page)
+	r.say("%d customers of %s were read; --page %d continues.", out.Read, oneLine(string(out.Total)), q.Page)
 	return out, nil
 }
 

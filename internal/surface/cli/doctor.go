@@ -15,17 +15,16 @@ func doctorCommand(r *root) *cobra.Command {
 	var login, deep bool
 	cmd := &cobra.Command{Long: "Checks config, name lookup, TLS, clock, store, session, budget, audit trail and " +
 		"webhook\n" +
-		"feed: one line each, without secrets. Exit 1 when something is wrong. Sent are one\n" +
-		"request without a login, which reads the service's clock, and where a session lives one general\n" +
-		"call, which shows whether the account has two-factor login on; --login also makes a session\n" +
-		"when there is none.\n\n" +
-		"--deep makes a session too and reads a page of each list, one record of each kind and the\n" +
-		"webhook settings, and shows how the service's answers differ from what opdeck expects:\n" +
-		"names of fields and kinds of values, never a value, and the lines of [service] that would mend\n" +
-		"it. It costs two billing calls, two general calls and four customer calls; one billing call\n" +
-		"more where a list has more than one page, up to ten where its pages do not lead on; up to two\n" +
-		"customer calls more where the service does not take GET for one customer. A failed read is\n" +
-		"tried once more."}
+		"feed: one line each, without secrets. Exit 1 when something is wrong. It sends one\n" +
+		"request without a login, to read the service's clock. When there is a session, it also sends one\n" +
+		"general call, to see whether the account has two-factor login on. --login logs in when there is\n" +
+		"no session.\n\n" +
+		"--deep also logs in. It reads a page of each list, one record of each kind and the webhook\n" +
+		"settings, and shows how the service's answers differ from what opdeck expects: names of fields\n" +
+		"and kinds of values, never a value, and the lines of [service] that fix it. It costs two billing\n" +
+		"calls, two general calls and four customer calls; one more billing call for a list with several\n" +
+		"pages, up to ten where its pages cannot be followed; and up to two more customer calls when the\n" +
+		"service does not take GET for one customer. It repeats a failed read once."}
 	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error {
 		depth := app.Shallow
 		switch {

@@ -112,7 +112,7 @@ func documentRestoreCommand(r *root) *cobra.Command {
 func documentAttachCommand(r *root) *cobra.Command {
 	var name string
 	cmd := attachingCommand(r, "Attached.", &name)
-	cmd.Flags().StringVar(&name, "name", "", "what the document is called there")
+	cmd.Flags().StringVar(&name, "name", "", "name of the document there")
 	return cmd
 }
 
@@ -149,7 +149,7 @@ func documentUploadCommand(r *root) *cobra.Command {
 	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked,
 		error) {
 		if cuid == "" {
-			return asked{}, usage("--customer is needed: whose file is it?")
+			return asked{}, usage("--customer is required: whose file is it?")
 		}
 		u, err := readUpload(r, args[0], file)
 		if err != nil {
@@ -177,14 +177,14 @@ func askedFile(path string, u api.Upload) present.AskedFile {
 		Info: u.Info}
 }
 
-const nameHelp = "what the file is called there; needed with -"
+const nameHelp = "name of the file there; required with -"
 
 // readUpload reads the file that an argument names, or standard input for -. A name given
 // by flag is what it is called there; a file otherwise keeps its own.
 func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) {
 	switch {
 	case arg == "-" && given.name == "":
-		return u, usage("--name is needed with -: what is the file called?")
+		return u, usage("--name is required with -")
 	case arg == "-":
 		u, err = app.ReadUploadFrom(r.env.In, given.name)
 	default:
@@ -199,9 +199,9 @@ func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) 
 func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := file.flags(&cobra.Command{Long: "Type and info are those of the replaced document, unless --type or --info " +
-		"says otherwise;\n" +
-		"--info '' leaves it without one."})
+	cmd := file.flags(&cobra.Command{Long: "Type and info stay those of the replaced document, unless --type or --info " +
+		"changes them;\n" +
+		"--info '' clears it."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
 		u, err := readUpload(r, args[2], file)
@@ -312,7 +312,7 @@ func documentResumeCommand(r *root) *cobra.Command {
 			send: func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and restore the old document")
-	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not seen in time")
+	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not confirmed in time")
 	cmd.Flags().BoolVar(&upload, "upload-again", false, "upload the missing file once more")
 	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that came from the upload")
 	cmd.MarkFlagsMutuallyExclusive("abandon", "again", "upload-again", "use")

@@ -248,7 +248,7 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.types, "type", nil,
 		"OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
 	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
-	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation, or of those whose id begins so")
+	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation; the beginning of an id is enough")
 	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
 	cmd.Flags().StringVar(&f.expr, "filter", "",
 		`for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
@@ -258,7 +258,7 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 
 // following adds the flag of commands that follow the inbox.
 func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().IntVar(&f.last, "last", 0, "begin with that many events of the past")
+	cmd.Flags().IntVar(&f.last, "last", 0, "start with this many past events")
 	return f.flags(cmd)
 }
 

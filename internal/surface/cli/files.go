@@ -78,7 +78,7 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if err == nil || errors.As(err, &worded) {
 		return err
 	}
-	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or is there already: " + args[0] + ".",
+	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or already exists: " + args[0] + ".",
 		Err: err}
 }
 

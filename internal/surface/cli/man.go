@@ -33,7 +33,7 @@ func manCommand(r *root) *cobra.Command {
 			return err
 		}
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
-			return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be made.", Err: err}
+			return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be created.", Err: err}
 		}
 		head.Title = ""
 		return doc.GenManTree(top, head, args[0])

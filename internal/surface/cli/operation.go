@@ -126,7 +126,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 			return err
 		}
 		if tree.Repeated > 0 && r.output != "json" {
-			r.say("The service's answer repeats an operation further down %s; it is listed once, and -o json shows where.",
+			r.say("The service's answer repeats an operation further down %s; it is listed once here, and -o json shows where.",
 				format.Plural(tree.Repeated, "time", "times"))
 		}
 		if tree.Unread > 0 && r.output != "json" {

@@ -38,7 +38,7 @@ type changeJSON struct {
 func operationHistoryCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, and the " +
 		"webhooks that came, oldest first;\n" +
-		"\"gone\" is when the service first no longer had it. opdeck reads an operation once if the\n" +
+		"\"gone\" marks when the service no longer had it. opdeck reads an operation once if the\n" +
 		"index does not hold it yet. Names come from the audit trail if your role may read it."},
 		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
 			states, err := a.Index.History(ctx, args[0])

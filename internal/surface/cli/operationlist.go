@@ -35,7 +35,7 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.filter, "filter", "",
 		`for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
 	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+
-		"; - before it turns the order round (default -created)")
+		"; - before it reverses the order (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
 	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
 	return cmd
@@ -68,14 +68,14 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 
 func operationListCommand(r *root) *cobra.Command {
 	var c choice
-	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. Where news are older than max_age of " +
-		"[index], or the\n" +
-		"index is not complete, up to six pages are read first (one billing call each); --cached reads\n" +
-		"nothing. --live asks the service for one page instead: filter and order then apply to that page\n" +
-		"only.\n\n" +
+	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. If the index was last updated longer ago " +
+		"than max_age\n" +
+		"of [index], or is not complete, the command first reads up to six pages (one billing call each);\n" +
+		"--cached reads nothing. --live asks the service for one page instead: filter and order then apply\n" +
+		"to that page only.\n\n" +
 		"The answer says where it came from and how old it is: as_of is the time of the oldest row,\n" +
-		"because the total covers all rows. complete is false\n" +
-		"while operations are known to be missing (json; docs/index.md).\n\nThe language of --filter:\n\n" +
+		"because the total covers all rows. complete is false while operations are known to be missing\n" +
+		"(json; docs/index.md).\n\nThe language of --filter:\n\n" +
 		filter.Operations().Help()})
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
 	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
@@ -88,7 +88,7 @@ func operationListCommand(r *root) *cobra.Command {
 		case c.page < 0:
 			return usage("--page must not be below 0")
 		case c.live && c.cached:
-			return usage("--live and --cached do not go together")
+			return usage("--live and --cached cannot be combined")
 		}
 		f, s, err := c.parse(a)
 		if err != nil {
@@ -217,7 +217,7 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	ans, err := servicefilter.Ask(ctx, a.Client, f, 0, 0, a.Now())
 	switch {
 	case err != nil:
-		r.say("The service could not be asked for what the filter names: %s", asError(err).Public)
+		r.say("The service could not be asked with this filter: %s", asError(err).Public)
 	case ans.Asked != "":
 		r.say("%s", ans.Summary())
 	}

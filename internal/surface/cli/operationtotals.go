@@ -24,14 +24,13 @@ type totalsJSON struct {
 func operationTotalsCommand(r *root) *cobra.Command {
 	var c choice
 	var by string
-	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter, exactly: one " +
-		"line for " +
-		"each group and\n" +
-		"currency, the group of most operations first, times the newest first. Sums are never rounded.\n" +
-		"An amount that is not a number is counted as unusable and in no sum.\n\n" +
+	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter: one line for " +
+		"each group\n" +
+		"and currency, the largest group first (days, weeks and months: the newest first). Sums are exact.\n" +
+		"An amount that is not a number is counted as unusable and left out of the sums.\n\n" +
 		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
-		"the second divides each group of the first. Days, weeks (from Monday) and months are of\n" +
-		"creation, in UTC. The counterparty is the side that receives."})
+		"the second divides each group of the first. Days, weeks (from Monday) and months are those of\n" +
+		"the creation, in UTC. The counterparty is the side that receives."})
 	cmd.Flags().Lookup("sort").Hidden = true
 	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
 	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,

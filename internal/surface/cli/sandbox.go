@@ -15,7 +15,7 @@ func sandboxCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, " +
 		"share\n" +
 		"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
-		"--fault makes it answer otherwise, for example drop=attach (the answer is lost),\n" +
+		"--fault makes it misbehave, for example drop=attach (the answer is lost),\n" +
 		"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +
 		"four seconds later), rename=list:items/data (another name in the same answer), order=oldest.\n" +
 		sandbox.FaultHelp,
@@ -46,7 +46,7 @@ func sandboxCommand(r *root) *cobra.Command {
 	f.DurationVar(&opt.RefreshTTL, "refresh-ttl", 0, "life of refresh tokens (default 15m)")
 	f.StringVar(&opt.HookURL, "hook-url", "", "send webhooks to this address")
 	f.BoolVar(&opt.HardLimits, "hard-limits", false, "answer 429 above the recommended rates")
-	f.StringVar(&faults, "fault", "", "answer otherwise, see above")
+	f.StringVar(&faults, "fault", "", "misbehave, see above")
 	f.DurationVar(&opt.Activity, "activity", 0, "an operation changes this often (default never)")
 	return cmd
 }

@@ -52,7 +52,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case check && watch:
-			return usage("--check and --watch do not go together")
+			return usage("--check and --watch cannot be combined")
 		case check:
 			return checkSession(r, cmd.Context(), warn, crit)
 		}

@@ -24,7 +24,7 @@ func sessionProxyCommand(r *root) *cobra.Command {
 		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
 		"where the borrower's role, the guards and the second person allow it.\n\n" +
 		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
-		"[lend.borrowers.NAME] of the config. Without flags the places are those of [lend].",
+		"[lend.borrowers.NAME] of the config. Without flags it uses the places of [lend].",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			return lendUntilInterrupted(r, ctx, a, lendproxy.Options{Socket: socket, Listen: addr})
 		})}
@@ -142,7 +142,7 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	case errors.As(err, &ended):
 		return exitError(codeOf(ended.ProcessState))
 	}
-	return &api.Error{Kind: api.Internal, Public: "The command ran, and its streams could not be passed on: " +
+	return &api.Error{Kind: api.Internal, Public: "The command ran, but its input or output could not be passed on: " +
 		err.Error() + ".", Err: err}
 }
 

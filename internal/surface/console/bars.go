@@ -24,7 +24,7 @@ func mayPress(role api.Role) func(keymap.Key) string {
 			return err.Public + " " + remedy.Screen(err)
 		}
 		if !a.Offered(role) {
-			return fmt.Sprintf("Your role (%s) is not offered this; %s are.", role, act.RoleNames(a.Roles))
+			return fmt.Sprintf("Your role (%s) cannot do this; %s can.", role, act.RoleNames(a.Roles))
 		}
 		return ""
 	}

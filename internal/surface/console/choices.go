@@ -102,7 +102,7 @@ func (d *backend) keepChoice(ctx context.Context, change func(*kept)) error {
 		change(c.kept)
 	}
 	if err != nil {
-		return &api.Error{Op: "keep a choice", Kind: api.Unavailable, Public: "the state folder cannot be written.", Err: err}
+		return &api.Error{Op: "save a choice", Kind: api.Unavailable, Public: "the state folder cannot be written.", Err: err}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func locked(path string, fn func() error) error {
 		case ours:
 			return fn()
 		case time.Now().After(end):
-			return fmt.Errorf("another opdeck has kept %s for %v", f.Name(), choiceWait)
+			return fmt.Errorf("another opdeck has locked %s for %v", f.Name(), choiceWait)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (d *backend) Columns(ctx context.Context) (map[string][]string, error) {
 // for this console even if it could not be written.
 func (d *backend) KeepColumns(ctx context.Context, view string, list []string) error {
 	if _, err := field.ParseColumns(list); err != nil {
-		return &api.Error{Op: "keep columns", Kind: api.Internal, Public: err.Error(), Err: err}
+		return &api.Error{Op: "save columns", Kind: api.Internal, Public: err.Error(), Err: err}
 	}
 	return d.keepChoice(ctx, func(k *kept) {
 		now := maps.Clone(k.Operations)
@@ -193,8 +193,8 @@ func (d *backend) KeepView(ctx context.Context, name string, v *operations.View)
 		k.Views = now
 	})
 	if err == nil && full {
-		return &api.Error{Op: "keep a view", Kind: api.Usage,
-			Public: "there are as many views as can be kept; delete one first."}
+		return &api.Error{Op: "save a view", Kind: api.Usage,
+			Public: "no more views can be saved; delete one first."}
 	}
 	return err
 }

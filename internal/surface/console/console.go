@@ -187,8 +187,8 @@ func left(err error) error {
 	case errors.Is(err, tea.ErrInterrupted), errors.Is(err, context.Canceled), errors.As(err, &sig):
 		return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
-	return &api.Error{Kind: api.Internal, Public: "The console ended by a fault of its own.",
-		Hint: "--log-file keeps what is known about it.", Err: err}
+	return &api.Error{Kind: api.Internal, Public: "The console stopped because of an internal error.",
+		Hint: "Use --log-file to record the details.", Err: err}
 }
 
 // copier lets a copy reach the painter from a command.

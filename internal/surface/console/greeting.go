@@ -15,7 +15,7 @@ func greeting(a *app.App, who api.Actor) string {
 	}
 	leads := "enter opens, ? lists the keys."
 	if newTour(context.Background(), a, who).off == "" {
-		leads = "enter opens, ? keys, :tour leads."
+		leads = "enter opens, ? keys, :tour guides."
 	}
 	return "Built-in service: nothing is real. " + leads
 }

@@ -95,7 +95,7 @@ func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 		return "", err
 	}
 	if err := o.desktop.Start(ctx, named, o.app.ChildEnv()); err != nil {
-		public := o.desktop.String() + " opened nothing: " + untrusted.Text(err.Error()).Line(200) +
+		public := o.desktop.String() + " could not open it: " + untrusted.Text(err.Error()).Line(200) +
 			". Save the document instead."
 		return "", &api.Error{Op: "open document", Kind: api.Internal, Public: public, Err: err}
 	}

@@ -32,8 +32,8 @@ func (d *backend) personFile(ctx context.Context, folder string) string {
 
 // errDamaged says that a person's file is not JSON of its kind.
 var errDamaged = &api.Error{Op: "read a person's file", Kind: api.Unavailable,
-	Public: "your file of columns, views and filters cannot be read; it is put aside with .damaged behind its name when " +
-		"the next choice is kept."}
+	Public: "your file of columns, views and filters cannot be read; it is renamed to .damaged when the next choice is " +
+		"saved."}
 
 // readPersonFile reads a file of at most max bytes into v; one that is missing or too
 // large leaves v as it is, one that is no such JSON fails as errDamaged.

@@ -258,7 +258,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share refused.", "The service forbids the share (403), which it documents for accounts on the BaaS "+
+	p.say("yes", "Share refused.", "The service refused the share (403). It documents this for accounts on the BaaS "+
 		"verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
 	p.say("back", "Unchanged.")
 	p.say("share", "works once and is valid for about 20 minutes") // it is never off for ever

@@ -101,7 +101,7 @@ func wellFormed(r *http.Request) *lending.Refusal {
 	case r.Header.Get("Upgrade") != "":
 		return bad(http.StatusBadRequest, "opdeck offers no other protocol.", "Leave the header Upgrade out.")
 	case host != "localhost" && host != "opdeck" && (ip == nil || !ip.IsLoopback()):
-		return bad(http.StatusMisdirectedRequest, "This is opdeck on this host, and no proxy to other hosts.",
+		return bad(http.StatusMisdirectedRequest, "This is opdeck on this host, not a proxy to other hosts.",
 			"Use the address in OPDECK_PROXY_URL; on the socket http://opdeck.")
 	case len(r.Header.Values(lending.HeaderKey)) > 1 || len(r.Header.Values("Authorization")) > 1:
 		return bad(http.StatusBadRequest, "The request names its borrower twice.", "")
@@ -129,7 +129,7 @@ func (l *Lender) borrower(r *http.Request) (lending.Borrower, *lending.Refusal) 
 	case !ok:
 		return b, unknown("No borrower has this key.",
 			"opdeck session exec makes a key that ends with its command; [lend.borrowers.NAME] keeps one. "+
-				"A token of the service is none.")
+				"A token of the service is not a key.")
 	}
 	b.Who.From = from(r, p)
 	return b, nil
@@ -146,7 +146,7 @@ func (l *Lender) owner(p peer) (lending.Borrower, *lending.Refusal) {
 	who := l.app.LocalActor(lending.Via)
 	if tellsPeer && p.uid != who.UID {
 		return lending.Borrower{},
-			unknown("The socket is that of another user.", "Start a proxy of your own, or use a borrower's key.")
+			unknown("The socket belongs to another user.", "Start a proxy of your own, or use a borrower's key.")
 	}
 	who.From = "socket"
 	return lending.Borrower{Name: who.Name, Role: who.Role, Priority: lending.Background, Who: who}, nil
@@ -237,7 +237,7 @@ func readBody(w http.ResponseWriter, r *http.Request, call lending.Call) ([]byte
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		return nil, &lending.Refusal{Status: http.StatusRequestTimeout,
-			Err: &api.Error{Kind: api.Usage, Public: "The body did not come whole.", Unsent: true, Err: err}}
+			Err: &api.Error{Kind: api.Usage, Public: "The body was cut off.", Unsent: true, Err: err}}
 	}
 	return b, nil
 }

@@ -16,10 +16,10 @@ type calls struct {
 func newCalls() *calls {
 	c := &calls{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "opdeck_calls_total",
-			Help: "Calls to the service that ended, by endpoint class and by kind of error (ok: none)."},
+			Help: "Calls to the service that ended, by endpoint class and by kind of error (ok: no error)."},
 			[]string{"class", "kind"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "opdeck_call_seconds",
-			Help:    "How long calls took, waiting for a slot and a session included.",
+			Help:    "How long calls took, including the wait for a slot and a session.",
 			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}}, []string{"class"}),
 	}
 	for _, class := range limit.Classes {

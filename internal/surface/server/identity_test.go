@@ -126,7 +126,7 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 		{"removed", func(string) string { return "" }, "the key is unknown"},
 		{"another name", func(l string) string { return strings.Replace(l, `name="p-4"`, `name="eve"`, 1) },
 			"the key is eve's"},
-		{"lapsed", func(l string) string { return `expiry-time="20200101Z",` + l }, "the key has lapsed"},
+		{"lapsed", func(l string) string { return `expiry-time="20200101Z",` + l }, "the key has expired"},
 	}
 	for _, used := range []bool{true, false} { // one after the other: the signal reaches every server of this process
 		t.Run(fmt.Sprintf("used %v", used), func(t *testing.T) {

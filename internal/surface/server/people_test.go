@@ -132,14 +132,14 @@ func TestTwoPeople(t *testing.T) {
 	}
 	p.want(api.Operator, "approval approve --yes "+r.ID, 5, "own request")
 	p.want(api.Viewer, "approval approve --yes "+r.ID, 5, "Your role (viewer)")
-	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the request that you read")
+	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the one that you read")
 	p.want(api.Operator, remove, 5, "second person")
 	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest "+r.Digest, 0, "Approved")
 	p.want(api.Operator, remove, 0, "Removed")
 	if p.attached(opid, guid) {
 		t.Error("the document is there")
 	}
-	p.want(api.Admin, "approval approve --yes "+r.ID, 5, "not open any more") // it is spent
+	p.want(api.Admin, "approval approve --yes "+r.ID, 5, "no longer open") // it is spent
 
 	restore := "document restore --yes " + opid + " " + guid
 	r = p.ask(restore)
@@ -308,7 +308,7 @@ func TestFilesThroughStandardInput(t *testing.T) {
 		in, command, want string
 		exit              int
 	}{
-		{pdf, "document upload --yes - --customer " + cuid, "--name is needed", 2},
+		{pdf, "document upload --yes - --customer " + cuid, "--name is required", 2},
 		{pdf, "document upload --yes - --name .. --customer " + cuid, "needs a name", 2},
 		{"", "document upload --yes - --name a.pdf --customer " + cuid, "empty", 5},
 		{strings.Repeat("x", api.MaxUpload+1), "document upload --yes - --name a.pdf --customer " + cuid, "too large", 5},

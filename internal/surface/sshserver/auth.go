@@ -122,8 +122,8 @@ func (c *conn) verified(
 	disconnect, ok := c.srv.sessions.connect(p.Login)
 	if !ok {
 		c.noteAttempt(m.User(), key, &Refusal{"too_many_connections", "the person has too many connections"})
-		return nil, &gossh.BannerError{Err: errors.New("not accepted"), Message: "You have as many connections open as " +
-			"one person may have.\r\n"}
+		return nil, &gossh.BannerError{Err: errors.New("not accepted"),
+			Message: "You have reached the limit of open connections.\r\n"}
 	}
 	c.authenticate(p, key, m.User(), disconnect)
 	kind := "key"

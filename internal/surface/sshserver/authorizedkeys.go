@@ -69,7 +69,7 @@ type rules struct {
 // line is not, see Mistakes.
 func LoadAuthorizedKeys(keysFile, caFile string, now func() time.Time) (*AuthorizedKeys, error) {
 	if keysFile == "" && caFile == "" {
-		return nil, errors.New("neither authorized_keys nor trusted_ca is named: no one could log in")
+		return nil, errors.New("neither authorized_keys nor trusted_ca is named: nobody could log in")
 	}
 	a := &AuthorizedKeys{files: [2]string{keysFile, caFile}, now: now}
 	a.rules.Store(&rules{})
@@ -193,7 +193,7 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 	case e.from != nil && !e.from.allow(from):
 		return refused("source_address", "the key is not for this address")
 	case !e.until.IsZero() && !now.Before(e.until):
-		return refused("expired", "the key has lapsed")
+		return refused("expired", "the key has expired")
 	}
 	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
 }
@@ -204,7 +204,7 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {
-		return refused("no_proof", "nothing is kept of the key")
+		return refused("no_proof", "the proven key is missing")
 	}
 	n, err := a.fresh()
 	if err != nil {

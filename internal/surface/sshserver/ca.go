@@ -140,7 +140,7 @@ func checkLife(c *gossh.Certificate, now time.Time) error {
 	const last = 1 << 62
 	if c.ValidBefore == gossh.CertTimeInfinity || c.ValidBefore > last || c.ValidAfter > last ||
 		c.ValidBefore < c.ValidAfter || c.ValidBefore-c.ValidAfter > uint64(maxCertLife/time.Second) {
-		_, err := refused("lifetime", "the certificate lives longer than 25 hours")
+		_, err := refused("lifetime", "the certificate is valid for more than 25 hours")
 		return err
 	}
 	switch at := uint64(max(now.Unix(), 0)); {

@@ -21,11 +21,11 @@ func (e *endReason) Error() string { return e.message }
 
 var (
 	errIdle     = &endReason{"idle", "No key was pressed for too long. This session ends."}
-	errTooLong  = &endReason{"time_limit", "This session has lasted as long as one may and ends."}
-	errRevoked  = &endReason{"revoked", "The key or certificate of this session is not accepted any more. It ends."}
+	errTooLong  = &endReason{"time_limit", "This session has reached its time limit and ends."}
+	errRevoked  = &endReason{"revoked", "The key or certificate of this session is no longer accepted. The session ends."}
 	errChanged  = &endReason{"role_changed", "Your role has changed. This session ends; connect again."}
 	errStopping = &endReason{"server_stop", "The server is stopping. This session ends."}
-	errLeft     = &endReason{"disconnected", "The other side has left."}
+	errLeft     = &endReason{"disconnected", "The client has disconnected."}
 )
 
 // conn is one connection. Before the proof it is bounded by preAuthLimit.
@@ -248,7 +248,7 @@ func (c *conn) begin() (end func(), why string) {
 	case c.ending != nil:
 		return nil, c.ending.message
 	case len(c.sessions) >= c.srv.opt.Limits.PerConn || c.channels >= 4*c.srv.opt.Limits.PerConn:
-		return nil, "this connection has as many sessions as one may have"
+		return nil, "this connection has reached its limit of sessions"
 	}
 	c.channels++
 	c.unused.Stop()

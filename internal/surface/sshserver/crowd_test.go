@@ -184,7 +184,7 @@ func TestSessionsAreCounted(t *testing.T) {
 	defer c.Close()
 	h.console(c).shows(t, "hello")
 	h.console(c).shows(t, "hello")
-	if _, err := c.NewSession(); err == nil || !strings.Contains(err.Error(), "this connection has as many") {
+	if _, err := c.NewSession(); err == nil || !strings.Contains(err.Error(), "this connection has reached") {
 		t.Errorf("a third session on one connection: %v", err)
 	}
 	for range 300 {
@@ -194,7 +194,7 @@ func TestSessionsAreCounted(t *testing.T) {
 		t.Errorf("%d sessions", n)
 	}
 	fill(t, h, people, 10, 5) // 12 are taken, 4 are kept
-	if _, err := h.login("ana").NewSession(); err == nil || !strings.Contains(err.Error(), "the server has as many") {
+	if _, err := h.login("ana").NewSession(); err == nil || !strings.Contains(err.Error(), "the server has reached") {
 		t.Errorf("one more than there is room for: %v", err)
 	}
 	h.console(h.login("root")).shows(t, "hello root (admin)")

@@ -40,7 +40,7 @@ func parseKeys(file string, b []byte) (map[string]entry, []Mistake) {
 		e.line = n
 		if err == nil {
 			if was, twice := keys[string(key)]; twice {
-				err = fmt.Errorf("the key of line %d again", was.line)
+				err = fmt.Errorf("repeats the key of line %d", was.line)
 			}
 		}
 		if err != nil {

@@ -295,7 +295,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 	ana.shows(t, "x]")
 
 	write(t, h.keys(), "name=\"bo\",role=\"operator\" "+line(h.signer("bo"))) // ana is gone
-	if err := ana.Wait(); err == nil || !strings.Contains(ana.out.String(), "not accepted any more") {
+	if err := ana.Wait(); err == nil || !strings.Contains(ana.out.String(), "no longer accepted") {
 		t.Errorf("ana's session ended with %v: %s", err, ana.out)
 	}
 	if _, err := h.dial("ana", h.signer("ana")); err == nil {

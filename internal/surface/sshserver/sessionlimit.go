@@ -37,9 +37,9 @@ func (s *sessionLimit) acquire(p Person) (release func(), why string) {
 	}
 	switch {
 	case s.sessions[p.Login] >= s.each:
-		return nil, "you have as many sessions open as one person may have"
+		return nil, "you have reached the limit of open sessions"
 	case s.taken >= room:
-		return nil, "the server has as many sessions open as it may have"
+		return nil, "the server has reached its limit of open sessions"
 	}
 	s.taken++
 	s.sessions[p.Login]++

@@ -34,7 +34,7 @@ func parseSources(list string) (sources, error) {
 			}
 			s.network = p.Masked()
 		case strings.Trim(item, "0123456789abcdefABCDEF:.*?") != "":
-			return nil, fmt.Errorf("only addresses and networks are known, no names of hosts")
+			return nil, fmt.Errorf("only addresses and networks are allowed, not host names")
 		default:
 			s.pattern = strings.ToLower(item)
 		}

@@ -85,7 +85,7 @@ func mapped() string {
 	case err != nil:
 		return "may come from a user namespace: /proc cannot be read"
 	case !identity(s):
-		return "is one of a user namespace, where it can be chosen"
+		return "belongs to a user namespace, where users choose it"
 	}
 	return ""
 }

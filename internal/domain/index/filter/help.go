@@ -27,7 +27,7 @@ func (t *Table[T]) Rows() []Row {
 
 // grammar is the part of the help that is the same for all tables.
 const grammar = `Terms beside each other must all hold; OR between them asks for one; brackets group; ` +
-	`a minus before a term (or NOT) turns it round.
+	`a minus before a term (or NOT) negates it.
 field:value      words are equal, texts contain the value, identifiers begin with it; letters' case does not matter
 field:a,b,c      one of the values
 field=value      texts: equal as a whole; field!=value is the opposite

@@ -58,7 +58,7 @@ func operationFields() []Field[api.Operation] {
 			Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) },
 			Masked:  func(o op) []string { return open(DocTexts(o.Documents)...) }},
-		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a property that holds or not",
+		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
 			Example: "has:locked", Values: Flags, Flag: HasFlag},
 		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`,
 			Strings: freeTexts, Masked: freeMasked,

@@ -30,7 +30,7 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 		return Expr[T]{}, err
 	}
 	if k := p.peek(); k.kind != tEnd {
-		return Expr[T]{}, p.fail(k.pos, "This bracket closes nothing.", "Remove it, or open one before.")
+		return Expr[T]{}, p.fail(k.pos, "This bracket has no opening bracket.", "Remove it, or open one before.")
 	}
 	return Expr[T]{root: n, table: t}, nil
 }

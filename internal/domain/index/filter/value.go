@@ -44,7 +44,7 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (Value, error) {
 		return val, p.fail(v.pos, "A range cannot follow %s.", "Write "+f.Name+":from..to.", op)
 	}
 	if lo == "" && hi == "" {
-		return val, p.fail(v.pos, "The range has no ends.", "Write "+f.Name+":from..to; one end may be left out.")
+		return val, p.fail(v.pos, "The range has no start and no end.", "Write "+f.Name+":from..to; one end may be left out.")
 	}
 	val.Text, val.To, val.Range = lo, hi, true
 	var err error
