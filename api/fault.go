@@ -88,7 +88,7 @@ func (e *Error) amend(add string) {
 // leads adds where a redirection leads.
 func (e *Error) leads(where string) {
 	if e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified {
-		e.amend(" It redirects to " + where + ".")
+		e.amend(" The target is " + where + ".")
 	}
 }
 

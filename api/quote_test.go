@@ -50,10 +50,10 @@ func TestWaitsAndPlaces(t *testing.T) {
 		{503, http.Header{"Retry-After": {"Thu, 01 Jan 2026 00:00:45 GMT"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}},
 			"It asks to wait 45s.", 45 * time.Second},
 		{302, http.Header{"Location": {"https://user:pw@other.example/v2/x?token=secret#f"}},
-			"does not follow. It redirects to https://other.example/v2/x. It says: no", 0},
-		{302, http.Header{}, "It redirects to an address that it does not name.", 0},
-		{302, http.Header{"Location": {"/a\x1b[2J/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It redirects to an address", 0},
-		{302, http.Header{"Location": {"/a/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "It redirects to /a/….", 0},
+			"follows no redirects. The target is https://other.example/v2/x. It says: no", 0},
+		{302, http.Header{}, "The target is an address that it does not name.", 0},
+		{302, http.Header{"Location": {"/a\x1b[2J/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "The target is an address", 0},
+		{302, http.Header{"Location": {"/a/eyJhbGciOiJIUzI1NiJ9eyJhbGciOiJIUzI1NiJ9eyJ"}}, "The target is /a/….", 0},
 	} {
 		a := Answer{Status: c.status, Header: c.header, Body: []byte(`{"error":"no"}`)}
 		e := AsError(new(Client).fault(t.Context(), Request{Op: "read"}, a, nil))

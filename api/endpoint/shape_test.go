@@ -180,7 +180,7 @@ func TestListShapes(t *testing.T) {
 			words: []string{"nothing (204)"}},
 		"broken JSON": {say: said{body: `{"items":[` + opA}, ids: "!",
 			words: []string{"could not be understood"}},
-		"a text": {say: said{body: `"items"`}, ids: "!", words: []string{"It holds text"}},
+		"a text": {say: said{body: `"items"`}, ids: "!", words: []string{"It contains text"}},
 		"names that could draw": {say: said{body: "{\"a\\u001b[2Jb\":1,\"" + strings.Repeat("k", 90) +
 			"\":2}"}, ids: "!", words: []string{"·[2Jb", "…"}},
 		"an array of something else": {say: said{body: `{"tags":["x","y"],"total":2}`}, ids: "!",
@@ -284,7 +284,7 @@ func TestRecordShapes(t *testing.T) {
 		"an error":        {body: `{"error":"Operation not found: a"}`, fail: "has no such operation", kind: api.NotFound},
 		"no success":      {body: `{"success":false,"message":"Not today"}`, fail: "Not today", kind: api.Refused},
 		"null":            {body: `{"item":null}`, fail: "“item” (null)", kind: api.Internal},
-		"a part of it": {body: `{"status":"PENDING","related":{"opid":"z"},"type":"X","n":1}`, fail: "holds no operation",
+		"a part of it": {body: `{"status":"PENDING","related":{"opid":"z"},"type":"X","n":1}`, fail: "contains no operation",
 			kind: api.Internal},
 		"a list": {body: `{"items":[` + opA + `,` + opB + `]}`, fail: "“items” (array)", kind: api.Internal},
 	} {

@@ -222,7 +222,7 @@ func TestJWTRules(t *testing.T) {
 			"HS256 is not allowed: [webhooks] algorithms lists HS384."},
 		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3600), "", ""},
 		{Rules{MaxAge: time.Hour}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-3661), "too_old", "max_age is 1h0m0s"},
-		{Rules{MaxAge: time.Minute}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-121), "too_old", "made 2m1s ago"},
+		{Rules{MaxAge: time.Minute}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-121), "too_old", "issued 2m1s ago"},
 		{Rules{MaxAge: -1}, "HS256", `{}`, "", ""}, {Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"iat":%d}`, now-86400*365), "",
 			""},
 		{Rules{MaxAge: -1}, "HS256", fmt.Sprintf(`{"exp":%d}`, now-61), "expired", "expired 1m1s before"},

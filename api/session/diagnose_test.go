@@ -33,7 +33,7 @@ func TestDiagnose(t *testing.T) {
 			Owner: bob}, refused(271, OtherPair)},
 			want: OurRotation, says: []string{"our own refresh at 14:04:30 UTC (beta, process 22)", "generation 2"}},
 		{name: "our rotation on its way", events: []Event{login, refused(271, OnItsWay)}, want: OurRotation,
-			says: []string{"on its way"}},
+			says: []string{"during a call"}},
 		{name: "young pair", events: []Event{login, refused(1, YoungPair)}, want: NotYetKnown, says: []string{"only 1s old"}},
 		{name: "foreign login", events: []Event{login, early, death}, want: ForeignClient,
 			says: []string{"another client logged in or refreshed at about 14:02:07", "2m7s old", "with 2m53s left",

@@ -125,7 +125,7 @@ func TestSpoiltRefresh(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example"+r.URL.Path+"?q=secret", http.StatusFound)
 		}, "the service redirects the refresh to https://elsewhere.example/v2/auth/refresh/…,"},
-		"without a place": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) }, "does not say"},
+		"without a place": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) }, "does not name"},
 		"page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "not JSON"},
 		"empty":           {func(http.ResponseWriter, *http.Request) {}, "not JSON"},
 		"no content":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "not JSON"},
@@ -133,7 +133,7 @@ func TestSpoiltRefresh(t *testing.T) {
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = fmt.Fprint(w, `{"access`)
-		}, "broke off"},
+		}, "cut off"},
 		"too long": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }, "longer than 64 KiB"},
 		"failed":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "not a usable answer"},
 	} {

@@ -76,7 +76,7 @@ func TestOpenDocument(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	o := opening(t, "exit 3")
-	o.press("d").shows("1 of 3").press("O").armed("Open a copy").press("y").shows("xdg-open opened nothing", "Save the document instead")
+	o.press("d").shows("1 of 3").press("O").armed("Open a copy").press("y").shows("xdg-open could not open it", "Save the document instead")
 	if files := o.copies(); files != nil {
 		t.Errorf("on disk: %q", files)
 	}

@@ -114,8 +114,8 @@ func TestMistakesInAChoice(t *testing.T) {
 		"created:3":      "the width of created is a number from 16 to 200",
 		"amount:x":       "the width of amount is a number",
 		"amount:201":     "to 200",
-		"fee,commission": "the column commission comes twice",
-		"fee!,fee:20":    "comes twice",
+		"fee,commission": "the column commission is listed twice",
+		"fee!,fee:20":    "is listed twice",
 		"amount:24:8":    "the width of amount",
 		"\x1b[2Jcreated": `there is no column "\x1b[2Jcreated"`,
 	} {

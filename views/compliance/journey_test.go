@@ -134,7 +134,7 @@ func TestRefusalsInWords(t *testing.T) {
 		off  string
 	}{
 		"409": {&api.Error{Kind: api.Refused, Rule: api.RuleShared, Status: 409, Public: "A share token was already applied to this customer.", Hint: "Finalize the application."},
-			[]string{"refused", "already applied", "Finalize"}, "shared once"},
+			[]string{"refused", "already applied", "Finalize"}, "works once"},
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
 			[]string{"BaaS", "Use the link."}, "not shown, stored or logged"}, // share is never off for ever
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},

@@ -161,9 +161,9 @@ func TestOpenAsks(t *testing.T) {
 		}
 		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 		has(t, r, "Opened a copy: /state/invoice.pdf.")
-		f.openErr = &api.Error{Kind: api.Internal, Public: "xdg-open did not open it: exit status 3."}
+		f.openErr = &api.Error{Kind: api.Internal, Public: "xdg-open could not open it: exit status 3."}
 		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "xdg-open opened nothing")
+		has(t, r, "xdg-open could not open it")
 		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.opened) != 2 || f.opened[0] != want {
 			t.Errorf("%q, want twice %q", f.opened, want)
 		}

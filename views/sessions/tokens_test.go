@@ -205,7 +205,7 @@ func TestDeadAndOver(t *testing.T) {
 		s.By, s.From = session.Owner{}, ""
 	})
 	r, _ = open(t, f)
-	has(t, r, "Resolved at 11:59:40 (20s ago): another client logged in")
+	has(t, r, "Resolved at 11:59:40 (20s ago). Another client logged in")
 	if strings.Contains(r.View(), "made by") {
 		t.Errorf("somebody is named as the maker of the pair:\n%s", r.View())
 	}

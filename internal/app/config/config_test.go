@@ -106,7 +106,7 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
 		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; there are created, status`},
-		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column commission comes twice`},
+		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column commission is listed twice`},
 		{"[views.a]\ncolumns = [\"created:5\"]\n", `f:2: views.a.columns: the width of created is a number from 16 to 200`},
 		{"[views.a]\ncolumns = \"fee\"\n", `f:2: views.a.columns: `},
 		{"default_context = \"b\"\n" + ctx, `f:1: default_context: there is no [contexts.b]`},

@@ -129,7 +129,7 @@ func standing(t *testing.T, f *fixture) {
 		}
 		f.today["bo"] = role
 		_, err := f.Check(as(ana), ana, a)
-		if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval || !strings.Contains(e.Public, "bo may not approve any more") || e.Hint == "" {
+		if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval || !strings.Contains(e.Public, "bo may no longer approve") || e.Hint == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := f.state(t, r.ID); got != approval.Lapsed {

@@ -102,7 +102,7 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 	return &Record{UID: l.newID(), At: r.At, Mono: r.Mono, Boot: r.Boot, Event: EventClock, Phase: PhaseNote,
 		Code: code(EventClock, PhaseNote, ""), Context: r.Context, Build: r.Build, Signer: r.Signer, Signed: r.Signed,
-		Detail: fmt.Sprintf("the clock is %s behind the previous record", back.Round(time.Millisecond))}
+		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
 }
 
 // isStored reports whether r is in the store after all.
