@@ -78,9 +78,9 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 	}{
 		"statsu:X": {1, `Did you mean "status"`}, "status:PENDING é colour:red": {18, "There is no field"}, "amount>=1,000": {10, "Only one value"},
 		"amount>=abc": {9, "Write digits with a point"}, "amount:1e5": {8, "is not an amount"}, "created>soon": {9, "is not a time"}, "docs>x": {6, "whole number"},
-		"has:wings": {5, "Known are locked"}, "status>5": {7, "cannot be compared"}, "(a": {1, "not closed"}, "a)": {2, "closes nothing"},
+		"has:wings": {5, "Known are locked"}, "status>5": {7, "cannot be compared"}, "(a": {1, "not closed"}, "a)": {2, "no opening bracket"},
 		`"abc`: {1, "quote is not closed"}, "a OR": {5, "missing at the end"}, "OR a": {1, "before it"}, "a AND": {3, "AND needs"}, "- a": {1, "minus has no term"},
-		"status:": {8, "value for status is missing"}, "amount>1..2": {8, "range cannot follow"}, "amount:..": {8, "no ends"}, "a , b": {3, "comma"},
+		"status:": {8, "value for status is missing"}, "amount>1..2": {8, "range cannot follow"}, "amount:..": {8, "no start and no end"}, "a , b": {3, "comma"},
 		"()": {2, "nothing before"}, ":x": {1, "name is missing"}, `""`: {1, "empty"}, "status:A,": {10, "missing"}, "amount:1..x": {11, "not an amount"},
 		strings.Repeat("(", 60) + "a": {51, "deeper"}, strings.Repeat("a ", 201): {401, "More than 200"},
 	} {
