@@ -237,6 +237,14 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		return operationsJSON{}, err
 	}
 	sayWhatIsMissing(r, a, w.Fresh)
+	unreported, err := a.Index.Unreported(ctx, f, a.Now())
+	if err != nil {
+		return operationsJSON{}, err
+	}
+	for _, u := range unreported {
+		r.say("%s of the index do not say %s: whether they match is not known, and they are not listed.",
+			format.Plural(int(u.Rows), "operation", "operations"), u.Field)
+	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
 	return out, nil

@@ -1,0 +1,41 @@
+package index_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index/filter"
+)
+
+// What a record does not say is not counted as none: a filter that bounds it names how many rows it cannot judge.
+func TestUnreportedRowsAreCounted(t *testing.T) {
+	x, done := open(t, fixed)
+	defer done()
+	var ops []api.Operation
+	for _, raw := range []string{`{"opid":"a","documents":[],"commissionAmount":{"sum":{"currencyCode":"EUR","units":"1"}}}`,
+		`{"opid":"b","documents":null}`, `{"opid":"c","documents":[{"guid":"g"}],"commissionAmount":{"sum":{"currencyCode":"EUR","value":5}}}`, `{"opid":"d"}`} {
+		var op api.Operation
+		if err := json.Unmarshal([]byte(raw), &op); err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, op)
+	}
+	if _, err := x.Page(t.Context(), ops, now); err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 0} {
+		f, err := filter.Parse(typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.Unreported(t.Context(), f, now)
+		n := int64(0)
+		for _, u := range got {
+			n += u.Rows
+		}
+		if err != nil || n != want {
+			t.Errorf("%s: %+v, %v; want %d", typed, got, err, want)
+		}
+	}
+}
