@@ -247,9 +247,12 @@ CREATE TABLE unsettled (
     sent_us    BIGINT NOT NULL,     -- the store's time, as are all of these
     looked_us  BIGINT NOT NULL DEFAULT 0,
     next_us    BIGINT NOT NULL,
-    looks      BIGINT NOT NULL DEFAULT 0
+    looks      BIGINT NOT NULL DEFAULT 0,
+    claim      TEXT    NOT NULL DEFAULT '', -- what no other write may do while this one is in doubt, taken as "sending" is stored
+    until_us   BIGINT  NOT NULL DEFAULT 0   -- from when on it is looked for no longer
 );
 CREATE INDEX unsettled_next ON unsettled (context, next_us);
+CREATE UNIQUE INDEX unsettled_claim ON unsettled (context, claim) WHERE claim <> '';
 
 -- The Merkle tree over the records (RFC 6962), kept so that proofs need not read
 -- them all. An index, not evidence: it can be made again from the records.
