@@ -44,7 +44,7 @@ func ClipFrom(getenv func(string) string) Clip {
 }
 
 // ErrNoClip is returned where nothing can be copied.
-var ErrNoClip = errors.New("this terminal offers no clipboard")
+var ErrNoClip = errors.New("this terminal has no clipboard")
 
 // Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
 // text that is too long is an error: half a copy would be worse.

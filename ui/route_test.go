@@ -282,7 +282,7 @@ func TestCopy(t *testing.T) {
 		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "(OSC 52)"},
 		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "(OSC 52)"},
 		{"failed", ui.Clip{}, errors.New("the terminal is gone"), "\x1b]52;c;", "Not copied: the terminal is gone."},
-		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal offers no clipboard"},
+		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal has no clipboard"},
 		{"too long", ui.Clip{Max: 10}, nil, "", "Not copied: 36 B is too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

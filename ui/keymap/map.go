@@ -140,9 +140,9 @@ func New() *Map {
 			Mark:  Bind("list.mark", "mark", "mark or unmark the row", " "), MarkAll: Bind("list.markall", "mark all",
 				"mark all that the filter shows; press again to unmark", "*").extra().ofList(),
 			Range:  Bind("list.range", "mark range", "mark the rows from the last mark to the cursor", "m").extra(),
-			Remark: Bind("list.remark", "marks back", "restore the marks cleared last", "U").extra().ofList(),
-			Left:   Bind("list.left", "column left", "previous column, for s", "left").extra().unoffered(drawnList),
-			Right: Bind("list.right", "column right", "next column, for s; hidden ones scroll in",
+			Remark: Bind("list.remark", "restore marks", "restore the marks that you cleared last", "U").extra().ofList(),
+			Left:   Bind("list.left", "column left", "previous column, for sorting with s", "left").extra().unoffered(drawnList),
+			Right: Bind("list.right", "column right", "next column, for sorting with s; hidden columns scroll into view",
 				"right").extra().unoffered(drawnList),
 			Preview: Bind("list.preview", "preview", "preview beside the list (140 columns or wider)",
 				"|").extra().unoffered("plain mode has no preview; a number opens the row"),
@@ -193,7 +193,7 @@ func New() *Map {
 		Events: Events{
 			Follow: of(act.EventTail).ofList(), Replay: of(act.EventReplay),
 			Codes: of(act.EventCodes).ofList(), Rejected: Bind("events.rejected", "rejected",
-				"deliveries that were not accepted, and why", "b").ofList(),
+				"rejected deliveries, and why", "b").ofList(),
 			Settings:  of(act.HookGet).ofList(),
 			Operation: Bind("events.operation", "operation", "open the operation of this event", "i"),
 		},
@@ -220,7 +220,7 @@ func globalKeys() Global {
 		Help: Bind("help", "help", "help for this screen", "?").unoffered("? lists the commands"),
 		Palette: Bind("palette", "commands", "commands, views, customers and operations by name",
 			":").unoffered("? lists the commands"),
-		OpenID: Bind("openid", "open id", "open an operation by its id or beginning, reference, customer",
+		OpenID: Bind("openid", "open id", "open an operation by id, beginning of an id, reference or customer",
 			"o").extra().ofList(),
 		Back: Bind("back", "back", "back; at the root clears marks, then the filter; asks before it discards text",
 			"esc").extra().unoffered("back"),
@@ -228,7 +228,7 @@ func globalKeys() Global {
 		Leave: Bind("leave", "leave", "leave (drops an unsent write, waits for a sent one)",
 			"ctrl+c").extra().unoffered("quit, and ctrl+c"),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)",
-			"r").typed("reads it again from its source."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
+			"r").typed("reloads it from its source."), Pane: Bind("pane", "next pane", "next pane", "tab").extra(),
 		PaneBack: Bind("paneback", "previous pane", "previous pane", "shift+tab").extra().
 			unoffered("pane switches between the two"),
 		Zone:     Bind("zone", "UTC", "local time / UTC", "t").extra().quiet(),
@@ -236,8 +236,8 @@ func globalKeys() Global {
 		Reveal:   of(act.Reveal),
 		Before:   Bind("before", "before", "previous place", "[").extra(),
 		After:    Bind("after", "forward", "forward again, after [", "]").extra(),
-		Previous: Bind("previous", "one before", "inside a record: the previous one in its list", "<").extra(),
-		Next:     Bind("next", "next one", "inside a record: the next one in its list", ">").extra(),
+		Previous: Bind("previous", "previous row", "inside a record: the previous row of its list", "<").extra(),
+		Next:     Bind("next", "next row", "inside a record: the next row of its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and writes in doubt on one page",
 			"B").extra(),
 		Why: Bind("why", "why", "what was concluded here, and which read showed it (E where e is another key)", "e",
@@ -316,14 +316,14 @@ func (m *Map) Allow(may func(k Key) (why string)) {
 
 func columnKeys() Columns {
 	return Columns{
-		Show: Bind("columns.show", "show or hide", "show or hide the column; a hidden one gets room first",
+		Show: Bind("columns.show", "show or hide", "show or hide the column; if it did not fit, make room for it",
 			" "),
 		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"),
 		Wider:    Bind("columns.wider", "wider", "wider", "right", "+"),
 		Earlier:  Bind("columns.earlier", "earlier", "move it to the left", "K", "<"),
 		Later:    Bind("columns.later", "later", "move it to the right", "J", ">"),
 		Reset:    Bind("columns.reset", "reset", "restore the default columns", "r"),
-		Keep:     Bind("columns.keep", "keep", "keep the choice", "enter", "c"),
+		Keep:     Bind("columns.keep", "keep", "save these columns", "enter", "c"),
 		Cancel:   Bind("columns.cancel", "cancel", "cancel", "esc", "q"),
 	}
 }

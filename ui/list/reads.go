@@ -28,7 +28,7 @@ func (r *Reads) OneThing() (ui.Action, bool) {
 	if r.Doing == "" {
 		return nil, false
 	}
-	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + r.Doing + "."}, true
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + r.Doing + "."}, true
 }
 
 // source is where the rows come from and how old they are.

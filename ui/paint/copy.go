@@ -14,7 +14,7 @@ import (
 const MaxCopy = 55_000
 
 // ErrSequence is returned for a sequence that may not be passed through.
-var ErrSequence = errors.New("only a copy to the clipboard may be written past the painter")
+var ErrSequence = errors.New("only a clipboard sequence may bypass the painter")
 
 // RawMsg asks the painter to write Seq between two frames. Only what
 // [Painter.Passthrough] takes is written. The model does not see it.

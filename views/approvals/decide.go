@@ -26,7 +26,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 
 // askReason asks why, then once more whether.
 func (s *Screen) askReason(r approval.Request) ui.Action {
-	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "go on",
+	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "continue",
 		Intro: []string{line(r.Requester.Name, 40) + " sees the reason."},
 		Fields: []widget.Field{widget.Note("Reason", "why it should not be done",
 			"give a reason: it is all that the requester sees")},

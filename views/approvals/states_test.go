@@ -22,7 +22,7 @@ func (mute) Init() tea.Cmd { return nil }
 
 // TestEveryState keeps each state of the list and of one request, at both sizes.
 func TestEveryState(t *testing.T) {
-	broken := &api.Error{Kind: api.Unavailable, Public: "The shared store does not answer.", Hint: "opdeck doctor looks at the store."}
+	broken := &api.Error{Kind: api.Unavailable, Public: "The shared store does not answer.", Hint: "opdeck doctor checks the store."}
 	hostile := request("rhostile0000", "bob"+apitest.Hostile, approval.Open, time.Minute)
 	hostile.Act.Name, hostile.Act.Summary, hostile.Act.Reason = "a"+apitest.Hostile, "b"+apitest.Hostile, "c"+apitest.Hostile
 	one := func(rs ...approval.Request) func() ([]approval.Request, error) {

@@ -30,7 +30,7 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 	if e.Damaged {
 		what := "The stored bytes do not match their hash. Do not trust anything below; "
 		if e.Genuine() {
-			what = "Below is what was hashed, but " + e.Why + ": lists and searches were made to show something else; "
+			what = "Below is what was hashed, but " + e.Why + ": lists and searches may show altered values; "
 		}
 		out.Say(theme.Bad, th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.")
 		out.Gap()

@@ -230,7 +230,7 @@ func (s *Screen) askApplication(d draft) ui.Action {
 		return ui.Notify{Level: ui.Denied, Text: "The application has no text that can be changed here. To send a whole " +
 			"file: opdeck customer set-application"}
 	}
-	return ui.Ask{Title: "Application, " + d.kind, Verb: "Go on", Intro: intro, Fields: fields,
+	return ui.Ask{Title: "Application, " + d.kind, Verb: "Continue", Intro: intro, Fields: fields,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			var c change
 			for i := range d.names {
@@ -304,7 +304,7 @@ func (s *Screen) add(d draft, c change, doc document) ui.Action {
 // chooseDocuments lists the documents that are to be added: another one, one less, or the
 // question about all of them.
 func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
-	items := []ui.Choice{{Text: "Go on", About: "asks you to confirm, then sends one request with " +
+	items := []ui.Choice{{Text: "Continue", About: "asks you to confirm, then sends one request with " +
 		format.Plural(len(c.docs), "document",
 			"documents")}, {Text: "Add another"}}
 	if len(c.docs) >= maxDocuments {

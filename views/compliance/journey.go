@@ -168,7 +168,7 @@ func (s *Screen) refreshKeys() {
 	case s.Doing != "":
 		why = "Wait until this ends: " + s.Doing + "."
 	case s.j == nil:
-		why = "The customer is not read yet."
+		why = "The customer has not been read yet."
 	case s.stale && s.Loads.Busy():
 		why = "Wait: the customer is being read again after the last write."
 	case s.stale:

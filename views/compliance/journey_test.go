@@ -252,7 +252,7 @@ func TestCustomerList(t *testing.T) {
 	if q := f.asked[len(f.asked)-1]; q.Name != "ana" || len(f.asked) != asked+2 {
 		t.Errorf("asked for %+v", f.asked[asked:])
 	}
-	has(t, r, "the service was asked for “ana”")
+	has(t, r, "searched at the service for “ana”")
 	f.page.Total = "3"
 	f.page.Items = []api.Customer{}
 	r.Send(uitest.Key("r"))

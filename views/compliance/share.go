@@ -42,7 +42,7 @@ type shareOf struct {
 
 func newShareForm(env *ui.Env, of shareOf) *ShareForm {
 	f := &ShareForm{env: env, shareOf: of, asked: env.Now()}
-	f.Form = ui.NewForm(env, ui.Ask{Title: "Share token", Verb: "Go on", Intro: f.intro(),
+	f.Form = ui.NewForm(env, ui.Ask{Title: "Share token", Verb: "Continue", Intro: f.intro(),
 		Fields: []widget.Field{{Name: api.FieldToken, Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
 		Submit: f.submit})
 	return f

@@ -134,7 +134,7 @@ func TestReadsOn(t *testing.T) {
 		t.Errorf("%d calls\n%s", f.calls, r.View())
 	}
 	r.Send(uitest.Key("down"))
-	if !strings.Contains(r.View(), "3 files, all were read") || f.calls != 2 {
+	if !strings.Contains(r.View(), "3 files, all read") || f.calls != 2 {
 		t.Errorf("%d calls\n%s", f.calls, r.View())
 	}
 	r.Send(uitest.Keys("down", "down"))

@@ -134,7 +134,7 @@ func (s changes) askRestore() ui.Action {
 }
 
 func (s changes) askAttach() ui.Action {
-	return ui.Ask{Title: "Attach a document", Verb: "Go on",
+	return ui.Ask{Title: "Attach a document", Verb: "Continue",
 		Intro: []string{"Attaches an uploaded document to operation " + draw.ID(s.ID, 13) + " by its id."},
 		Fields: []widget.Field{
 			{Label: "Document id", Check: checkID},
@@ -151,7 +151,7 @@ func (s changes) askUpload() ui.Action {
 	if s.env.About.Remote != "" {
 		return s.uploadOverSSH()
 	}
-	return ui.Ask{Title: "Upload and attach", Verb: "Go on", Fields: s.fileFields("", ""),
+	return ui.Ask{Title: "Upload and attach", Verb: "Continue", Fields: s.fileFields("", ""),
 		Intro: []string{"The file is uploaded to the customer's files and then attached to operation " + draw.ID(s.ID, 13) +
 			".",
 			"The service accepts PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +

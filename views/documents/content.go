@@ -36,7 +36,7 @@ func (s *Screen) known(d api.Document) storedfile.Document {
 func (s *Screen) noContent() string {
 	switch _, has := s.selected(); {
 	case s.Op == nil:
-		return "The operation is not read yet."
+		return "The operation has not been read yet."
 	case !has:
 		return "No document is selected."
 	case s.Op.Customer.CUID == "":

@@ -243,7 +243,7 @@ func (s *Screen) whyOff() string {
 	case s.Doing != "":
 		return "Wait until this ends: " + s.Doing + "."
 	case s.Op == nil:
-		return "The operation is not read yet."
+		return "The operation has not been read yet."
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 		intro = append(intro, "Its type or its info contains characters that cannot be typed, or is too long, so it is not "+
 			"copied into this form.")
 	}
-	return ui.Ask{Title: "Replace document", Verb: "Go on", Fields: s.fileFields(kind, info), Intro: intro,
+	return ui.Ask{Title: "Replace document", Verb: "Continue", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			f, host := fileFrom(v, kind), s.parts.Host
 			run := func(ctx context.Context, jobs *replace.Jobs) (replace.Job, error) {

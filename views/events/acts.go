@@ -25,7 +25,7 @@ func (s replaying) askReplay(it item) ui.Action {
 		if i == 0 {
 			return s.confirmReplay(it, ""), nil
 		}
-		return ui.Ask{Title: "Replay to a URL", Verb: "go on",
+		return ui.Ask{Title: "Replay to a URL", Verb: "continue",
 			Intro: []string{"The body is sent byte for byte, with a fresh signature where a secret is configured. Redirects " +
 				"are not followed."},
 			Fields: []widget.Field{{Label: "URL", Hint: "http://127.0.0.1:3000/hooks", Max: 2000, Check: checkURL}},

@@ -214,7 +214,7 @@ func (s *Screen) Refresh() {
 		operation = "This event is not about an operation."
 	}
 	if on && s.Doing != "" {
-		replay = "One thing at a time: " + s.Doing + "."
+		replay = "Wait: " + s.Doing + "."
 	}
 	s.keys.Replay.Set(replay)
 	s.keys.Operation.Set(operation)
@@ -237,7 +237,7 @@ func (s *Screen) Empty() widget.Notice {
 	if s.older != 0 {
 		on = s.env.Keys.Nav.Up.Help().Key
 	}
-	return s.NoRows(widget.Notice{Text: "No event was received yet.",
+	return s.NoRows(widget.Notice{Text: "No event has been received yet.",
 		Hint: "The service sends one for each change; " + s.keys.Settings.Help().Key + " shows where it sends them"}, on)
 }
 

@@ -308,7 +308,7 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	r, _ := open(t, &fake{}, here)
-	has(t, r, "No event was received yet.")
+	has(t, r, "No event has been received yet.")
 	f := full()
 	f.err = errors.New("disk")
 	r, _ = open(t, f, here)

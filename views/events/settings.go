@@ -42,9 +42,9 @@ func (s hookForm) change() keymap.Key {
 	case !s.me.Role.May(api.MayHooks):
 		k.Off(s.me.Role.WhyNot(api.MayHooks))
 	case s.page == nil || s.page.hooks == nil:
-		k.Off("The settings were not read yet.")
+		k.Off("The settings have not been read yet.")
 	case s.Doing != "":
-		k.Off("One thing at a time: " + s.Doing + ".")
+		k.Off("Wait: " + s.Doing + ".")
 	}
 	return k
 }
@@ -80,7 +80,7 @@ func (s hookForm) settingLines(w int) []string {
 // askSettings is the form; the secret is asked for and never shown.
 func (s hookForm) askSettings() ui.Action {
 	old := *s.page.hooks
-	hint := "empty: keep the present one"
+	hint := "leave empty to keep the current one"
 	if old.JWTSecret.Empty() {
 		hint = "the service has none: without a secret, deliveries cannot be verified"
 	}
@@ -92,7 +92,7 @@ func (s hookForm) askSettings() ui.Action {
 		}
 		return f
 	}
-	return ui.Ask{Title: "Change the webhook settings", Verb: "go on",
+	return ui.Ask{Title: "Change the webhook settings", Verb: "continue",
 		Intro: []string{"Nothing is sent until you confirm."},
 		Fields: []widget.Field{word("Webhooks", "enabled", old.Enabled),
 			{Name: api.FieldURL, Label: "Sent to", Value: string(old.HookURL), Max: 2000, Check: checkHookURL},

@@ -160,7 +160,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.Page != nil:
 		return nil, nil, false
 	case k.List.MarkAll.Match(msg):
-		return ui.Notify{Level: ui.Denied, Text: "Two states are compared at a time: mark them with " +
+		return ui.Notify{Level: ui.Denied, Text: "Only two states can be compared: mark them with " +
 			k.List.Mark.Help().Key + "."}, nil, true
 	case on && k.List.Open.Match(msg) && m.Kind == present.WebhookMoment:
 		return ui.Open{Place: ui.Place{Kind: ui.KindEvents}, Row: m.Webhook.Key}, nil, true
@@ -217,7 +217,7 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 	}
 	k := s.env.Keys
 	return ui.Notify{Level: ui.Denied, Text: format.Count(len(marked)) +
-		" states are marked and two are compared at a time: unmark some with " +
+		" states are marked, but only two can be compared: unmark some with " +
 		k.List.Mark.Help().Key + ", or all with " + k.Global.Back.Help().Key + "."}
 }
 
@@ -233,7 +233,7 @@ func (s *Screen) Empty() widget.Notice {
 	switch {
 	case s.id == "":
 		return widget.Notice{Text: "No operation is open.",
-			Hint: "o opens one by its id, 1 lists them, h there comes back here"}
+			Hint: "o opens one by its id, 1 lists them, then h opens its history"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
 		return widget.Notice{Tone: theme.Bad, Text: Unread,
 			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor checks the store"}
@@ -259,8 +259,6 @@ func (s *Screen) HeadLines() []string {
 		s.env.Zone())))}
 	since := "since your last visit (" + format.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
-	case s.lastSeen.IsZero() && s.asked && s.person != "":
-		out = append(out, th.Dim.Render("First time you open it."))
 	case fresh > 0:
 		changes := format.Plural(fresh, "change", "changes")
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(changes+" "+since, w-2)))
@@ -269,7 +267,7 @@ func (s *Screen) HeadLines() []string {
 	}
 	if s.failure != nil {
 		out = append(out,
-			th.Warn.Render(draw.Cut(th.Signs.Warn+" Not read completely from the store; "+
+			th.Warn.Render(draw.Cut(th.Signs.Warn+" Part of the history could not be read from the store; "+
 				s.env.Keys.Global.Reload.Help().Key+" tries again.", w)))
 	}
 	return out

@@ -73,7 +73,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *Screen) failed(err error) {
 	if s.Err = api.AsError(err); s.Err.Kind == api.Internal {
 		s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.",
-			Hint: "opdeck doctor looks at the store.", Err: err}
+			Hint: "opdeck doctor checks the store.", Err: err}
 	}
 }
 
@@ -216,9 +216,9 @@ func (s *Screen) sentences() []string {
 	if s.policy == "warn" {
 		out = append(out, "Policy warn: calls above the recommended rate are sent and marked; the service may answer 429.")
 	} else {
-		out = append(out, "Policy wait: calls keep to the recommended rate; people's calls go before background work.")
+		out = append(out, "Policy wait: calls keep to the recommended rate; people's calls come before background work.")
 	}
-	return append(out, "All consoles, commands and hosts with this store share these budgets. 429 counts the last hour.")
+	return append(out, "All consoles, commands and hosts with this store share these budgets. 429: refusals in the last hour.")
 }
 
 // Keys implements ui.Screen.

@@ -91,7 +91,7 @@ func TestStatesInWords(t *testing.T) {
 		policy string
 		want   []string
 	}{
-		{usedUp, "wait", []string{"billing: used up; the next call waits 17s and is then sent.", "12/12", "Policy wait"}},
+		{usedUp, "wait", []string{"billing: used up; the next call is sent in 17s.", "12/12", "Policy wait"}},
 		{waiting, "wait", []string{"12/12 0 42s 3"}},
 		{throttled, "wait", []string{"general: the service asked all clients to wait; the next call is sent in 30s."}},
 		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "Policy warn", "19/12"}},
@@ -109,8 +109,8 @@ func TestTheTableAndTheVerdictSayTheSame(t *testing.T) {
 		sign, wanted string
 	}{
 		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓", "calls left in every class except refresh, whose one call per minute is used"},
-		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call waits 40s and is then sent"},
-		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call waits 40s and is then sent"},
+		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call is sent in 40s"},
+		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call is sent in 40s"},
 		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗", "2 answers 429 in the last hour; calls left in every class"},
 	} {
 		usage := classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})
@@ -147,7 +147,7 @@ func TestTheCountdownRuns(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	has(t, r, "the next call waits 7s and is then sent.")
+	has(t, r, "the next call is sent in 7s.")
 	if f.calls != calls {
 		t.Error("the store was asked")
 	}

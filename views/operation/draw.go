@@ -178,7 +178,7 @@ func (s *Screen) children() ui.Section {
 	if n := s.tree.Repeated; n > 0 {
 		out.Lines = append(out.Lines,
 			th.Warn.Render(th.Signs.Warn+" The answer lists an operation twice "+format.Plural(n, "time",
-				"times")+"; it is listed once."))
+				"times")+"; it is shown once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
 	for _, c := range s.tree.Children {

@@ -67,7 +67,7 @@ func (s *Screen) Refresh() {
 	s.Page.Err = s.Latest.Err
 	open, read := "", ""
 	if s.Op == nil {
-		read = "The operation is not read yet."
+		read = "The operation has not been read yet."
 	}
 	if s.ID == "" {
 		open = "No operation is open; " + s.env.Keys.Global.OpenID.Help().Key + " opens one by its id."

@@ -301,7 +301,7 @@ func (p *panel) head(th *theme.Theme, w int) string {
 		note += "  of " + format.Count(p.marked) + " marked"
 	}
 	if p.within != "" {
-		note += "  within each by " + string(p.within)
+		note += "  each divided by " + string(p.within)
 	}
 	if p.grid != nil {
 		if n := p.grid.hidden(p.table); n > 0 {
@@ -347,7 +347,7 @@ func (s totalsPanel) panelSections() []ui.Section {
 	}
 	title := tabs[p.page-1]
 	if p.within != "" {
-		title += ", within each by " + string(p.within)
+		title += ", each divided by " + string(p.within)
 	}
 	var lines []string
 	if p.err != nil {

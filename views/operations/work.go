@@ -81,6 +81,6 @@ func (s jobs) unlessBusy(begin func() ui.Action) ui.Action {
 	if !s.works.Busy() {
 		return begin()
 	}
-	return ui.Notify{Level: ui.Denied, Text: "One thing at a time: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key +
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key +
 		" stops it."}
 }

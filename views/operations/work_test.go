@@ -21,7 +21,7 @@ func TestLongWorkIsStopped(t *testing.T) {
 	_, next := d.list.Update(first())
 	for _, k := range []string{"e", "r"} {
 		d.keys(k)
-		has(t, d, "One thing at a time: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
+		has(t, d, "Wait: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
 	}
 	d.keys("v", "esc") // views are counted beside it
 	has(t, d, "exporting 1 of 40")

@@ -357,12 +357,12 @@ func (s *List[T]) HeadLines() []string {
 	case !s.ended():
 		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
 	case s.read.Next() > 0 && !s.read.Whole():
-		head += s.read.Of() + ", the service shows no more"
+		head += s.read.Of() + ", the service lists no more"
 	case s.read.Next() > 1:
-		head += ", all were read"
+		head += ", all read"
 	}
 	if s.asked != "" {
-		head += ", the service was asked for “" + untrusted.Text(s.asked).Line(40) + "”"
+		head += ", searched at the service for “" + untrusted.Text(s.asked).Line(40) + "”"
 	}
 	if s.read.Odd > 0 {
 		head += "  " + th.Signs.Warn + " " + format.Plural(s.read.Odd, "record has", "records have") +

@@ -111,7 +111,7 @@ func TestScreens(t *testing.T) {
 			s.Borrowers = []session.Borrower{{Name: "nightly", Role: "viewer", Priority: "background", LastMinute: 7, Calls: 1204, Waits: 31, Waited: 80.5, Refused: 2, Last: start.Add(-20 * time.Second), Running: true},
 				{Name: "report", Role: "analyst", Priority: "background", Calls: 3, Last: start.Add(-3 * time.Hour)}}
 		})}},
-		"error":    {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor looks at it."}}},
+		"error":    {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor checks it."}}},
 		"hostile":  {f: &fake{st: hostile()}},
 		"question": {f: &fake{st: live()}, keys: []string{"F"}},
 		"doctor":   {f: &fake{st: live()}, keys: []string{"D"}},

@@ -114,7 +114,7 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 			if !over && errors.Is(err, fs.ErrExist) {
 				return ui.Confirm{ID: d.ID, Title: "The file exists",
 					Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
-					Risk: "Its present content is lost.", SkipTypedConfirmation: true,
+					Risk: "Its current content will be lost.", SkipTypedConfirmation: true,
 					Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
 					Yes:   func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
 			}

@@ -38,7 +38,7 @@ func TestExampleEqualsTheDefaults(t *testing.T) {
 
 // TestExampleNamesEveryColumn: people learn the names of the columns there.
 func TestExampleNamesEveryColumn(t *testing.T) {
-	_, list, _ := strings.Cut(example(t), "# There are ")
+	_, list, _ := strings.Cut(example(t), "The columns are ")
 	list, _, _ = strings.Cut(list, "columns =")
 	words := strings.FieldsFunc(list, func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, f := range field.Operations.All() {

@@ -96,7 +96,7 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("verify", "intact", "What was checked")
 	p.say("back")
 	p.say("menu")
-	p.say("7", "No event was received yet.")
+	p.say("7", "No event has been received yet.")
 	p.say("settings", "At the service")
 	p.say("back")
 	p.say("codes", "Numeric codes")
