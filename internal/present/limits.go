@@ -138,7 +138,7 @@ func (b Budget) held() string {
 	case b.Over > 0:
 		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.Class, b.Over)
 	case b.Room == 0 && b.slot() > 0:
-		return fmt.Sprintf("%s: used up; the next call waits %s and is then sent", b.Class, lasts(b.slot()))
+		return fmt.Sprintf("%s: used up; the next call is sent in %s", b.Class, lasts(b.slot()))
 	}
 	return ""
 }
