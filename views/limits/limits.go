@@ -218,7 +218,8 @@ func (s *Screen) sentences() []string {
 	} else {
 		out = append(out, "Policy wait: calls keep to the recommended rate; people's calls come before background work.")
 	}
-	return append(out, "All consoles, commands and hosts with this store share these budgets. 429: refusals in the last hour.")
+	return append(out,
+		"All consoles, commands and hosts with this store share these budgets. 429: refusals in the last hour.")
 }
 
 // Keys implements ui.Screen.
