@@ -18,6 +18,9 @@ func TimeAgo(t, now time.Time, zone *time.Location) string {
 // Minute draws an instant in zone to the minute, without the zone: for columns.
 func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04") }
 
+// Second is Minute with the seconds.
+func Second(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05") }
+
 // Clock draws the time of day in zone to the second.
 func Clock(t time.Time, zone *time.Location) string { return stamp(t, zone, "15:04:05") }
 

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,34 +80,71 @@ func AuditOdd(e audit.Entry) bool {
 	return false
 }
 
-// auditColumn is a column of records.
-func auditColumn(name string, c field.Column, cell func(Options, audit.Entry) Cell) Column[audit.Entry] {
-	c.Title = name
-	return Column[audit.Entry]{Column: c, Name: name, Cell: cell}
+// The columns of a list of records: with times to the minute, and to the second.
+var auditColumns, auditColumnsSeconds = auditColumnsTo(false), auditColumnsTo(true)
+
+// AuditColumns are the columns of a list of records, which nobody changes. seconds draws times to the second.
+func AuditColumns(seconds bool) []Column[audit.Entry] {
+	if seconds {
+		return auditColumnsSeconds
+	}
+	return auditColumns
 }
 
-// AuditColumns are the columns of a list of records. seconds draws times to the second.
-func AuditColumns(seconds bool) []Column[audit.Entry] {
-	clock := field.Column{Min: 16, HidePriority: 1}
-	if seconds {
-		clock.Min = 19
+// AuditListed are the columns of a list of records as commands print it.
+var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
+	recordColumn("who", func(e audit.Entry) string { return e.Actor.Who() }),
+	recordColumn("via", func(e audit.Entry) string { return e.Via }),
+	recordColumn("phase", func(e audit.Entry) string { return string(e.Phase) }),
+	{Name: "seq", Align: Right, Cell: func(_ Options, e audit.Entry) Cell {
+		return Cell{Text: strconv.FormatInt(e.Seq, 10)}
+	}},
+	recordColumn("id", func(e audit.Entry) string { return e.ID }),
+	recordColumn("item", func(e audit.Entry) string { return e.Item }),
+	{Name: "what", Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: auditWhat(e)} }},
+	recordColumn("object", func(e audit.Entry) string { return e.Object }),
+}, auditColumnsTo(true)), "seq", "at", "who", "via", "event", "phase", "outcome", "object", "id", "item", "what")
+
+// recordColumn is a text of a record as it was before it was quoted.
+func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
+	return Column[audit.Entry]{Name: name, Cell: func(_ Options, e audit.Entry) Cell {
+		return Cell{Text: AuditText(text(e), 300)}
+	}}
+}
+
+// auditWhat is what a record says beside its columns.
+func auditWhat(e audit.Entry) string {
+	var what []string
+	if e.Damaged {
+		what = []string{"DAMAGED: " + safe(e.Why, 300)}
 	}
-	return []Column[audit.Entry]{
-		auditColumn("time", clock, func(o Options, e audit.Entry) Cell {
-			out := Cell{Text: format.Minute(e.At, o.Zone), Tone: Dim}
-			if seconds && !e.At.IsZero() {
-				out.Text += format.Clock(e.At, o.Zone)[len("15:04"):]
-			}
-			return out
-		}),
-		auditColumn("person", field.Column{Min: 8, Max: 20, Flex: 1, HidePriority: 3},
-			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditText(e.Actor.Name, 60)} }),
-		auditColumn("event", field.Column{Min: 15, Max: 28, Flex: 1},
-			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditEvent(e)} }),
-		auditColumn("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
-			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }),
-		auditColumn("outcome", field.Column{Min: 12},
-			func(o Options, e audit.Entry) Cell { return AuditOutcome(e).Cell(o) }),
+	for _, s := range []string{e.Summary, e.Reason, e.Error, e.Detail} {
+		if s = AuditText(s, 300); s != "" {
+			what = append(what, s)
+		}
+	}
+	return strings.Join(what, "; ")
+}
+
+func auditColumnsTo(seconds bool) []Column[audit.Entry] {
+	at := Column[audit.Entry]{Name: "at", Column: field.Column{Title: "time", Min: 16, HidePriority: 1},
+		Cell:  func(o Options, e audit.Entry) Cell { return Cell{Text: format.Minute(e.At, o.Zone), Tone: Dim} },
+		Exact: func(e audit.Entry) string { return e.At.UTC().Format("2006-01-02 15:04:05.000") }}
+	if seconds {
+		at.Min = 19
+		at.Cell = func(o Options, e audit.Entry) Cell { return Cell{Text: format.Second(e.At, o.Zone), Tone: Dim} }
+	}
+	return []Column[audit.Entry]{at,
+		{Name: "person", Column: field.Column{Title: "person", Min: 8, Max: 20, Flex: 1, HidePriority: 3},
+			Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditText(e.Actor.Name, 60)} }},
+		{Name: "event", Column: field.Column{Title: "event", Min: 15, Max: 28, Flex: 1},
+			Cell:  func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditEvent(e)} },
+			Exact: func(e audit.Entry) string { return AuditText(e.Event, 300) }},
+		{Name: "object", Column: field.Column{Title: "object", Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
+			Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }},
+		{Name: "outcome", Column: field.Column{Title: "outcome", Min: 12},
+			Cell:  func(o Options, e audit.Entry) Cell { return AuditOutcome(e).Cell(o) },
+			Exact: func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,8 +74,8 @@ func auditListCommand(r *root) *cobra.Command {
 			defer r.say("Records 1 to %d, up to %s, are in the archive%s: opdeck audit export prints them.", last.Last,
 				moment(last.At), where)
 		}
-		head := "SEQ|AT|WHO|VIA|EVENT|PHASE|OUTCOME|OBJECT|ID|ITEM|WHAT"
-		return out.print(recordsJSON{items, found.Next}, items, rows(head, found.Entries, recordRow))
+		return out.print(recordsJSON{items, found.Next}, items, listed(present.Options{}, present.AuditListed,
+			found.Entries))
 	})
 	f := cmd.Flags()
 	f.StringVar(&expr, "filter", "", "only what matches this filter (docs/filter.md)")
@@ -136,23 +135,6 @@ func recordOf(e audit.Entry) recordJSON {
 	}
 	out.Record, out.Why = sent[audit.Record]{b}, e.Why
 	return out
-}
-
-func recordRow(e audit.Entry) []any {
-	var what []string
-	if e.Damaged {
-		what = []string{"DAMAGED: " + e.Why}
-	}
-	for _, s := range []string{e.Summary, e.Reason, e.Error, e.Detail} {
-		if s = present.AuditText(s, 300); s != "" {
-			what = append(what, s)
-		}
-	}
-	out := []any{e.Seq, e.At.UTC().Format("2006-01-02 15:04:05.000")}
-	for _, s := range []string{e.Actor.Who(), e.Via, e.Event, string(e.Phase), string(e.Outcome), e.Object, e.ID, e.Item} {
-		out = append(out, present.AuditText(s, 300))
-	}
-	return append(out, strings.Join(what, "; "))
 }
 
 func auditExportCommand(r *root) *cobra.Command {
