@@ -82,18 +82,18 @@ func (c *Client) InspectOne(ctx context.Context, r Request, t RecordType, record
 	return p
 }
 
-// InspectList is Inspect of the first page of a list.
-func InspectList[T Record](ctx context.Context, c *Client, r Request, t RecordType) (Page[T], Inspection) {
+// InspectList is Inspect of the first page of a list, read as s says.
+func InspectList[T Record](ctx context.Context, c *Client, s Service, r Request, t RecordType) (Page[T], Inspection) {
 	a, p := c.Inspect(ctx, r)
-	if p.Asked = c.opt.Service.PageSize; p.Err != nil {
+	if p.Asked = s.PageSize; p.Err != nil {
 		return Page[T]{}, p
 	}
-	page, err := PageIn[T](c.opt.Service, r, a, t)
+	page, err := PageIn[T](s, r, a, t)
 	p.Err = err
 	p.At, p.Wrapper, p.TotalAt = page.Shape.Key, page.Shape.Wrapper, page.Shape.Total
 	p.Items, p.Unusable, p.Total, p.Reported = len(page.Items), page.Unusable, page.Total, page.PageSize
 	p.After = page.After
-	l, _ := t.findList(ParseJSON(a.Body), c.opt.Service.ListField)
+	l, _ := t.findList(ParseJSON(a.Body), s.ListField)
 	var raws []json.RawMessage
 	for _, v := range l.items {
 		raws = append(raws, v.Raw())

@@ -76,7 +76,7 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 	if h.Unreported != "" && !api.IsDryRun(ctx) {
 		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
 			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", ") +
-				", so writing the settings could change it. Nothing was sent."}
+				", so writing the settings could change them. Nothing was sent."}
 	}
 	type body struct {
 		Parameters any `json:"parameters"`

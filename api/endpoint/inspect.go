@@ -114,11 +114,11 @@ func inspectList[T api.Record](ctx context.Context, w *Wire, route *Route, t api
 	r.Query = route.values(page(w.client.Service(), 0, 0))
 	asked := maps.Clone(r.Query)
 	w.paging().Ask(r.Query, "")
-	got, p := api.InspectList[T](ctx, w.client, r, t)
+	got, p := api.InspectList[T](ctx, w.client, w.service(), r, t)
 	if w.countsFromOne(r, p.Err) {
 		r.Query = asked
 		w.paging().Ask(r.Query, "")
-		again, q := api.InspectList[T](ctx, w.client, r, t)
+		again, q := api.InspectList[T](ctx, w.client, w.service(), r, t)
 		if q.Err == nil {
 			return again, q
 		}

@@ -87,6 +87,13 @@ func (w *Wire) paging() api.Paging {
 	return p
 }
 
+// service is how answers are read, with what was found out about the first page.
+func (w *Wire) service() api.Service {
+	s := w.client.Service()
+	s.Paging = w.paging()
+	return s
+}
+
 // What was found out about the number of the first page.
 const (
 	fromZero = iota + 1
@@ -171,7 +178,5 @@ func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, a
 }
 
 func pageOf[T api.Record](w *Wire, r api.Request, a api.Answer, t api.RecordType) (api.Page[T], error) {
-	s := w.client.Service()
-	s.Paging = w.paging()
-	return api.PageIn[T](s, r, a, t)
+	return api.PageIn[T](w.service(), r, a, t)
 }

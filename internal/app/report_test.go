@@ -84,7 +84,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%v: %s", err, sheet)
 	}
 	found, err := a.Audit.Reader.Find(api.WithActor(t.Context(), api.Actor{Name: "root", Role: api.Admin}), audit.Query{Event: "export", Limit: 10})
-	if err != nil || len(found.Entries) != 1 || found.Entries[0].Detail != "the service's report of operations, page 1 of 7 each" || found.Entries[0].Actor.Name != "ana" {
+	if err != nil || len(found.Entries) != 1 || found.Entries[0].Detail != "the service's report of operations, page 1, 7 a page" || found.Entries[0].Actor.Name != "ana" {
 		t.Errorf("%+v %v", found.Entries, err)
 	}
 	before := s.calls[limit.Billing]

@@ -27,7 +27,7 @@ func TestTour(t *testing.T) {
 
 	x.shows("Tour 5 of 8")
 	tour("log in to this account")
-	x.shows("Another client has logged in").press("1").shows("match").press("r").press("6").shows("another client " +
+	x.shows("Another client has logged in").press("1").shows("match").press("r").press("6").shows("Another client " +
 		"logged in")
 
 	x.shows("Tour 6 of 8").press("1").shows("match", "Tour 6 of 8").press("T")

@@ -177,7 +177,7 @@ func exactMoment(t api.Time) string {
 func exactMoney(m api.Money) string {
 	s := format.Money(m)
 	if _, ok := format.Amount(m); !ok && !m.Empty() {
-		s += " (not to be trusted: " + untrusted.Text(m.Raw()).Line(2000) + ")"
+		s += " (not understood: " + untrusted.Text(m.Raw()).Line(2000) + ")"
 	}
 	return s
 }

@@ -122,7 +122,7 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 		because string
 	}{
 		{"demoted", func(l string) string { return strings.Replace(l, `role="admin"`, `role="viewer"`, 1) },
-			"their role is viewer now"},
+			"their role is now viewer"},
 		{"removed", func(string) string { return "" }, "the key is unknown"},
 		{"another name", func(l string) string { return strings.Replace(l, `name="p-4"`, `name="eve"`, 1) },
 			"the key is eve's"},

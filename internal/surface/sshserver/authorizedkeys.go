@@ -69,7 +69,7 @@ type rules struct {
 // line is not, see Mistakes.
 func LoadAuthorizedKeys(keysFile, caFile string, now func() time.Time) (*AuthorizedKeys, error) {
 	if keysFile == "" && caFile == "" {
-		return nil, errors.New("neither authorized_keys nor trusted_ca is named: nobody could log in")
+		return nil, errors.New("set authorized_keys or trusted_ca: without them no one can log in")
 	}
 	a := &AuthorizedKeys{files: [2]string{keysFile, caFile}, now: now}
 	a.rules.Store(&rules{})

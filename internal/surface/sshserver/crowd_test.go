@@ -210,7 +210,7 @@ func TestOnePersonsSessions(t *testing.T) {
 		h.console(c).shows(t, "hello")
 		h.console(c).shows(t, "hello")
 	}
-	if _, err := h.login("ana").NewSession(); err == nil || !strings.Contains(err.Error(), "one person") {
+	if _, err := h.login("ana").NewSession(); err == nil || !strings.Contains(err.Error(), "limit of open sessions") {
 		t.Errorf("a fifth session: %v", err)
 	}
 	h.console(h.login("bo")).shows(t, "hello bo")

@@ -13,7 +13,7 @@ import (
 // lookedOnCall are states of the lists, of the screens on call and of what stands over all
 // screens. Like looked, no page shows them.
 var lookedOnCall = []scene{
-	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "another client",
+	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "Another client",
 		before: foreignLogin, steps: []step{list, {"6", "generation"}}},
 	{name: "session-blocked", title: "The service refuses the login", where: "› Session", word: "blocked",
 		before: faulty("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},
@@ -46,11 +46,11 @@ var lookedOnCall = []scene{
 	{name: "event", title: "One webhook event", where: "› Events", word: "hook", before: deliver,
 		steps: []step{list, {"7", "bound"}, {enter, "Body as received"}}},
 	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver,
-		steps: []step{list, {"7", "bound"}, {"c", "Learnt"}}},
+		steps: []step{list, {"7", "bound"}, {"c", "No meaning is known"}}},
 	{name: "event-rejected", title: "Rejected deliveries", where: "› Events", word: "The last one",
 		before: deliver, steps: []step{list, {"7", "bound"}, {"b", "The last one"}}},
-	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "ettings",
-		steps: []step{list, {"7", "No receiver"}, {"W", "ettings"}}},
+	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "At the service",
+		steps: []step{list, {"7", "No receiver"}, {"W", "At the service"}}},
 	{name: "events-received", title: "Webhook events with a running receiver", where: "› Events", word: "following",
 		hooks: "listen = \"127.0.0.1:0\"\n", before: deliver, steps: []step{list, {"7", "bound"}}},
 	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver",
