@@ -140,7 +140,7 @@ func (f *feed) settled(s followup.Settled) {
 			f.put("customer "+s.Row.ID, ui.Changed{Kind: ui.KindCompliance, ID: s.Row.ID, Object: r})
 		}
 	}
-	f.put("audit", ui.Changed{Kind: ui.KindAudit})
+	f.put("audit", ui.Changed{Kind: ui.KindAudit, Object: s})
 }
 
 // announced is ctx in which what the service announces becomes news.

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/followup"
 	"opdeck/internal/sandbox"
 	"opdeck/ui"
 	"opdeck/views/operations"
@@ -105,6 +106,10 @@ var tasks = []task{
 			"opdeck sends nothing twice; it reads the operation to find the outcome.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
+			if changed, is := s.News.(ui.Changed); is && seen.lost { // a later look found out what became of it
+				_, settled := changed.Object.(followup.Settled)
+				return settled
+			}
 			c, is := s.News.(ui.CallFacts)
 			switch {
 			case !is || !seen.pressed:
