@@ -149,13 +149,13 @@ func (r Row) doubt() *api.Doubt {
 // the store's was set forward. date is the service's time. A clock that was set back is not
 // asked.
 func (t *Tracker) over(r Row, now, date time.Time) bool {
-	const inSeconds = 2 * time.Second // a Date is cut to seconds
+	const cut = 2 * time.Second // a Date is cut to seconds
 	if r.State == NotSeen {
 		return true
 	}
 	early := func(sent, now time.Time) bool {
 		took := now.Sub(sent)
-		return !sent.IsZero() && !now.IsZero() && took >= 0 && took+inSeconds < t.opt.LateAfter
+		return !sent.IsZero() && !now.IsZero() && took >= 0 && took+cut < t.opt.LateAfter
 	}
 	return !now.Before(r.Until) && !early(r.Date, date) && !early(r.Host, time.Now())
 }
