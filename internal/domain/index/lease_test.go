@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,16 @@ import (
 )
 
 // processes is who lives: a mark ends with its process.
-type processes struct{ dead map[string]bool }
+type processes struct {
+	mu   sync.Mutex
+	dead map[string]bool
+}
+
+func (p *processes) kill(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead[name] = true
+}
 
 // marking is one process's way to mark itself.
 type marking struct {
@@ -18,8 +28,12 @@ type marking struct {
 	name string
 }
 
-func (m marking) Mark() (string, bool)  { return m.name, true }
-func (m marking) Gone(name string) bool { return m.of.dead[name] }
+func (m marking) Mark() (string, bool) { return m.name, true }
+func (m marking) Gone(name string) bool {
+	m.of.mu.Lock()
+	defer m.of.mu.Unlock()
+	return m.of.dead[name]
+}
 
 // A syncer whose process was killed is replaced within max_age and five seconds where its end is noticed, else
 // within half a minute; and nobody says that a pass runs while none does.
@@ -62,13 +76,13 @@ func TestKilledSyncerIsReplaced(t *testing.T) {
 				two := make(chan error)
 				go func() { two <- index.NewSyncer(x, s, options("two")).Run(ctx) }()
 				time.Sleep(3 * time.Second)
-				before := len(s.calls)
-				host.dead["one"] = true
+				before := callsOf(s)
+				host.kill("one")
 				if on, err := x.Running(t.Context(), alive); err != nil || on && c.marked {
 					t.Errorf("running: %t, %v, after the kill", on, err)
 				}
 				time.Sleep(c.within)
-				if len(s.calls) == before {
+				if callsOf(s) == before {
 					t.Errorf("nobody read anything within %s", c.within)
 				}
 				cancel()
@@ -76,4 +90,10 @@ func TestKilledSyncerIsReplaced(t *testing.T) {
 			})
 		})
 	}
+}
+
+func callsOf(s *service) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls)
 }

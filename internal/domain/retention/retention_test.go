@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ var errBusy = errors.New("others write")
 
 // fake is a store with some rows of one kind; each step of it may meet others.
 type fake struct {
+	mu      sync.Mutex
 	ahead   time.Duration // of the host's clock
 	mine    bool
 	rows    []time.Time // when they ended
@@ -38,6 +40,8 @@ func (f *fake) Shorten(context.Context) error         { return nil }
 func (f *fake) Busy(err error) bool                   { return errors.Is(err, errBusy) }
 
 func (f *fake) drop(_ context.Context, before, _ time.Time, limit int) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.busy > 0 {
 		f.busy--
 		return 0, errBusy
@@ -48,6 +52,12 @@ func (f *fake) drop(_ context.Context, before, _ time.Time, limit int) (int, err
 	}
 	f.batches = append(f.batches, n)
 	return n, nil
+}
+
+func (f *fake) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.batches)
 }
 
 func pruner(f *fake, keep time.Duration) *Pruner {
@@ -127,12 +137,12 @@ func TestRun(t *testing.T) {
 		go func() { defer close(ended); pruner(f, 24*time.Hour).Run(ctx) }()
 		time.Sleep(look - time.Second)
 		synctest.Wait()
-		if len(f.batches) != 0 {
+		if f.count() != 0 {
 			t.Error("it began at once")
 		}
 		time.Sleep(look + time.Second + 30*time.Millisecond)
 		synctest.Wait()
-		if len(f.batches) == 0 {
+		if f.count() == 0 {
 			t.Error("it did not begin")
 		}
 		cancel()
