@@ -72,7 +72,7 @@ func TestPass(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
 		name string
-		fake fake
+		fake *fake // nil: no trouble
 		rows int
 		age  time.Duration
 		keep time.Duration
@@ -82,17 +82,20 @@ func TestPass(t *testing.T) {
 		{name: "old rows go in batches", keep: day, rows: 450, age: 2 * day, left: 0},
 		{name: "young rows stay", keep: day, rows: 450, age: day / 2, left: 450},
 		{name: "for ever", keep: 0, rows: 450, age: 1000 * day, left: 450},
-		{name: "the store's clock is ahead", keep: day, fake: fake{ahead: 10 * day}, rows: 5, age: day / 2, left: 5},
-		{name: "the host's clock is ahead", keep: day, fake: fake{ahead: -10 * day}, rows: 5, age: 2 * day, left: 5},
-		{name: "others write a while", keep: day, fake: fake{busy: 50}, rows: 450, age: 2 * day, left: 0},
-		{name: "others write all the time", keep: day, fake: fake{busy: 1e6}, rows: 5, age: 2 * day, left: 5, err: errBusy},
+		{name: "the store's clock is ahead", keep: day, fake: &fake{ahead: 10 * day}, rows: 5, age: day / 2, left: 5},
+		{name: "the host's clock is ahead", keep: day, fake: &fake{ahead: -10 * day}, rows: 5, age: 2 * day, left: 5},
+		{name: "others write a while", keep: day, fake: &fake{busy: 50}, rows: 450, age: 2 * day, left: 0},
+		{name: "others write all the time", keep: day, fake: &fake{busy: 1e6}, rows: 5, age: 2 * day, left: 5, err: errBusy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := c.fake
+				if f == nil {
+					f = &fake{}
+				}
 				f.rows = old(c.rows, c.age)
 				f.mine = true
-				removed, err := pruner(&f, c.keep).Pass(t.Context())
+				removed, err := pruner(f, c.keep).Pass(t.Context())
 				if len(f.rows) != c.left || removed != c.rows-c.left || !errors.Is(err, c.err) {
 					t.Errorf("%d are left, %d were removed, %v", len(f.rows), removed, err)
 				}
