@@ -16,7 +16,7 @@ func main() { os.Exit(entry.Main(build())) }
 // the commit is the one that the go command found.
 var release, commit, builtAt = "dev", "", ""
 
-// build tells what this program was built from.
+// build says what this program was built from.
 func build() cli.Build {
 	b := cli.Build{Release: release, Commit: commit, Built: builtAt}
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {

@@ -53,7 +53,7 @@ type Balance struct {
 	Default     *Money `json:"default"` // the webhook's: the same in US dollars; nil: not told
 }
 
-// PlainAmount is a Money that stands among the members of another object.
+// PlainAmount is a Money that is among the members of another object.
 type PlainAmount Money
 
 // check is called after Balance was read from v.

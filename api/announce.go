@@ -24,7 +24,7 @@ func WithAnnouncements(ctx context.Context, tell func(op, said string)) context.
 	return context.WithValue(ctx, announceKey{}, &announced{tell: tell, announced: map[string]bool{}})
 }
 
-// announce tells what the header of an answer announces.
+// announce says what the header of an answer announces.
 func announce(ctx context.Context, op string, h http.Header) {
 	a, ok := ctx.Value(announceKey{}).(*announced)
 	said := ending(h)

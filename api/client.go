@@ -35,7 +35,7 @@ type Options struct {
 	Gate      *Gate
 	Timeout   time.Duration // of one attempt
 	// SettleWait is how long a write whose answer proves nothing is looked at
-	// before it is told as unknown; 0: one look.
+	// before it is reported as unknown; 0: one look.
 	SettleWait time.Duration
 	Service    Service
 	UserAgent  string

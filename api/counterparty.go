@@ -67,7 +67,7 @@ func (a PostalAddress) Line() untrusted.Text {
 }
 
 // BeneficiaryAccount is an account of a counterparty: one payment network, and the
-// status that tells whether it may be paid.
+// status that reports whether it may be paid.
 type BeneficiaryAccount struct {
 	ID           untrusted.Text  `json:"accountId" also:"suid id"`
 	CurrencyCode untrusted.Text  `json:"currencyCode" also:"currencyIso currency_iso"`
@@ -112,7 +112,7 @@ func (p Counterparty) Unknown() []Field {
 	})
 }
 
-// says reports whether all texts of an object, and there are some, stand in the record.
+// says reports whether all texts of an object, and there are some, are in the record.
 func (p Counterparty) says(members Object) bool {
 	known := []untrusted.Text{p.ID, p.Name(), p.Customer.CUID, p.Customer.Name}
 	for _, v := range members.Members() {

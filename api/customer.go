@@ -135,7 +135,7 @@ type Application struct {
 	Unread     bool            `json:"-"` // it could not be read: nothing is known of it
 }
 
-// Kind tells which of the two an application is, "" when neither is there.
+// Kind says which of the two an application is, "" when neither is there.
 func (a Application) Kind() string {
 	switch {
 	case len(a.Individual) > 0 && string(a.Individual) != "null":

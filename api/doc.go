@@ -5,6 +5,6 @@
 // docs/outcomes.md, outcome.go.
 //
 // It imports no screen and no SQL. The session (one token pair for everybody)
-// and the budgets (recommended rates, shared by all instances) stand in the
+// and the budgets (recommended rates, shared by all instances) are in the
 // packages below it.
 package api

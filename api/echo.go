@@ -17,7 +17,7 @@ import (
 // keep or pass it on.
 
 // leastToken is the length from which on a token is looked for: what is shorter
-// stands in other words.
+// is in other words.
 const leastToken = 8
 
 // spellings are the forms in which an answer may hold a token: as it is, in JSON

@@ -219,14 +219,14 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	if g.ReadOnly {
 		return ReadOnly(string(act.Kind))
 	}
-	// first, or what an act in doubt may have changed would be told as the reason
+	// first, or what an act in doubt may have changed would be reported as the reason
 	if err := g.doubted(ctx, rule, act); err != nil || guard == nil {
 		return err
 	}
 	return guard()
 }
 
-// doubted refuses to send a request again, or its opposite, while nothing tells what became
+// doubted refuses to send a request again, or its opposite, while nothing says what became
 // of it, unless sending it twice does what sending it once does.
 func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	claim := rule.Claim(act)

@@ -55,7 +55,7 @@ const (
 // Names found by an Inspection are safe to draw and this many at most.
 const maxNames = 12
 
-// Inspect makes a read and tells what is known of it before its answer is read.
+// Inspect makes a read and says what is known of it before its answer is read.
 func (c *Client) Inspect(ctx context.Context, r Request) (Answer, Inspection) {
 	began := c.opt.Now()
 	a, err := c.Read(ctx, r)
@@ -179,7 +179,7 @@ func expectedKind(l *layout, path string) string {
 	return ""
 }
 
-// OrderOf tells how operations are ordered.
+// OrderOf says how operations are ordered.
 func OrderOf(ops []Operation) Order {
 	up, down := false, false
 	var before time.Time

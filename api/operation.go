@@ -32,7 +32,7 @@ type Operation struct {
 	Reference            untrusted.Text `json:"reference"`
 	Customer             CustomerRef    `json:"customer"`
 	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
-	UnreadDocuments      int            `json:"-"`         // elements of its documents that tell nothing that can be read
+	UnreadDocuments      int            `json:"-"`         // elements of its documents that say nothing that can be read
 
 	// Attached is the id under which the operation lists what was just attached to it; "" for
 	// one that came otherwise.
@@ -108,7 +108,7 @@ func ReadOperation(body []byte) (Operation, error) {
 	return o, nil
 }
 
-// dropUnread leaves out documents that tell nothing (null, {}, a text): they have neither
+// dropUnread leaves out documents that say nothing (null, {}, a text): they have neither
 // a name nor an identifier to act on. They are counted, and Unknown lists them.
 func (o *Operation) dropUnread() {
 	came := len(o.Documents)

@@ -68,7 +68,7 @@ func unproven(op string, a Answer, words string) *Error {
 	return e
 }
 
-// refusalOf words a refusal; here tells that the service accepts the session for other calls.
+// refusalOf words a refusal; here says that the service accepts the session for other calls.
 func refusalOf(r WriteRule, op string, a Answer, body Object, words string, here bool) *Error {
 	e := Classify(op, a.Status, a.Body)
 	e.RequestID = a.RequestID

@@ -40,7 +40,7 @@ func (c *Client) Probe(ctx context.Context, r Request, token secret.Value) (stat
 	return forSession(r, a), a.Header, a.err
 }
 
-// knowsMore reports whether the session's error tells why there is no session,
+// knowsMore reports whether the session's error says why there is no session,
 // beyond that the service refused the token.
 func knowsMore(err error) bool {
 	var e *session.Error

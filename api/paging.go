@@ -142,8 +142,8 @@ type pagingObject struct {
 	jsontree.Value
 }
 
-// pagingObjects are the objects that may tell of paging: those of that name around the list, and what the list
-// stands in.
+// pagingObjects are the objects that may report on paging: those of that name around the list, and what the list
+// is in.
 func pagingObjects(holder, body jsontree.Value, at string) []pagingObject {
 	var out []pagingObject
 	add := func(v jsontree.Value, path string) {
@@ -186,11 +186,11 @@ func (a *After) member(p Paging, path string, m jsontree.Member) {
 	}
 }
 
-// nexts are the words behind next in the names of members that tell of the next page.
+// nexts are the words behind next in the names of members that report on the next page.
 var nexts = []string{"", "cursor", "page", "pageToken", "token", "offset", "link", "url", "href", "uri", "key", "id",
 	"marker", "start", "pageCursor", "pageUrl", "pageLink", "pageNumber"}
 
-// nextName reports whether a member tells of the next page: next, nextCursor, next_page_token.
+// nextName reports whether a member reports on the next page: next, nextCursor, next_page_token.
 func nextName(name string) bool {
 	name = strings.TrimLeft(name, "_")
 	if len(name) < len("next") || !strings.EqualFold(name[:len("next")], "next") {

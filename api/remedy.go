@@ -31,7 +31,7 @@ const (
 	Force              RemedyKind = "force"          // lets the service decide
 	CopyToken          RemedyKind = "copy_token"     // from the provider, once more
 	CorrectToken       RemedyKind = "correct_token"  // and share again: nothing was changed
-	DiscardToken       RemedyKind = "discard_token"  // a new one tells what became of it
+	DiscardToken       RemedyKind = "discard_token"  // a new one says what became of it
 	MakeAnother        RemedyKind = "make_another"   // a link that nobody saw lapses
 	MakeLink           RemedyKind = "make_link"      // it shows the customer what is missing
 	UseLink            RemedyKind = "use_link"       // instead of a share

@@ -159,7 +159,7 @@ func unpacked(a Answer) ([]byte, error) {
 // largeBody is how large a body is, in bytes, of which it is told how much went.
 const largeBody = 256 << 10
 
-// moving tells how much of a large body went, at most twice a second, as long as the
+// moving says how much of a large body went, at most twice a second, as long as the
 // attempt lasts: the transport may read on for a moment after it.
 type moving struct {
 	c    *Client
@@ -196,7 +196,7 @@ func (m *moving) stop() {
 	m.mu.Unlock()
 }
 
-// counted tells how much of a body was read.
+// counted says how much of a body was read.
 type counted struct {
 	in          io.Reader
 	done, total int64

@@ -23,7 +23,7 @@ func (u *User) UnmarshalJSON(b []byte) error {
 
 func (u User) key() string { return u.UUID.Line(64) }
 
-// TwoFactor tells whether the user has two-factor login switched on; told is false when
+// TwoFactor reports whether the user has two-factor login switched on; told is false when
 // the record does not say it in a way that can be read.
 func (u User) TwoFactor() (on, known bool) {
 	word := ObjectOf(u.Raw).First("is2fa")

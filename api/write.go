@@ -75,13 +75,13 @@ func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 type leavingKey struct{}
 
 // OnLeaving makes each write in the returned context call fn right before it leaves, when it
-// has its slot and its session and nothing else can keep it: what fn stores tells of a write
+// has its slot and its session and nothing else can keep it: what fn stores says about a write
 // that left. An error of fn keeps the write from leaving.
 func OnLeaving(ctx context.Context, fn func(Probe) error) context.Context {
 	return context.WithValue(ctx, leavingKey{}, fn)
 }
 
-// Leaves calls the function of OnLeaving; callers that stand in for the service call it, too.
+// Leaves calls the function of OnLeaving; callers that are in for the service call it, too.
 func Leaves(ctx context.Context, p Probe) error {
 	if fn, ok := ctx.Value(leavingKey{}).(func(Probe) error); ok {
 		return fn(p)

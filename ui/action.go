@@ -62,7 +62,7 @@ type Explain struct {
 	Facts []widget.Pair // drawn below
 	Copy  Copy          // what y copies; Text empty: nothing
 
-	failed bool   // it tells of an error
+	failed bool   // it reports on an error
 	mends  bool   // the form that it comes from can be sent again
 	field  string // api.Error.Field: the input that is wrong
 }

@@ -15,7 +15,7 @@ const (
 	keptNotes = 200
 )
 
-// latestNotes is how many notices stand above the calls.
+// latestNotes is how many notices are above the calls.
 const latestNotes = 8
 
 // activity is what is going on and what went on: calls by id, and notices.

@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// ClipMode is what stands between the console and the terminal.
+// ClipMode is what is between the console and the terminal.
 type ClipMode uint8
 
 // The modes.
@@ -70,7 +70,7 @@ func (c Clip) Sequence(s string) (string, error) {
 	return seq.String(), nil
 }
 
-// copiedMsg tells how writing the sequence went.
+// copiedMsg says how writing the sequence went.
 type copiedMsg struct {
 	what string
 	err  error

@@ -36,7 +36,7 @@ type Section struct {
 	Beside bool   // in a wide window it stands to the right of the others
 	Facts  []widget.Pair
 	Lines  []string
-	Links  []widget.Link // of Lines, by index: what the cursor stands on there
+	Links  []widget.Link // of Lines, by index: what the cursor is on there
 	Hang   int           // of Lines: the column that their text begins in, behind a label
 }
 

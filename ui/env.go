@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Environment is what kind of service the console stands on.
+// Environment is what kind of service the console is on.
 type Environment uint8
 
 // The grounds.

@@ -28,10 +28,10 @@ type world struct {
 	copied   []string
 	copyErr  error
 	commands []ui.Command // of every screen
-	pressed  bool         // a screen tells which of the session's keys was pressed
+	pressed  bool         // a screen says which of the session's keys was pressed
 }
 
-// paneFrom is the cell from which on a pane stands beside the table of a fake.
+// paneFrom is the cell from which on a pane is beside the table of a fake.
 const paneFrom = 70
 
 // fake is a small documents screen.

@@ -26,7 +26,7 @@ func (l *leader) See(s ui.Sight) {
 	}
 }
 
-// TestGuideCoversNothing: the words of a guide stand above the screen, which gets that
+// TestGuideCoversNothing: the words of a guide are above the screen, which gets that
 // much less room; in a low window the heading stands alone.
 func TestGuideCoversNothing(t *testing.T) {
 	w, g := newWorld(), &leader{}
@@ -54,7 +54,7 @@ func TestGuideCoversNothing(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheConsole: what whoever wires the console adds stands in the palette.
+// TestCommandsOfTheConsole: what whoever wires the console adds is in the palette.
 func TestCommandsOfTheConsole(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)

@@ -88,7 +88,7 @@ func (s *topLine) header(now time.Time) string {
 	return draw.Spread(left, facts, s.w)
 }
 
-// waiting tells that colleagues ask for this person's approval.
+// waiting says that colleagues ask for this person's approval.
 func (s *topLine) waiting(long bool) string {
 	switch {
 	case s.asked <= 0:
@@ -299,7 +299,7 @@ func (s *screenStack) crumbs(w int) string {
 	return out
 }
 
-// age tells how old what is shown is and where it came from; told: the body says what
+// age says how old what is shown is and where it came from; told: the body says what
 // is wrong with it.
 func (s *topLine) age(now time.Time, noticed bool) fact {
 	src := s.source()

@@ -108,7 +108,7 @@ func (s *window) helpLines(keys []keymap.Key, w int) []string {
 	return out
 }
 
-// namesIn is how wide the names stand in a column of w cells, whose widest is that wide:
+// namesIn is how wide the names are in a column of w cells, whose widest is that wide:
 // in all groups the same, but in a narrow window no wider than needed.
 func namesIn(w, widest int) int {
 	if w < helpKeys {

@@ -91,7 +91,7 @@ func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 // important one is the first: where there is little room it stays, then the first
 // of the others, and so on in turn. The edge stays free unless a key needs it.
 func (s *hintBar) drawHints(keys, last []label) string {
-	room := s.w + 1 // nothing stands behind the last one
+	room := s.w + 1 // nothing is behind the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
 			return false

@@ -39,7 +39,7 @@ func (s *idleGuard) onKey() (taken bool) {
 	return false
 }
 
-// idle tells whether no key came for long. Both clocks count: a machine that was
+// idle reports whether no key came for long. Both clocks count: a machine that was
 // asleep stops one of them.
 func (s *statusLine) idle(now time.Time) bool {
 	d := max(now.Sub(s.lock.lastKey), now.Round(0).Sub(s.lock.lastKey.Round(0)))
@@ -69,7 +69,7 @@ func (s *idleGuard) lockWhenIdle(now time.Time) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// unlock brings the screen back as it was and tells what happened meanwhile.
+// unlock brings the screen back as it was and says what happened meanwhile.
 func (s *idleGuard) unlock(now time.Time) {
 	was := s.lock
 	s.lock = idleLock{lastKey: now, ignoreUntil: now.Add(quiet)}

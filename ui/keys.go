@@ -107,7 +107,7 @@ type barred struct {
 }
 
 // known looks a key up among those of the screen, then among those that work
-// anywhere. The key tells when it is off; one that is on in a list is not off.
+// anywhere. The key says when it is off; one that is on in a list is not off.
 func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
 	own := top.screen.Keys()
 	for i := range own {

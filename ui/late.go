@@ -20,7 +20,7 @@ func (s *router) stayed(st *openScreen, t Ticket) bool {
 	return st == s.top() && len(s.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
 }
 
-// late is what an answer still does for a person who went on meanwhile: it tells what it
+// late is what an answer still does for a person who went on meanwhile: it says what it
 // would have opened, and opens nothing. What became of a write is explained all the same;
 // read says that the answer is that of a read.
 func late(a Action, read bool) Action {

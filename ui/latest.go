@@ -33,7 +33,7 @@ type Latest struct {
 	// Beside reads, in the command of each read, what else the screen shows; first: it is
 	// the read that opens it. nil: nothing.
 	Beside func(ctx context.Context, first bool) Then
-	// Hold keeps what the index tells of from being shown: a write is under way.
+	// Hold keeps what the index reports on from being shown: a write is under way.
 	Hold func() bool
 
 	env    *Env

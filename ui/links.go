@@ -26,7 +26,7 @@ func (p *Page) Point(id string) bool {
 	return i >= 0
 }
 
-// Link is what the cursor stands on; without an id: the page has none.
+// Link is what the cursor is on; without an id: the page has none.
 func (p *Page) Link() widget.Link {
 	if p.at < 0 || p.at >= len(p.links) {
 		return widget.Link{}

@@ -174,13 +174,13 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 }
 
 // choicesWidth is how many cells a list of choices takes when nothing of it is cut: the
-// cursor, the names, and what stands behind them.
+// cursor, the names, and what is behind them.
 func choicesWidth(list []Choice) int {
 	name, rest := choiceWidths(list)
 	return 2 + name + rest
 }
 
-// choiceWidths are the widths of the names and of what stands behind the widest.
+// choiceWidths are the widths of the names and of what is behind the widest.
 func choiceWidths(list []Choice) (name, rest int) {
 	for _, c := range list {
 		behind := 0
@@ -194,7 +194,7 @@ func choiceWidths(list []Choice) (name, rest int) {
 	return name, rest
 }
 
-// note stands at the right edge.
+// note is at the right edge.
 func (c Choice) note() string {
 	if c.Why != "" {
 		return "off: " + c.Why
@@ -202,7 +202,7 @@ func (c Choice) note() string {
 	return c.Note
 }
 
-// about stands behind the name.
+// about is behind the name.
 func (c Choice) about() string {
 	if c.Why != "" {
 		return ""

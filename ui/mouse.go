@@ -11,7 +11,7 @@ type Pointer interface {
 	// Click takes a click at a cell of the screen: it puts the cursor on the row there and
 	// returns its id, or does what else is there; ok is false when nothing is.
 	Click(x, y int) (row string, a Action, cmd tea.Cmd, ok bool)
-	// Wheel scrolls what stands at a cell beside the rows by lines; false: nothing does.
+	// Wheel scrolls what is at a cell beside the rows by lines; false: nothing does.
 	Wheel(x, y, by int) bool
 }
 

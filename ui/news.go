@@ -57,7 +57,7 @@ type BudgetFacts struct {
 	Throttled   int       // 429 answers in the last minute
 }
 
-// FeedFacts tells whether news of the service arrive.
+// FeedFacts reports whether news of the service arrive.
 type FeedFacts struct {
 	Broadcast
 	State    string // "off", "live", "quiet", "stalled"
@@ -108,7 +108,7 @@ type Toast struct {
 	Each []string
 }
 
-// Presence tells who else is at a place. It is shown in the header while the
+// Presence says who else is at a place. It is shown in the header while the
 // person is there too.
 type Presence struct {
 	Broadcast

@@ -11,7 +11,7 @@ import (
 )
 
 // News that come together stand one after the other, the weightier first; what a key
-// brings stands at once, and none of them is lost.
+// brings is at once, and none of them is lost.
 func TestNoticesWaitForEachOther(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(ui.Toast{Level: ui.Info, Text: "Hello."}, ui.Toast{Level: ui.Warning, Text: "Two things wait.", Each: []string{"The first.", "The second."}})
@@ -63,7 +63,7 @@ func TestBadNewsAreCounted(t *testing.T) {
 	}
 }
 
-// The activity keeps what happened, not keys that do nothing; notices stand above the
+// The activity keeps what happened, not keys that do nothing; notices are above the
 // calls, however many there were.
 func TestActivityKeepsNoDeadKeys(t *testing.T) {
 	w := newWorld()

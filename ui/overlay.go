@@ -113,7 +113,7 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 	return lines
 }
 
-// scrolled is where a dialog stands after it was scrolled by some lines.
+// scrolled is where a dialog is after it was scrolled by some lines.
 func (s *Shell) scrolled(o overlay, by int) int {
 	w, h := s.area()
 	p := o.panel(s, w, h, s.now()).fitted(h)

@@ -7,7 +7,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// besideFrom is the width from which on sections stand beside others.
+// besideFrom is the width from which on sections are beside others.
 const besideFrom = 140
 
 // Widths are the cells of the left and the right part of the page; right is 0 in a
@@ -58,7 +58,7 @@ func (p *Page) draw(c Content) (out []string, line int) {
 		r, beside := p.sections(side, right)
 		out, line = widget.Beside(l, r, left), max(on, beside)
 	}
-	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // nothing stands above the first heading
+	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // nothing is above the first heading
 		out, line = out[1:], max(line-1, -1)
 	}
 	if line >= 0 {
@@ -68,7 +68,7 @@ func (p *Page) draw(c Content) (out []string, line int) {
 }
 
 // sections draws sections of w cells below each other. Those of facts that follow each
-// other stand in two columns where there is room.
+// other are in two columns where there is room.
 func (p *Page) sections(list []Section, w int) (out []string, line int) {
 	th := p.env.Theme
 	line = -1

@@ -254,7 +254,7 @@ func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 	return func() tea.Cmd { return p.acts[at](s.Shell) }, p.items[at].Why, true
 }
 
-// offers tells whether a global key does anything here: reload and panes are
+// offers reports whether a global key does anything here: reload and panes are
 // the screen's.
 func (s *window) offers(top *openScreen, k keymap.Key) bool {
 	g := s.keys.Global

@@ -13,7 +13,7 @@ func (e *Env) Present() present.Options {
 	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf}
 }
 
-// Sections are sections of a record, to be drawn. link makes what the cursor stands on; nil: facts have no cursor.
+// Sections are sections of a record, to be drawn. link makes what the cursor is on; nil: facts have no cursor.
 func (e *Env) Sections(list []present.Section, link func(present.Fact) widget.Link) []Section {
 	out := make([]Section, len(list))
 	for i, s := range list {

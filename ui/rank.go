@@ -20,7 +20,7 @@ const (
 // one of its words.
 const withinFrom = 3
 
-// fit tells how well a choice fits; letters that are scattered over it count for nothing.
+// fit says how well a choice fits; letters that are scattered over it count for nothing.
 func (c Choice) fit(typed string) int {
 	typed = strings.Join(strings.Fields(strings.ToLower(typed)), " ")
 	if typed == "" {

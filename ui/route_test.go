@@ -352,7 +352,7 @@ func TestKeysThatDoNothingSaySo(t *testing.T) {
 }
 
 // A reason that switches off several keys stands once in the help; where there is room
-// the help stands in columns and is seen whole.
+// the help is in columns and is seen whole.
 func TestHelpInColumns(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)

@@ -81,10 +81,10 @@ type Ticker interface{ NextTick(now time.Time) time.Time }
 // Drawn is what a screen draws now that lines of the shell must not repeat or cover.
 type Drawn struct {
 	Problem bool  // one of its lines says Source.Problem
-	Cursors []int // the lines that a cursor stands on, from 0
+	Cursors []int // the lines that a cursor is on, from 0
 }
 
-// Drawer is for screens that tell what they draw; Page and list.List do.
+// Drawer is for screens that say what they draw; Page and list.List do.
 type Drawer interface{ Drawn() Drawn }
 
 // HelpTopic is for screens that have more to explain than their keys, as the language

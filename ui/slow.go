@@ -157,7 +157,7 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	return what + "…", next
 }
 
-// CallWaits tells why an answer takes long, in a sentence; "" when nothing is asked.
+// CallWaits says why an answer takes long, in a sentence; "" when nothing is asked.
 func (s *topLine) CallWaits() string {
 	c, ok := s.pending(s.class())
 	now := s.now()

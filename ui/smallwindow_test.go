@@ -42,7 +42,7 @@ func TestASmallWindowShowsTheRefusal(t *testing.T) {
 	}
 }
 
-// TestTheRiskIsReadFirst: what has to be scrolled stands behind the risk of a question.
+// TestTheRiskIsReadFirst: what has to be scrolled is behind the risk of a question.
 func TestTheRiskIsReadFirst(t *testing.T) {
 	s := drawn()
 	q := &question{c: Confirm{Title: "Remove", Ask: "Remove it?", Risk: "Nothing brings it back.", Verb: "Remove",

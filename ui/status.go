@@ -89,7 +89,7 @@ func (s *statusLine) noSession() string {
 // placeNotice puts the notice into a frame that is drawn down to its body, and
 // returns the line below that. What it needs beyond that line it takes from the
 // end of the body, which is not laid out again: no row moves. The row under the
-// cursor is never covered; when it is down there, the notice stands at the top. A notice
+// cursor is never covered; when it is down there, the notice is at the top. A notice
 // that the body tells too (noticed) is left out.
 func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	if shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
@@ -122,7 +122,7 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	return s.status(s.noticeLine(s.w - 4))
 }
 
-// covers reports whether a cursor stands on lines from..to of the frame.
+// covers reports whether a cursor is on lines from..to of the frame.
 func (s *statusLine) covers(from, to int) bool {
 	body := 2 + s.guided
 	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })

@@ -57,7 +57,7 @@ func subjectKind(kind string) string {
 }
 
 // listBelow is the nearest screen below the top whose rows hold the object of p; the
-// cursor stands on it then. -1: there is none.
+// cursor is on it then. -1: there is none.
 func (s *screenStack) listBelow(p Place) int {
 	for i := len(s.stack) - 2; i >= 0 && p.ID != ""; i-- {
 		screen := s.stack[i].screen

@@ -108,7 +108,7 @@ func TestChangedSinceSeen(t *testing.T) {
 }
 
 // TestLostAnswers: whatever happens to the answer, the write is sent once, and a
-// read tells what became of it.
+// read says what became of it.
 func TestLostAnswers(t *testing.T) {
 	for _, c := range []struct {
 		fault   string

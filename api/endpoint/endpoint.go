@@ -5,7 +5,7 @@
 //
 // From the values come the requests, the permissions, the proof of each write, what is
 // masked, what scripts may borrow, and the tests that walk All. One file for each kind of
-// object declares its calls; docs/contributing.md tells how.
+// object declares its calls; docs/contributing.md says how.
 package endpoint
 
 import (
@@ -37,7 +37,7 @@ type Route struct {
 	// OwnToken: the request or its answer carries a token beside the session's, which the
 	// service's words may be about.
 	OwnToken bool
-	// Open: the service may answer it without a session, so that its answers tell nothing
+	// Open: the service may answer it without a session, so that its answers say nothing
 	// about one.
 	Open  bool
 	Lent  Lending

@@ -96,7 +96,7 @@ func TestLargeDocuments(t *testing.T) {
 }
 
 // TestDocumentThatBreaksOff: its bytes so far are no document, and a file that cannot be
-// written is told as that.
+// written is reported as that.
 func TestDocumentThatBreaksOff(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
 	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
@@ -251,7 +251,7 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 }
 
 // TestOnlyAWholeAnswerIsAFile: a part, an answer without content, one that broke off, an
-// error with the status of a file and a web page are told as that, and nothing of them is kept.
+// error with the status of a file and a web page are reported as that, and nothing of them is kept.
 func TestOnlyAWholeAnswerIsAFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve func(http.ResponseWriter)

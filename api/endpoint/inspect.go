@@ -78,7 +78,7 @@ func (w *Wire) InspectHooks(ctx context.Context) api.Inspection {
 	return w.inspectOne(ctx, GetHooks.Route, api.HooksRecord, settings{})
 }
 
-// InspectCustomer finds out how the service tells of one customer (one to three
+// InspectCustomer finds out how the service reports on one customer (one to three
 // customer calls).
 func (w *Wire) InspectCustomer(ctx context.Context, cuid string) api.Inspection {
 	began := w.client.Now()

@@ -10,8 +10,8 @@ import (
 	"opdeck/api/limit"
 )
 
-// table is every call: each file's calls stand in it together, in the order of the
-// service's documents. Words stand before parameters, so that the first match is the one.
+// table is every call: each file's calls are in it together, in the order of the
+// service's documents. Words are before parameters, so that the first match is the one.
 var table = slices.Concat(sessionCalls, operationCalls, documentCalls, tariffCalls,
 	[]*Route{GetReport.Route, UploadDocument.Route}, customerCalls, fileCalls, complianceCalls,
 	[]*Route{ListAccounts.Route, GetAccount.Route}, counterpartyCalls, []*Route{ListUsers.Route}, hookCalls)

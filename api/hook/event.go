@@ -79,7 +79,7 @@ func StampOf(t time.Time) Stamp {
 // Event is what happened to one object, in one form for all types. An index
 // applies it by UpdatedAt, never backwards; when two have the same moment, or
 // UpdatedAt is not given (accounts and counterparties carry none), only a read
-// of the object can tell what is newest.
+// of the object can say what is newest.
 type Event struct {
 	Object   Object
 	ObjectID untrusted.Text // opid, cuid of a client, suid of an account or counterparty

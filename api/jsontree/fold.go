@@ -8,7 +8,7 @@ import (
 // manyMembers is the size from which on an object's names are looked up in a map.
 const manyMembers = 32
 
-// unique notes a doubt when name stands among the members from first on, in any case.
+// unique notes a doubt when name is among the members from first on, in any case.
 // many holds their folded names once there are manyMembers; name is added to it.
 func (t *Tree) unique(first int, many map[string]bool, name string) map[string]bool {
 	n := 0

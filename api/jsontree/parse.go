@@ -141,7 +141,7 @@ func (t *Tree) digits() bool {
 	return t.i > from
 }
 
-// text reads a string and stands behind its closing quote.
+// text reads a string and is behind its closing quote.
 func (t *Tree) text() span {
 	from, escaped, wide := t.i+1, false, false
 	i := from

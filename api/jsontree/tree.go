@@ -91,7 +91,7 @@ func (v Value) Scalar() (text string, ok bool) {
 	return "", false
 }
 
-// Raw is the value as it stands in the text.
+// Raw is the value as it is in the text.
 func (v Value) Raw() []byte {
 	if v.t == nil {
 		return nil
@@ -205,7 +205,7 @@ type Tree struct {
 	doubt  Doubt
 
 	nodes   []node
-	decoded []string // texts that are not as they stand in s
+	decoded []string // texts that are not as they are in s
 }
 
 // Root is the value that the text is.

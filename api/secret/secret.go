@@ -12,7 +12,7 @@ import (
 	"log/slog"
 )
 
-// Dots is what stands in place of a secret wherever one would be printed.
+// Dots is what is in place of a secret wherever one would be printed.
 const Dots = "••••"
 
 // Value is a secret text. The zero Value is empty.

@@ -76,7 +76,7 @@ func keysOf(v jsontree.Value) string {
 }
 
 // readWords judges an answer without tokens: its words decide at any status, and
-// where they tell nothing, the status does.
+// where they say nothing, the status does.
 func (a *answer) readWords(code int, raw []byte, login bool) {
 	s := parseErrorAnswer(raw)
 	out, unclear := s.verdict()

@@ -175,7 +175,7 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 	return r.blockedBy(row)
 }
 
-// blockedBy tells whether row keeps the password at hand from being tried.
+// blockedBy reports whether row keeps the password at hand from being tried.
 func (r *rotation) blockedBy(row Row) error {
 	for _, b := range row.Blocks {
 		if b.Fingerprint != r.fingerprint {

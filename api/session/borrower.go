@@ -21,7 +21,7 @@ type Borrower struct {
 	Running    bool      `json:"running"` // its proxy serves
 }
 
-// Add joins what another proxy tells of the same borrower.
+// Add joins what another proxy reports on the same borrower.
 func (b Borrower) Add(o Borrower) Borrower {
 	if o.Last.After(b.Last) {
 		b.Role, b.Priority, b.Last = o.Role, o.Priority, o.Last
@@ -36,7 +36,7 @@ func (b Borrower) Add(o Borrower) Borrower {
 	return b
 }
 
-// Text is what there is to tell of a borrower, for people.
+// Text is what there is to report on a borrower, for people.
 func (b Borrower) Text() string {
 	s := fmt.Sprintf("%d calls in the last minute, %d in all, %d waited %.1f s, %d refused; %s, %s", b.LastMinute, b.Calls,
 		b.Waits, b.Waited, b.Refused, b.Role, b.Priority)

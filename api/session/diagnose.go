@@ -149,7 +149,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 	return v
 }
 
-// explainRoute tells of a route that refuses a pair which another route accepts.
+// explainRoute reports on a route that refuses a pair which another route accepts.
 func explainRoute(past []Event, e Event, _ Row) Verdict {
 	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
 		" but accepts the session for others: the account is not authorised for them",

@@ -102,7 +102,7 @@ func (m *Manager) Keep(ctx context.Context) error {
 	}
 }
 
-// keepOnce renews the pair if it is due and tells when to look again. An error
+// keepOnce renews the pair if it is due and says when to look again. An error
 // says that nothing will change.
 func (m *Manager) keepOnce(ctx context.Context) (time.Duration, error) {
 	row, before, err := m.load(ctx)

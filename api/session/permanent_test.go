@@ -39,7 +39,7 @@ func manager(t *testing.T, address string, conf *tls.Config) *Manager {
 	return m
 }
 
-// secured serves over TLS and tells who signed its certificate.
+// secured serves over TLS and says who signed its certificate.
 func secured(t *testing.T, change func(*httptest.Server), h http.HandlerFunc) (s *httptest.Server,
 	trusting *tls.Config) {
 	t.Helper()
@@ -121,7 +121,7 @@ func TestPermanentFaults(t *testing.T) {
 	}
 }
 
-// Background work keeps its back-off and does not hear of it.
+// Background work keeps its back-off and does not learn of it.
 func TestPermanentFaultsInTheBackground(t *testing.T) {
 	good, _ := secured(t, nil, func(http.ResponseWriter, *http.Request) {})
 	m := manager(t, good.URL, &tls.Config{})

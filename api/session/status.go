@@ -230,7 +230,7 @@ func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
-// revokedAt tells when the service first refused the row's access token before its
+// revokedAt says when the service first refused the row's access token before its
 // time; ok is false while nothing says that it did.
 func revokedAt(events []Event, row Row) (at time.Time, ok bool) {
 	if row.State != Doubtful {

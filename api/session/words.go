@@ -225,7 +225,7 @@ func Dead(status int, body []byte, ownToken bool) bool {
 }
 
 // verdict judges the words of an answer without tokens to a login: TwoFactor,
-// Refused, or "" when they tell neither. unclear tells that they may mean either.
+// Refused, or "" when they tell neither. unclear says that they may mean either.
 func (s errorAnswer) verdict() (out Outcome, unclear bool) {
 	code, password := s.code || s.matches(codeWanted), s.matches(passwordWrong)
 	switch {

@@ -6,7 +6,7 @@
 // their results hold no control character (C0, DEL, C1), no format, direction
 // or invisible character and no broken UTF-8. Nothing is deleted without a
 // mark, because hiding text is an attack as well: a control or invisible
-// character becomes one cell "·", a bad byte U+FFFD, and Flags tells which
+// character becomes one cell "·", a bad byte U+FFFD, and Flags says which
 // kinds were met.
 //
 // Known cost, accepted for a payments console: joined emoji fall apart into
@@ -28,7 +28,7 @@ type Text string
 // Mark replaces one character that must not reach a terminal.
 const Mark = '·'
 
-// Flags tells what cleaning a text met.
+// Flags says what cleaning a text met.
 type Flags uint8
 
 const (
@@ -77,7 +77,7 @@ func isHidden(r rune) bool { // r >= 0xa0
 // 10,000). A text that was cut ends in "…".
 func (u Text) Line(max int) string { s, _ := Clean(string(u), max); return s }
 
-// Flags tells what Line would have to replace, without a bound on length.
+// Flags says what Line would have to replace, without a bound on length.
 func (u Text) Flags() Flags { _, f := Clean(string(u), len(u)+1); return f }
 
 // Block returns u as at most lines safe lines; line ends (LF, CRLF) separate,

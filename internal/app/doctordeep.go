@@ -14,7 +14,7 @@ import (
 // deepNames are the findings of a deep look.
 var deepNames = []string{"operations", "operation", "customers", "customer", "documents", "application", "webhooks"}
 
-// deep reads a page of each list and a record of each kind, and tells how the
+// deep reads a page of each list and a record of each kind, and says how the
 // service's answers differ from what is expected: two billing calls, four customer
 // calls (up to two more) and one general one.
 func (d *doctor) deep(ctx context.Context, a *App, live bool) {
@@ -65,7 +65,7 @@ func (d *doctor) settings() {
 		Settings: append([]string{"[service]"}, slices.Compact(d.mends)...)})
 }
 
-// probed tells what one call showed.
+// probed says what one call showed.
 func (d *doctor) probed(name string, p api.Inspection) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {

@@ -18,7 +18,7 @@ func Advice(s session.Status) *api.Error {
 	return e
 }
 
-// lend tells whether scripts can borrow the session, and lists those that do.
+// lend reports whether scripts can borrow the session, and lists those that do.
 func (d *doctor) lend(ctx context.Context, a *App) {
 	c := a.Config.Lend
 	s, err := a.SharedSession().Status(ctx)

@@ -32,7 +32,7 @@ func entries(t *testing.T, a *App) (names []string) {
 	return names
 }
 
-// A file that is handed out is ours alone, and goes with all that stands beside it.
+// A file that is handed out is ours alone, and goes with all that is beside it.
 func TestHandOut(t *testing.T) {
 	a := handing(t)
 	path, remove, err := HandOut(a.State, "a b.pdf", text)

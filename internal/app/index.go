@@ -67,7 +67,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	if err != nil {
 		a.Log.Warn("index", "err", err)
 	}
-	if page { // the index tells that it changed
+	if page { // the index says that it changed
 		a.Follow.Listed(ctx, ops)
 		return
 	}
@@ -135,7 +135,7 @@ type syncMark struct {
 // Mark implements index.Alive.
 func (s syncMark) Mark() (string, bool) { return s.mark() }
 
-// syncs tells which processes that sync have ended; nil where their end cannot be noticed.
+// syncs says which processes that sync have ended; nil where their end cannot be noticed.
 func (a *App) syncs() index.Alive {
 	if a.alive == nil || a.Index.Mode() == index.Memory {
 		return nil

@@ -121,7 +121,7 @@ func fillIn(v any) {
 }
 
 // reads calls every method of v that is not left out, with arguments made for
-// their types, and tells of each whether the secret came out of it.
+// their types, and says of each whether the secret came out of it.
 func reads(ctx context.Context, v any, id string, n int, out []string) map[string]bool {
 	found := map[string]bool{}
 	rv := reflect.ValueOf(v)

@@ -68,7 +68,7 @@ func checkEnvironment(c config.Context, env func(string) string) error {
 	return nil
 }
 
-// errNoContext tells which contexts there are.
+// errNoContext says which contexts there are.
 func errNoContext(name string, names []string) error {
 	return &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("There is no context %q.", name),
 		Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}, Err: errors.New("context")}

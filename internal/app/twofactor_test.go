@@ -9,7 +9,7 @@ import (
 )
 
 // TestTwoFactorOfTheAccount: on is a fault, off is well, and anything that does not say
-// it is told as not told.
+// it is reported as not told.
 func TestTwoFactorOfTheAccount(t *testing.T) {
 	me := `"uuid":"u-1","username":"` + strings.ToUpper(sandbox.DefaultLogin) + `"`
 	for name, c := range map[string]struct {

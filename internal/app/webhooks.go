@@ -105,7 +105,7 @@ func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiv
 		if opt.Verifier, err = h.rules().Verifier(w.Verify, w.Header, secrets); err != nil {
 			return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
 		}
-		if w.BehindProxy { // the proxy stands on this host
+		if w.BehindProxy { // the proxy is on this host
 			opt.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 		}
 	}

@@ -133,7 +133,7 @@ func (w *otherWorld) knows(write aWrite) bool {
 	return strings.Contains(w.run(append(args[:2], "--help")...).out, "--yes")
 }
 
-// TestALookInTimeFindsIt: a delivery within settle_wait is told as done.
+// TestALookInTimeFindsIt: a delivery within settle_wait is reported as done.
 func TestALookInTimeFindsIt(t *testing.T) {
 	t.Parallel()
 	w := newPatientWorld(t, 20*time.Second, 20*time.Second) // the second look is after 2 s
@@ -149,7 +149,7 @@ func TestALookInTimeFindsIt(t *testing.T) {
 	}
 }
 
-// TestNeverSent: a write that never left is told as such.
+// TestNeverSent: a write that never left is reported as such.
 func TestNeverSent(t *testing.T) {
 	t.Parallel()
 	w := newOtherWorld(t)

@@ -20,7 +20,7 @@ import (
 
 // other is a second implementation of the service's calls that the tests of
 // outcomes need. It shares no code with internal/sandbox, keeps everything in
-// memory, and answers one write at a time as a test tells it to.
+// memory, and answers one write at a time as a test reports it to.
 type other struct {
 	t      testing.TB
 	base   string
@@ -34,7 +34,7 @@ type other struct {
 	done      map[string]int              // writes that were done
 	next      map[api.ActKind]otherAnswer // by kind of write: how they are answered
 	late      sync.WaitGroup              // writes that are done after their answer
-	came      func(api.ActKind)           // hears of each write as it comes in; nil: nobody does
+	came      func(api.ActKind)           // learns of each write as it comes in; nil: nobody does
 }
 
 type otherOperation struct {
@@ -67,14 +67,14 @@ type otherAnswer struct {
 	way    string        // "cut", "drop", "hang": what happens to the answer on its way
 }
 
-// counts tells how often a write came in and how often it was done.
+// counts says how often a write came in and how often it was done.
 func (o *other) counts(kind api.ActKind, key string) (sent, done int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sent[string(kind)+" "+key], o.done[string(kind)+" "+key]
 }
 
-// answers tells how writes of a kind are answered from now on.
+// answers says how writes of a kind are answered from now on.
 func (o *other) answers(kind api.ActKind, how otherAnswer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

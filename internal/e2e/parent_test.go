@@ -10,7 +10,7 @@ import (
 )
 
 // TestAChildLeadsToItsParent on the screen, in lines and by the command, where the
-// service's answer for a child tells what spawned it.
+// service's answer for a child says what spawned it.
 func TestAChildLeadsToItsParent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")

@@ -75,7 +75,7 @@ func hooked(t *testing.T, url string) *world {
 
 // measure changes the operation five times and holds the fastest of how long each
 // screen took against fastEnough: a loaded machine delays some, a screen that does
-// not hear of changes shows them all late. A first change is not counted: the
+// not learn of changes shows them all late. A first change is not counted: the
 // meaning of its code is not known yet.
 func (w *world) measure(opid, what string, screens ...*terminal) {
 	w.t.Helper()
@@ -103,7 +103,7 @@ func (w *world) measure(opid, what string, screens ...*terminal) {
 	}
 }
 
-// seen waits on all screens at once until they show a status, and tells how long
+// seen waits on all screens at once until they show a status, and says how long
 // each took.
 func seen(began time.Time, status string, screens []*terminal) []time.Duration {
 	type one struct {

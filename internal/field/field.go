@@ -78,7 +78,7 @@ func (f Field[T]) YesNo(r T) string {
 }
 
 // Column is how a field is shown in a list. Widths are cells. Amounts stand with
-// their decimal points in one line; everything else stands on the left.
+// their decimal points in one line; everything else is on the left.
 type Column struct {
 	Title        string // its heading, where that is not the field's name
 	Min, Max     int    // never narrower, never wider (0: any width)

@@ -17,7 +17,7 @@ const (
 )
 
 // Indent lays valid JSON out as json.Indent does with two spaces a level, but for levels
-// beyond the 64th, which stand below each other.
+// beyond the 64th, which are below each other.
 func Indent(doc []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(doc) + len(doc)/4)

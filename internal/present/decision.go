@@ -7,7 +7,7 @@ import (
 
 const (
 	maxBody = 30  // lines of a body in a question
-	oneLine = 200 // a body up to this many bytes stands on one line
+	oneLine = 200 // a body up to this many bytes is on one line
 )
 
 // Decision is what a person reads who decides about a request. reason is that of a denial; "" for an approval.

@@ -16,7 +16,7 @@ import (
 // Differences are what differs between two states of an operation, what people look for first.
 func Differences(a, b api.Operation) []index.Change { return Important(index.Diff(a, b)) }
 
-// entry tells whether a change is part of a list's entry that came, went or
+// entry reports whether a change is part of a list's entry that came, went or
 // changed in several fields, and says that once: "documents[g-1]", "removed".
 func entry(all []index.Change, c index.Change) (item, word string) {
 	i := strings.IndexByte(c.Path, ']')

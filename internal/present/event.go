@@ -36,7 +36,7 @@ func EventOf(s receiver.Stored) Event {
 	return out
 }
 
-// Sensitive reports whether masking cannot tell what the body holds.
+// Sensitive reports whether masking cannot say what the body holds.
 func (e Event) Sensitive() bool { return !json.Valid(e.Raw) }
 
 // Trust is how far an event can be believed; the second result is a sentence.
@@ -110,7 +110,7 @@ func EventColumns(codes hook.Meanings) []Column[Event] {
 	return out
 }
 
-// EventChange is what an event tells of its object: before → after where both are known.
+// EventChange is what an event reports on its object: before → after where both are known.
 func EventChange(e Event, codes hook.Meanings) Cell {
 	if !e.Good {
 		return Cell{Text: safe(SetAside(e.Stored), 200), Tone: Warn}

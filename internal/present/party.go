@@ -119,7 +119,7 @@ func Customer(o Options, c api.Customer) []Section {
 		o.Details(c.Details())...)}}
 }
 
-// File is all that a list tells of a customer's file; its id is first.
+// File is all that a list reports on a customer's file; its id is first.
 func File(o Options, cuid string, f api.CustomerFile) []Fact {
 	out := []Fact{{Label: "id", Value: f.ID.Line(64), Copy: string(f.ID)},
 		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},

@@ -24,7 +24,7 @@ const (
 	Strong      // more important than its neighbours
 )
 
-// Sign is the meaning of a sign that stands beside a word.
+// Sign is the meaning of a sign that is beside a word.
 type Sign uint8
 
 // The signs.
@@ -49,7 +49,7 @@ type Options struct {
 	Sign   func(Sign) string // the characters of a sign; nil: there are none
 }
 
-// sign is a sign as text with what stands between it and the word behind it.
+// sign is a sign as text with what is between it and the word behind it.
 func (o Options) sign(s Sign) string {
 	if o.Sign == nil || s == NoSign {
 		return ""

@@ -99,7 +99,7 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 		row.application, row.appStatus = string(body), appDraft
 		return saveCustomer(c, tx, row)
 	})
-	// These headers tell of the coming end of this call.
+	// These headers report on the coming end of this call.
 	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
 	a.header["Deprecation"] = []string{"true"}
 	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`,

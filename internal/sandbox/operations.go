@@ -48,7 +48,7 @@ func operationTree(c *call) (any, error) {
 }
 
 // orders of lists of operations. "newest" is the usual one; the rows of "none"
-// stand in no order, but always in the same; those of "unstable" do not.
+// are in no order, but always in the same; those of "unstable" do not.
 var orders = map[string]string{
 	"newest": "o.created DESC, o.n", "oldest": "o.created, o.n DESC", "updated": "o.updated DESC, o.n",
 	"updated-oldest": "o.updated, o.n",

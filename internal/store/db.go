@@ -57,7 +57,7 @@ type DB struct {
 	ownWrite atomic.Pointer[ownWrite] // SQLite file
 }
 
-// Engine tells which engine db has.
+// Engine says which engine db has.
 func (db *DB) Engine() Engine { return db.engine }
 
 // Path is the SQLite file, "" for other stores.
@@ -175,7 +175,7 @@ type Tx struct {
 	before  fileVersion // when ignored
 }
 
-// Engine tells which engine the transaction runs on.
+// Engine says which engine the transaction runs on.
 func (tx *Tx) Engine() Engine { return tx.db.engine }
 
 func (tx *Tx) explain(err error) error { return tx.db.explain(err) }

@@ -13,7 +13,7 @@ import (
 
 // openPostgres prepares a pool; the first query connects. Statements are sent
 // without server-side preparation, so that a pooler in transaction mode may
-// stand between.
+// are between.
 func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	cfg, err := postgresConfig(dsn)
 	if err != nil {

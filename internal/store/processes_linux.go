@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canMark: kernel locks tell which processes of a SQLite file still run.
+// canMark: kernel locks say which processes of a SQLite file still run.
 const canMark = true
 
 // markByte takes a kernel lock on one byte of f, which ends with the process,

@@ -4,7 +4,7 @@ package store
 
 import "os"
 
-// canMark: on this system no kernel lock tells which processes still run, and a
+// canMark: on this system no kernel lock says which processes still run, and a
 // process that ended without a word counts until its heartbeat is old.
 const canMark = false
 

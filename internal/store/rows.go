@@ -75,7 +75,7 @@ func Bit(b bool) int64 {
 	return 0
 }
 
-// listed is how many values stand in one IN list.
+// listed is how many values are in one IN list.
 const listed = 400
 
 // EachIn is Each for a query that ends with IN and is followed by the values of a

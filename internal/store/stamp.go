@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Version tells whether anybody has written to a database since an earlier stamp of
+// Version reports whether anybody has written to a database since an earlier stamp of
 // the same Store: equal stamps, nothing was written.
 type Version struct{ core, bulk fileVersion }
 

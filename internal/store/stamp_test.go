@@ -52,7 +52,7 @@ func TestStampTellsOfWrites(t *testing.T) {
 	}
 }
 
-// Two writes in one instant are two, one of this process is told as well, and
+// Two writes in one instant are two, one of this process is reported as well, and
 // what was not committed is none.
 func TestStampIsExact(t *testing.T) {
 	ctx := t.Context()

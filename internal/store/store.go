@@ -5,7 +5,7 @@
 // Two engines: SQLite for one host (two files, so that a bulk write never holds
 // the lock that a rotation of the session waits for) and PostgreSQL for many
 // (one database). Queries are written once, with "?" for arguments; what the
-// engines do differently stands in this package and nowhere else. The packages
+// engines do differently is in this package and nowhere else. The packages
 // that own a subject declare a Store interface; the implementations live here,
 // one file a subject, and pass the owner's suite on both engines.
 package store
@@ -25,7 +25,7 @@ import (
 // Options says where the databases are.
 type Options struct {
 	// URL is "sqlite" (two files in Dir), "sqlite:PATH" (the core file; the bulk
-	// file stands beside it), "memory" (nothing is kept), or a postgres:// URL.
+	// file is beside it), "memory" (nothing is kept), or a postgres:// URL.
 	URL string
 	// Dir is the state folder; it is created with mode 0700 when missing.
 	Dir string

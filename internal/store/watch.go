@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settle is how long events gather before they are told as one.
+// settle is how long events gather before they are reported as one.
 const settle = 250 * time.Millisecond
 
 // watchers are those who want to be told of writes; one look at the folder serves

@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// module is what the go command tells of one.
+// module is what the go command reports on one.
 type module struct{ Path, Version, Dir string }
 
 // write puts the licence texts of the program's modules in the order of their

@@ -25,7 +25,7 @@ func parts(s string) number {
 }
 
 // Align pads numbers, each may have a unit behind a space, so that decimal
-// points stand in one column and units in another; all results have the same
+// points are in one column and units in another; all results have the same
 // width.
 func Align(col []string) []string {
 	at := PointsOf(col, math.MaxInt32)
@@ -46,7 +46,7 @@ type Points struct {
 }
 
 // PointsOf finds the place of the points of a column. When not all numbers fit in
-// line, those with the most decimals leave it and stand at the right edge alone.
+// line, those with the most decimals leave it and are at the right edge alone.
 func PointsOf(col []string, width int) Points {
 	at := Points{width: width}
 	list := make([]number, 0, len(col))
@@ -85,5 +85,5 @@ func (at Points) Put(s string) string {
 	return PadLeft(s, at.width)
 }
 
-// fits tells whether s takes at most w cells; no character has more cells than bytes.
+// fits reports whether s takes at most w cells; no character has more cells than bytes.
 func fits(s string, w int) bool { return len(s) <= w || Width(s) <= w }

@@ -255,7 +255,7 @@ func Wrap(s string, w int) []string {
 }
 
 // Hang breaks a safe line, which may be drawn, into lines of at most w cells; those below
-// the first stand in the column that its text begins in, by cells from the left. Where
+// the first are in the column that its text begins in, by cells from the left. Where
 // that leaves them little room they stand two cells further in than s begins.
 func Hang(s string, by, w int) []string {
 	const little = 30
@@ -310,7 +310,7 @@ func (l *Laid) Lay(lines []string, w, h int) []string {
 	return out
 }
 
-// passed tells whether a line was laid where it is now, or next to it.
+// passed reports whether a line was laid where it is now, or next to it.
 func (l *Laid) passed(line string, w, at int) bool {
 	if w != l.w {
 		return false

@@ -106,7 +106,7 @@ func (k *Key) Bar(why string) { k.barred = why; k.SetEnabled(false) }
 // Barred reports whether read-only mode or the role keeps k off.
 func (k Key) Barred() bool { return k.barred != "" }
 
-// Why tells why k is off; empty when it is on.
+// Why says why k is off; empty when it is on.
 func (k Key) Why() string {
 	if k.barred != "" {
 		return k.barred

@@ -65,7 +65,7 @@ func (l *List[T]) ArrivedAbove() string {
 // stale reports whether the rows are those of an earlier read.
 func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
 
-// over is what stands over the table, and last that the rows are stale.
+// over is what is over the table, and last that the rows are stale.
 func (l *List[T]) over() []string {
 	if l.spec.OwnStale {
 		return l.screen.HeadLines()

@@ -1,7 +1,7 @@
 // Package list is the one list screen: a table with a filter above it that acts
 // while it is typed, a page of text over it, and the state of its reads. A screen
 // embeds a List and says what is its own (Screen): what it reads, what its rows
-// are, what stands above them, and its keys.
+// are, what is above them, and its keys.
 package list
 
 import (
@@ -45,7 +45,7 @@ type Screen interface {
 	Below() []string
 	// Item is what the keys for an id and for JSON are about.
 	Item() ui.Item
-	// Empty stands in the place of rows; List.NoRows words the usual cases.
+	// Empty is in the place of rows; List.NoRows words the usual cases.
 	Empty() widget.Notice
 	// HelpKeys are the keys of the list, or of the page when one is open.
 	HelpKeys() []keymap.Key
@@ -258,7 +258,7 @@ func (l *List[T]) Changed() {
 	}
 }
 
-// refresh lays the screen out: View draws what stands here.
+// refresh lays the screen out: View draws what is here.
 func (l *List[T]) refresh() {
 	l.screen.Refresh()
 	if l.Page != nil {
@@ -268,10 +268,10 @@ func (l *List[T]) refresh() {
 	l.preview.fit(l.w, l.rows.Len() > 0)
 	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
-	l.Table.SetWidth(beside) // what stands below tells of its columns
+	l.Table.SetWidth(beside) // what is below reports on its columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))
-	l.Table.Measure() // what stands above tells what the table has no room for
+	l.Table.Measure() // what is above says what the table has no room for
 	if l.Filter.Typing() {
 		l.above = l.Filter.bar.Lines(l.Env.Theme, l.w)
 	} else {

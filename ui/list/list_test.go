@@ -121,7 +121,7 @@ func has(t *testing.T, r *uitest.Run, want ...string) {
 	}
 }
 
-// A click reaches the row that is drawn at its line, whatever stands above the table; a
+// A click reaches the row that is drawn at its line, whatever is above the table; a
 // second one opens it, and over the opened page it does nothing.
 func TestClicksReachTheDrawnRow(t *testing.T) {
 	r, s, _ := open(t, "")

@@ -7,7 +7,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Sign is what stands before a row, or in it, and what it means.
+// Sign is what is before a row, or in it, and what it means.
 type Sign struct {
 	Sign func(*theme.Theme) string
 	Tone theme.Tone

@@ -119,7 +119,7 @@ func (s *Sorting[T]) direction(o Order) string {
 // calls it.
 func (s *Sorting[T]) Show() { s.table.SetSort(slices.Index(s.table.Titles(), s.By), s.Down) }
 
-// Line is the order as it stands over the list: also while its column is not shown.
+// Line is the order as it is over the list: also while its column is not shown.
 // mixed: the field is an amount, of several currencies.
 func (o Order) Line(th *theme.Theme, mixed bool) string {
 	if o.By == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// input stands between the terminal and Bubble Tea's decoder. It reads more than
+// input is between the terminal and Bubble Tea's decoder. It reads more than
 // the decoder asks for, so that it knows whether keys wait; its reads can be
 // ended; and it marks what was pasted without marks (see pasteFilter).
 //

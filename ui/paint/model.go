@@ -17,7 +17,7 @@ type drawMsg struct{}
 // suspendMsg is a suspension from outside.
 type suspendMsg struct{}
 
-// model stands between Bubble Tea's loop and the program's model. The loop calls
+// model is between Bubble Tea's loop and the program's model. The loop calls
 // View after every message; model passes that on only when a frame can be drawn
 // now: not while more keys wait, for at most mergeFor, and not while the painter
 // still writes the frame before. What ends such a state asks for the deferred

@@ -284,7 +284,7 @@ func isLoose(text string) bool {
 }
 
 // extends is false for characters that surely are clusters of their own whatever
-// ordinary character stands beside them: Latin, symbols, box drawing, ideographs.
+// ordinary character is beside them: Latin, symbols, box drawing, ideographs.
 func extends(r rune) bool {
 	switch {
 	case r < 0x300, r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:

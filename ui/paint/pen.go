@@ -154,7 +154,7 @@ func (p *pen) moveTo(x, y int) {
 	p.x, p.y = x, y
 }
 
-// shorter replaces what stands behind start if f writes less.
+// shorter replaces what is behind start if f writes less.
 func (p *pen) shorter(start int, f func([]byte) []byte) {
 	n := len(p.b)
 	p.b = f(p.b)

@@ -206,7 +206,7 @@ func (s *session) caught(value any, stack []byte) {
 	s.stop(&PanicError{Value: value, Stack: stack})
 }
 
-// report tells of a panic, on a terminal that is restored if it still reads.
+// report reports on a panic, on a terminal that is restored if it still reads.
 func (s *session) report(p *PanicError, reads bool) {
 	if reads {
 		said := make(chan struct{})

@@ -88,7 +88,7 @@ func (s *screen) read(view []string) int {
 	return count
 }
 
-// take makes the row wanted at y: a copy where the line stands on the screen
+// take makes the row wanted at y: a copy where the line is on the screen
 // already, most likely as far away as the one before.
 func (s *screen) take(y int, line string, start style) {
 	next := &s.next[y]

@@ -152,7 +152,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 }
 
 // A stack of marks and clusters side by side that would join do not move what
-// stands behind them.
+// is behind them.
 func TestNeighboursDoNotJoin(t *testing.T) {
 	s, e := newScreen(), newTerminal(t, 30, 1)
 	// two halves of a flag, kept apart by a style that is then the same
@@ -181,7 +181,7 @@ func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 			t.Errorf("%s is written as %q", c, b)
 		}
 	}
-	// what stands behind it is drawn again with it
+	// what is behind it is drawn again with it
 	s := newScreen()
 	s.draw(nil, []string{"ab❤\ufe0fcd"}, 10, 1)
 	if b := string(s.draw(nil, []string{"aB❤\ufe0fcd"}, 10, 1)); !strings.Contains(b, "cd") {

@@ -37,7 +37,7 @@ func (h *reader) content() ui.Content {
 	return out
 }
 
-// room is what stands between the parts of a line.
+// room is what is between the parts of a line.
 var room = regexp.MustCompile(`  +([^ #])`)
 
 // sentence is a line of a screen with commas for the room between its parts.

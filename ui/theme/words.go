@@ -1,7 +1,7 @@
 package theme
 
 // Words is the theme of the plain mode: no styles, and words for the signs that
-// tell what no word beside them does.
+// say what no word beside them does.
 func Words() *Theme {
 	return &Theme{Name: "plain", Linear: true, Signs: Signs{Warn: "attention:", Mark: "marked", Up: "ascending",
 		Down: "descending", More: "and", Spark: []string{""}}}

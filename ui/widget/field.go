@@ -25,7 +25,7 @@ const (
 type Field struct {
 	Name     string // the input as api.Error.Field names it; empty: no error names it
 	Label    string
-	Value    string                   // what stands there at first
+	Value    string                   // what is there at first
 	Optional bool                     // it may stay empty, which its label says
 	Hint     string                   // dim, while the field is empty
 	Secret   bool                     // drawn as dots, cleared when sent, never copied
@@ -46,7 +46,7 @@ type Field struct {
 
 // Option is a value that a field offers.
 type Option struct {
-	Value string // what stands in the field then
+	Value string // what is in the field then
 	Text  string // how it is listed, safe; empty: the value
 	About string // dim, behind it, safe
 	Opens bool   // it does not end the path: its own options are offered next, as of a folder
@@ -241,7 +241,7 @@ func (f *Form) Ready() bool {
 	return true
 }
 
-// Value is what stands in field i.
+// Value is what is in field i.
 func (f *Form) Value(i int) string { return f.edits[i].Value() }
 
 // Field is the description of field i.

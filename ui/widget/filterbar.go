@@ -31,7 +31,7 @@ type FilterBar struct {
 	end    int // where the chosen one ends
 }
 
-// NewFilterBar begins with a filter of at most limit characters. hint stands in
+// NewFilterBar begins with a filter of at most limit characters. hint is in
 // the empty line: an example of the language.
 func NewFilterBar(value, hint string, limit int) *FilterBar {
 	b := &FilterBar{edit: Edit{Max: limit}, hint: hint, chosen: -1}

@@ -65,7 +65,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 	}
 }
 
-// TestALongMistakeIsReadWhole: what is to be done about it stands at its end.
+// TestALongMistakeIsReadWhole: what is to be done about it is at its end.
 func TestALongMistakeIsReadWhole(t *testing.T) {
 	b := NewFilterBar("statu:X", "", 100)
 	b.Wrong(1, "There is no field \"statu\". Did you mean \"status\"? Text that holds \":\" goes in quotes.", "showing everything")

@@ -5,7 +5,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Link is what the cursor of a page stands on: a fact, or what can be opened. All its
+// Link is what the cursor of a page is on: a fact, or what can be opened. All its
 // texts but Copy are safe.
 type Link struct {
 	ID    string // tells it from the others of the page; empty: there is none
@@ -23,7 +23,7 @@ type cursor struct {
 
 func (c cursor) on(l Link) bool { return l.ID != "" && l.ID == c.at }
 
-// sign stands before a line.
+// sign is before a line.
 func (c cursor) sign(on bool) string {
 	switch {
 	case on:

@@ -15,7 +15,7 @@ type Pair struct {
 	Label, Value string
 	Tone         theme.Tone
 	Long         bool // the value may take several lines; else it is cut
-	Link         Link // what the cursor of a page stands on here; without an id: it passes by
+	Link         Link // what the cursor of a page is on here; without an id: it passes by
 }
 
 // Pairs lays a detail view out: labels dim, values after them, in two columns
@@ -54,7 +54,7 @@ func PairsAt(th *theme.Theme, list []Pair, w int, at string) (lines []string, li
 	return Beside(left, right, half), max(on, beside)
 }
 
-// Beside puts right to the right of left, which takes w cells; three stand between them.
+// Beside puts right to the right of left, which takes w cells; three are between them.
 func Beside(left, right []string, w int) []string {
 	out := make([]string, max(len(left), len(right)))
 	for i := range out {

@@ -37,7 +37,7 @@ func (t *tableColumns) Titles() []string {
 func (t *tableCursor) Len() int      { return t.source.Len() }
 func (t *tableCursor) Row(i int) Row { return t.source.Row(i) }
 
-// Empty is what stands in the place of rows while there are none.
+// Empty is what is in the place of rows while there are none.
 func (t *Table) Empty() Notice { return t.notice }
 
 // Paged makes a page of n rows whatever its size, for a table that is not drawn.

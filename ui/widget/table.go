@@ -29,7 +29,7 @@ type Source interface {
 // still exist though it is not in the list, because a filter hides it or it was not read.
 type Keeper interface{ Keeps(id string) bool }
 
-// Align is where a cell stands in its column.
+// Align is where a cell is in its column.
 type Align uint8
 
 // The alignments.
@@ -116,7 +116,7 @@ func (none) IndexOf(string) int { return -1 }
 // SetSource gives the table its rows and is to be called again after each
 // change of them: the cursor stays on its row wherever that went; when the row
 // is gone it stays at the same line and the footer says so. Marks of rows that
-// are gone are dropped, and the footer says so too. A list that stands at its top
+// are gone are dropped, and the footer says so too. A list that is at its top
 // stays there: rows that come above the cursor are seen.
 func (t *Table) SetSource(s Source) {
 	if s == nil {
@@ -226,7 +226,7 @@ func (t *tableCursor) TooWide() []int {
 // SetSort marks the column that rows are sorted by; -1 for none.
 func (t *tableColumns) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
 
-// SetNotice sets what stands in the place of rows while there are none.
+// SetNotice sets what is in the place of rows while there are none.
 func (t *Table) SetNotice(n Notice) { t.notice = n }
 
 // Selected is a copy of the row under the cursor; false when there is none.

@@ -48,7 +48,7 @@ type keptColumn struct {
 	drawn    map[string]string
 }
 
-// fit fits the columns of numbers of the rows on screen: their points stand in
+// fit fits the columns of numbers of the rows on screen: their points are in
 // one line, so that the look of one depends on all.
 func (t *Table) fit(rows []Row) {
 	k := &t.keep

@@ -36,7 +36,7 @@ func (m *marks) set(id string, on bool) bool {
 	return true
 }
 
-// keep drops the marks of rows that are not there any more, and tells how many.
+// keep drops the marks of rows that are not there any more, and says how many.
 func (m *marks) keep(there func(id string) bool) (lost int) {
 	before := len(m.order)
 	m.order = slices.DeleteFunc(m.order, func(id string) bool {
@@ -55,7 +55,7 @@ func (t *Table) Marked() []string { return slices.Clone(t.marks.order) }
 // Marks is how many rows are marked.
 func (t *Table) Marks() int { return len(t.marks.order) }
 
-// Unmark drops all marks and tells how many there were; Remark brings them back.
+// Unmark drops all marks and says how many there were; Remark brings them back.
 func (t *Table) Unmark() int {
 	n := len(t.marks.order)
 	if n > 0 {
@@ -66,7 +66,7 @@ func (t *Table) Unmark() int {
 }
 
 // Remark marks again what was cleared last, as far as it is still in the list, and
-// tells how many that are.
+// says how many that are.
 func (t *Table) Remark() (n int) {
 	for _, id := range t.marks.cleared {
 		if t.source.IndexOf(id) >= 0 && !t.marks.has[id] && t.marks.set(id, true) {

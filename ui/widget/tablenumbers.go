@@ -51,7 +51,7 @@ func (t *tableColumns) widen(rows []Row) {
 	}
 }
 
-// numbers fits the column's numbers to its width. Points stand in one line when
+// numbers fits the column's numbers to its width. Points are in one line when
 // byPoint is set; one that does not fit must not move the others.
 func (c *keptColumn) numbers(byPoint bool) {
 	var at draw.Points

@@ -65,7 +65,7 @@ func (t *Table) Lines() []string {
 	return lines
 }
 
-// CursorLine is the line of the table that the cursor stands on; -1: there is no row.
+// CursorLine is the line of the table that the cursor is on; -1: there is no row.
 func (t *tableCursor) CursorLine() int {
 	if t.source.Len() == 0 || t.blurred {
 		return -1
@@ -74,7 +74,7 @@ func (t *tableCursor) CursorLine() int {
 }
 
 // Measure reads the rows on screen and gives columns of numbers the width that they
-// take, as Lines does before it draws: Width and TooWide tell of them then.
+// take, as Lines does before it draws: Width and TooWide report on them then.
 func (t *Table) Measure() []Row {
 	from, to := t.Visible()
 	rows := t.keep.seen[:0]
@@ -212,7 +212,7 @@ func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) them
 	}
 }
 
-// drawNotice draws what stands in the place of rows, in at most h lines.
+// drawNotice draws what is in the place of rows, in at most h lines.
 func (t *Table) drawNotice(h int) []string {
 	lines := []string{}
 	if h >= 4 {

@@ -17,7 +17,7 @@ type Text struct {
 // NewText begins a page of w cells.
 func NewText(th *theme.Theme, w int) *Text { return &Text{th: th, w: max(w, 1)} }
 
-// Title writes a heading on one line; a blank line stands before all but the first.
+// Title writes a heading on one line; a blank line is before all but the first.
 func (t *Text) Title(s string) {
 	if len(t.Lines) > 0 {
 		t.Gap()

@@ -15,7 +15,7 @@ import (
 )
 
 // askApprove is the one question before an approval. It binds to the request's
-// digest: what is approved is what stands in it.
+// digest: what is approved is what is in it.
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,

@@ -7,7 +7,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// language is the filter language over requests; now tells which have lapsed.
+// language is the filter language over requests; now says which have lapsed.
 func language(now func() time.Time) *filter.Table[approval.Request] {
 	type request = approval.Request
 	one := func(f func(request) string) func(request) []string {

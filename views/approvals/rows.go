@@ -59,7 +59,7 @@ func (s *Screen) row(q approval.Request) widget.Row {
 	return out
 }
 
-// state is where a request stands at now: time alone can end it.
+// state is where a request is at now: time alone can end it.
 func state(r approval.Request, now time.Time) approval.State {
 	if waits(r) && !now.Before(r.Expires) {
 		return approval.Lapsed

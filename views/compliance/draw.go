@@ -134,7 +134,7 @@ func (s *Screen) linkLines(now time.Time) []string {
 	return out
 }
 
-// codeLines is the link as a QR code below what stands above. Where it does not
+// codeLines is the link as a QR code below what is above. Where it does not
 // fit there, it begins on a page of its own, so that a camera sees all of it.
 func (s *Screen) codeLines(now time.Time, above []string) []string {
 	page := max(s.H-1, 1)
@@ -160,7 +160,7 @@ func (s *Screen) codeLines(now time.Time, above []string) []string {
 
 // record lists the fields of the customer's record beside those of the head.
 func (s *Screen) record() ui.Section {
-	// stands in the head
+	// is in the head
 	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil),
 		func(p widget.Pair) bool { return p.Label == "cuid" })
 	for _, name := range s.named {

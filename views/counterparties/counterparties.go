@@ -1,5 +1,5 @@
 // Package counterparties has the screens of those whom customers pay: all of them,
-// and one with its accounts. The status of an account tells whether the service has
+// and one with its accounts. The status of an account reports whether the service has
 // accepted it, which a withdrawal to it may wait for.
 package counterparties
 

@@ -62,7 +62,7 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start 
 	return s
 }
 
-// Known is what a list tells of a file.
+// Known is what a list reports on a file.
 func Known(cuid string, f api.CustomerFile) storedfile.Document {
 	return storedfile.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
 }

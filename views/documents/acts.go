@@ -65,7 +65,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
 }
 
-// facts are what a question about a document shows; its id stands above them.
+// facts are what a question about a document shows; its id is above them.
 func (s *Screen) facts(d api.Document) []widget.Pair {
 	return append(s.env.Pairs(present.AskedDocument(s.env.Present(), d), nil), s.target()...)
 }

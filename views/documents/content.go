@@ -26,7 +26,7 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	return nil, nil, false
 }
 
-// known is what the operation tells of a document.
+// known is what the operation reports on a document.
 func (s *Screen) known(d api.Document) storedfile.Document {
 	return storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType,
 		MIME: d.MIME, Size: d.Size}

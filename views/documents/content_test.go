@@ -72,7 +72,7 @@ func TestAttachPicks(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("a"))
-	has(t, r, "▌ passport.png", "off: Attached to this", "Another file") // what can be attached stands first
+	has(t, r, "▌ passport.png", "off: Attached to this", "Another file") // what can be attached is first
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
 	has(t, r, "Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))

@@ -276,7 +276,7 @@ func TestTheHeadGivesTheNameItsRoom(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsSaid: a removal whose outcome is not known stands on the
+// TestWhatIsNotKnownIsSaid: a removal whose outcome is not known is on the
 // screen, and its document is not removed or replaced meanwhile.
 func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	op := apitest.Operation(nil)

@@ -191,7 +191,7 @@ func TestASecondPersonIsAskedFor(t *testing.T) {
 	has(t, r, "[ No ]    Ask for approval") // another document
 }
 
-// TestOverSSHTheCommandIsShown: no form opens; what is copied is what stands there, and a
+// TestOverSSHTheCommandIsShown: no form opens; what is copied is what is there, and a
 // hostile name is no part of it.
 func TestOverSSHTheCommandIsShown(t *testing.T) {
 	op := apitest.Operation(nil)

@@ -118,7 +118,7 @@ func (s *Screen) warnings(w int) []string {
 	return out
 }
 
-// switchOn is the page that stands here while no receiver is configured and
+// switchOn is the page that is here while no receiver is configured and
 // nothing has come by other ways: as much of it as there is room for, whole.
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme

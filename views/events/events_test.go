@@ -56,7 +56,7 @@ func TestNothingConfigured(t *testing.T) {
 	f := &fake{hooks: func() (api.HookSettings, error) { return settings(), nil }}
 	r, _ := open(t, f, Config{})
 	golden.RequireEqual(t, []byte(r.View()))
-	for h := 6; h <= 40; h++ { // what stands there is whole, or it is one line
+	for h := 6; h <= 40; h++ { // what is there is whole, or it is one line
 		for _, w := range []int{40, 60, 80, 120} {
 			r.Send(uitest.Size(w, h))
 			if v := strings.Join(strings.Fields(r.View()), " "); strings.Contains(v, "[webhooks]") && (!strings.Contains(v, "secret_env") || !strings.Contains(v, "webhook settings.") || strings.Contains(v, "…")) {

@@ -49,7 +49,7 @@ func TestRejectedPage(t *testing.T) {
 	has(t, r, "No delivery was rejected.")
 }
 
-// What waits is found by a filter, its page tells why, and the lines over the list
+// What waits is found by a filter, its page says why, and the lines over the list
 // follow what the header hears.
 func TestWaitingEvents(t *testing.T) {
 	f := troubled()

@@ -170,7 +170,7 @@ func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action
 					if !s.page.is(settingsPage) {
 						return ui.Ended("The change of the settings", done, err), nil
 					}
-					// what stands there is what the service says
+					// what is there is what the service says
 					return ui.Ended("The change of the settings", done, err), s.loadHooks()
 				}, ui.EndedElsewhere("The webhook settings", done, err)
 			})

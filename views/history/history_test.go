@@ -118,7 +118,7 @@ func TestTimelineWide(t *testing.T) {
 }
 
 // TestThePreviewIsTheDifference: where there is room the difference of the row under the
-// cursor stands beside the rows, follows the cursor, and costs no read.
+// cursor is beside the rows, follows the cursor, and costs no read.
 func TestThePreviewIsTheDifference(t *testing.T) {
 	f := fake(t)
 	r, _ := open(t, f)

@@ -55,7 +55,7 @@ func (s *Screen) beside(w int) []string {
 }
 
 // lines draws field by field what was and what is; money is exact, and what is
-// odd about a text stands below it.
+// odd about a text is below it.
 func (p *difference) lines(s *Screen, w int) []string {
 	th, zone := s.env.Theme, s.env.Zone()
 	out := []string{th.Title.Render(draw.Cut(p.title, w))}

@@ -128,7 +128,7 @@ func (s *Screen) Refresh() {
 // beside reports whether a part stands to the right of the first one.
 func (s *Screen) beside(i int) bool { return i == 1 }
 
-// titles is how wide the titles of the verdicts are, with what stands behind them.
+// titles is how wide the titles of the verdicts are, with what is behind them.
 const titles = 9
 
 // Content implements ui.Contenter: the verdicts first, then what each rests on.

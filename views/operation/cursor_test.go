@@ -210,7 +210,7 @@ func TestLabelsAreOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// TestFilled: in a wide window documents, children and history stand beside the facts.
+// TestFilled: in a wide window documents, children and history are beside the facts.
 func TestFilled(t *testing.T) {
 	for _, wh := range [][2]int{{40, 12}, {160, 45}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", wh[0], wh[1]), func(t *testing.T) {

@@ -84,7 +84,7 @@ func (s *Screen) documents() ui.Section {
 	return out
 }
 
-// beside is how wide what stands beside the facts is, or all of it in a narrow window.
+// beside is how wide what is beside the facts is, or all of it in a narrow window.
 func (s *Screen) beside() int {
 	left, right := s.Widths()
 	if right > 0 {

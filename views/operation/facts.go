@@ -24,7 +24,7 @@ func (s *Screen) facts() []ui.Section {
 	return s.env.Sections(list, factLink)
 }
 
-// factLink is what the cursor stands on at a fact.
+// factLink is what the cursor is on at a fact.
 func factLink(f present.Fact) widget.Link {
 	if f.Note {
 		return widget.Link{}

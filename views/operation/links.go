@@ -25,7 +25,7 @@ type link struct {
 	row       string // of a list: where the cursor goes there
 }
 
-// sep stands between the parts of a link's id; an id of the service that holds it leads
+// sep is between the parts of a link's id; an id of the service that holds it leads
 // nowhere.
 const sep = "\x00"
 
@@ -36,7 +36,7 @@ func (l link) to(name, what, text string, stop bool) widget.Link {
 		Opens: stop && l.opens != "" && l.id != ""}
 }
 
-// open opens what the cursor stands on.
+// open opens what the cursor is on.
 func (s *Screen) open() (ui.Action, tea.Cmd) {
 	parts := strings.Split(s.Link().ID, sep)
 	if len(parts) != 4 || parts[1] == "" || parts[2] == "" {

@@ -150,7 +150,7 @@ func TestWidths(t *testing.T) {
 }
 
 // TestANarrowAmountIsNeverAnother: the person made its column too narrow.
-// TestANarrowAmountSaysThatItIsCut: its leading digits, a sign and the currency stand in
+// TestANarrowAmountSaysThatItIsCut: its leading digits, a sign and the currency are in
 // the column, and the whole of it above the list.
 func TestANarrowAmountSaysThatItIsCut(t *testing.T) {
 	m := &memory{chosen: map[string][]string{"": {"amount:12", "id"}}}

@@ -20,7 +20,7 @@ func (s *Screen) Below() []string {
 	return s.sums().panelLines(w, s.sums().panelHeight(h))
 }
 
-// Drawn implements ui.Drawer: the cursor may be in what stands below.
+// Drawn implements ui.Drawer: the cursor may be in what is below.
 func (s *Screen) Drawn() ui.Drawn {
 	d := s.List.Drawn()
 	_, h := s.Size()

@@ -15,7 +15,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// mostNumber is how wide a sum may be while others stand beside it; a wider one is
+// mostNumber is how wide a sum may be while others are beside it; a wider one is
 // said in full below the table when the cursor is on it.
 const mostNumber = 24
 
@@ -25,7 +25,7 @@ const leastNumber = 14
 // leastName is how much of a group's name is shown at least.
 const leastName = 18
 
-// fixed is how many columns of the grid stand before those of the sums.
+// fixed is how many columns of the grid are before those of the sums.
 const fixed = 2
 
 // gridRow is one group of the totals: of the first grouping, or within one.
@@ -273,7 +273,7 @@ func (g *grid) sentence(r gridRow) string {
 		return r.path() + ", included in the sums but not listed: narrow the filter"
 	}
 	line := r.path() + ": " + format.Plural(int(of.Count), "operation", "operations")
-	if n := of.Bad(); n > 0 { // before the sums, which stand in the table: what is cut is their end
+	if n := of.Bad(); n > 0 { // before the sums, which are in the table: what is cut is their end
 		line += ", attention: " + format.Count(int(n)) + " without a usable amount"
 	}
 	for _, s := range of.Sums {

@@ -283,7 +283,7 @@ func (s totalsPanel) panelLines(w, h int) []string {
 	}
 	p.table.Blur(!p.focus)
 	p.grid.lay(p.table, w, room, p.focus)
-	out[len(out)-1] = p.head(th, w) // it tells how many currencies have no room
+	out[len(out)-1] = p.head(th, w) // it says how many currencies have no room
 	if h >= smallPanel {
 		out = append(out, chart(th, p.line, w))
 	}

@@ -202,7 +202,7 @@ func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget
 	return out, until
 }
 
-// sign stands before a row when is holds; the first that does.
+// sign is before a row when is holds; the first that does.
 type sign struct {
 	look list.Sign
 	is   func(*api.Operation) bool

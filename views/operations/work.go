@@ -8,7 +8,7 @@ import (
 	"opdeck/ui"
 )
 
-// workMsg tells how far long work is, or that it ended.
+// workMsg says how far long work is, or that it ended.
 type workMsg struct {
 	ui.Ticket
 	doing string
@@ -22,7 +22,7 @@ type ended struct {
 	reload bool
 }
 
-// work does what takes long, one such thing at a time: do says by tell how far it
+// work does what takes long, one such thing at a time: do says by say how far it
 // is, and ends early with ctx.
 func (s jobs) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
 	t, ctx := s.works.Start(s.env.Ctx)
@@ -52,7 +52,7 @@ func (s jobs) work(first string, do func(ctx context.Context, tell func(string))
 	}
 }
 
-// onWork takes a step or the end of long work. What was stopped still tells how it
+// onWork takes a step or the end of long work. What was stopped still says how it
 // ended.
 func (s jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 	if msg.end == nil {

@@ -44,7 +44,7 @@ type Spec[T any] struct {
 	Ask  func(filter.Expr[T]) string // what the service itself can look for of a filter; nil: nothing
 	// Added are columns beside Columns, after each read of what was read so far; nil: none.
 	Added func(all []T) []Column[T]
-	First func(T) bool // records that stand before all others until they are sorted; nil: none
+	First func(T) bool // records that are before all others until they are sorted; nil: none
 	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
 	Warns string       // what that sign means
 	// Of is the object whose records these are, the ID of the place; empty: of none.
@@ -89,7 +89,7 @@ type List[T any] struct {
 // Column is a column of a list.
 type Column[T any] struct {
 	present.Column[T]
-	Before string // the column that it stands before; "" or none of that name: the last
+	Before string // the column that it is before; "" or none of that name: the last
 }
 
 // NewList makes the list; start is a filter to begin with.
@@ -211,7 +211,7 @@ func (s *List[T]) Filtered(live bool) tea.Cmd {
 	return s.screen.Reload()
 }
 
-// ReadOn implements list.Screen: it reads the next page when the cursor stands on
+// ReadOn implements list.Screen: it reads the next page when the cursor is on
 // the last row.
 func (s *List[T]) ReadOn() tea.Cmd {
 	if s.ended() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {

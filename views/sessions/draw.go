@@ -82,7 +82,7 @@ func (s *Screen) Verdict() string {
 
 const reading = "Reading the session from the store …"
 
-// roomy is the width from which on facts stand in two columns.
+// roomy is the width from which on facts are in two columns.
 const roomy = 100
 
 // life draws one token's lifetime as a bar that runs down. It is computed from

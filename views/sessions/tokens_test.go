@@ -183,7 +183,7 @@ func TestActsAskWithTheirCost(t *testing.T) {
 	}
 }
 
-// TestDeadAndOver: a dead token has nothing left, what is over is told as over, and
+// TestDeadAndOver: a dead token has nothing left, what is over is reported as over, and
 // what is not known is not made up.
 func TestDeadAndOver(t *testing.T) {
 	f := &fake{st: state("doubtful", func(s *session.Status) {

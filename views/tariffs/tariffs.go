@@ -71,7 +71,7 @@ func newList(env *ui.Env, spec recordlist.Spec[api.Tariff], start string) ui.Scr
 
 const maxMembers = 12 // columns of members without a name here
 
-// members are columns of what the service sent beside the named members; moments stand last.
+// members are columns of what the service sent beside the named members; moments are last.
 func members(env *ui.Env, all []api.Tariff) []recordlist.Column[api.Tariff] {
 	var out []recordlist.Column[api.Tariff]
 	for _, m := range present.Members(env.Present(), all) {

@@ -232,7 +232,7 @@ func (c *Config) checkListeners(k *checker) {
 	}
 }
 
-// listen checks an address to listen at and tells whether it is loopback.
+// listen checks an address to listen at and reports whether it is loopback.
 func (k *checker) listen(addr string, path ...string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

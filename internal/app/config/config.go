@@ -40,7 +40,7 @@ type Store struct {
 	KeyFile string `toml:"key_file"`
 }
 
-// Kind tells what a mistake in a context costs.
+// Kind says what a mistake in a context costs.
 type Kind string
 
 // The kinds of context.

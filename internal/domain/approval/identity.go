@@ -13,7 +13,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Person is one side of a request, as api.Actor tells of them.
+// Person is one side of a request, as api.Actor says.
 type Person struct {
 	Name     string   `json:"name"`
 	Role     api.Role `json:"role"`
@@ -56,7 +56,7 @@ func (p Person) Claim() string {
 // Local reports whether the person is known by a user id of a host.
 func (p Person) Local() bool { return p.UID != "" }
 
-// proven reports whether anything but the name tells who the person is.
+// proven reports whether anything but the name says who the person is.
 func (p Person) proven() bool { return p.Local() || p.Key != "" && p.Login != "" }
 
 // id is what requests of one person are found by: the login name over SSH, the

@@ -74,7 +74,7 @@ func (r Request) onHostClock(storeNow, hostNow time.Time) Request {
 	return r
 }
 
-// asOf returns the request as it stands at that moment: time alone can end it.
+// asOf returns the request as it is at that moment: time alone can end it.
 func (r Request) asOf(now time.Time) Request {
 	if (r.State == Open || r.State == Approved) && !now.Before(r.Expires) {
 		r.State = Lapsed

@@ -141,7 +141,7 @@ func TestAgainstAForkOfTheSameLength(t *testing.T) {
 		!r.Intact() || len(r.Against) != 6 {
 		t.Errorf("the trail itself: %+v, %v", r, err)
 	}
-	// A copy without its beginning tells nothing of notes from before it.
+	// A copy without its beginning says nothing of notes from before it.
 	r, err = audit.VerifyLog(join(log[4:]), audit.VerifyInput{Checkpoints: readers(points), Keys: publics(key),
 		Against: notes})
 	if err != nil || r.Against[0].Result == audit.Continues || r.Against[2].Result != audit.Continues {

@@ -17,7 +17,7 @@ import (
 
 // makeLog is a log of so many acts, two records each, with a checkpoint every so
 // many acts. The checkpoints are made by another process: the records themselves
-// do not tell of any.
+// do not report on any.
 func makeLog(t testing.TB, prefix string, acts, every int) (log []string, points []byte, key *audit.Key) {
 	t.Helper()
 	key, err := audit.NewKey(bytes.Repeat([]byte{42}, 32))

@@ -39,11 +39,11 @@ type Process int
 
 // What is known.
 const (
-	Unmarked Process = iota + 1 // nothing tells whether it still runs
+	Unmarked Process = iota + 1 // nothing reports whether it still runs
 	Running
 )
 
-// process tells whether the process of an intent is known to run.
+// process reports whether the process of an intent is known to run.
 func (c *core) process(e Entry) Process {
 	if c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Lives(e.Boot) {
 		return Running

@@ -110,7 +110,7 @@ func (r *rig) died(kind api.ActKind) {
 	r.gone[page.Entries[0].Boot] = true
 }
 
-// honest fails when something was told as done that was not, or was sent twice.
+// honest fails when something was reported as done that was not, or was sent twice.
 func (r *rig) honest(s *service, kind api.ActKind, err error) {
 	r.t.Helper()
 	s.mu.Lock()
@@ -167,7 +167,7 @@ var stories = []story{
 	{name: "interrupted or killed at each step", run: endedAtEachStep},
 }
 
-// TestEveryWriteEveryStory: whatever happens around a write, it is not told as done without
+// TestEveryWriteEveryStory: whatever happens around a write, it is not reported as done without
 // proof, is sent once at most, and what left is listed until it is settled.
 func TestEveryWriteEveryStory(t *testing.T) {
 	for _, route := range endpoint.All() {

@@ -51,10 +51,10 @@ type Row struct {
 	Until  time.Time // from when on it is looked for no longer
 	Looked time.Time // zero: never
 	// Next is the next look; of NotSeen when it is forgotten; of Sending until when its
-	// process is waited for where nothing tells whether it runs.
+	// process is waited for where nothing reports whether it runs.
 	Next  time.Time
 	Reads int
-	// Unsure: it is Sending, and nothing tells whether its process still runs.
+	// Unsure: it is Sending, and nothing reports whether its process still runs.
 	Unsure bool
 }
 
@@ -74,7 +74,7 @@ type Store interface {
 	Rows(ctx context.Context) ([]Row, error)
 }
 
-// Settled tells that a write got an outcome after it had been told as unknown.
+// Settled says that a write got an outcome after it had been reported as unknown.
 type Settled struct {
 	Row     Row
 	Outcome api.Outcome

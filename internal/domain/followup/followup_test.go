@@ -402,7 +402,7 @@ func TestStoreClockSetForward(t *testing.T) {
 }
 
 // TestTwoProcesses: a row is looked at by one of them, and the other's people are
-// told as well.
+// reported as well.
 func TestTwoProcesses(t *testing.T) {
 	in(t, func(r *rig) {
 		_, other := r.process()

@@ -12,7 +12,7 @@ import (
 // Pending lists the writes whose outcome is not known, oldest first, and those
 // that were not seen in time. What is under way in processes that are known to run is left
 // out; what died with its process is taken in, and so is, as Unsure, what is under way
-// where nothing tells whether its process runs.
+// where nothing reports whether its process runs.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
 	if err != nil {

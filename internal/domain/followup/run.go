@@ -29,7 +29,7 @@ func (t *Tracker) Run(ctx context.Context) {
 	}
 }
 
-// notice tells what other processes settled since the last time, and how long
+// notice says what other processes settled since the last time, and how long
 // nothing is due.
 func (t *Tracker) notice(ctx context.Context) time.Duration {
 	rows, now, err := t.rows(ctx)
@@ -82,7 +82,7 @@ func (t *Tracker) verdict(ctx context.Context, ref string) (api.Verdict, audit.E
 	return verdicts[last.Outcome], last
 }
 
-// tellFound tells what another process found.
+// tellFound says what another process found.
 func (t *Tracker) tellFound(ctx context.Context, r Row) {
 	if v, last := t.verdict(ctx, r.Ref); v != "" {
 		t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})

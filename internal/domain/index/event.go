@@ -16,7 +16,7 @@ import (
 var errEvent = errors.New("index: the event names no operation")
 
 // entry turns the event into a state: what is known, with what the event tells
-// over it. same is true when the event tells nothing new at a moment that the
+// over it. same is true when the event says nothing new at a moment that the
 // index has from the service itself.
 func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
 	if e.OPID == "" {

@@ -75,7 +75,7 @@ type lookup struct {
 	now   time.Time
 }
 
-// byID finds what Lookup tells of ids.
+// byID finds what Lookup reports on ids.
 func (l lookup) byID(ctx context.Context, typed string, limit int) (out Lookup, err error) {
 	head, tail, shortened := strings.Cut(strings.ReplaceAll(typed, "...", "…"), "…")
 	if api.CheckID("find operation", head) != nil ||

@@ -39,7 +39,7 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 	})
 }
 
-// Freshness tells how old what the index answers is.
+// Freshness says how old what the index answers is.
 func (x *Index) Freshness(ctx context.Context) (f Freshness, err error) {
 	err = x.Consistent(ctx, func(x *Index) error {
 		f, err = x.freshness(ctx)

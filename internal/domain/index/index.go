@@ -32,7 +32,7 @@ func New(store Store, mode Mode, now func() time.Time) *Index {
 	return &Index{store: store, mode: mode, clock: clock{store: store, now: now}}
 }
 
-// Mode tells what the index keeps.
+// Mode says what the index keeps.
 func (x *Index) Mode() Mode { return x.mode }
 
 // Page merges a page of the list that somebody else than the sync has read; sent

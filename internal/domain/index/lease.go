@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Alive tells which processes that sync have ended, however they did.
+// Alive says which processes that sync have ended, however they did.
 type Alive interface {
 	// Mark marks this process until it ends and names it; ok is false when that is not possible.
 	Mark() (name string, ok bool)

@@ -61,7 +61,7 @@ func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time
 	return x.store.Count(ctx, f.For(ctx), now)
 }
 
-// Place tells where an operation stands in a list.
+// Place says where an operation is in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
 	return x.store.Place(ctx, f.For(ctx), s, opid, now)
 }

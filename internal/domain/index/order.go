@@ -26,7 +26,7 @@ const (
 // Evidence.
 var orders = [...]Order{NewestFirst, OldestFirst, NewestChangeWise, OldestChangeWise}
 
-// Sorted reports whether news stand at one end of the list.
+// Sorted reports whether news are at one end of the list.
 func (o Order) Sorted() bool { return o != OrderUnknown && o != OrderNone }
 
 // backwards reports whether the list grows at its last page.

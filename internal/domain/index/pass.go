@@ -209,7 +209,7 @@ func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bo
 const mostResized = 3
 
 // resized is p for a service whose pages turned out to have another size: a page
-// in the middle does not tell which, so that it is learnt again from the first.
+// in the middle does not say which, so that it is learnt again from the first.
 func (p Progress) resized() Progress {
 	p.PageSize, p.NewsSize, p.Tried, p.Probe, p.Resized = 0, 0, false, 0, p.Resized+1
 	p.Pass, p.News.Began = Pass{At: p.Pass.At}, zero

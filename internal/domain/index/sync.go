@@ -38,7 +38,7 @@ type Lister interface {
 // SyncOptions say how the sync works. Zero values take the defaults.
 type SyncOptions struct {
 	Owner     string        // this process, unique; required
-	Alive     Alive         // tells which processes have ended; nil: nobody knows before their lease ends
+	Alive     Alive         // says which processes have ended; nil: nobody knows before their lease ends
 	PageSize  int           // of news and of the first page: 100 ([service] list_page_size)
 	MaxSize   int           // the largest page that the rolling pass asks for: 1000 ([index] max_page_size)
 	MaxAge    time.Duration // how old news may be ([index] max_age): 60 s

@@ -172,7 +172,7 @@ func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 			steps(1)
 		}
 		news := made(760)
-		for i := range 260 { // 260 new ones stand before the others
+		for i := range 260 { // 260 new ones are before the others
 			o := news[500+i]
 			o.CreatedAt, o.UpdatedAt = api.At(time.Now()), api.At(time.Now())
 			s.ops = append([]api.Operation{o}, s.ops...)

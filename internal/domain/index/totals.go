@@ -124,7 +124,7 @@ func (b By) Term(g Group) string {
 
 func (b By) time() bool { return b == ByDay || b == ByWeek || b == ByMonth }
 
-// NewestFirst reports whether the groups stand in the order of time.
+// NewestFirst reports whether the groups are in the order of time.
 func (b By) NewestFirst() bool { return b.time() }
 
 // Day is one day's count, or one hour's.

@@ -41,7 +41,7 @@ type Entry struct {
 	// Seen is the store's time (Store.Now) at which the request that brought it was
 	// sent, so that the content is at least as new; of a webhook, when it came. A
 	// webhook does not show the row: the row keeps the one it had, and a new one gets the
-	// moment that the webhook tells of.
+	// moment that the webhook reports on.
 	Seen time.Time
 	// Owed asks for a single read in any case: the state is known to be incomplete.
 	Owed bool
@@ -217,7 +217,7 @@ type Sights struct {
 	Oldest, Newest time.Time // of the rows that were seen; zero: none
 }
 
-// Place is where an operation stands in a list.
+// Place is where an operation is in a list.
 type Place struct {
 	Before, Total int64 // rows before it, rows in all
 	In            bool  // it passes the filter
@@ -239,7 +239,7 @@ type Store interface {
 	// Put commits a batch. More than a few thousand entries hold the write lock for
 	// long.
 	Put(ctx context.Context, b Batch) (Merged, error)
-	// Sights tells how long ago the rows were seen, by indexed lookups.
+	// Sights says how long ago the rows were seen, by indexed lookups.
 	Sights(ctx context.Context) (Sights, error)
 	// Candidates lists rows that no request since t has shown, and that were not
 	// asked for alone since then, oldest first.
@@ -279,7 +279,7 @@ type Store interface {
 	SetMeta(ctx context.Context, name, value string) error
 	// Lease takes or prolongs a lease for owner if it is free, theirs, that of over, run
 	// out or longer than ttl ahead (the clock was set back), and reports whether owner
-	// holds it. now is the store's time. Leased tells who has it; Release gives it back.
+	// holds it. now is the store's time. Leased says who has it; Release gives it back.
 	Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error)
 	Leased(ctx context.Context, name string) (Lease, error)
 	Release(ctx context.Context, name, owner string) error

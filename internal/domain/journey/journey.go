@@ -1,5 +1,5 @@
 // Package journey follows a customer's verification from share token to
-// finalised application. The service tells what is outstanding only in the
+// finalised application. The service says what is outstanding only in the
 // answer to the share call, so what was seen is kept in the store: a journey
 // that one shift began is still unfinished for the next.
 package journey
@@ -130,7 +130,7 @@ type Service struct {
 }
 
 // Read looks at customer and application (two customer calls, more until it is
-// known how the service tells of one customer) and at what is kept. Neither record
+// known how the service reports on one customer) and at what is kept. Neither record
 // is needed: what could not be read is told. It fails when the service knows no
 // such customer, or when nothing could be asked.
 func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
@@ -274,7 +274,7 @@ func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error)
 	})
 }
 
-// Settled follows an outcome that was found after it had been told as unknown, or
+// Settled follows an outcome that was found after it had been reported as unknown, or
 // that nobody was told because the process ended.
 func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
 	if kind != api.ActShare && kind != api.ActFinalize {

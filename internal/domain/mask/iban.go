@@ -84,7 +84,7 @@ func ibanAt(s string, i int) int {
 	return 0
 }
 
-// inUUID reports whether s[i] stands in an identifier in UUID form. Some of them
+// inUUID reports whether s[i] is in an identifier in UUID form. Some of them
 // hold what reads as a short IBAN in groups: one in twenty thousand.
 func inUUID(s string, i int) bool {
 	for from := max(0, i-35); from <= i && from+36 <= len(s); from++ {

@@ -11,7 +11,7 @@ import (
 // any is returned as it is; everything that is not masked stays to the letter.
 func JSON(raw []byte) []byte { return within("", raw) }
 
-// within is JSON for a value that stands at a path ("customer.email"): in an account of
+// within is JSON for a value that is at a path ("customer.email"): in an account of
 // its own a number is an account's.
 func within(path string, raw []byte) []byte {
 	s := string(raw)
@@ -53,7 +53,7 @@ type level struct {
 	object bool
 	key    string // of an object: the last one; of a list: the one that it is the value of; folded
 	isKey  bool   // the next string is a key
-	is     kind   // what stands under that key holds
+	is     kind   // what is under that key holds
 	within place  // what the object or list is part of
 	inside kind   // the same for what the members of the object or list hold
 }

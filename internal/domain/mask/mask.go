@@ -58,7 +58,7 @@ func Value[T any](v T) T {
 	return v
 }
 
-// maskIn masks what v holds, in copies of what v points to. is tells of which kind it is.
+// maskIn masks what v holds, in copies of what v points to. is reports on which kind it is.
 func maskIn(v reflect.Value, is kind) {
 	switch v.Kind() {
 	case reflect.String:
@@ -158,7 +158,7 @@ func JSONIf(raw []byte, masked bool) []byte {
 }
 
 // body is the body of a webhook as it may be shown: JSON as JSON does it. In a
-// body that is not JSON nothing tells what is a number, so that every run of five
+// body that is not JSON nothing says what is a number, so that every run of five
 // digits and more is hidden.
 func body(raw []byte) []byte {
 	if json.Valid(raw) {

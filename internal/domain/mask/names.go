@@ -6,7 +6,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// kind is what a member holds by its name. What stands inside a member is of its kind
+// kind is what a member holds by its name. What is inside a member is of its kind
 // too; where two kinds meet, the greater one holds.
 type kind int
 

@@ -26,7 +26,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMembersNobodyKnows: the names decide, however deep and whatever stands there, in JSON
+// TestMembersNobodyKnows: the names decide, however deep and whatever is there, in JSON
 // and in what people read of it.
 func TestMembersNobodyKnows(t *testing.T) {
 	for in, want := range map[string]string{

@@ -112,7 +112,7 @@ func benchBeside(b *testing.B, senders int, tcp bool) {
 	b.ReportMetric(median(durable.p99), "p99-ms")
 }
 
-// sendAll sends all requests from so many senders at once, and tells how long
+// sendAll sends all requests from so many senders at once, and says how long
 // each took.
 func sendAll(b *testing.B, senders int, requests []*http.Request, send func(*http.Request) int) []time.Duration {
 	took := make([]time.Duration, len(requests))
@@ -140,7 +140,7 @@ func sendAll(b *testing.B, senders int, requests []*http.Request, send func(*htt
 	return took
 }
 
-// newRawInserter inserts records as plainly as can be, and tells how long each
+// newRawInserter inserts records as plainly as can be, and says how long each
 // batch took.
 func newRawInserter(b *testing.B) func([]receiver.Record) []time.Duration {
 	s := storetest.Open(b, store.SQLite)

@@ -66,7 +66,7 @@ func tokenOf(t *testing.T, body []byte, claims map[string]any) *http.Request {
 	return req
 }
 
-// What was not accepted is counted and kept, tells what to do, and holds no secret
+// What was not accepted is counted and kept, says what to do, and holds no secret
 // and nothing that could act on a terminal.
 func TestRejected(t *testing.T) {
 	in := openInbox(t)

@@ -28,7 +28,7 @@ type fickle struct {
 	files   []string
 	later   []func()
 	uploads int           // that took effect
-	jobs    *replace.Jobs // hears of each sight, as in the program
+	jobs    *replace.Jobs // learns of each sight, as in the program
 }
 
 // fall lets what was held up happen.

@@ -1,7 +1,7 @@
 // Package replace replaces a document of an operation: remove, upload, attach
 // (spec, Remove a document, rule 6), as one job whose every step is in a journal right
 // before its call leaves, and no sooner: a step that is there was sent. The end of its
-// process, however it comes, leaves a job that tells where it stands; running it again
+// process, however it comes, leaves a job that says where it stands; running it again
 // finds out by reading what became of the step under way and goes on. A step is taken
 // back on proof only: nothing was sent, or the service refused. While its outcome is not known the job waits, and after
 // LateAfter it asks a person. Nothing is sent twice on a guess, and no job ends
@@ -136,7 +136,7 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 }
 
 // doubted refuses while the removal that a job begins with, or its opposite, is in doubt: what
-// the operation lists tells nothing then.
+// the operation lists says nothing then.
 func (r *Jobs) doubted(ctx context.Context, opid, guid string) error {
 	if r.Doubt == nil {
 		return nil

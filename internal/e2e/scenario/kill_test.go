@@ -40,7 +40,7 @@ func TestS05toS08KilledHolder(t *testing.T) {
 	}
 }
 
-// killAt kills a worker at a point of a refresh and tells how long the next
+// killAt kills a worker at a point of a refresh and says how long the next
 // caller waited.
 func killAt(t testing.TB, p place, s *service, survivor *process, point string) time.Duration {
 	t.Helper()
@@ -96,7 +96,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// The lock of PostgreSQL is the server's: it tells of a holder on another host.
+// The lock of PostgreSQL is the server's: it reports on a holder on another host.
 func TestKilledHolderOnAnotherHost(t *testing.T) {
 	on(t, []string{"PostgreSQL"}, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute})

@@ -77,7 +77,7 @@ done`
 done`
 )
 
-// loops are shells that run until stop, which tells how often each status came.
+// loops are shells that run until stop, which says how often each status came.
 func loops(t testing.TB, n int, script string, env func(i int) []string) (dirs []string, pids []int, stop func() map[string]int) {
 	t.Helper()
 	var outs []*lockedbuffer.Buffer
@@ -156,7 +156,7 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 	lent, alone := stopLent(), stopAlone()
 	for _, dir := range append(dirs, x.dir) {
 		if dir == x.dir {
-			_ = os.Remove(filepath.Join(dir, "password")) // it stands there by right
+			_ = os.Remove(filepath.Join(dir, "password")) // it is there by right
 		}
 		scan(t, dir)
 	}

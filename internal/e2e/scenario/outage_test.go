@@ -58,7 +58,7 @@ func TestS17BlackHole(t *testing.T) {
 	})
 }
 
-// storeRelay stands before PostgreSQL; the returned place goes through it.
+// storeRelay is before PostgreSQL; the returned place goes through it.
 func storeRelay(t testing.TB, p place) (*relay, place) {
 	t.Helper()
 	u, err := url.Parse(p.url)

@@ -246,7 +246,7 @@ func (w *process) events(name string) int {
 	return w.status().Outcomes[name]
 }
 
-// awaitPoint waits until the worker stands at a point.
+// awaitPoint waits until the worker is at a point.
 func (w *process) awaitPoint(point string) {
 	w.t.Helper()
 	select {

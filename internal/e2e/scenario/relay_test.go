@@ -154,7 +154,7 @@ func (r *relay) carry(client net.Conn) {
 	r.copy(server, client, true)
 }
 
-// hold waits while the relay is stalled, and tells whether it was: what went into
+// hold waits while the relay is stalled, and reports whether it was: what went into
 // the hole is lost.
 func (r *relay) hold() (lost bool) {
 	r.mu.Lock()

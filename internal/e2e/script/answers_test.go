@@ -22,7 +22,7 @@ type answer struct {
 }
 
 // cmdAnswers is "answers FILE [SETTING…]": it starts a service that says what the
-// file, an object of answers by method and path, tells it to, knows no other call,
+// file, an object of answers by method and path, reports it to, knows no other call,
 // and writes each call to $WORK/calls. The config goes to $WORK/opdeck.toml with
 // the settings under [service].
 func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {

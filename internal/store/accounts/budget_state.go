@@ -65,7 +65,7 @@ func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.D
 	return errors.Join(err1, err2, err3)
 }
 
-// readState collects the state of all classes and tells whether it met a time
+// readState collects the state of all classes and reports whether it met a time
 // too far ahead to be true, which is left out.
 func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 	now time.Duration) (map[limit.Class]limit.State, bool, error) {

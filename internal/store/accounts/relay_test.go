@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// relay stands between a client and PostgreSQL and can lose the answer to a
+// relay is between a client and PostgreSQL and can lose the answer to a
 // COMMIT.
 type relay struct {
 	url    string

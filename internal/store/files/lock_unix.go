@@ -11,7 +11,7 @@ import (
 
 // Lock takes a kernel lock on f, which belongs to the open file and ends
 // with it, however its process ends. With wait false it reports false when
-// somebody else's lock stands in the way.
+// somebody else's lock is in the way.
 func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {

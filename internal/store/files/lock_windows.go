@@ -10,7 +10,7 @@ import (
 
 // Lock takes a kernel lock on f, which belongs to the handle and ends with
 // it, however its process ends. With wait false it reports false when somebody
-// else's lock stands in the way.
+// else's lock is in the way.
 func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	var flags uint32
 	if exclusive {

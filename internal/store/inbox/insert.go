@@ -210,7 +210,7 @@ func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []
 	return b.newest(ctx, tx, args[0].(int64), n, part, seqs)
 }
 
-// newest tells which n rows of part a statement has just added: the n with the
+// newest says which n rows of part a statement has just added: the n with the
 // largest numbers among those that are there now.
 func (b *Inbox) newest(ctx context.Context, tx *store.Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
 	args := append([]any{scope}, argsOf(part, func(r *receiver.Record) any { return r.Key })...)

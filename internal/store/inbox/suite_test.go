@@ -107,7 +107,7 @@ func duplicates(t *testing.T, in *inbox.Inbox) {
 	}
 }
 
-// W14: the first is kept; the other stands beside it, once.
+// W14: the first is kept; the other is beside it, once.
 func conflicts(t *testing.T, in *inbox.Inbox) {
 	a, b := receivertest.Record(1, "op"), receivertest.Record(1, "forged")
 	insert(t, in, a)

@@ -18,7 +18,7 @@ const (
 	bootKept   = time.Hour // the mark of a process that ended without a word
 )
 
-// Boots tells which processes with writes under way have ended: each holds a
+// Boots says which processes with writes under way have ended: each holds a
 // kernel lock on a file of its own beside the SQLite file, which its end frees,
 // however it comes.
 type Boots struct{ dir string }

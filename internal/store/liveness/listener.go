@@ -73,7 +73,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// errNotReceived says that a probe did not come back: a pooler stands between.
+// errNotReceived says that a probe did not come back: a pooler is between.
 var errNotReceived = errors.New("store: LISTEN does not reach this process")
 
 var errLost = errors.New("store: the listening connection broke")

@@ -14,7 +14,7 @@ const trust = 5
 // by that (a tie with other content, a step backwards, an answer that overtook a
 // later one) is owed a read.
 func (b *batch) decide(r *opRow) {
-	now := *r // what stands before r: the batch's own row, or the stored one
+	now := *r // what is before r: the batch's own row, or the stored one
 	prev, has := b.write[r.opid]
 	if has {
 		now = *prev

@@ -37,7 +37,7 @@ func (b *batch) loadAbsent(ctx context.Context, rows []*opRow) error {
 }
 
 // arrive takes an operation that is not in the list. One that is gone comes back
-// by a later request only; a webhook about it, and one that tells nothing of an
+// by a later request only; a webhook about it, and one that says nothing of an
 // unknown operation, make a read due.
 func (b *batch) arrive(r *opRow) {
 	a := b.absent[r.opid]

@@ -138,7 +138,7 @@ func (x *Store) Lease(ctx context.Context, name, owner, over string, now time.Ti
 
 const leasePrefix = "lease:"
 
-// Leased tells who has a lease.
+// Leased says who has a lease.
 func (x *Store) Leased(ctx context.Context, name string) (index.Lease, error) {
 	var owner string
 	var until int64

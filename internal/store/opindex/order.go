@@ -141,7 +141,7 @@ func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args
 		p.x.by(s.index) + "ON " + s.column + " = p.n WHERE " + c.SQL, c.Args
 }
 
-// Place tells where an operation stands in a list: how many rows before it.
+// Place says where an operation is in a list: how many rows before it.
 func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string,
 	now time.Time) (index.Place, error) {
 	var out index.Place

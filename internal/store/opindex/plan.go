@@ -93,7 +93,7 @@ func (p *opPlan) drive(ctx context.Context) error {
 	return p.chooseDriver(ctx, p.parts)
 }
 
-// driveFew looks for candidates and tells whether it found few; if not, it has
+// driveFew looks for candidates and reports whether it found few; if not, it has
 // chosen nothing. Of a filter in several parts each lets more through than all, so
 // that they are not asked one after the other.
 func (p *opPlan) driveFew(ctx context.Context) (bool, error) {

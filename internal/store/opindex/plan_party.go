@@ -42,7 +42,7 @@ func (x terms) partyIn(column string, l *filter.Leaf) filter.Cond {
 }
 
 // partyLists searches the parties of each leaf once, in a WITH clause, however
-// often the condition on them stands in a query. IS TRUE keeps PostgreSQL from
+// often the condition on them is in a query. IS TRUE keeps PostgreSQL from
 // turning each condition into a join that starts from all parties of the list.
 type partyLists struct {
 	x    *Store

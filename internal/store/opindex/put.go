@@ -146,7 +146,7 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 		FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
 }
 
-// hasWords tells whether a row has words of its own.
+// hasWords reports whether a row has words of its own.
 const hasWords = "o.reference <> '' OR o.comment <> '' OR o.doc_text <> ''"
 
 // confirmSeen notes that the service still says the same; a read that was owed

@@ -149,7 +149,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.MaskedIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
-	if e.Origin == index.Hook { // no sight; the moment that it tells of is the most that a new row can have
+	if e.Origin == index.Hook { // no sight; the moment that it reports on is the most that a new row can have
 		r.seen = max(min(r.updated, r.changed), 0)
 	}
 	if !o.DocumentsReported() {

@@ -21,7 +21,7 @@ func sight(us int64) time.Time {
 // manyUnseen is up to where rows that were never seen are counted.
 const manyUnseen = 1000
 
-// Sights tells how long ago the rows were seen.
+// Sights says how long ago the rows were seen.
 func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 	var s index.Sights
 	var oldest, newest int64

@@ -48,7 +48,7 @@ type KeyFileError struct{ Path, Reason string }
 func (e *KeyFileError) Error() string { return "store: key file " + e.Path + " " + e.Reason }
 
 // OpenKey reads the key in file ([store] key_file). With an empty name the key
-// stands beside core's SQLite file and is made when it is missing; a database in
+// is beside core's SQLite file and is made when it is missing; a database in
 // memory gets a random one; PostgreSQL needs a named file, the same on every host.
 func OpenKey(file string, core *store.DB) (Key, error) {
 	switch {

@@ -16,18 +16,18 @@ import (
 	"opdeck/internal/present"
 )
 
-// commands make the command of each act that has one; each group's stand in its
+// commands make the command of each act that has one; each group's are in its
 // file. Usage, arguments, help, role, read-only check, --yes and --dry-run come from
 // the act's row.
 type commands map[*act.Act]func(*root) *cobra.Command
 
-// otherCommands stand behind no group.
+// otherCommands are behind no group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Sandbox: sandboxCommand, act.Schema: newSchemaCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
-// groups are the words that commands of one thing stand behind.
+// groups are the words that commands of one thing are behind.
 var groups = map[string]struct {
 	aliases  []string
 	short    string

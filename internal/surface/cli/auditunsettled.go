@@ -69,7 +69,7 @@ type unsettledJSON struct {
 	Looked   *time.Time `json:"last_looked_at"`
 	NextLook *time.Time `json:"next_look"`
 	Looks    int        `json:"looks"`
-	State    string     `json:"state"` // sending (nothing tells whether its process still runs), unknown, not_seen
+	State    string     `json:"state"` // sending (nothing reports whether its process still runs), unknown, not_seen
 	Advice   string     `json:"advice"`
 }
 

@@ -138,7 +138,7 @@ func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[pr
 	return printReport(r, rep, report)
 }
 
-// publicKeys reads keys that stand on the command line, or in files that it names.
+// publicKeys reads keys that are on the command line, or in files that it names.
 func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 	var keys []ed25519.PublicKey
 	for _, name := range names {

@@ -48,7 +48,7 @@ func complianceShareCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// printShare tells what the token did. A token that was not applied is a
+// printShare says what the token did. A token that was not applied is a
 // refusal (exit 5): nothing changed, and another one may be tried.
 func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
 	if r.output != "table" {

@@ -36,7 +36,7 @@ func guides(t *testing.T) map[string]string {
 var code = regexp.MustCompile("(?s)`([^`]+)`")
 
 // commandLines are the command lines in a guide: in code within a line, or in a
-// block, where what stands behind two spaces explains.
+// block, where what is behind two spaces explains.
 func commandLines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -128,7 +128,7 @@ func TestGuideTestSeesMistakes(t *testing.T) {
 	}
 }
 
-// TestGuidesNameKeys: what stands in a guide as a key is one.
+// TestGuidesNameKeys: what is in a guide as a key is one.
 func TestGuidesNameKeys(t *testing.T) {
 	keys := map[string]bool{"up": true, "down": true}
 	m := reflect.ValueOf(keymap.New()).Elem()
@@ -156,7 +156,7 @@ func TestGuidesNameKeys(t *testing.T) {
 	}
 }
 
-// TestGuidesNameConfig: `[section] key` of a guide stands in the example config.
+// TestGuidesNameConfig: `[section] key` of a guide is in the example config.
 func TestGuidesNameConfig(t *testing.T) {
 	all := guides(t)
 	sections, section := map[string]string{}, ""

@@ -173,7 +173,7 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 	})
 }
 
-// printAttempt tells how a target answered; one that did not take it is a failure.
+// printAttempt says how a target answered; one that did not take it is a failure.
 func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	if a.OK() || r.output != "table" {
 		if err := out.report(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil ||

@@ -42,7 +42,7 @@ func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
 	return out
 }
 
-// rejectedList prints what was not accepted, newest first, and tells how many
+// rejectedList prints what was not accepted, newest first, and says how many
 // there were by reason.
 func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
 	list, err := a.Hooks().Inbox().Rejected(ctx, limit)

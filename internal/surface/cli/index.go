@@ -99,7 +99,7 @@ func indexSyncCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// syncProgress tells how far the sync is when that has changed.
+// syncProgress says how far the sync is when that has changed.
 func syncProgress(r *root) func(index.Freshness) {
 	last := ""
 	return func(f index.Freshness) {

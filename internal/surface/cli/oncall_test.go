@@ -34,7 +34,7 @@ func sources(t *testing.T, folders ...string) string {
 
 func runbook(t *testing.T) string { return guides(t)["oncall.md"] }
 
-// TestRunbookQuotesTheProgram: what stands in italics as a warning is one that
+// TestRunbookQuotesTheProgram: what is in italics as a warning is one that
 // the program can show, and what it measures exists.
 func TestRunbookQuotesTheProgram(t *testing.T) {
 	said := sources(t, "api", "api/session", "internal/app", "internal/store", "internal/surface/console",

@@ -322,7 +322,7 @@ func operationExportCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// progress tells how far a long job is, at most twice a second.
+// progress says how far a long job is, at most twice a second.
 func (r *root) progress() func(done, total int) {
 	var last time.Time
 	return func(done, total int) {

@@ -41,7 +41,7 @@ func (r *root) encode(w io.Writer, v any, indent bool) error {
 }
 
 // escapeFormat writes every character that could act on a terminal as a JSON
-// escape. In JSON text such characters stand in strings only.
+// escape. In JSON text such characters are in strings only.
 func escapeFormat(s string) string {
 	if c, f := untrusted.Clean(s, len(s)+1); f == 0 && len(c) == len(s) {
 		return s

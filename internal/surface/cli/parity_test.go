@@ -58,7 +58,7 @@ func cells(r *root, keys map[string]keymap.Key, s schema, row *act.Act) map[stri
 }
 
 // TestEveryActOnEverySurface holds that no act is missing on a surface without a
-// reason that stands in the table.
+// reason that is in the table.
 func TestEveryActOnEverySurface(t *testing.T) {
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
 	top := r.command()

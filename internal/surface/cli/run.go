@@ -295,7 +295,7 @@ func (r *root) upgrading() {
 	}
 }
 
-// notice tells of trouble with the store, unless the screen is the console's. A
+// notice reports on trouble with the store, unless the screen is the console's. A
 // program that asked for JSON gets nothing on standard error but a JSON error.
 func (r *root) notice(sentence string) {
 	program := (r.output == "json" || r.output == "jsonl") && !r.env.InTTY
@@ -304,7 +304,7 @@ func (r *root) notice(sentence string) {
 	}
 }
 
-// waits tells what a command waits for, and at a terminal how much of a body moved. A
+// waits says what a command waits for, and at a terminal how much of a body moved. A
 // server's background calls wait as a rule.
 func (r *root) waits(sentence string, moves bool) {
 	if !r.served.Load() && (r.env.ErrTTY || !moves) {

@@ -234,7 +234,7 @@ func (types schemaTypes) value(t reflect.Type) schemaValue {
 	return schemaValue{Kind: "integer"}
 }
 
-// object describes a struct; one with a name stands among the types, behind the name
+// object describes a struct; one with a name is among the types, behind the name
 // of its package where that is not the service's or this one.
 func (types schemaTypes) object(t reflect.Type, keeps bool) schemaValue {
 	name := snake(strings.TrimSuffix(t.Name(), "JSON"))

@@ -131,7 +131,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	}
 	row := act.Find(path)
 	known := row != nil && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
-	group := cmd.HasSubCommands() && cmd != top // its own error tells what there is
+	group := cmd.HasSubCommands() && cmd != top // its own error says what there is
 	switch {
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")

@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// TestDoctorNeedsTheRightThatTheCommandNeeds: it tells where the store is and what
+// TestDoctorNeedsTheRightThatTheCommandNeeds: it says where the store is and what
 // it says, on the screen as over the command.
 func TestDoctorNeedsTheRightThatTheCommandNeeds(t *testing.T) {
 	for _, role := range api.Roles {

@@ -79,7 +79,7 @@ func told(f *feed) map[string]int {
 	return out
 }
 
-// TestTheFeedTellsOnlyChanges: a second look at the same store tells nothing.
+// TestTheFeedTellsOnlyChanges: a second look at the same store says nothing.
 func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	a, _ := open(t)
 	ctx, _, f := newDesk(a, api.Admin)

@@ -121,7 +121,7 @@ func (f *feed) changed(op api.Operation, origin string) {
 	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: op, Origin: origin})
 }
 
-// settled tells that a write got an outcome after it had been told as unknown:
+// settled says that a write got an outcome after it had been reported as unknown:
 // the person whose write it was, and every screen that shows its object.
 func (f *feed) settled(s followup.Settled) {
 	if approval.SameName(s.Row.Who, f.people.who.Name) {
@@ -187,7 +187,7 @@ func (f *feed) pollSoon() {
 	}
 }
 
-// next waits for news; it is one of the shell's feeds. Where the system tells of
+// next waits for news; it is one of the shell's feeds. Where the system reports on
 // writes it sleeps until there is one, or until time changes something.
 func (f *feed) next() tea.Msg {
 	f.poll()

@@ -20,7 +20,7 @@ const (
 	recheckMargin     = time.Second        // behind the moment at which silence becomes unusual
 	feedExpiry        = 7 * 24 * time.Hour // a feed that nobody here listens to is over after this silence
 	recheckTrouble    = 15 * time.Second   // whether deliveries were rejected or could not be merged
-	rejectedShown     = time.Hour          // for so long the header tells of a delivery that was rejected
+	rejectedShown     = time.Hour          // for so long the header reports on a delivery that was rejected
 )
 
 // feedMonitor tells the header whether webhooks still arrive. It sleeps until the

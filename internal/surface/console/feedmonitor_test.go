@@ -128,7 +128,7 @@ func TestForgottenFeed(t *testing.T) {
 	}
 }
 
-// The header hears of what was rejected lately and of what waits, without a toast,
+// The header learns of what was rejected lately and of what waits, without a toast,
 // and keeps what it knew while the store does not answer.
 func TestEarHearsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

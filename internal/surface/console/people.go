@@ -132,7 +132,7 @@ func (p *people) company(ctx context.Context, object string) []any {
 	return []any{now}
 }
 
-// requests tells of new requests of others, and of what became of our own.
+// requests reports on new requests of others, and of what became of our own.
 func (p *people) requests(ctx context.Context) []any {
 	v, err := p.app.Approvals.Version(ctx)
 	if err != nil || v == p.version {

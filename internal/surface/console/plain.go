@@ -102,7 +102,7 @@ func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions
 	host *plain.Host) ui.Options {
 	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
 	all := o.Commands
-	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words stand beside what is drawn
+	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words are beside what is drawn
 	o.Feeds, o.Theme, o.Themes, o.Tell = nil, theme.Words(), nil, host.Tell
 	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
 	return o
@@ -171,7 +171,7 @@ func ground(a *app.App, who api.Actor) string {
 	return s + " You are " + untrusted.Text(who.Name).Line(60) + ", role " + role + "."
 }
 
-// plainNews tells of a session that died, is blocked or cannot be renewed, and of
+// plainNews reports on a session that died, is blocked or cannot be renewed, and of
 // others at the same place. Rotations that go well are not worth a word.
 type plainNews struct {
 	known          bool
@@ -221,7 +221,7 @@ func (n *plainNews) session(st session.Status) []string {
 	return nil
 }
 
-// company tells who else is here, when that changed.
+// company says who else is here, when that changed.
 func (n *plainNews) company(p ui.Presence) []string {
 	object, ok := objectOf(p.At)
 	if !ok {

@@ -231,7 +231,7 @@ func (p *person) transcript() string {
 	return p.whole.String()
 }
 
-// find returns what stands behind a label in what was said.
+// find returns what is behind a label in what was said.
 func find(t *testing.T, heard []string, label string) string {
 	t.Helper()
 	for _, l := range heard {

@@ -199,7 +199,7 @@ func (t *tour) choose(offers ...string) ui.Action {
 	}}
 }
 
-// explained tells how the task is done: a low window has room for its name alone.
+// explained says how the task is done: a low window has room for its name alone.
 const explained = "How this task is done"
 
 func (t *tour) pick(what string) tea.Cmd {

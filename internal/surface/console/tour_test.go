@@ -12,7 +12,7 @@ import (
 	"opdeck/ui/draw"
 )
 
-// TestTourFits: what a task says stands in the two lines it has at 80 columns.
+// TestTourFits: what a task says is in the two lines it has at 80 columns.
 func TestTourFits(t *testing.T) {
 	ways := &tour{}
 	for ways.begin(1); ways.at <= len(tasks)+1; ways.begin(ways.at + 1) {
@@ -50,7 +50,7 @@ func TestTourTakesBack(t *testing.T) {
 	}
 }
 
-// TestTourExplainsItsTask: a low window has room for its name alone, and :tour tells how.
+// TestTourExplainsItsTask: a low window has room for its name alone, and :tour says how.
 func TestTourExplainsItsTask(t *testing.T) {
 	way := &tour{}
 	for n := range tasks {

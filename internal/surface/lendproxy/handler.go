@@ -160,7 +160,7 @@ func from(r *http.Request, p peer) string {
 }
 
 // answer makes the call and writes the answer; a refusal is for the caller to write.
-// broken tells that the answer broke off after its beginning.
+// broken says that the answer broke off after its beginning.
 func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, b lending.Borrower,
 	call lending.Call) (waited time.Duration, broken bool, bad *lending.Refusal) {
 	body, bad := readBody(w, r, call)

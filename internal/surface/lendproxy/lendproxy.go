@@ -183,7 +183,7 @@ type Counters struct {
 	Unknown                int64 // requests of nobody we know
 }
 
-// Counters tells what was lent since the process began.
+// Counters says what was lent since the process began.
 func (l *Lender) Counters() Counters {
 	n := 0
 	for _, b := range l.tally.Borrowers() {

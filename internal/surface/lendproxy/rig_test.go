@@ -23,7 +23,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// marker stands in every token of the service.
+// marker is in every token of the service.
 const marker = "LENTMARK7"
 
 // rig is a lender before a built-in service on TCP.

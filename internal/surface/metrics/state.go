@@ -84,7 +84,7 @@ func (s *state) collectAudit(ctx context.Context, out output) {
 	}
 }
 
-// collectSizes tells what the databases take on the disk.
+// collectSizes says what the databases take on the disk.
 func (s *state) collectSizes(ctx context.Context, out output) {
 	sizes, err := s.app.Store.Sizes(ctx)
 	out.flag("store_readable", err == nil, "sizes")

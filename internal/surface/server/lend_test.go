@@ -12,7 +12,7 @@ import (
 	"opdeck/api"
 )
 
-// The server lends its session where the config says so, counts it, and tells it to
+// The server lends its session where the config says so, counts it, and reports it to
 // people.
 func TestLend(t *testing.T) {
 	t.Parallel()

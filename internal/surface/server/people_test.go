@@ -39,7 +39,7 @@ func inPairs(t *testing.T) *place {
 // startAt is start with a clock of the test.
 func (p *place) startAt(now func() time.Time) { p.startOn(now, func(*app.App) {}) }
 
-// startOn is startAt, and tells of the App before anybody is let in.
+// startOn is startAt, and hands out the App before anybody is let in.
 func (p *place) startOn(now func() time.Time, tell func(*app.App)) {
 	t := p.t
 	t.Helper()

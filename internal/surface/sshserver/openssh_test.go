@@ -298,7 +298,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	needSSH(t)
 	h := open(t, nil)
 	socket := filepath.Join(h.dir, "m")
-	// The view ticks, as the real one does: OpenSSH tells of the end of a shared
+	// The view ticks, as the real one does: OpenSSH reports on the end of a shared
 	// session when it is woken next.
 	master := h.ssh(context.Background(), "ana", "-M", "-N", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	if err := master.Start(); err != nil {

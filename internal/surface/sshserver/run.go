@@ -122,7 +122,7 @@ func (r *run) how(why *endReason, code int) string {
 	return "left"
 }
 
-// guarded runs the program; a panic ends this session only and tells nothing of
+// guarded runs the program; a panic ends this session only and says nothing of
 // its value.
 func (r *run) guarded() (code int, message string) {
 	defer func() {

@@ -167,7 +167,7 @@ func both(a, b string) string {
 // head is how many bytes tell the kind of a file.
 const head = 512
 
-// Look tells of a regular file its size and how it begins. Errors are sentences.
+// Look returns the size of a regular file and how it begins. Errors are sentences.
 func Look(path string) (size int64, begins []byte, err error) {
 	st, err := os.Stat(path) // before it is opened: a pipe would wait for a writer
 	switch {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// builds makes the program that tells who it is, with cgo and without.
+// builds makes the program that says who it is, with cgo and without.
 func builds(t *testing.T) map[string]string {
 	t.Helper()
 	dir, out := t.TempDir(), map[string]string{}

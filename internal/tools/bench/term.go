@@ -151,7 +151,7 @@ func (r *run) next(d time.Duration) (chunk, error) {
 	}
 }
 
-// until takes output until ok of a whole frame, and tells when it arrived.
+// until takes output until ok of a whole frame, and says when it arrived.
 func (r *run) until(d time.Duration, ok func() bool) (time.Time, error) {
 	end := time.Now().Add(d)
 	if ok() {
@@ -168,7 +168,7 @@ func (r *run) until(d time.Duration, ok func() bool) (time.Time, error) {
 	}
 }
 
-// quiet takes output until none came for d, and tells when the last came.
+// quiet takes output until none came for d, and says when the last came.
 func (r *run) quiet(d time.Duration) (last time.Time, err error) {
 	for {
 		c, err := r.next(d)
@@ -182,7 +182,7 @@ func (r *run) quiet(d time.Duration) (last time.Time, err error) {
 	}
 }
 
-// key writes keys and tells when.
+// key writes keys and says when.
 func (r *run) key(keys string) (time.Time, error) {
 	at := time.Now()
 	_, err := io.WriteString(r.pty, keys)

@@ -53,7 +53,7 @@ var looked = []scene{
 		steps: []step{list, {"e", "╭─ Export"}}},
 }
 
-// toTotals opens the totals and goes on as often as next tells what the key does then.
+// toTotals opens the totals and goes on as often as next says what the key does then.
 func toTotals(next ...string) []step {
 	way := []step{list, {"T", "by status"}}
 	for _, then := range next {

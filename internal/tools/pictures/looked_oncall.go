@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// lookedOnCall are states of the lists, of the screens on call and of what stands over all
+// lookedOnCall are states of the lists, of the screens on call and of what is over all
 // screens. Like looked, no page shows them.
 var lookedOnCall = []scene{
 	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "Another client",

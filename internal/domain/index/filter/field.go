@@ -50,7 +50,7 @@ type Field[T any] struct {
 	Time func(T) time.Time
 	// Count gives a Count field's number.
 	Count func(T) int64
-	// Flag tells whether a Flag field's value holds.
+	// Flag reports whether a Flag field's value holds.
 	Flag func(T, string) bool
 }
 

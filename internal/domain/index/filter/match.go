@@ -8,7 +8,7 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// Match tells whether the record passes the filter; now is what ages count from.
+// Match reports whether the record passes the filter; now is what ages count from.
 func (e Expr[T]) Match(record T, now time.Time) bool {
 	return e.root == nil || e.match(e.root, record, now)
 }

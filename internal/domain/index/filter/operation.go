@@ -121,7 +121,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 // Flags are the values of has.
 var Flags = []string{"locked", "doc", "comment", "reference", "visible", "hidden", "parent", "badamount"}
 
-// HasFlag tells whether one of Flags holds for the operation.
+// HasFlag reports whether one of Flags holds for the operation.
 func HasFlag(o api.Operation, flag string) bool {
 	switch flag {
 	case "locked":
