@@ -9,9 +9,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Account is a customer's account as a record of its own. The service's page shows
-// id, customer, isDefault and name; the other members are those of its webhooks and
-// of its filters, as far as they came. All is kept in Raw.
+// Account is a customer's account. The service documents id, customer, isDefault and name; the other members are
+// known from its webhooks and filters and may be missing. Raw keeps the whole record.
 type Account struct {
 	ID            untrusted.Text `json:"id" also:"suid accountId"`
 	Name          untrusted.Text `json:"name"`
@@ -39,31 +38,30 @@ type AccountOwner struct {
 	Status untrusted.Text `json:"status"`
 }
 
-// Details are what is told of the owner beside name, id and status.
+// Details returns the owner's non-empty fields except name, id and status.
 func (o AccountOwner) Details() []Detail {
 	return nonEmpty(Detail{Label: "email", Value: o.Email}, Detail{Label: "phone", Value: o.Phone})
 }
 
-// Balance is an amount of an account in whichever of three shapes it came: as
-// operations have amounts, as the webhook of an account has them, or by itself.
+// Balance is an amount of an account in any of three shapes: the one of operations, the one of the account webhook,
+// or a bare Money.
 type Balance struct {
-	PlainAmount        // by itself
+	PlainAmount        // bare
 	Sum         Money  `json:"sum"`     // as in operations
 	Own         Money  `json:"money"`   // the webhook's: in the account's currency
-	Default     *Money `json:"default"` // the webhook's: the same in US dollars; nil: not told
+	Default     *Money `json:"default"` // the webhook's: the same in US dollars; nil: not reported
 }
 
-// PlainAmount is a Money that is among the members of another object.
+// PlainAmount is a Money whose members are among those of another object.
 type PlainAmount Money
 
-// check is called after Balance was read from v.
 func (b *Balance) check(v jsontree.Value) {
 	if m := ObjectIn(v); !v.Null() && !m.Has("sum") && !m.Has("money") && !m.Has("default") {
 		(*Money)(&b.PlainAmount).check(v)
 	}
 }
 
-// Value is the amount in the account's currency; it is Empty when none was told.
+// Value is the amount in the account's currency; it is Empty when the answer has none.
 func (b Balance) Value() Money {
 	for _, m := range []Money{b.Sum, b.Own, Money(b.PlainAmount)} {
 		if !m.Empty() {
@@ -73,7 +71,7 @@ func (b Balance) Value() Money {
 	return Money{}
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw.
 func (a *Account) UnmarshalJSON(b []byte) error {
 	if err := keepRecord(b, a, &a.Raw); err != nil {
 		return err
@@ -85,27 +83,27 @@ func (a *Account) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the record as it came.
+// MarshalJSON writes the record exactly as it was received.
 func (a Account) MarshalJSON() ([]byte, error) { return a.Raw.MarshalJSON() }
 
-// Unknown lists the fields of the record that this program has no name for.
+// Unknown lists the fields of the record without a Go field.
 func (a Account) Unknown() []Field { return Unknown(a.Raw, a) }
 
-// Requisites are what somebody needs who pays into an account.
+// Requisites are the details that a payer needs to pay into an account.
 type Requisites []Requisite
 
-// Requisite is one set of them, as for one payment network.
+// Requisite is one set of them, usually for one payment network.
 type Requisite struct {
 	Title untrusted.Text
 	Items []RequisiteItem
 }
 
-// RequisiteItem is one line of a set. Number is any value: which of them are account
-// numbers is not told, so that all are masked as such.
+// RequisiteItem is one line of a set. The service does not say which items hold account numbers, so every Number is
+// masked as one.
 type RequisiteItem struct{ Key, Number untrusted.Text }
 
-// UnmarshalJSON reads the webhook's shape, [{title, items: [{key, value, order}]}],
-// and of any other shape the members by their names. It never fails.
+// UnmarshalJSON reads the webhook's shape, [{title, items: [{key, value, order}]}]; in any other shape it reads the
+// members by name. It never fails.
 func (r *Requisites) UnmarshalJSON(b []byte) error {
 	v := ParseJSON(b)
 	sets := []jsontree.Value{v}
@@ -158,17 +156,16 @@ func orderOfItem(v jsontree.Value) int64 {
 	return n
 }
 
-// AccountQuery are the service's own filters of the list of accounts; an empty one
-// lists everything.
+// AccountQuery holds the service's own filters of the list of accounts; the zero value lists all.
 type AccountQuery struct {
-	Currency  string // its code
+	Currency  string // currency code
 	Balance   string // one of BalanceFilters
 	Associate string // one of AssociateTypes
 	Page      int    // from 0
 	Size      int    // 0: the configured page size
 }
 
-// The values that the service takes for its filters (complete on its page).
+// The values that the service accepts for its filters (its page lists them all).
 var (
 	BalanceFilters = []string{"POSITIVE", "NEGATIVE", "ZERO"}
 	AssociateTypes = []string{"NOT_ASSOCIATE", "POOL", "COMMISSION"}

@@ -1,18 +1,18 @@
 package api
 
-// ActKind names a call of the service, or an act on the session. It is the name of its
-// command with a dot for the space, and of a write the name in the audit trail. Package
-// endpoint declares what each one is; package act holds what people read about them.
+// ActKind names a call of the service or an act on the session: its command with a dot in place of the space. For a
+// write it is also the name in the audit trail. Package endpoint declares each kind; package act holds the texts for
+// people.
 type ActKind string
 
-// The writes at the service.
+// The writes to the service.
 const (
 	ActRemoveDocument ActKind = "document.remove"
 	ActAttachDocument ActKind = "document.attach"
 	ActUploadDocument ActKind = "document.upload"
 	ActDeleteFile     ActKind = "customer.delete-file"
 	ActShare          ActKind = "compliance.share"
-	ActLink           ActKind = "compliance.link" // makes a single-use link: a GET that changes something
+	ActLink           ActKind = "compliance.link" // creates a single-use link: a GET that has an effect
 	ActFinalize       ActKind = "compliance.finalize"
 	ActSetApplication ActKind = "customer.set-application"
 	ActSetHooks       ActKind = "hook.set"

@@ -9,22 +9,21 @@ import (
 
 type announceKey struct{}
 
-// announced tells each act's announcement once.
+// announced reports each act's announcement once.
 type announced struct {
 	tell      func(op, said string)
 	mu        sync.Mutex
 	announced map[string]bool // guarded by mu
 }
 
-// WithAnnouncements lets tell know, once for each act in the returned context, when
-// an answer of the service says that it will end this form of the call (headers
-// Deprecation and Sunset). said is one safe line. tell runs on the caller's
-// goroutine and must be quick.
+// WithAnnouncements makes the calls in the returned context report when an answer announces the end of this form of
+// the call (headers Deprecation and Sunset). tell is called once for each act, on the caller's goroutine, and must
+// not block; said is one safe line.
 func WithAnnouncements(ctx context.Context, tell func(op, said string)) context.Context {
 	return context.WithValue(ctx, announceKey{}, &announced{tell: tell, announced: map[string]bool{}})
 }
 
-// announce says what the header of an answer announces.
+// announce reports what the headers of an answer announce.
 func announce(ctx context.Context, op string, h http.Header) {
 	a, ok := ctx.Value(announceKey{}).(*announced)
 	said := ending(h)
@@ -40,12 +39,12 @@ func announce(ctx context.Context, op string, h http.Header) {
 	}
 }
 
-// Announcement is the sentence about what the service announced of an act.
+// Announcement is the sentence for people about an announcement.
 func Announcement(op, said string) string {
 	return "The service announces that it will end this form of the call “" + op + "” (" + said + ")."
 }
 
-// ending is what the headers say about the end of a call, "" when they do not.
+// ending is what the headers say about the end of a call, "" if nothing.
 func ending(h http.Header) string {
 	var out []string
 	for _, name := range []string{"Deprecation", "Sunset"} {

@@ -16,26 +16,24 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Session lends the shared access token to calls. Do reserves a slot of the
-// class, waits for a live pair, and calls send at most three times: again only
-// after a status 401, which says that nothing was done.
+// Session lends the shared access token to calls. Do reserves a slot of the class, waits for a live pair, and calls
+// send at most three times: it repeats only after status 401, which means that nothing was done.
 type Session interface {
 	Do(ctx context.Context, route session.Route, send Send) error
 }
 
-// Send makes one attempt with the given access token and reports the status and
-// header of the answer; err when there was no answer.
+// Send makes one attempt with the given access token. It returns the status and header of the answer, or an error if
+// there was none.
 type Send func(ctx context.Context, token secret.Value) (status int, header http.Header, err error)
 
 // Options configure a Client. All but the hooks, Log and Service are required.
 type Options struct {
 	BaseURL   string
-	Transport http.RoundTripper // for API calls; auth calls have their own
+	Transport http.RoundTripper // for API calls; logins use their own
 	Session   Session
 	Gate      *Gate
-	Timeout   time.Duration // of one attempt
-	// SettleWait is how long a write whose answer proves nothing is looked at
-	// before it is reported as unknown; 0: one look.
+	Timeout   time.Duration // for each attempt
+	// SettleWait is how long a write without proof is looked up before it is reported as unknown; 0: one read.
 	SettleWait time.Duration
 	Service    Service
 	UserAgent  string
@@ -43,65 +41,64 @@ type Options struct {
 	Now        func() time.Time
 	Sleep      func(ctx context.Context, d time.Duration) error // nil: a timer
 
-	// OnCall is told about every phase of every call, and twice a second how much of a
-	// large body went; OnOperations about operations that were read or changed: a page of
-	// the list (page true) or a single one, as they were at the moment of asking or later.
-	// Both must be quick, and may be called from several goroutines.
+	// OnCall gets every phase of every call, and twice a second the progress of a large body. OnOperations gets
+	// operations that were read or changed: a page of the list (page true) or a single one, no older than the time of
+	// the request. Both must return quickly and be safe for concurrent use.
 	OnCall       func(Call)
 	OnOperations func(ctx context.Context, ops []Operation, page bool, seenAt time.Time)
 }
 
-// Service holds what the service's documents leave open (config, [service]).
+// Service holds settings for what the service's documents leave open (config, [service]).
 type Service struct {
 	ShareTokenField string // "token"
-	ListField       string // of the array that holds a list, "data.rows"; "": found by itself
-	UploadIDField   string // where an upload's answer holds the id, beside the known names; "a.b" for b within a
+	ListField       string // path of the array in an answer with a list, "data.rows"; "": detected
+	UploadIDField   string // path of the id in an upload's answer, beside the known names; "a.b" for b within a
 	PageSize        int    // 100
 	Paging          Paging
 	Phases          map[string]Phase // status words beside the known ones
 }
 
-// CallPhase is where a call is.
+// CallPhase is the phase of a call.
 type CallPhase int
 
 // The phases, in order.
 const (
 	CallWaits CallPhase = iota // for a slot in its budget, or for the session
-	CallRuns                   // it was sent
+	CallRuns                   // on the wire
 	CallEnded
 )
 
-// Call is one call in one of its phases, for the activity list, the log and
-// metrics. Route is a template: it holds no id and no secret.
+// Call is one call in one phase, for the activity list, the log and metrics. Route is a template: it holds no id and
+// no secret.
 type Call struct {
 	ID    string // ours, the same in all phases
 	Phase CallPhase
 	Write bool
-	// Background: nobody waits for it; it gives way to calls of people.
+	// Background: nobody waits for it, so calls of people go first.
 	Background bool
 	Op         string
 	Class      limit.Class
 	Method     string
 	Route      string
 	Status     int    // 0: no answer
-	Error      string // one safe line; "" when it went well
+	Error      string // one safe line; "" for success
 	Kind       Kind
 	At         time.Time
 	Took       time.Duration // waiting for a slot and a session included
-	Ran        time.Time     // when the attempt began; zero: none did yet
-	Moved      int64         // bytes of a large body so far, of what a write sends or a read answers
-	Size       int64         // of that body; 0: not told
+	Ran        time.Time     // when the attempt began; zero: not yet
+	Moved      int64         // bytes of a large body so far, sent by a write or received by a read
+	Size       int64         // of that body in bytes; 0: not known
 	RequestID  string
 }
 
-// Client makes calls. It is safe for concurrent use.
+// Client calls the service. It is safe for concurrent use.
 type Client struct {
 	opt  Options
 	base *url.URL
 	http *http.Client
 }
 
-// New checks the options and makes a Client.
+// New checks the options and returns a Client.
 func New(opt Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(opt.BaseURL, "/"))
 	if err != nil || base.Host == "" {
@@ -131,7 +128,7 @@ func New(opt Options) (*Client, error) {
 // ReadOnly reports whether the gate refuses all writes.
 func (c *Client) ReadOnly() bool { return c.opt.Gate.ReadOnly }
 
-// Phase classifies an operation's status, words of the config included.
+// Phase classifies an operation's status; it knows the config's words too.
 func (c *Client) Phase(o Operation) Phase {
 	if p, ok := c.opt.Service.Phases[string(o.Status)]; ok {
 		return p
@@ -142,8 +139,8 @@ func (c *Client) Phase(o Operation) Phase {
 // MaxID is the longest identifier of the service, in bytes.
 const MaxID = 512
 
-// CheckID accepts what can be an identifier: a text that people can see, up to MaxID bytes. In a path it is escaped
-// (EscapeID); what programs on the way would take for "here" or "up", escaped or not, it may not hold.
+// CheckID returns an error of kind Usage unless id can be an identifier: visible characters, at most MaxID bytes, and
+// no part "." or "..", which proxies resolve even when escaped. what names it in the error.
 func CheckID(what, id string) error {
 	visible := untrusted.Text(id).Flags()&(untrusted.Control|untrusted.Format|untrusted.Invalid) == 0
 	for part := range strings.FieldsFuncSeq(id, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -157,20 +154,19 @@ func CheckID(what, id string) error {
 			what, MaxID)}
 }
 
-// EscapeID is an identifier as one segment of a path.
+// EscapeID escapes an identifier as one segment of a path.
 func EscapeID(id string) string { return url.PathEscape(id) }
 
-// Service is what Options says that the service's documents leave open.
+// Service returns the settings for what the service's documents leave open.
 func (c *Client) Service() Service { return c.opt.Service }
 
 // Now is the client's clock.
 func (c *Client) Now() time.Time { return c.opt.Now() }
 
-// ServiceNow is the service's time as its newest answer told it, up to a second behind; zero:
-// none did.
+// ServiceNow is the service's time by the Date header of its newest answer, up to a second behind; zero: not known.
 func (c *Client) ServiceNow() time.Time { return c.opt.Gate.Date() }
 
-// Claimed is Follower.Claimed; where nobody follows writes, nothing is claimed.
+// Claimed is Follower.Claimed; false without a Follower.
 func (c *Client) Claimed(ctx context.Context, p Probe, id string) (bool, error) {
 	if c.opt.Gate.Follow == nil {
 		return false, nil
@@ -178,26 +174,23 @@ func (c *Client) Claimed(ctx context.Context, p Probe, id string) (bool, error) 
 	return c.opt.Gate.Follow.Claimed(ctx, p, id)
 }
 
-// Log is the client's log.
 func (c *Client) Log() *slog.Logger { return c.opt.Log }
 
 type dryRunKey struct{}
 
-// ErrDryRun is returned by a write in a dry run, after it was recorded.
+// ErrDryRun is returned by a write in a dry run once it is recorded.
 var ErrDryRun = errors.New("dry run: nothing was sent")
 
-// DryRun makes every write in the returned context record its act and send
-// nothing.
+// DryRun makes every write in the returned context record its act instead of sending it.
 func DryRun(ctx context.Context) (context.Context, *[]Act) {
 	acts := new([]Act)
 	return context.WithValue(ctx, dryRunKey{}, acts), acts
 }
 
-// IsDryRun reports whether ctx is one of DryRun, where not even a read is sent.
+// IsDryRun reports whether ctx was made by DryRun; then reads are not sent either.
 func IsDryRun(ctx context.Context) bool { return ctx.Value(dryRunKey{}) != nil }
 
-// Saw shows operations to the observer; items that could not be read as operations are
-// left out.
+// Saw passes operations to OnOperations; items that could not be read as operations are left out.
 func (c *Client) Saw(ctx context.Context, at time.Time, page bool, ops ...Operation) {
 	if c.opt.OnOperations == nil {
 		return

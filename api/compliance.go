@@ -11,9 +11,8 @@ import (
 // ShareTokenLife is how long a share token lives (spec, Limits rule 4).
 const ShareTokenLife = 20 * time.Minute
 
-// CheckShareToken looks at a pasted token before anything is sent: white space
-// at the ends is dropped, anything odd inside is refused with a reason that does
-// not show the token. It cannot tell whether the token is valid.
+// CheckShareToken validates the form of a pasted token before anything is sent. It trims white space; any other odd
+// character is an error that does not show the token. It does not know whether the service will accept the token.
 func CheckShareToken(s string) (secret.Value, error) {
 	const op = "share"
 	s = strings.TrimSpace(s)

@@ -10,16 +10,15 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Counterparty is somebody whom a customer pays, as a record of its own. It has no
-// status: each of its accounts has one.
+// Counterparty is a payee of a customer. It has no status of its own: each of its accounts has one.
 type Counterparty struct {
 	ID          untrusted.Text       `json:"counterpartyId" also:"suid id"`
 	Description untrusted.Text       `json:"description"`
 	CreatedAt   Time                 `json:"createdAt"`
 	UpdatedAt   Time                 `json:"updatedAt"`
 	Profile     CounterpartyProfile  `json:"profile"`
-	Customer    CustomerRef          `json:"customer"` // whose counterparty it is
-	Accounts    []BeneficiaryAccount `json:"accounts"` // nil: the answer told none
+	Customer    CustomerRef          `json:"customer"` // the customer that it belongs to
+	Accounts    []BeneficiaryAccount `json:"accounts"` // nil: not in the answer
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -35,14 +34,14 @@ type CounterpartyProfile struct {
 	Address     PostalAddress  `json:"address"`
 }
 
-// Details are what the profile holds beside the name.
+// Details returns the non-empty fields of the profile except the name.
 func (p CounterpartyProfile) Details() []Detail {
 	return nonEmpty(Detail{Label: "email", Value: p.Email}, Detail{Label: "phone", Value: p.PhoneNumber},
 		Detail{Label: "tax number", Value: p.TaxNumber}, Detail{Label: "website", Value: p.Website},
 		Detail{Label: "address", Value: p.Address.Line()})
 }
 
-// PostalAddress is an address as the service has it.
+// PostalAddress is an address in the service's fields.
 type PostalAddress struct {
 	Line1      untrusted.Text `json:"addressLine1"`
 	Line2      untrusted.Text `json:"addressLine2"`
@@ -54,7 +53,7 @@ type PostalAddress struct {
 	CountryISO untrusted.Text `json:"countryIso"`
 }
 
-// Line is the address on one line.
+// Line returns the address on one line.
 func (a PostalAddress) Line() untrusted.Text {
 	var out []string
 	for _, part := range []untrusted.Text{a.Line1, a.Line2, a.Line3, a.UnitNumber, a.PostalCode, a.City, a.StateISO,
@@ -66,8 +65,8 @@ func (a PostalAddress) Line() untrusted.Text {
 	return untrusted.Text(strings.Join(out, ", "))
 }
 
-// BeneficiaryAccount is an account of a counterparty: one payment network, and the
-// status that reports whether it may be paid.
+// BeneficiaryAccount is an account of a counterparty: one payment network, with a status that says whether it may be
+// paid.
 type BeneficiaryAccount struct {
 	ID           untrusted.Text  `json:"accountId" also:"suid id"`
 	CurrencyCode untrusted.Text  `json:"currencyCode" also:"currencyIso currency_iso"`
@@ -87,7 +86,7 @@ type BeneficiaryBank struct {
 	RoutingNumber untrusted.Text `json:"routingNumber"`
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw.
 func (p *Counterparty) UnmarshalJSON(b []byte) error {
 	if err := keepRecord(b, p, &p.Raw); err != nil {
 		return err
@@ -100,11 +99,10 @@ func (p *Counterparty) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the record as it came.
+// MarshalJSON writes the record exactly as it was received.
 func (p Counterparty) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
 
-// Unknown lists the fields of the record that this program has no name for, without
-// those of an account that only say again whose it is.
+// Unknown lists the fields of the record without a Go field, except those of an account that repeat its owner.
 func (p Counterparty) Unknown() []Field {
 	return slices.DeleteFunc(Unknown(p.Raw, p), func(f Field) bool {
 		_, member, _ := strings.Cut(f.Path, "].")
@@ -112,7 +110,7 @@ func (p Counterparty) Unknown() []Field {
 	})
 }
 
-// says reports whether all texts of an object, and there are some, are in the record.
+// says reports whether the object has texts and all of them are in the record.
 func (p Counterparty) says(members Object) bool {
 	known := []untrusted.Text{p.ID, p.Name(), p.Customer.CUID, p.Customer.Name}
 	for _, v := range members.Members() {
@@ -123,7 +121,7 @@ func (p Counterparty) says(members Object) bool {
 	return members.Len() > 0
 }
 
-// Name is what people call the counterparty.
+// Name is the counterparty's display name.
 func (p Counterparty) Name() untrusted.Text {
 	if p.Profile.Lastname == "" {
 		return p.Profile.Name
@@ -131,7 +129,7 @@ func (p Counterparty) Name() untrusted.Text {
 	return p.Profile.Name + " " + p.Profile.Lastname
 }
 
-// Statuses are the status words of its accounts, each once; those of accepted ones last.
+// Statuses returns the distinct status words of its accounts, accepted ones last.
 func (p Counterparty) Statuses() []untrusted.Text {
 	var out []untrusted.Text
 	for _, a := range p.Accounts {
@@ -149,7 +147,7 @@ func (p Counterparty) Statuses() []untrusted.Text {
 	return out
 }
 
-// CounterpartyQuery are the service's own filters of the list of counterparties.
+// CounterpartyQuery holds the service's own filters of the list of counterparties; the zero value lists all.
 type CounterpartyQuery struct {
 	Name         string // part of the name
 	CUID         string // the customer whose counterparties are listed

@@ -9,14 +9,13 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// The kinds of customer (complete on the service's add-customer page).
+// The kinds of customer (the service's add-customer page lists them all).
 const (
 	Individual = "INDIVIDUAL"
 	Corporate  = "CORPORATE"
 )
 
-// Customer is the standalone record; its full set of fields is not published,
-// so everything is also in Raw.
+// Customer is a customer's record. The service does not publish all its fields; Raw keeps the whole record.
 type Customer struct {
 	CUID      untrusted.Text `json:"cuid" also:"customerId id"`
 	PUID      untrusted.Text `json:"puid"`
@@ -34,12 +33,12 @@ type Customer struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw.
 func (c *Customer) UnmarshalJSON(b []byte) error {
 	return keepRecord(b, c, &c.Raw)
 }
 
-// MarshalJSON writes the record as it came.
+// MarshalJSON writes the record exactly as it was received.
 func (c Customer) MarshalJSON() ([]byte, error) {
 	if len(c.Raw) > 0 {
 		return c.Raw, nil
@@ -48,20 +47,20 @@ func (c Customer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
-// Unknown lists the fields of the record that this program has no name for.
+// Unknown lists the fields of the record without a Go field.
 func (c Customer) Unknown() []Field { return Unknown(c.Raw, c) }
 
-// Detail is one field of a record for people.
+// Detail is one field of a record for display.
 type Detail struct {
-	Path  string // of a member without a name here, as it came: Label may be cut
+	Path  string // of a member without a Go field, unabridged: Label may be cut
 	Label string // safe to draw
 	Value untrusted.Text
-	At    Time // of a moment; Value holds its text
-	Odd   bool // it came and cannot be read as what it ought to be
+	At    Time // for a moment; Value holds its text
+	Odd   bool // the value has an unexpected type
 }
 
-// Details are all fields of the record beside name, kind and status that hold
-// anything: those with a name here first, then the others by their paths.
+// Details returns all non-empty fields except name, kind and status: those with a Go field first, then the others by
+// path.
 func (c Customer) Details() []Detail {
 	out := nonEmpty(Detail{Label: "cuid", Value: c.CUID}, Detail{Label: "company", Value: c.Company},
 		Detail{Label: "email", Value: c.Email}, Detail{Label: "phone", Value: c.Phone},
@@ -71,10 +70,10 @@ func (c Customer) Details() []Detail {
 	return append(out, Details(c.Unknown())...)
 }
 
-// maxDetail is how many bytes of a value a Detail holds; it is for people.
+// maxDetail bounds the value of a Detail, in bytes.
 const maxDetail = 16 << 10
 
-// Details are fields without a name here, by their paths.
+// Details returns fields without a Go field, by path.
 func Details(unknown []Field) []Detail {
 	var out []Detail
 	for _, f := range unknown {
@@ -84,7 +83,7 @@ func Details(unknown []Field) []Detail {
 		} else if !ok {
 			value = string(f.Value)
 		}
-		if string(f.Value) == "null" { // not the text "null"
+		if string(f.Value) == "null" { // JSON null, not the text "null"
 			value = "–"
 		}
 		if len(value) > maxDetail {
@@ -99,8 +98,7 @@ func Details(unknown []Field) []Detail {
 	return out
 }
 
-// amountIn is an object that is an amount and nothing else as "EUR 12.5"; "" for
-// anything else.
+// amountIn formats an object that is only an amount, as "EUR 12.5"; "" for anything else.
 func amountIn(raw json.RawMessage) string {
 	var b Balance
 	if !ObjectOf(raw).Exists() || ReadRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
@@ -112,7 +110,7 @@ func amountIn(raw json.RawMessage) string {
 	return b.Value().String()
 }
 
-// told are those details that hold anything.
+// nonEmpty returns the details that have a value.
 func nonEmpty(list ...Detail) []Detail {
 	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
@@ -125,17 +123,17 @@ func (c Customer) FullName() untrusted.Text {
 	return c.Name + " " + c.Lastname
 }
 
-// Application is a customer's application: either an individual's or a
-// corporate one. Its fields are only partly published; all are kept.
+// Application is a customer's application, either an individual's or a corporate one. Its fields are only partly
+// published; all are kept.
 type Application struct {
 	Status     untrusted.Text  `json:"status"`
 	Individual json.RawMessage `json:"individual,omitempty"`
 	Corporate  json.RawMessage `json:"corporate,omitempty"`
 	Raw        json.RawMessage `json:"-"`
-	Unread     bool            `json:"-"` // it could not be read: nothing is known of it
+	Unread     bool            `json:"-"` // it could not be read, so nothing is known of it
 }
 
-// Kind says which of the two an application is, "" when neither is there.
+// Kind returns which of the two an application is, "" for neither.
 func (a Application) Kind() string {
 	switch {
 	case len(a.Individual) > 0 && string(a.Individual) != "null":
@@ -150,12 +148,12 @@ func (a Application) Kind() string {
 type ShareResult struct {
 	Applied     bool             `json:"applied"`
 	Message     untrusted.Text   `json:"message"`                       // the reason when applied is false
-	Outstanding []OutstandingSet `json:"outstanding" null:"unreported"` // still to be given; nil: not known
+	Outstanding []OutstandingSet `json:"outstanding" null:"unreported"` // still to be provided; nil: not known
 	Raw         json.RawMessage  `json:"-"`
 }
 
-// OutstandingSet is one remaining document set. The element type is not
-// published: a text or an object; both are read.
+// OutstandingSet is one document set that is still missing. The element type is not published: a text and an object
+// are both read.
 type OutstandingSet struct {
 	Name untrusted.Text
 	Raw  json.RawMessage
@@ -182,7 +180,7 @@ func (o *OutstandingSet) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the set as it came.
+// MarshalJSON writes the set exactly as it was received.
 func (o OutstandingSet) MarshalJSON() ([]byte, error) {
 	if len(o.Raw) > 0 {
 		return o.Raw, nil
@@ -190,21 +188,21 @@ func (o OutstandingSet) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(o.Name))
 }
 
-// Link is a short-lived, single-use address for the customer's own browser.
+// Link is a short-lived, single-use address for the customer's browser.
 type Link struct {
 	URL untrusted.Text
 	TTL int64 // seconds; 0 when the answer did not say
 	Raw json.RawMessage
 }
 
-// Result is the service's answer to an act without an object.
+// Result is the service's answer to an act that returns no object.
 type Result struct {
 	Success bool            `json:"success"`
 	Message untrusted.Text  `json:"message"`
 	Raw     json.RawMessage `json:"-"`
 }
 
-// HookMembers are the members of the webhook settings, as the service's page has them.
+// HookMembers lists the members of the webhook settings as the service names them.
 var HookMembers = []string{"enabled", "hookUrl", "jwtSecret", "hookCustomer", "hookOperation", "hookDepositAccount",
 	"hookCounterparty"}
 
@@ -218,26 +216,26 @@ type HookSettings struct {
 	HookDepositAccount bool           `json:"hookDepositAccount"`
 	HookCounterparty   bool           `json:"hookCounterparty"`
 
-	// Unreported are the members that no answer told, by their JSON names with a comma behind
-	// each; their values here mean nothing, and SetHooks does not write them.
+	// Unreported lists the members that no answer had, by JSON name, each followed by a comma. Their values here mean
+	// nothing, and SetHooks does not write them.
 	Unreported string `json:"-"`
 
-	// Was is what a read brought, so that the guard of SetHooks judges only what is new; nil: all is new.
+	// Was holds the settings as they were read, so that the guard of SetHooks checks changes only; nil: it checks
+	// all.
 	Was *HookSettings `json:"-"`
 }
 
-// Knows reports whether a member was told, or set since (Set).
+// Knows reports whether a member was read, or set since then (Set).
 func (h HookSettings) Knows(member string) bool {
 	return !strings.Contains(","+h.Unreported, ","+member+",")
 }
 
-// Set notes that the person said what a member shall be.
+// Set marks a member as given by the person.
 func (h *HookSettings) Set(member string) {
 	h.Unreported = strings.TrimPrefix(strings.Replace(","+h.Unreported, ","+member+",", ",", 1), ",")
 }
 
-// CustomerFile is an uploaded document in the customer's own store; attaching
-// links it to an operation.
+// CustomerFile is a file in the customer's store; attaching links it to an operation.
 type CustomerFile struct {
 	ID         untrusted.Text `json:"id" also:"guid documentId fileId uuid"`
 	CustomerID untrusted.Text `json:"customerId"`
@@ -247,7 +245,7 @@ type CustomerFile struct {
 	Type       untrusted.Text `json:"type"`
 	Info       untrusted.Text `json:"info"`
 	Status     untrusted.Text `json:"status"`
-	Size       int64          `json:"size"` // bytes; -1: it came and cannot be read
+	Size       int64          `json:"size"` // bytes; -1: unreadable
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -1,6 +1,6 @@
 package api
 
-// CustomerQuery are the service's own filters of the customer list.
+// CustomerQuery holds the service's own filters of the customer list.
 type CustomerQuery struct {
 	CUID string
 	Name string // part of the name

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// serviceClock is the service's time, as the Date of its newest answer told it. Where the
-// service's clock and ours differ, only times of the service compare with what it says.
+// serviceClock estimates the service's time from the Date header of its newest answer. The two clocks may differ, so
+// times in answers are compared with this clock only.
 type serviceClock struct {
 	mu   sync.Mutex
-	date time.Time // guarded by mu; zero: no answer told it
-	at   time.Time // guarded by mu: when that answer came, by our clock
+	date time.Time // guarded by mu; zero: no answer had one
+	at   time.Time // guarded by mu: when that answer arrived, by our clock
 }
 
 func (s *serviceClock) saw(h http.Header, at time.Time) {
@@ -24,7 +24,7 @@ func (s *serviceClock) saw(h http.Header, at time.Time) {
 	s.date, s.at = date.UTC(), at
 }
 
-// now is the service's time when ours is at, up to a second behind; zero: not known.
+// now is the service's time at our time at, up to a second behind; zero: not known.
 func (s *serviceClock) now(at time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

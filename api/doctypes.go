@@ -2,9 +2,8 @@ package api
 
 import "slices"
 
-// ApplicationDocumentTypes returns the document types that the customer
-// application record names (spec, "Customer application document types": 25
-// types, then PROOF_OF_RESIDENCE). The service may know more.
+// ApplicationDocumentTypes returns the document types of the customer application record (spec, "Customer application
+// document types": 25 types, then PROOF_OF_RESIDENCE). The service may accept more.
 func ApplicationDocumentTypes() []string {
 	return []string{
 		"SOURCE_OF_FUNDS", "TYPE_VISA", "IDENTIFY_BIOMETRICS", "INCUMBENCY_CERT", "PHOTO", "COMPLIANCE_OFFICER_RESUME",
@@ -15,9 +14,8 @@ func ApplicationDocumentTypes() []string {
 	}
 }
 
-// DocumentTypes returns every document type that the service's documents name:
-// those of operations and of the upload page, then ApplicationDocumentTypes.
-// The service may know more, so an unknown type is not a mistake.
+// DocumentTypes returns every document type in the service's documents: those of operations and of the upload page,
+// then ApplicationDocumentTypes. The service may accept more, so an unknown type is no error.
 func DocumentTypes() []string {
 	return slices.Concat([]string{
 		"OPERATION_DOCUMENT", "PASSPORT", "ACCOUNT_AGREEMENT", "L2_ACCOUNT_AGREEMENT", "INCORPORATION_DOCUMENTS",

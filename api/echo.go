@@ -11,17 +11,15 @@ import (
 	"opdeck/api/secret"
 )
 
-// An answer may hold the token that its request was sent with: services and
-// gateways echo headers when they are debugged. The token is replaced by as many
-// asterisks wherever an answer is read, so that nothing above this package can show,
-// keep or pass it on.
+// An answer may echo the token of its request: services and gateways that are being debugged return headers. Every
+// reader of an answer replaces the token with as many asterisks, so that nothing above this package can show, keep or
+// forward it.
 
-// leastToken is the length from which on a token is looked for: what is shorter
-// is in other words.
+// leastToken is the least length, in bytes, of a token that is searched for: shorter ones occur in ordinary words.
 const leastToken = 8
 
-// spellings are the forms in which an answer may hold a token: as it is, in JSON
-// with escaped slashes, and in an address.
+// spellings returns the forms in which an answer may hold a token: plain, in JSON with escaped slashes, and
+// URL-encoded.
 func spellings(token secret.Value) [][]byte {
 	plain := token.Reveal()
 	if len(plain) < leastToken {
@@ -69,13 +67,13 @@ func hideTokenIn(h http.Header, token secret.Value) {
 	}
 }
 
-// echoFilter is a stream with the token replaced, also where it lies across reads.
+// echoFilter replaces the token in a stream, also where it spans two reads.
 type echoFilter struct {
 	from  io.Reader
 	forms [][]byte
 	keep  int // bytes that may begin a token: the longest form less one
 	buf   []byte
-	ready int // bytes at the head of buf that hold no part of a token
+	ready int // bytes at the start of buf that hold no part of a token
 	err   error
 }
 
@@ -87,10 +85,9 @@ func newEchoFilter(from io.Reader, token secret.Value) *echoFilter {
 	return f
 }
 
-// echoChunk is how much the filter reads at once, in bytes.
+// echoChunk is the size of one read, in bytes.
 const echoChunk = 32 << 10
 
-// Read implements io.Reader.
 func (f *echoFilter) Read(p []byte) (int, error) {
 	for f.ready == 0 {
 		if f.err != nil {

@@ -9,7 +9,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Kind says what can be done about an error; it fixes the exit code.
+// Kind says what can be done about an error. It determines the exit code.
 type Kind string
 
 // The kinds (outward contract, section 2).
@@ -21,12 +21,12 @@ const (
 	AuthFailed     Kind = "auth"            // credentials refused, two-factor, no session
 	NotFound       Kind = "not_found"       // unknown operation, document, customer
 	Refused        Kind = "refused"         // a rule, of the service or ours, says no
-	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or 429
-	UnknownOutcome Kind = "unknown_outcome" // sent, and nothing proves yet what became of it
+	RateLimited    Kind = "rate_limited"    // no room in the budget in time, or status 429
+	UnknownOutcome Kind = "unknown_outcome" // sent, and the outcome is not proven yet
 	Interrupted    Kind = "interrupted"     // the person stopped it
 )
 
-// Kinds lists them all.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{Internal, Unavailable, Usage, BadConfig, AuthFailed, NotFound, Refused, RateLimited, UnknownOutcome,
 		Interrupted}
@@ -56,7 +56,7 @@ func (k Kind) Exit() int {
 // Rule names the rule behind a refusal.
 type Rule string
 
-// The rules, of the service first, then our own.
+// The rules: the service's first, then our own.
 const (
 	RuleOperationUnknown Rule = "operation_unknown" // spec, Errors: Operation not found
 	RuleDocumentUnknown  Rule = "document_unknown"  // Document not found
@@ -69,20 +69,20 @@ const (
 	RuleRejected         Rule = "rejected"          // share answered applied false
 	RuleCustomerUnknown  Rule = "customer_unknown"
 	RuleApplication      Rule = "application" // Application is not configured
-	RuleFile             Rule = "file"        // too large, or of a kind that is not taken
+	RuleFile             Rule = "file"        // too large, or of a kind that is not accepted
 	RuleForbidden        Rule = "forbidden"
 	RuleRate             Rule = "rate"
 	RuleReadOnly         Rule = "read_only"
 	RuleRole             Rule = "role"
 	RuleApproval         Rule = "approval_pending"
 	RuleDenied           Rule = "approval_denied"
-	RuleChanged          Rule = "changed"    // the object is not what the person saw
+	RuleChanged          Rule = "changed"    // the object is not the one that the person saw
 	RuleAudit            Rule = "audit"      // the intent could not be stored
-	RuleDoubt            Rule = "in_doubt"   // the same or its opposite was sent, and what became of it is not known
+	RuleDoubt            Rule = "in_doubt"   // the same write or its opposite was sent, with an unknown outcome
 	RuleIdentifier       Rule = "identifier" // not usable in a path
 )
 
-// The inputs that an Error names as wrong, as the service's own members are called.
+// The inputs that an Error can name as wrong, by the service's member names.
 const (
 	FieldToken  = "token"
 	FieldFile   = "file"
@@ -91,19 +91,19 @@ const (
 	FieldSecret = "jwtSecret"
 )
 
-// Error is what every call returns when it fails. Public is a sentence for
-// people and Remedy what they can do; neither holds a secret or a raw answer.
+// Error is what every call returns when it fails. Public is a sentence for people and Remedy is what they can do;
+// neither holds a secret or a raw answer.
 type Error struct {
 	Op         string // "remove document"
 	Kind       Kind
 	Rule       Rule
 	Public     string
-	Field      string         // the input that is wrong, by one of the names below; "" when none is known to be
-	Said       untrusted.Text // the service's own words, for people; Public has them too where they add something
-	Remedy     Remedy         // worded by each surface: internal/act/remedy
-	Hint       string         // of a surface's own error: a sentence in its own terms
-	Unsent     bool           // we refused it ourselves: nothing was sent
-	Status     int            // HTTP status, 0 when there was none
+	Field      string         // the wrong input, by one of the names above; "" if not known
+	Said       untrusted.Text // the service's own words, for people; Public repeats them where they add something
+	Remedy     Remedy         // internal/act/remedy words it for each surface
+	Hint       string         // a surface's own advice, as a sentence in its terms
+	Unsent     bool           // we refused it: nothing was sent
+	Status     int            // HTTP status, 0 without an answer
 	RequestID  string
 	RetryAfter time.Duration
 	Err        error // the cause, for the log
@@ -111,7 +111,7 @@ type Error struct {
 	own string // Public before Quote
 }
 
-// Own is the sentence without the service's words, which may name somebody.
+// Own is Public without the service's words, which may name a person.
 func (e *Error) Own() string { return cmp.Or(e.own, e.Public) }
 
 func (e *Error) Error() string {
@@ -121,10 +121,9 @@ func (e *Error) Error() string {
 	return e.Op + ": " + e.Public
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError finds the Error in err, or wraps err as an internal one.
+// AsError returns the Error in err, or wraps err in an internal one.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -134,13 +133,13 @@ func AsError(err error) *Error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &known): // of a package that words its own errors, as the store does
+	case errors.As(err, &known): // from a package that words its own errors, as store
 		return known.Public()
 	}
 	return &Error{Kind: Internal, Public: err.Error(), Err: err}
 }
 
-// KindOf returns the kind of err, "" for nil.
+// KindOf returns the kind of err; "" for nil.
 func KindOf(err error) Kind {
 	if err == nil {
 		return ""
@@ -148,7 +147,7 @@ func KindOf(err error) Kind {
 	return AsError(err).Kind
 }
 
-// Refusal makes an Error of kind Refused.
+// Refusal returns an Error of kind Refused.
 func Refusal(op string, rule Rule, format string, args ...any) *Error {
 	return &Error{Op: op, Kind: Refused, Rule: rule, Public: fmt.Sprintf(format, args...)}
 }

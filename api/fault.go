@@ -18,8 +18,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// fault turns what happened on the way, or a status that is not a success, into an
-// Error; nil when the answer is good.
+// fault returns the Error of a transport failure or an unsuccessful status; nil for a good answer.
 func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) error {
 	switch {
 	case a.err != nil:
@@ -41,8 +40,8 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 	return e
 }
 
-// refusal is the error of a call whose route refuses a session that others accept: by a 401, or in words
-// that mean the session elsewhere.
+// refusal is the error of a call whose route refuses a session that other routes accept: with a 401, or with words
+// that elsewhere mean the session.
 func refusal(ctx context.Context, r Request, a Answer, err error) error {
 	var why *session.Error
 	if errors.As(err, &why) {
@@ -59,7 +58,7 @@ func refusal(ctx context.Context, r Request, a Answer, err error) error {
 	return e
 }
 
-// asksToWait adds what a 429 or 503 asked for, and what opdeck does about it.
+// asksToWait adds the wait that a 429 or 503 asked for, and what opdeck does about it.
 func (e *Error) asksToWait(asked time.Duration) {
 	say := func(d time.Duration) string { return d.Round(time.Second).String() }
 	add := ""
@@ -77,7 +76,7 @@ func (e *Error) asksToWait(asked time.Duration) {
 	e.amend(add)
 }
 
-// amend adds to the sentence, before the service's words.
+// amend appends to the sentence, before the service's words.
 func (e *Error) amend(add string) {
 	quoted := e.own != ""
 	if e.Public = e.Own() + add; quoted {
@@ -85,14 +84,14 @@ func (e *Error) amend(add string) {
 	}
 }
 
-// leads adds where a redirection leads.
+// leads adds the target of a redirection.
 func (e *Error) leads(where string) {
 	if e.Status >= 300 && e.Status < 400 && e.Status != http.StatusNotModified {
 		e.amend(" The target is " + where + ".")
 	}
 }
 
-// noAnswer says what is known when a request had no usable answer.
+// noAnswer is the error of a request without a usable answer.
 func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 	e := &Error{Op: r.Op, Kind: Unavailable, RequestID: a.RequestID, Err: a.err,
 		Public: "The service did not answer.", Remedy: Remedy{Kind: CheckNetwork}}
@@ -104,7 +103,7 @@ func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 	case errors.Is(a.err, context.DeadlineExceeded):
 		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
 	case !a.sent:
-		e.Public, e.RequestID = "There is no connection to the service.", "" // nobody got it
+		e.Public, e.RequestID = "There is no connection to the service.", "" // the request did not leave
 	}
 	return e
 }
@@ -116,8 +115,7 @@ func stopped(ctx context.Context, op string, err error) error {
 	return &Error{Op: op, Kind: Interrupted, Public: "Stopped.", Err: err}
 }
 
-// NoRoom is the error of a call that err kept from being sent: no room in a budget in
-// time, or the end of ctx.
+// NoRoom is the error of a call that was not sent because of err: no room in a budget in time, or the end of ctx.
 func NoRoom(op string, err error) error {
 	var full *limit.Exhausted
 	if errors.As(err, &full) {
@@ -126,7 +124,7 @@ func NoRoom(op string, err error) error {
 	return stopped(context.Background(), op, err)
 }
 
-// wayError is a failure before anything was sent: no session, no slot.
+// wayError is the error of a call that was not sent: no session, no slot.
 func wayError(ctx context.Context, op string, err error) error {
 	var e *Error
 	var full *limit.Exhausted
@@ -147,9 +145,8 @@ func wayError(ctx context.Context, op string, err error) error {
 		Remedy: Remedy{Kind: SessionStatus}}
 }
 
-// The five messages of document removal (spec, Errors) and those of the public
-// pages. The service's documents print no status beside them, so the words
-// decide: they are the service's own no at any status that does not itself say
+// The five messages of document removal (spec, Errors) and those of the public pages. The service's documents give no
+// status with them, so the words decide: they are the service's refusal at any status, except one which says itself
 // that the call got lost.
 var messages = []struct {
 	re   *regexp.Regexp
@@ -174,15 +171,14 @@ var messages = []struct {
 		"The service refused this: there is no application to submit yet.", PrepareApplication},
 }
 
-// known matches a message from its beginning, in any case, also behind what RPC
-// libraries and loggers put before it ("rpc error: code = NotFound desc = …").
+// known matches the start of a message, ignoring case and any prefix of RPC libraries and loggers ("rpc error: code =
+// NotFound desc = …").
 func known(re string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
 		re + `)`)
 }
 
-// knownMessage reports whether these are words that the service's documents know.
-// A gateway's complaint before them makes them none.
+// knownMessage reports whether these words are in the service's documents and not in the complaint of a gateway.
 func knownMessage(said string) bool {
 	for _, m := range messages {
 		if at := m.re.FindStringSubmatch(said); at != nil {
@@ -192,8 +188,7 @@ func knownMessage(said string) bool {
 	return false
 }
 
-// Classify makes an Error of an answer that is not a success: by its words where
-// the status does not tell, else by its status.
+// Classify returns the Error of an unsuccessful answer: by its words if the status is ambiguous, else by its status.
 func Classify(op string, status int, body []byte) *Error {
 	said := Said(body)
 	e := &Error{Op: op, Status: status, Said: untrusted.Text(said)}
@@ -215,7 +210,7 @@ func Classify(op string, status int, body []byte) *Error {
 	return e
 }
 
-// unknownType is how the service names a wrong input; it gives no code for it.
+// unknownType matches the service's message about a wrong document type; there is no code for it.
 var unknownType = known(`Unknown document type\b`)
 
 // Quote adds the service's words to the sentence, unless they only repeat that there were too many requests.
@@ -253,9 +248,8 @@ func (e *Error) byStatus(status int) {
 	}
 }
 
-// Said finds the sentence in an error answer: {"error": "…"}, {"message": "…"},
-// or the same further down. It is safe to draw, at most 300 characters, and holds
-// no token.
+// Said returns the sentence in an error answer: {"error": "…"}, {"message": "…"}, or the same nested deeper. It is
+// safe to draw, has at most 300 characters and holds no token.
 func Said(body []byte) string {
 	if len(body) > maxAnswer {
 		return ""
@@ -264,8 +258,8 @@ func Said(body []byte) string {
 	return cmp.Or(words, bareMessage(body))
 }
 
-// bareMessage is one of the messages of the service's documents that is the whole body: as a JSON text, or as plain
-// text. Any other text may be that of somebody on the way.
+// bareMessage is a documented message of the service that is the whole body, as a JSON text or as plain text. Any
+// other text may come from a proxy.
 func bareMessage(body []byte) string {
 	text := strings.TrimSpace(strings.TrimPrefix(string(body), string(byteOrderMark)))
 	if v := ParseJSON([]byte(text)); v.Kind() == jsontree.String {
@@ -282,6 +276,6 @@ func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
 var tokenShapes = regexp.MustCompile(
 	`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
 
-// Scrub replaces what looks like a token by dots. It is the second line of
-// defence; the first is that secrets are secret.Values.
+// Scrub replaces anything that looks like a token with dots. It is the second line of defence; the first is that
+// secrets are secret.Values.
 func Scrub(s string) string { return tokenShapes.ReplaceAllString(s, "••••") }

@@ -15,7 +15,7 @@ func (f CustomerFile) Is(name string, size int64) bool {
 		slices.ContainsFunc([]string{"fileName", "name", "originalName"}, func(k string) bool { return r.First(k) == name })
 }
 
-// Made is when the file says that it was made; zero when it does not.
+// Made is when the file was created; zero: not reported.
 func (f CustomerFile) Made() Time {
 	r := ObjectOf(f.Raw)
 	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
@@ -26,17 +26,17 @@ func (f CustomerFile) Made() Time {
 	return Time{}
 }
 
-// Locked reports whether the file is locked; told is false where the record does not say.
+// Locked reports whether the file is locked; known is false if the record does not say.
 func (f CustomerFile) Locked() (locked, known bool) {
 	word := ObjectOf(f.Raw).First("isLock")
 	return word == "true", word == "true" || word == "false"
 }
 
-// Title is the file's name under whichever member it came.
+// Title is the file's name, whichever member holds it.
 func (f CustomerFile) Title() untrusted.Text { return cmp.Or(f.FileName, f.Name) }
 
-// UnmarshalJSON keeps the record as it came beside the named fields. Its id may
-// have any of the names that an upload's may have.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw. The id may have any of the names that an
+// upload's may have.
 func (f *CustomerFile) UnmarshalJSON(b []byte) error {
 	return keepRecord(b, f, &f.Raw)
 }

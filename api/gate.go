@@ -13,8 +13,8 @@ import (
 	"opdeck/api/evidence"
 )
 
-// Act is one write, exactly as it would be sent. It holds no secret: secrets in
-// Body are dots, and SecretDigest binds the act to them.
+// Act is one write, exactly as it would be sent. It holds no secret: dots replace secrets in Body, and SecretDigest
+// binds the act to them.
 type Act struct {
 	Kind    ActKind         `json:"kind"`
 	Method  string          `json:"method"`
@@ -23,20 +23,20 @@ type Act struct {
 	Object  string          `json:"object"`            // "operation" or "customer"; "session" for our own
 	ID      string          `json:"id"`                // its opid or cuid
 	Item    string          `json:"item,omitempty"`    // document guid
-	Name    string          `json:"name,omitempty"`    // what people call the item, safe to draw
+	Name    string          `json:"name,omitempty"`    // the item's display name, safe to draw
 	Summary string          `json:"summary,omitempty"` // one sentence, safe to draw
 	Reason  string          `json:"reason,omitempty"`
-	// Seen is the digest of what the person saw of the object when they decided.
+	// Seen is the digest of the object as the person saw it when they decided.
 	Seen string `json:"seen,omitempty"`
 	// SecretDigest is a hash of secrets and file contents that Body does not show.
 	SecretDigest string `json:"secret_digest,omitempty"`
 }
 
-// Digest identifies the act: same kind, Request, object and content seen.
+// Digest identifies the act: its kind, request, object and content seen.
 func (a Act) Digest() string {
 	a.Summary, a.Name, a.Reason = "", "", ""
 	b, err := json.Marshal(a)
-	if err != nil { // Body is made by json.Marshal; it cannot be invalid
+	if err != nil { // Body comes from json.Marshal, so it is valid
 		panic(fmt.Sprintf("api: act cannot be encoded: %v", err))
 	}
 	return HashHex(b)
@@ -45,7 +45,7 @@ func (a Act) Digest() string {
 // HashHex is the SHA-256 of b in hex.
 func HashHex(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
 
-// Verdict is what became of a write.
+// Verdict is the outcome of a write in a word.
 type Verdict string
 
 // The verdicts.
@@ -53,27 +53,26 @@ const (
 	Done    Verdict = "done"     // the answer or a read shows the wanted state
 	Denied  Verdict = "refused"  // the service said no
 	Failed  Verdict = "failed"   // nothing was sent
-	Unclear Verdict = "unknown"  // sent, and nothing proves yet what became of it
-	NotSeen Verdict = "not_seen" // the wanted state did not show in time; it may still have been done
+	Unclear Verdict = "unknown"  // sent, and nothing proves the outcome yet
+	NotSeen Verdict = "not_seen" // the wanted state did not show in time; the write may still have been done
 )
 
-// Outcome is what became of a write, for the audit trail.
+// Outcome is the outcome of a write, for the audit trail.
 type Outcome struct {
 	Verdict   Verdict       `json:"verdict"`
 	Status    int           `json:"status,omitempty"`
 	Rule      Rule          `json:"rule,omitempty"`
 	Detail    string        `json:"detail,omitempty"` // safe text
 	RequestID string        `json:"request_id,omitempty"`
-	After     string        `json:"after,omitempty"` // digest of the object that came back
+	After     string        `json:"after,omitempty"` // digest of the object in the answer
 	Took      time.Duration `json:"took_ns,omitempty"`
-	Found     string        `json:"found,omitempty"` // id of what the write made
-	Looked    time.Time     `json:"looked,omitzero"` // unknown: when it was last looked at
+	Found     string        `json:"found,omitempty"` // id of the object that the write created
+	Looked    time.Time     `json:"looked,omitzero"` // for unknown: the last time that it was looked up
 
 	Why evidence.Conclusion `json:"why,omitzero"`
 }
 
-// Event is something worth recording that is not a write: a denied attempt, a
-// reveal, an export, a login, a reload.
+// Event is an audited event that is not a write: a denied attempt, a reveal, an export, a login, a reload.
 type Event struct {
 	Name   string `json:"name"`
 	Object string `json:"object,omitempty"`
@@ -81,76 +80,72 @@ type Event struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Auditor keeps the audit trail. Intent must be durable when it returns.
+// Auditor keeps the audit trail. Intent is durable when it returns nil.
 type Auditor interface {
 	Intent(ctx context.Context, who Actor, act Act) (ref string, err error)
 	Outcome(ctx context.Context, ref string, out Outcome) error
 	Note(ctx context.Context, who Actor, e Event) error
 }
 
-// Approver asks for a second person. Check returns the approval's id when one
-// exists, matches the act's digest and is spent by this call; otherwise it files
-// a request (or finds the open one) and returns a refusal with RuleApproval,
-// RuleDenied or RuleChanged.
+// Approver requires a second person. Check spends an approval that matches the act's digest and returns its id.
+// Without one it files a request (or finds the open one) and returns a refusal with RuleApproval, RuleDenied or
+// RuleChanged.
 type Approver interface {
 	Check(ctx context.Context, who Actor, act Act) (id string, err error)
 	Settle(ctx context.Context, id string, out Outcome) error
 }
 
-// Pending is a write that leaves, as it is kept until its outcome is known.
+// Pending is a write that is about to leave, kept until its outcome is known.
 type Pending struct {
 	Ref      string // of the intent in the audit trail
 	Act      Act
 	Who      Actor
-	Approval string // of the second person, "" for none
+	Approval string // id of the approval, "" for none
 	Probe    Probe
 	Claim    string    // see WriteRule.Claim
 	Date     time.Time // by the service's clock; zero: not known
 }
 
-// Follower keeps writes until they are settled, across processes.
+// Follower keeps writes across processes until they are settled.
 type Follower interface {
-	// Sending keeps a write before it leaves; it is durable when Sending returns nil. Where
-	// another one holds its claim it keeps nothing and returns that one: of all that ask at
-	// once, in any process, one is kept.
+	// Sending stores a write before it leaves; nil means that it is durable. If another write holds its claim,
+	// Sending stores nothing and returns that one: of concurrent calls in all processes, one is stored.
 	Sending(ctx context.Context, p Pending) (*Doubt, error)
-	// Ended takes the outcome: an unknown one is followed, any other forgotten.
+	// Ended takes the outcome: an unknown one is followed up, any other is dropped.
 	Ended(ctx context.Context, ref string, out Outcome) error
-	// Doubt finds the write that holds a claim: of which nothing tells yet what became of it.
-	// date is the service's time, zero where it is not known. nil for none.
+	// Doubt returns the write that holds a claim and whose outcome is still unknown; nil for none. date is the
+	// service's time, zero if not known.
 	Doubt(ctx context.Context, claim string, date time.Time) (*Doubt, error)
-	// Claimed reports whether another write than that of p, of its kind, made what has that id.
+	// Claimed reports whether another write of the kind of p created the object with that id.
 	Claimed(ctx context.Context, p Probe, id string) (bool, error)
 }
 
-// Doubt is a write that was sent, perhaps, and whose outcome is not known.
+// Doubt is a write that may have been sent and whose outcome is not known.
 type Doubt struct {
 	Kind  ActKind
 	Ref   string // of the intent in the audit trail
 	What  string // names it for people, safe to draw: "Removing a.pdf, operation 62387cd9"
 	Who   string // safe to draw
 	Sent  time.Time
-	Until time.Time // from when on it is looked for no longer, and may be sent again
+	Until time.Time // after it the write is no longer looked up and may be sent again
 }
 
-// Gate is what every write passes, in this order: role, read-only, doubt, guard,
-// approval, audit intent; then the call; then its outcome. Nothing else in this
-// program sends a write.
+// Gate checks every write, in this order: role, read-only, doubt, guard, approval, audit intent; then the call; then
+// its outcome. Nothing else in this program sends a write.
 type Gate struct {
 	ReadOnly bool             // the context forbids writes
 	Audit    Auditor          // required
-	Approve  Approver         // nil: one person is enough
-	Follow   Follower         // nil: nobody looks again
+	Approve  Approver         // nil: no approval needed
+	Follow   Follower         // nil: unknown outcomes are not followed up
 	Now      func() time.Time // required
 
-	service serviceClock // as answers tell it
+	service serviceClock // from the answers' Date headers
 }
 
-// Date is the service's time as its newest answer told it, up to a second behind; zero: none
-// did.
+// Date is the service's time by its newest answer, up to a second behind; zero: not known.
 func (g *Gate) Date() time.Time { return g.service.now(g.Now()) }
 
-// Permit is an act that may go out. It must be settled with End.
+// Permit is an act that may be sent. End must settle it.
 type Permit struct {
 	Act      Act
 	ref      string
@@ -160,8 +155,8 @@ type Permit struct {
 	followed bool
 }
 
-// Begin lets an act of the rule through or refuses it. guard is the console's own check of
-// the object (locked, end state); nil for none.
+// Begin permits an act of the rule or refuses it. guard is opdeck's own check of the object (locked, end state); nil
+// for none.
 func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() error) (*Permit, error) {
 	who := ActorOf(ctx)
 	if err := g.refuse(ctx, rule, act, guard); err != nil {
@@ -179,7 +174,7 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 	}
 	ref, err := g.Audit.Intent(ctx, who, act)
 	if err != nil {
-		if p.approval != "" { // it was spent for nothing: it may be used again
+		if p.approval != "" { // the approval was not used: give it back
 			_ = g.Approve.Settle(context.WithoutCancel(ctx), p.approval, Outcome{Verdict: Failed})
 		}
 		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
@@ -190,8 +185,7 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 	return p, nil
 }
 
-// follow keeps the act, so that any process can find out what became of it. What
-// cannot be kept is not sent.
+// follow stores the act, so that any process can look up its outcome. An act that cannot be stored is not sent.
 func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Probe) error {
 	if g.Follow == nil {
 		return nil
@@ -219,15 +213,15 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	if g.ReadOnly {
 		return ReadOnly(string(act.Kind))
 	}
-	// first, or what an act in doubt may have changed would be reported as the reason
+	// before guard, which would report the effect of an act in doubt as the reason
 	if err := g.doubted(ctx, rule, act); err != nil || guard == nil {
 		return err
 	}
 	return guard()
 }
 
-// doubted refuses to send a request again, or its opposite, while nothing says what became
-// of it, unless sending it twice does what sending it once does.
+// doubted refuses to repeat a request whose outcome is unknown, or to send its opposite, unless the request is
+// idempotent.
 func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	claim := rule.Claim(act)
 	if g.Follow == nil || claim == "" {
@@ -243,7 +237,7 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	return InDoubt(act, *d)
 }
 
-// InDoubt says which write in doubt keeps act from being sent.
+// InDoubt is the refusal of act because of the write d.
 func InDoubt(act Act, d Doubt) *Error {
 	const clock = "15:04:05 UTC"
 	what, when := "The same", "It can be sent again"
@@ -256,30 +250,29 @@ func InDoubt(act Act, d Doubt) *Error {
 			d.Until.UTC().Format(clock))}
 }
 
-// unnoted is what is not sent because the store cannot hold it.
+// unnoted is the refusal of a write that the store cannot record.
 func unnoted(act Act, err error) *Error {
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
 		Public: "The write cannot be recorded in the store, so nothing was sent.", Remedy: Remedy{Kind: CheckStore}, Err: err}
 }
 
-// denied records an attempt that was refused; a trail that cannot be written
-// changes nothing about the refusal.
+// denied records a refused attempt. The refusal holds even if the trail cannot be written.
 func (g *Gate) denied(ctx context.Context, who Actor, act Act, err error) {
 	e := AsError(err)
 	_ = g.Audit.Note(ctx, who, Event{Name: "denied", Object: act.Object, ID: act.ID,
 		Detail: string(act.Kind) + ": " + string(e.Rule)})
 }
 
-// End records what became of the act. An outcome that cannot be stored leaves
-// the act open in the trail, where it counts as unknown.
+// End records the outcome of the act. If it cannot be stored, the act stays open in the trail, where it counts as
+// unknown.
 func (g *Gate) End(ctx context.Context, p *Permit, out Outcome) error {
 	out.Took = g.Now().Sub(p.began)
-	ctx = context.WithoutCancel(ctx) // the person may have left; the outcome is kept all the same
+	ctx = context.WithoutCancel(ctx) // the person may have left; the outcome is recorded all the same
 	err := g.Audit.Outcome(ctx, p.ref, out)
 	if p.approval != "" {
 		err = errors.Join(err, g.Approve.Settle(ctx, p.approval, out))
 	}
-	if p.followed && err == nil { // else it stays open, and is looked at like one whose process died
+	if p.followed && err == nil { // else it stays open and is looked up like that of a process that died
 		err = g.Follow.Ended(ctx, p.ref, out)
 	}
 	return err

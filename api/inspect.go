@@ -13,49 +13,49 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// Inspection is what one read told about the shape of the service's answers: names of
-// fields and kinds of values, never a value.
+// Inspection is what one read shows about the shape of the service's answers: names of fields and kinds of values,
+// never a value.
 type Inspection struct {
 	Call      string        // "GET /v2/billing/operation"
 	Status    int           // 0: no answer
-	Content   string        // media type as told, "no content type"
-	Took      time.Duration // slot and session included
-	At        string        // where the record or list stood: "item", "items", "" for the answer itself
+	Content   string        // media type from the header, "no content type" if missing
+	Took      time.Duration // including slot and session
+	At        string        // path of the record or list: "item", "items", "" for the answer itself
 	Wrapper   string        // of a list: the key around each record
 	Items     int           // of a list
-	Unusable  int           // of those, without an identifier
-	Total     Number        // of a list; "" when not told
+	Unusable  int           // items without an identifier
+	Total     Number        // of a list; "" if not reported
 	TotalAt   string        // "meta.total"
-	Asked     int           // of a list: the page size that was asked for
-	Reported  int           // and the one that was told; 0 when it was not
+	Asked     int           // of a list: the page size in the request
+	Reported  int           // the page size in the answer; 0 if not reported
 	Order     Order         // of a list of operations
 	Kinds     []string      // "documents[].size: text instead of number"
-	Unknown   []string      // names of fields without a name here
+	Unknown   []string      // names of fields without a Go field
 	Odd       []string      // names of fields whose values cannot be read
-	Missing   []string      // names of fields that are expected and came nowhere
-	Words     int           // status words that mean nothing here
+	Missing   []string      // names of expected fields that no record has
+	Words     int           // number of unknown status words
 	After     After         // of a list: what it says about the next page
-	Repeats   bool          // of a list: the next page is the first one again
-	Amounts   []string      // "sourceAmount.sum: “value” (number)": amounts that do not say how much they are
-	Settings  []string      // lines of [service] that would mend what was not understood
-	Announced string        // what the service says of the end of this call
+	Repeats   bool          // of a list: the next page repeats the first
+	Amounts   []string      // "sourceAmount.sum: “value” (number)": amounts without a clear value
+	Settings  []string      // lines of [service] that would fix the reading
+	Announced string        // the announced end of this call
 	Err       error         // the call failed, or its answer could not be read
 }
 
 // Order is how a list is ordered by the time of creation.
 type Order string
 
-// The orders; "" when too few records tell.
+// The orders; "" if there are too few records to say.
 const (
 	NewestFirst Order = "newest first"
 	OldestFirst Order = "oldest first"
 	NoOrder     Order = "in no time order"
 )
 
-// Names found by an Inspection are safe to draw and this many at most.
+// Inspection lists at most this many names; they are safe to draw.
 const maxNames = 12
 
-// Inspect makes a read and says what is known of it before its answer is read.
+// Inspect makes a read and describes the answer before it is decoded.
 func (c *Client) Inspect(ctx context.Context, r Request) (Answer, Inspection) {
 	began := c.opt.Now()
 	a, err := c.Read(ctx, r)
@@ -67,7 +67,7 @@ func (c *Client) Inspect(ctx context.Context, r Request) (Answer, Inspection) {
 	return a, p
 }
 
-// InspectOne is Inspect of a record, compared with the Go type of one.
+// InspectOne is Inspect for a record, compared with its Go type.
 func (c *Client) InspectOne(ctx context.Context, r Request, t RecordType, record any) Inspection {
 	a, p := c.Inspect(ctx, r)
 	if p.Err != nil {
@@ -82,7 +82,7 @@ func (c *Client) InspectOne(ctx context.Context, r Request, t RecordType, record
 	return p
 }
 
-// InspectList is Inspect of the first page of a list, read as s says.
+// InspectList is Inspect for the first page of a list, read by the settings s.
 func InspectList[T Record](ctx context.Context, c *Client, s Service, r Request, t RecordType) (Page[T], Inspection) {
 	a, p := c.Inspect(ctx, r)
 	if p.Asked = s.PageSize; p.Err != nil {
@@ -103,7 +103,7 @@ func InspectList[T Record](ctx context.Context, c *Client, s Service, r Request,
 	return page, p
 }
 
-// Compare compares records, as many as are enough, with what is expected of them; record has their type.
+// Compare compares a sample of records with what is expected of them; record has their Go type.
 func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -149,7 +149,7 @@ func names(set map[string]bool) []string {
 	return out
 }
 
-// plainPath is a path without the numbers of elements: "documents[].scan".
+// plainPath is a path without element numbers: "documents[].scan".
 func plainPath(path string) string {
 	var b strings.Builder
 	in := false
@@ -162,8 +162,8 @@ func plainPath(path string) string {
 	return b.String()
 }
 
-// expectedKind is the JSON kind that the service's pages show for a scalar,
-// "" for what has parts or no name.
+// expectedKind is the JSON kind that the service's pages show for a scalar; "" for a value with parts or without a Go
+// field.
 func expectedKind(l *layout, path string) string {
 	switch {
 	case l == nil:
@@ -179,7 +179,7 @@ func expectedKind(l *layout, path string) string {
 	return ""
 }
 
-// OrderOf says how operations are ordered.
+// OrderOf returns the order of operations by creation time.
 func OrderOf(ops []Operation) Order {
 	up, down := false, false
 	var before time.Time

@@ -16,24 +16,22 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Money is a value as the service carries it: whole units as text of any length
-// and billionths of a unit beside them (spec, Amount wrapper). It is never a
-// float. The parts stay as they came; Decimal says whether they make a number.
+// Money is a value in the service's form: whole units as text of any length plus billionths of a unit (spec, Amount
+// wrapper). It is never a float. The parts are kept unchanged; Decimal says whether they are a number.
 type Money struct {
 	CurrencyCode untrusted.Text `json:"currencyCode"`
 	Units        Number         `json:"units"`
 	Nanos        Number         `json:"nanos"`
 
-	// Unclear: what came does not say how much it is. It is no object, or has neither units nor nanos, or they are
-	// zero beside members without a name here, which may hold the value.
+	// Unclear: the value does not show how much it is. It is not an object, or has neither units nor nanos, or both
+	// are zero beside unknown members, which may hold the value.
 	Unclear bool `json:"-"`
-	// Holds names the members of an Unclear one and their kinds, never a value.
+	// Holds lists the members of an Unclear value and their kinds, never a value.
 	Holds untrusted.Text `json:"-"`
 }
 
 var moneyMembers = []string{"currencyCode", "units", "nanos"}
 
-// check is called after Money was read from v.
 func (m *Money) check(v jsontree.Value) {
 	if !m.Units.zero() || !m.Nanos.zero() || v.Null() {
 		return
@@ -51,9 +49,8 @@ func (m *Money) check(v jsontree.Value) {
 	}
 }
 
-// scaled reads {amount, scale}: a whole number of the smallest units and how many decimals it has, and
-// {value: "12.50"}: a decimal text. Both say how much it is without knowing the currency. zeros: units and nanos
-// came too, and say otherwise.
+// scaled reads {amount, scale}, a whole number of the smallest units and its number of decimals, and {value:
+// "12.50"}, a decimal text. Neither needs the currency. zeros: units and nanos are present too and contradict it.
 func (m *Money) scaled(v jsontree.Value, zeros bool) bool {
 	word, ok := v.Named("amount", "value").Scalar()
 	if !ok || zeros || !plainDecimal.MatchString(word) {
@@ -98,7 +95,7 @@ var (
 		moneyMembers...)
 )
 
-// check is called after Amount was read from v: the value may stand in it without an object of its own.
+// check reads the value when Amount holds it directly, without an object of its own.
 func (a *Amount) check(v jsontree.Value) {
 	if m := ObjectIn(v); !v.Null() && a.Sum.Empty() && !m.Has("sum") && !m.Has("default") {
 		a.Sum = moneyIn(v)
@@ -118,14 +115,14 @@ type Amount struct {
 	Default *Money `json:"default,omitempty"`
 }
 
-// Number is a JSON number or the text of one, kept to the letter. A missing or
-// null number is "", which counts as zero in webhooks, which omit zeros.
+// Number is a JSON number, or a text with one, kept unchanged. A missing or null number is "" and counts as zero in
+// webhooks, which omit zeros.
 type Number untrusted.Text
 
-// zero reports whether the number is missing or holds no digit but 0.
+// zero reports whether the number is missing or has only zeros.
 func (n Number) zero() bool { return strings.Trim(string(n), "-0") == "" }
 
-// UnmarshalJSON keeps the text of a number, of a string and of anything else.
+// UnmarshalJSON keeps the text of any scalar.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	var s string
 	switch {
@@ -142,7 +139,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 // MarshalJSON writes the number as text, as the service does with units.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(string(n)) }
 
-// Why a Money is not a number.
+// The reasons why a Money is not a number.
 var (
 	ErrNone    = errors.New("no amount was sent")
 	ErrUnits   = errors.New("units are not a whole number")
@@ -153,10 +150,9 @@ var (
 
 const maxUnits = 1000 // digits; a bound on work, far above any amount
 
-// Decimal returns the exact value units + nanos/10⁹, with nine decimals or
-// fewer. It fails with ErrNone for an Empty amount, which is not zero, and with
-// ErrUnits, ErrNanos, ErrSign or ErrUnclear: such an amount must be shown as it came,
-// marked, and never as a number.
+// Decimal returns the exact value units + nanos/10⁹, with at most nine decimals. It fails with ErrNone for an Empty
+// amount, which is not zero, and with ErrUnits, ErrNanos, ErrSign or ErrUnclear: such an amount must be shown raw and
+// marked, never as a number.
 func (m Money) Decimal() (*apd.Decimal, error) {
 	if m.Empty() {
 		return nil, ErrNone
@@ -191,13 +187,13 @@ func (m Money) Decimal() (*apd.Decimal, error) {
 	return out, nil
 }
 
-// Empty reports whether no amount was sent: no currency and no value.
+// Empty reports whether there is no amount: no currency and no value.
 func (m Money) Empty() bool { return m == Money{} }
 
-// Currency returns the code as it came.
+// Currency returns the currency code unchanged.
 func (m Money) Currency() untrusted.Text { return m.CurrencyCode }
 
-// Raw returns the parts as they came, for amounts that are not numbers.
+// Raw returns the parts unchanged, for amounts that are not numbers.
 func (m Money) Raw() string {
 	if m.Holds != "" {
 		return string(m.Holds)
@@ -215,7 +211,7 @@ func (m Money) String() string {
 	return m.CurrencyCode.Line(12) + " " + d.Text('f')
 }
 
-// whole parses an optional minus and digits, nothing else; "" is zero.
+// whole parses digits with an optional minus, nothing else; "" is zero. bad is the error.
 func whole(s string, bad error, maxDigits int) (*apd.BigInt, error) {
 	if s == "" {
 		return new(apd.BigInt), nil
@@ -231,8 +227,8 @@ func whole(s string, bad error, maxDigits int) (*apd.BigInt, error) {
 	return n, nil
 }
 
-// Rate returns to/from to 12 significant digits and whether it is exact; ok is
-// false when one of them is zero or no number.
+// Rate returns to/from to 12 significant digits and whether it is exact; ok is false when one of them is zero or not
+// a number.
 func Rate(from, to Money) (rate *apd.Decimal, exact, ok bool) {
 	f, err1 := from.Decimal()
 	t, err2 := to.Decimal()

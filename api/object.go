@@ -8,13 +8,13 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// Object is a JSON object of any origin, of reads and of answers to writes alike; the zero value is one that
-// is not there. Names are found as encoding/json finds them: to the letter, else in any case.
+// Object is a JSON object from a read, a webhook or the answer to a write; the zero value does not exist. Names match
+// as in encoding/json: exactly, else ignoring case.
 type Object struct{ jsontree.Value }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// ParseJSON is b as JSON, not there when it is none. A byte order mark is dropped.
+// ParseJSON parses b, without a byte order mark; the value does not exist if b is not JSON.
 func ParseJSON(b []byte) jsontree.Value {
 	tree, err := jsontree.Parse(bytes.TrimPrefix(b, byteOrderMark))
 	if err != nil {
@@ -23,10 +23,10 @@ func ParseJSON(b []byte) jsontree.Value {
 	return tree.Root()
 }
 
-// ObjectOf is b as an object.
+// ObjectOf parses b as an object.
 func ObjectOf(b []byte) Object { return ObjectIn(ParseJSON(b)) }
 
-// ObjectIn is v as an object.
+// ObjectIn returns v as an object.
 func ObjectIn(v jsontree.Value) Object {
 	if v.Kind() != jsontree.Object {
 		return Object{}
@@ -34,16 +34,16 @@ func ObjectIn(v jsontree.Value) Object {
 	return Object{v}
 }
 
-// Exists reports whether there is an object, which may be empty.
+// Exists reports whether there is an object; it may be empty.
 func (m Object) Exists() bool { return m.Kind() != 0 }
 
-// Has reports whether there is a member of that name that is not null.
+// Has reports whether there is a non-null member of that name.
 func (m Object) Has(name string) bool {
 	v := m.Member(name)
 	return v.Kind() != 0 && !v.Null()
 }
 
-// First is the first of the names that holds a text, a number or a flag.
+// First returns the first of the named members that holds a text, a number or a flag.
 func (m Object) First(names ...string) string {
 	for _, n := range names {
 		if s, ok := m.Named(n).Scalar(); ok && s != "" {
@@ -53,8 +53,7 @@ func (m Object) First(names ...string) string {
 	return ""
 }
 
-// Inside lists the object itself and those around a record that it holds, at most
-// jsontree.MaxWrappers deep.
+// Inside returns the object itself and the objects that wrap a record in it, at most jsontree.MaxWrappers deep.
 func (m Object) Inside() []Object { return m.wrapped(nil, jsontree.MaxWrappers) }
 
 func (m Object) wrapped(out []Object, depth int) []Object {
@@ -70,10 +69,10 @@ func (m Object) wrapped(out []Object, depth int) []Object {
 	return out
 }
 
-// wrappers are names of an object around what the service answers with, whatever it is.
+// wrappers are the names of objects that may wrap any answer.
 var wrappers = slices.Concat(jsontree.Wrappers, []string{"document", "file", "application", "parameters"})
 
-// Find is the first text of the names in the object or one that it wraps.
+// Find returns the first text under one of the names, in the object or one that it wraps.
 func (m Object) Find(names ...string) string {
 	for _, o := range m.Inside() {
 		if s := o.First(names...); s != "" {
@@ -83,8 +82,7 @@ func (m Object) Find(names ...string) string {
 	return ""
 }
 
-// Says reports whether a field of the object, or of one that it wraps, is the
-// flag want.
+// Says reports whether a flag of the object, or of one that it wraps, equals want.
 func (m Object) Says(name string, want bool) bool {
 	for _, o := range m.Inside() {
 		if s := o.First(name); s != "" {
@@ -108,8 +106,7 @@ func (m Object) Fails() bool {
 	return false
 }
 
-// words is the first sentence under one of the names, safe to draw; in objects
-// and lists it is looked for further down.
+// words returns the first sentence under one of the names, safe to draw; it searches nested objects and lists too.
 func (m Object) words(names ...string) string {
 	for _, n := range names {
 		if s := sentenceIn(m.Member(n), 3); s != "" {

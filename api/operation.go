@@ -31,20 +31,18 @@ type Operation struct {
 	IsParent             bool           `json:"isParent"`
 	Reference            untrusted.Text `json:"reference"`
 	Customer             CustomerRef    `json:"customer"`
-	Documents            []Document     `json:"documents"` // nil: the answer told none; empty: it told that there are none
-	UnreadDocuments      int            `json:"-"`         // elements of its documents that say nothing that can be read
+	Documents            []Document     `json:"documents"` // nil: not in the answer; empty: the answer lists none
+	UnreadDocuments      int            `json:"-"`         // documents in the answer that could not be read
 
-	// Attached is the id under which the operation lists what was just attached to it; "" for
-	// one that came otherwise.
+	// Attached is the id under which the operation lists the document that was just attached; else "".
 	Attached string `json:"-"`
 
-	// Raw is the record as it came, to the letter, fields without a name included.
+	// Raw is the record exactly as it was received.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Party is one side of an operation: an account of ours or an account of a
-// counterparty. The spec shows the first as source and the second as
-// destination; either side may hold either (webhook pages).
+// Party is one side of an operation: a customer's account or a counterparty's. The spec shows the first as source and
+// the second as destination; either side may hold either (webhook pages).
 type Party struct {
 	Account             *PartyAccount        `json:"account,omitempty"`
 	CounterpartyAccount *CounterpartyAccount `json:"counterpartyAccount,omitempty"`
@@ -83,21 +81,21 @@ type CustomerRef struct {
 type Document struct {
 	GUID     untrusted.Text `json:"guid"`
 	FileName untrusted.Text `json:"fileName"`
-	Size     int64          `json:"size"` // bytes; -1: it came and cannot be read
+	Size     int64          `json:"size"` // bytes; -1: unreadable
 	MIME     untrusted.Text `json:"mime"`
 	DocType  untrusted.Text `json:"docType"`
 	Info     untrusted.Text `json:"info"`
-	IsLock   bool           `json:"isLock" unread:"true"` // cannot be detached; what cannot be read counts as a lock
+	IsLock   bool           `json:"isLock" unread:"true"` // it cannot be removed; an unreadable value counts as locked
 	CreateAt Time           `json:"createAt"`
 }
 
-// plainOperation is an Operation that encoding/json reads by itself.
+// plainOperation is an Operation without methods, for encoding/json.
 type plainOperation Operation
 
 var operationLayout = recordLayout(reflect.TypeFor[plainOperation]())
 
-// ReadOperation reads an operation and keeps body as its Raw: the caller gives
-// body away. It fails where body is not a JSON object.
+// ReadOperation decodes an operation and keeps body as its Raw, so the caller must not reuse body. It fails if body
+// is not a JSON object.
 func ReadOperation(body []byte) (Operation, error) {
 	var o Operation
 	if err := ReadRecord(body, (*plainOperation)(&o)); err != nil {
@@ -108,27 +106,26 @@ func ReadOperation(body []byte) (Operation, error) {
 	return o, nil
 }
 
-// dropUnread leaves out documents that say nothing (null, {}, a text): they have neither
-// a name nor an identifier to act on. They are counted, and Unknown lists them.
+// dropUnread drops documents without a name or identifier to act on (null, {}, a text). UnreadDocuments counts them,
+// and Unknown lists them.
 func (o *Operation) dropUnread() {
 	came := len(o.Documents)
 	o.Documents = slices.DeleteFunc(o.Documents, func(d Document) bool { return d == Document{} })
 	if o.UnreadDocuments = came - len(o.Documents); came > 0 && len(o.Documents) == 0 {
-		o.Documents = nil // none that is known, which is not none
+		o.Documents = nil // unknown rather than none
 	}
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw.
 func (o *Operation) UnmarshalJSON(b []byte) error {
 	raw := bytes.Clone(b)
 	read, err := ReadOperation(raw)
-	read.Raw = raw // also where it cannot be read
+	read.Raw = raw // even if it cannot be read
 	*o = read
 	return err
 }
 
-// MarshalJSON writes the record as it came; one that was made here is written
-// from its fields.
+// MarshalJSON writes the record exactly as it was received; one without Raw is written from its fields.
 func (o Operation) MarshalJSON() ([]byte, error) {
 	if len(o.Raw) > 0 {
 		return o.Raw, nil
@@ -136,11 +133,10 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plainOperation(o))
 }
 
-// DocumentsReported reports whether the answer told the documents; if not, whether there are
-// any is not known.
+// DocumentsReported reports whether the answer listed the documents; if not, there may be some.
 func (o Operation) DocumentsReported() bool { return o.Documents != nil }
 
-// Unknown lists the fields of the record that this program has no name for.
+// Unknown lists the fields of the record without a Go field.
 func (o Operation) Unknown() []Field { return Unknown(o.Raw, o) }
 
 // Document returns the document with that guid.
@@ -153,7 +149,7 @@ func (o Operation) Document(guid string) (Document, bool) {
 	return Document{}, false
 }
 
-// Name is what people call the party's account: its holder, else its name.
+// Name is the display name of the party's account: its holder, else its name.
 func (p Party) Name() untrusted.Text {
 	switch {
 	case p.CounterpartyAccount != nil && p.CounterpartyAccount.Counterparty.Name != "":
@@ -168,11 +164,11 @@ func (p Party) Name() untrusted.Text {
 	return ""
 }
 
-// Phase is what an operation's status word means for us.
+// Phase is the meaning of an operation's status word for opdeck.
 type Phase int
 
-// The phases. The set of status words is not published: a word that is not
-// listed here is PhaseUnknown and is shown as it is, never guessed.
+// The phases. The service does not publish its status words: any other word is PhaseUnknown and is shown unchanged,
+// never guessed.
 const (
 	PhaseUnknown Phase = iota
 	PhaseOpen
@@ -188,12 +184,11 @@ var phases = map[untrusted.Text]Phase{
 	"CANCELED": PhaseCanceled, "CANCELLED": PhaseCanceled, "CANCEL": PhaseCanceled,
 }
 
-// statusPrefixes are what generated names of an enumeration begin with.
+// statusPrefixes are prefixes of generated enumeration names.
 var statusPrefixes = []string{"OPERATION_", "STATUS_"}
 
-// Phase classifies the status, in any case and with such a prefix. The spec shows
-// PENDING and speaks of completed, failed and canceled; SUCCESS is seen on the tree
-// page; the rest are spellings of the same four ideas.
+// Phase classifies the status, ignoring case and such a prefix. The spec shows PENDING and mentions completed, failed
+// and canceled; the tree page shows SUCCESS; the rest are spellings of the same four.
 func (o Operation) Phase() Phase {
 	if p, ok := phases[o.Status]; ok {
 		return p
@@ -205,35 +200,35 @@ func (o Operation) Phase() Phase {
 	return phases[untrusted.Text(word)]
 }
 
-// Ended reports whether the operation is in an end state, in which documents
-// are normally not edited (spec, Remove a document, rule 5).
+// Ended reports whether the operation is in an end state, in which documents are usually not changed (spec, Remove a
+// document, rule 5).
 func (p Phase) Ended() bool { return p >= PhaseCompleted }
 
-// Word names the phase as the spec does.
+// Word is the spec's name of the phase.
 func (p Phase) Word() string {
 	return [...]string{"unknown", "open", "completed", "failed", "canceled"}[p]
 }
 
-// Has is the phase as the end of a sentence about the operation: "has failed".
+// Has ends a sentence about the operation: "has failed".
 func (p Phase) Has() string {
 	return [...]string{"has an unknown status", "is open", "is completed", "has failed", "was canceled"}[p]
 }
 
 // Page is one page of a list.
 type Page[T any] struct {
-	Items    []T // as they came: Unusable of them have no identifier
+	Items    []T // as received: Unusable of them have no identifier
 	Page     int // from 0
 	PageSize int
-	Total    Number    // text on the wire; "" when the service did not tell
-	At       time.Time // when the request was sent: the rows are at least that new
+	Total    Number    // text on the wire; "" if not reported
+	At       time.Time // when the request was sent: the rows are at least as new
 	Unusable int       // items without an identifier: they can be shown, but not asked for
-	Shape    Shape     // how the answer carried them
-	After    After     // what it says about the next page
+	Shape    Shape     // how the answer held them
+	After    After     // what the page says about the next one
 }
 
-// Whole reports whether n different records are all of the list when p was read last: as
-// many as the service told, or, where it told no number that can be true, no record came
-// any more or it said that this is the end. A page that repeats another one proves no end.
+// Whole reports whether n distinct records are the whole list after reading p: as many as the reported total, or,
+// without a plausible total, p had no new records or said that it is the last. A page that repeats another one does
+// not prove the end.
 func (p Page[T]) Whole(n int) bool {
 	if p.After.More == MoreFollows {
 		return false

@@ -10,15 +10,14 @@ import (
 	"opdeck/api/session"
 )
 
-// What became of a write is told with proof only (docs/outcomes.md):
+// The outcome of a write is reported only with proof (docs/outcomes.md):
 //
 //	done      the answer shows the wanted state
 //	refused   the service said no, in its own words or by a documented status
 //	not sent  nothing left: no slot, no session, no connection
 //	unknown   everything else; reads settle it
 //
-// decide says which of them an answer proves by itself. It reads nothing else
-// and knows nothing of time. The error is nil for Done alone.
+// decide returns the outcome that the answer alone proves. The error is nil for Done alone.
 func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, error) {
 	out := Outcome{Status: a.Status, RequestID: a.RequestID}
 	e := AsError(way)
@@ -34,7 +33,7 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 		return set(Failed, orInternal(op, e))
 	case a.Status == 0 || a.err != nil:
 		return set(Unclear, orInternal(op, e))
-	case a.Status == http.StatusUnauthorized: // says that the call was not processed (docs/session.md)
+	case a.Status == http.StatusUnauthorized: // means that the call was not processed (docs/session.md)
 		return set(Denied, orInternal(op, e))
 	}
 	body := ObjectOf(a.Body)
@@ -60,7 +59,7 @@ func orInternal(op string, e *Error) *Error {
 	return e
 }
 
-// unproven words an answer that proves neither.
+// unproven is the error of an answer that proves neither success nor refusal.
 func unproven(op string, a Answer, words string) *Error {
 	e := &Error{Op: op, Kind: Unavailable, Status: a.Status, RequestID: a.RequestID,
 		Public: fmt.Sprintf("The answer (%d) does not say whether it was done.", a.Status)}
@@ -68,7 +67,7 @@ func unproven(op string, a Answer, words string) *Error {
 	return e
 }
 
-// refusalOf words a refusal; here says that the service accepts the session for other calls.
+// refusalOf is the error of a refusal; here says that the service accepts the session for other calls.
 func refusalOf(r WriteRule, op string, a Answer, body Object, words string, here bool) *Error {
 	e := Classify(op, a.Status, a.Body)
 	e.RequestID = a.RequestID
@@ -84,16 +83,16 @@ func refusalOf(r WriteRule, op string, a Answer, body Object, words string, here
 	return e
 }
 
-// contrary reports that an answer contradicts itself: it shows the wanted state,
-// or an object, and fails or refuses at once.
+// contrary reports whether an answer contradicts itself: it shows the wanted state or an object, and also fails or
+// refuses.
 func (r WriteRule) contrary(body Object, proof, no bool) bool {
 	thing := ObjectIn(body.Member("item")).Len() > 0 || r.says(body, true)
 	flagged := body.Fails() || r.says(body, false)
 	return proof && (no || flagged) || thing && flagged
 }
 
-// never lists the statuses that say nothing about the write: the call ran out of
-// time, was throttled, or something between us and the service answered.
+// never reports whether a status says nothing about the write: the call timed out, was throttled, or a proxy
+// answered.
 func never(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, 499,
@@ -103,8 +102,7 @@ func never(status int) bool {
 	return status < 200 || status >= 300 && status < 400
 }
 
-// trouble is what transports and gateways say: such words are no refusal, since
-// the write may be done all the same.
+// trouble matches messages of transports and gateways. They are no refusal, since the write may still be done.
 var trouble = regexp.MustCompile(
 	`(?i)time[d]?[ -]?out|deadline|unavailable|upstream|gateway|internal[ _-](server[ _-])?error|` +
 		`(try|retry) (it )?(again|later)|please retry|` +
@@ -112,7 +110,7 @@ var trouble = regexp.MustCompile(
 		`context cancell?ed|too many requests|rate limit|throttl|maintenance|` +
 		`server error|something went wrong|unexpected error|unknown error|could not be processed in time|request aborted`)
 
-// refusal reports whether the answer is the service's own no, and its words.
+// refusal reports whether the answer is the service's own refusal, and its words.
 func (r WriteRule) refusal(body Object, a Answer) (words string, no bool) {
 	status, strong := a.Status, body.words("error", "errors")
 	words = cmp.Or(strong, body.words("message", "detail", "description", "reason", "title"), bareMessage(a.Body))

@@ -11,8 +11,8 @@ import (
 	"opdeck/api/session"
 )
 
-// forSession is the status that the session is told of an answer to r: 401 where the
-// service says in other words that the token is over.
+// forSession is the status that the session gets for an answer to r: 401 if the service says in other words that the
+// token has expired.
 func forSession(r Request, a Answer) int {
 	if a.err != nil || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body, r.OwnToken) {
 		return a.Status
@@ -25,8 +25,8 @@ func (r Request) SessionRoute() session.Route {
 	return session.Route{Class: r.Class, Name: r.Method + " " + r.Route, Open: r.Open}
 }
 
-// Probe makes r once with token, outside the session and its budgets: only to learn
-// whether the service accepts the token.
+// Probe sends r once with token, outside the session and its budgets, only to learn whether the service accepts the
+// token.
 func (c *Client) Probe(ctx context.Context, r Request, token secret.Value) (status int, header http.Header, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
@@ -40,15 +40,13 @@ func (c *Client) Probe(ctx context.Context, r Request, token secret.Value) (stat
 	return forSession(r, a), a.Header, a.err
 }
 
-// knowsMore reports whether the session's error says why there is no session,
-// beyond that the service refused the token.
+// knowsMore reports whether the session's error gives a better reason than that the service refused the token.
 func knowsMore(err error) bool {
 	var e *session.Error
 	return errors.As(err, &e) && e.Kind != session.Unauthorized
 }
 
-// refusedHere reports whether the session's error says that this route only refuses the
-// session.
+// refusedHere reports whether the session's error says that only this route refuses the session.
 func refusedHere(err error) bool {
 	var e *session.Error
 	return errors.As(err, &e) && e.Kind == session.NotAuthorised

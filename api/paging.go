@@ -12,35 +12,35 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// PagingWay is how the pages of a list are asked for.
+// PagingWay is a way to request the pages of a list.
 type PagingWay string
 
 // The ways.
 const (
-	ByPage   PagingWay = "page"   // by the number of the page
-	ByOffset PagingWay = "offset" // by the number of rows before it
-	ByCursor PagingWay = "cursor" // by what the page before says
-	OnePage  PagingWay = "none"   // the list comes whole in one answer
+	ByPage   PagingWay = "page"   // by page number
+	ByOffset PagingWay = "offset" // by the number of rows to skip
+	ByCursor PagingWay = "cursor" // by the cursor in the previous page
+	OnePage  PagingWay = "none"   // the whole list in one answer
 )
 
-// The names by which the service pages its lists, as its documents have them.
+// The names of the paging parameters in the service's documents.
 const (
 	PageName = "meta.page"
 	SizeName = "meta.pageSize"
 )
 
-// Paging is how the service's lists are asked for page by page (config, [service]). The zero value is what its
-// documents say.
+// Paging says how to request the service's lists page by page (config, [service]). The zero value follows the
+// service's documents.
 type Paging struct {
 	Way         PagingWay // "": ByPage
-	PageName    string    // in the query: of the page's number or the offset; "": PageName
+	PageName    string    // query name of the page number or the offset; "": PageName
 	SizeName    string    // "": SizeName
 	First       int       // number of the first page: 0 or 1
-	CursorName  string    // in the query: of the cursor; "": as the answer's own name for it suggests
-	CursorField string    // where an answer holds the cursor, "meta.next"; "": found by itself
+	CursorName  string    // query name of the cursor; "": derived from its name in the answer
+	CursorField string    // path of the cursor in an answer, "meta.next"; "": detected
 }
 
-// Names are those of a query that asks for a page in this way.
+// Names returns the query names of this way to page.
 func (p Paging) Names() []string {
 	out := []string{cmp.Or(p.PageName, PageName), cmp.Or(p.SizeName, SizeName)}
 	if p.CursorName != "" {
@@ -49,11 +49,11 @@ func (p Paging) Names() []string {
 	return out
 }
 
-// CountsPages reports whether pages are asked for by their number.
+// CountsPages reports whether pages are requested by number.
 func (p Paging) CountsPages() bool { return p.Way == "" || p.Way == ByPage }
 
-// Ask turns a query that asks for a page from 0 by PageName and SizeName into the service's own. next is
-// Page.Next of the page before it, "" for none.
+// Ask rewrites a query with PageName (from 0) and SizeName to the service's own form. next is After.Next of the
+// previous page, "" for none.
 func (p Paging) Ask(v url.Values, next string) {
 	page, _ := strconv.Atoi(v.Get(PageName))
 	size, _ := strconv.Atoi(v.Get(SizeName))
@@ -80,29 +80,29 @@ func (p Paging) Ask(v url.Values, next string) {
 	}
 }
 
-// PageOf is the page from 0 that a query asks for by its number.
+// PageOf returns the page number, from 0, in a query.
 func (p Paging) PageOf(v url.Values) int {
 	n, _ := strconv.Atoi(v.Get(cmp.Or(p.PageName, PageName)))
 	return max(n-p.First, 0)
 }
 
-// More is what a page says about those behind it.
+// More says whether there are more pages.
 type More string
 
-// What it may say; "" is nothing.
+// Its values; "" is not reported.
 const (
 	MoreFollows More = "more"
 	NoMore      More = "end"
 )
 
-// After is what a page of a list says about the one behind it.
+// After is what a page of a list says about the next one.
 type After struct {
 	More More
-	// Next is the query that asks for it, "cursor=abc"; "" where the answer names none that can be used.
+	// Next is the query of the next page, "cursor=abc"; "" if the answer has none that can be used.
 	Next string
-	// Key is where the answer says so: "meta.nextCursor".
+	// Key is the path of the member that says so: "meta.nextCursor".
 	Key string
-	// ByNumber: what it names is a page's number, which is counted here anyhow.
+	// ByNumber: the member is a page number, which we count ourselves anyway.
 	ByNumber bool
 }
 
@@ -115,8 +115,7 @@ var (
 
 const maxNext = 4096 // bytes of a cursor or link
 
-// after looks for what an answer says about the next page: in the objects of paging, beside the list, and in
-// the header Link.
+// after finds what an answer says about the next page: in paging objects, beside the list, and in the header Link.
 func (p Paging) after(l listing, body jsontree.Value, h http.Header, at string) After {
 	var a After
 	if p.CursorField != "" {
@@ -142,8 +141,8 @@ type pagingObject struct {
 	jsontree.Value
 }
 
-// pagingObjects are the objects that may report on paging: those of that name around the list, and what the list
-// is in.
+// pagingObjects returns the objects that may describe the paging: those with such a name around the list, and the
+// list's own object.
 func pagingObjects(holder, body jsontree.Value, at string) []pagingObject {
 	var out []pagingObject
 	add := func(v jsontree.Value, path string) {
@@ -169,7 +168,7 @@ func pagingName(name string) bool {
 		func(n string) bool { return jsontree.SameName(n, name) })
 }
 
-// member reads one member of an object of paging.
+// member reads one member of a paging object.
 func (a *After) member(p Paging, path string, m jsontree.Member) {
 	is := func(names []string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return jsontree.SameName(n, m.Name) })
@@ -186,11 +185,11 @@ func (a *After) member(p Paging, path string, m jsontree.Member) {
 	}
 }
 
-// nexts are the words behind next in the names of members that report on the next page.
+// nexts are the words that may follow "next" in the names of members about the next page.
 var nexts = []string{"", "cursor", "page", "pageToken", "token", "offset", "link", "url", "href", "uri", "key", "id",
 	"marker", "start", "pageCursor", "pageUrl", "pageLink", "pageNumber"}
 
-// nextName reports whether a member reports on the next page: next, nextCursor, next_page_token.
+// nextName reports whether a name means the next page: next, nextCursor, next_page_token.
 func nextName(name string) bool {
 	name = strings.TrimLeft(name, "_")
 	if len(name) < len("next") || !strings.EqualFold(name[:len("next")], "next") {
@@ -199,7 +198,7 @@ func nextName(name string) bool {
 	return slices.ContainsFunc(nexts, func(n string) bool { return jsontree.SameName(n, name[len("next"):]) })
 }
 
-// flag is a yes or no to the question for more; it goes before what any cursor says.
+// flag reads a yes or no about more pages; it overrides any cursor.
 func (a *After) flag(more bool, path string) {
 	a.More, a.Key = NoMore, path
 	if more {
@@ -207,7 +206,7 @@ func (a *After) flag(more bool, path string) {
 	}
 }
 
-// read takes a cursor, a link or nothing from the member at path.
+// read reads a cursor, a link or null from the member at path.
 func (a *After) read(p Paging, v jsontree.Value, path string) {
 	if v.Kind() == jsontree.Object {
 		v = v.Named("href", "url", "cursor", "token")
@@ -228,7 +227,7 @@ func (a *After) read(p Paging, v jsontree.Value, path string) {
 	}
 }
 
-// follow makes the query of the next page: the one of a link, else the cursor under the name that its own name
+// follow builds the query of the next page: that of a link, else the cursor under the query name that its own name
 // suggests.
 func (a *After) follow(p Paging, name, value string) {
 	if strings.ContainsAny(value, "?/") {
@@ -250,7 +249,7 @@ func (a *After) follow(p Paging, name, value string) {
 	a.Next = url.Values{query: {value}}.Encode()
 }
 
-// onlyNumber reports whether a link asks by the number of a page.
+// onlyNumber reports whether a link pages by number.
 func onlyNumber(q url.Values) bool {
 	for _, n := range []string{"page", "pageNumber", "page_number"} {
 		if _, err := strconv.Atoi(q.Get(n)); err == nil {
@@ -260,8 +259,8 @@ func onlyNumber(q url.Values) bool {
 	return false
 }
 
-// queryName is what a query calls the cursor that an answer has under name: nextCursor is cursor, next_page_token
-// is page_token.
+// queryName derives a cursor's query name from its name in the answer: cursor for nextCursor, page_token for
+// next_page_token.
 func queryName(name string) string {
 	for _, same := range []string{"endCursor"} {
 		if jsontree.SameName(name, same) {
@@ -281,7 +280,7 @@ func queryName(name string) string {
 	return string(r)
 }
 
-// linkNext is the address of the next page in a header Link (RFC 8288).
+// linkNext returns the address of the next page from a header Link (RFC 8288).
 func linkNext(h http.Header) string {
 	for _, line := range h.Values("Link") {
 		for _, link := range strings.Split(line, ",") {

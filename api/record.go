@@ -13,17 +13,17 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// errNoObject says that a record is JSON and no object.
+// errNoObject: a record is JSON but not an object.
 var errNoObject = errors.New("api: the record is not a JSON object")
 
-// ReadRecord reads JSON into the struct that v points to, whatever its own UnmarshalJSON does. A value of
-// another type than the field's never loses the record: a number is read from a text and a text from a
-// number, a flag from "true", 1 and the like. A value that cannot be read leaves its field at zero, a whole
-// number at -1 and a flag at what its tag "unread" says; Unknown lists it, and Raw keeps it. What
-// encoding/json can read is read in the same way (FuzzOperation).
+// ReadRecord decodes JSON into the struct that v points to; it does not call v's UnmarshalJSON. A value of another
+// type than the field's never loses the record: a number is read from a text and a text from a number, a flag from
+// "true", 1 and the like. An unreadable value leaves its field at zero, a whole number at -1 and a flag at the value
+// of its tag "unread"; Unknown lists it, and Raw keeps it. Anything that encoding/json accepts is read in the same
+// way (FuzzOperation).
 //
-// The tag "also" of a field names members that are read, in this order, where its own is missing or empty.
-// It fails when b is not JSON, or neither an object nor null.
+// The tag "also" of a field lists names that are tried, in this order, if its own member is missing or empty.
+// ReadRecord fails if b is not JSON, or neither an object nor null.
 func ReadRecord(b []byte, v any) error {
 	tree, err := jsontree.Parse(b)
 	if err != nil {
@@ -37,8 +37,8 @@ func ReadRecord(b []byte, v any) error {
 	return nil
 }
 
-// keepRecord reads JSON into *to, in place of what it held, and a copy of it into raw, which is a member
-// of *to. After an error the copy is all that *to holds.
+// keepRecord decodes JSON into *to, replacing its value, and copies it to raw, a member of *to. After an error *to
+// holds only the copy.
 func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 	var read T
 	err := ReadRecord(b, &read)
@@ -47,18 +47,18 @@ func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 	return err
 }
 
-// layout is how a Go type is read. Pointers have the layout of what they point to, except for read.
+// layout describes how a Go type is read. A pointer has the layout of its element, except for read.
 type layout struct {
 	typ     reflect.Type
-	fields  []field                                       // of a struct, in the order of its declaration
-	aliased []field                                       // those of fields that have other names, too
+	fields  []field                                       // of a struct, in declaration order
+	aliased []field                                       // the fields that have other names too
 	elem    *layout                                       // of a slice
-	fits    func(v jsontree.Value) bool                   // whether v itself can be read, whatever is inside it
+	fits    func(v jsontree.Value) bool                   // whether v itself can be read, regardless of its elements
 	read    func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
 	checks  bool                                          // the type is a checker
 }
 
-// checker is what looks at the value that it was just read from, which may be no object.
+// checker looks at the value that it was just read from, which may not be an object.
 type checker interface{ check(v jsontree.Value) }
 
 type field struct {
@@ -68,7 +68,7 @@ type field struct {
 	layout *layout
 }
 
-var layouts sync.Map // of structs, by their types
+var layouts sync.Map // of structs, by type
 
 func recordLayout(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
@@ -89,13 +89,13 @@ func recordLayout(t reflect.Type) *layout {
 	return l
 }
 
-// memberNames are the names under which the member of that name is read into a T.
+// memberNames returns the names under which that member is read into a T.
 func memberNames[T any](name string) []string {
 	l := recordLayout(reflect.TypeFor[T]())
 	return append([]string{name}, l.fields[l.place(name, 0)].also...)
 }
 
-// layoutOf is the layout of a field. unread is what a flag is when it cannot be read.
+// layoutOf returns the layout of a field. unread is the value of an unreadable flag.
 func layoutOf(t reflect.Type, unread bool) *layout {
 	switch {
 	case t == reflect.TypeFor[Number]():
@@ -140,13 +140,13 @@ func readByJSON(v jsontree.Value, to reflect.Value) {
 	_ = json.Unmarshal(v.Raw(), to.Addr().Interface())
 }
 
-// leafLayout is the layout of what takes any value.
+// leafLayout is the layout of a type that takes any value.
 func leafLayout(t reflect.Type, set func(v jsontree.Value, to reflect.Value)) *layout {
 	return &layout{typ: t, fits: func(jsontree.Value) bool { return true },
 		read: func(v jsontree.Value, to reflect.Value) bool { set(v, to); return true }}
 }
 
-// scalarLayout is the layout of what is read from a text, a number or a flag; null changes nothing.
+// scalarLayout is the layout of a type that is read from a text, a number or a flag; null changes nothing.
 func scalarLayout(t reflect.Type, set func(s string, ok bool, to reflect.Value) bool) *layout {
 	read := func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
@@ -158,7 +158,7 @@ func scalarLayout(t reflect.Type, set func(s string, ok bool, to reflect.Value) 
 	return &layout{typ: t, read: read, fits: func(v jsontree.Value) bool { return read(v, reflect.New(t).Elem()) }}
 }
 
-// pointerLayout: what cannot be read leaves the pointer as it is.
+// pointerLayout leaves the pointer unchanged if the value is unreadable.
 func pointerLayout(elem *layout) *layout {
 	l := *elem
 	l.read = func(v jsontree.Value, to reflect.Value) bool {
@@ -179,8 +179,8 @@ func pointerLayout(elem *layout) *layout {
 	return &l
 }
 
-// listLayout reads the elements one by one. One that cannot be read stays at zero, so that their number is
-// right. A list that comes twice is read over the first one, as encoding/json does.
+// listLayout reads elements one by one. An unreadable one stays at zero, so that the count is right. A repeated list
+// is read over the first, as in encoding/json.
 func listLayout(t reflect.Type) *layout {
 	l := &layout{typ: t, elem: layoutOf(t.Elem(), false),
 		fits: func(v jsontree.Value) bool { return v.Kind() == jsontree.Array }}
@@ -212,7 +212,7 @@ func listLayout(t reflect.Type) *layout {
 	return l
 }
 
-// ReadRecord reads an object into a struct. A member that comes twice is read twice.
+// readRecord reads an object into a struct. A repeated member is read again.
 func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	if v.Kind() != jsontree.Object {
 		if l.checks && !v.Null() {
@@ -220,7 +220,7 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 		}
 		return v.Null()
 	}
-	expect := 0 // records mostly come in the order of the types
+	expect := 0 // most records have the order of the Go type
 	for name, m := range v.Members() {
 		i := l.place(name, expect)
 		if i < 0 {
@@ -241,7 +241,7 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 	return true
 }
 
-// readAlso reads a field that is still empty from the first of its other names that holds anything.
+// readAlso fills an empty field from the first of its other names that has a value.
 func (f field) readAlso(v jsontree.Value, to reflect.Value) {
 	for _, name := range f.also {
 		if !to.IsZero() {
@@ -253,8 +253,8 @@ func (f field) readAlso(v jsontree.Value, to reflect.Value) {
 	}
 }
 
-// place is the index of the field of that name, to the letter or else in any case; -1 for none. expect is
-// tried first.
+// place returns the index of the field of that name, exactly or else ignoring case; -1 for none. It tries expect
+// first.
 func (l *layout) place(name string, expect int) int {
 	if expect < len(l.fields) && l.fields[expect].name == name {
 		return expect
@@ -265,8 +265,8 @@ func (l *layout) place(name string, expect int) int {
 	return slices.IndexFunc(l.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
-// respelt is the index of the field that has the name of a member of v with other separators, where v has no
-// member of the field's own name; -1 for none.
+// respelt returns the index of the field whose name differs from the member's only in separators, if v has no member
+// of the field's own name; -1 for none.
 func (l *layout) respelt(v jsontree.Value, name string) int {
 	if !strings.ContainsAny(name, "_-") {
 		return -1
@@ -278,7 +278,7 @@ func (l *layout) respelt(v jsontree.Value, name string) int {
 	return i
 }
 
-// of is the layout of the member of v with that name; nil where no field is read from it.
+// of returns the layout of the member of v with that name; nil if no field reads it.
 func (l *layout) of(v jsontree.Value, name string) *layout {
 	i := l.place(name, len(l.fields))
 	if i < 0 {
@@ -299,7 +299,6 @@ func hasExactly(v jsontree.Value, name string) bool {
 	return false
 }
 
-// names are those of a struct's members.
 func (l *layout) names() []string {
 	var out []string
 	for _, f := range l.fields {
@@ -308,8 +307,8 @@ func (l *layout) names() []string {
 	return out
 }
 
-// visit calls fn for v and each value inside it that the layout describes, and for members without a field
-// with a nil layout; what is around a value comes before it. Of members of one name it visits the last.
+// visit calls fn for v and each value inside it that the layout describes, and with a nil layout for members without
+// a field, parents first. Of repeated members it visits the last.
 func (l *layout) visit(path string, v jsontree.Value, fn func(path string, v jsontree.Value, l *layout)) {
 	fn(path, v, l)
 	switch {
@@ -327,7 +326,7 @@ func (l *layout) visit(path string, v jsontree.Value, fn func(path string, v jso
 	}
 }
 
-// numberOf is what a Number keeps of a value.
+// numberOf converts a value to a Number.
 func numberOf(v jsontree.Value) Number {
 	switch {
 	case v.Kind() == jsontree.String:
@@ -348,7 +347,7 @@ func flagWord(s string) (is, ok bool) {
 	return false, false
 }
 
-// wholeWord reads a whole number; "" is 0.
+// wholeWord parses a whole number; "" is 0.
 func wholeWord(s string) (int64, bool) {
 	if s = strings.TrimSpace(s); s == "" {
 		return 0, true
@@ -356,7 +355,7 @@ func wholeWord(s string) (int64, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, true
 	}
-	const exact = 1 << 53 // beyond it a float is no longer every whole number
+	const exact = 1 << 53 // beyond it a float does not hold every whole number
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f != float64(int64(f)) || f > exact || f < -exact {
 		return 0, false

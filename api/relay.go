@@ -16,35 +16,35 @@ import (
 	"opdeck/api/secret"
 )
 
-// Relayed is the answer to a read that passes on as it is. Nothing in it holds the token that the request
-// was sent with. Body must be closed.
+// Relayed is an answer to a read that is passed on unchanged, except that the token of the request is hidden. The
+// caller must close Body.
 type Relayed struct {
 	Status    int // never 401, 429 or a redirection: those are errors
 	Header    http.Header
-	Body      io.ReadCloser // up to MaxRelay bytes; more is an error of Read
-	Size      int64         // of Body in bytes; -1: not known before its end
+	Body      io.ReadCloser // at most MaxRelay bytes; more is an error of Read
+	Size      int64         // of Body in bytes; -1: not known in advance
 	RequestID string
 	Waited    time.Duration // for the slot and the session
 
-	All []byte // of the body, where it is short enough to have been read already
+	All []byte // All is the whole body if it was short enough to be read already.
 }
 
 // Bounds of a relayed answer.
 const (
-	// MaxRelay is the most that is passed on of one answer, in bytes.
+	// MaxRelay bounds one relayed answer, in bytes.
 	MaxRelay = 64 << 20
-	// relayHead is read before an answer is passed on, to find what ends the session.
+	// relayHead bytes are read before an answer is passed on, to detect the end of the session.
 	relayHead = 64 << 10
-	// relayTime bounds how long the rest of an answer may take.
+	// relayTime bounds the time for the rest of an answer.
 	relayTime = 5 * time.Minute
 )
 
-// relayed is one attempt of a Relay whose answer has begun.
+// relayed is one attempt whose answer has begun.
 type relayed struct {
 	Answer
 	resp   *http.Response
 	token  secret.Value
-	whole  bool // a.Body is all of it
+	whole  bool // a.Body is complete
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 }
@@ -60,10 +60,9 @@ func (r *relayed) close() {
 	r.cancel(nil)
 }
 
-// Stream makes a read (one call of its class) and returns its answer as it comes, also
-// when that is a refusal by the service. A status 401 is settled by the session's
-// rules; a failure on the way, a redirection, a 429 and no session are errors. Shown of
-// the request gets the answer when the Body is closed after its end.
+// Stream makes a read (one call of its class) and returns its answer while it arrives, also if the service refuses.
+// The session handles a status 401; a transport failure, a redirection, a 429 and a missing session are errors.
+// Request.Shown gets the complete answer when Body is closed after its end.
 func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 	req.Raw = true
 	call := c.call(req, uuid.NewString(), c.opt.Now())
@@ -103,8 +102,7 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 	return out, nil
 }
 
-// wholeBody is a body of any size, of which it is told how much came; the call ends with
-// it.
+// wholeBody is a body of any size whose progress is reported; closing it ends the call.
 func (c *Client) wholeBody(ctx context.Context, call Call, a Answer, out *Relayed) io.ReadCloser {
 	body, m := out.Body.(*relayBody), &moving{c: c, call: call}
 	from, end := m.reading(body.from, out.Size), body.close
@@ -139,19 +137,17 @@ func (c *Client) relayOnce(ctx context.Context, r Request, token secret.Value, i
 	return out
 }
 
-// CutError is an answer that ended before its end.
+// CutError is the error of an answer that ended early.
 type CutError struct {
-	Read, Of int64 // bytes; Of is -1 when the answer did not tell
+	Read, Of int64 // bytes; Of is -1 if the answer did not say
 	Err      error
 }
 
-// Error implements error.
 func (e *CutError) Error() string { return "the answer was cut off: " + e.Err.Error() }
 
-// Unwrap gives what ended it.
 func (e *CutError) Unwrap() error { return e.Err }
 
-// after says where it ended: "after 3 of 100 bytes".
+// after says where the answer ended: "after 3 of 100 bytes".
 func (e *CutError) after() string {
 	if e.Of < 0 {
 		return fmt.Sprintf("after %d bytes", e.Read)
@@ -159,8 +155,8 @@ func (e *CutError) after() string {
 	return fmt.Sprintf("after %d of %d bytes", e.Read, e.Of)
 }
 
-// relayStatus is what the session is told of an attempt: 401 where the answer says in
-// other words that the token is over.
+// relayStatus is the status that the session gets for an attempt: 401 if the answer says in other words that the
+// token has expired.
 func relayStatus(r Request, a *relayed) int {
 	if !a.whole {
 		return a.Status
@@ -171,8 +167,7 @@ func relayStatus(r Request, a *relayed) int {
 
 func jsonLike(h http.Header) bool { return strings.Contains(h.Get("Content-Type"), "json") }
 
-// relayFault is an answer that is not passed on. What the service refuses in its own
-// words is.
+// relayFault is the error of an answer that is not passed on; a refusal in the service's own words is passed on.
 func (c *Client) relayFault(ctx context.Context, r Request, a Answer, err error) error {
 	e := c.fault(ctx, r, a, err)
 	switch {
@@ -186,7 +181,7 @@ func (c *Client) relayFault(ctx context.Context, r Request, a Answer, err error)
 	return nil
 }
 
-// passOn makes the answer that leaves this package.
+// passOn builds the Relayed for the caller.
 func (c *Client) passOn(ctx context.Context, r Request, a *relayed, waited time.Duration) *Relayed {
 	a.timer.Reset(relayTime)
 	out := &Relayed{Status: a.Status, Header: a.Header, RequestID: a.RequestID, Waited: waited, Size: a.resp.ContentLength}
@@ -215,14 +210,13 @@ func (c *Client) passOn(ctx context.Context, r Request, a *relayed, waited time.
 type relayBody struct {
 	from  io.Reader
 	left  int64
-	seen  *bytes.Buffer // nil: nothing is kept
+	seen  *bytes.Buffer // nil: the body is not kept
 	show  func([]byte)
 	ended bool
-	err   error // what ended it before its end
+	err   error // what ended it early
 	close func()
 }
 
-// Read implements io.Reader.
 func (b *relayBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if b.left -= int64(n); b.left < 0 {
@@ -241,7 +235,6 @@ func (b *relayBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (b *relayBody) Close() error {
 	b.close()
 	if b.ended && b.seen != nil {
@@ -251,7 +244,7 @@ func (b *relayBody) Close() error {
 	return nil
 }
 
-// BrokeOff is the error of a document whose bytes ended before its end.
+// BrokeOff is the error of a document whose download ended early.
 func BrokeOff(ctx context.Context, op, request string, cut *CutError) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, op, cut)

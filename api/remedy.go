@@ -2,13 +2,12 @@ package api
 
 import "time"
 
-// Remedy says what can be done about an error, as data. Each surface words it in its
-// own terms: package internal/act/remedy.
+// Remedy says what can be done about an error, as data. Package internal/act/remedy words it for each surface.
 type Remedy struct {
 	Kind  RemedyKind
-	ID    string        // of what it is about
-	Names []string      // to choose from, or to look at: roles, contexts, settings
-	Wait  time.Duration // until it makes sense; 0: at once
+	ID    string        // id of the object concerned
+	Names []string      // to choose from or to look at: roles, contexts, settings
+	Wait  time.Duration // until a retry makes sense; 0: at once
 }
 
 // RemedyKind names a remedy.
@@ -31,19 +30,19 @@ const (
 	Force              RemedyKind = "force"          // lets the service decide
 	CopyToken          RemedyKind = "copy_token"     // from the provider, once more
 	CorrectToken       RemedyKind = "correct_token"  // and share again: nothing was changed
-	DiscardToken       RemedyKind = "discard_token"  // a new one says what became of it
-	MakeAnother        RemedyKind = "make_another"   // a link that nobody saw lapses
+	DiscardToken       RemedyKind = "discard_token"  // a new one shows the outcome
+	MakeAnother        RemedyKind = "make_another"   // an unseen link expires
 	MakeLink           RemedyKind = "make_link"      // it shows the customer what is missing
 	UseLink            RemedyKind = "use_link"       // instead of a share
 	PrepareApplication RemedyKind = "prepare"        // there is none to submit
-	FollowOutcome      RemedyKind = "follow_outcome" // not to be repeated yet
-	AwaitApproval      RemedyKind = "await_approval" // of the request ID, then repeat the act
-	LookFirst          RemedyKind = "look_first"     // it may have been done all the same
+	FollowOutcome      RemedyKind = "follow_outcome" // do not repeat yet
+	AwaitApproval      RemedyKind = "await_approval" // wait for the request ID, then repeat the act
+	LookFirst          RemedyKind = "look_first"     // it may have been done
 	SmallerFile        RemedyKind = "smaller_file"   // or one of another kind
-	SayEach            RemedyKind = "say_each"       // of the settings that were not told
+	SayEach            RemedyKind = "say_each"       // give each setting that was not reported
 
 	// Other people.
-	AskRole     RemedyKind = "ask_role" // one of Names may
+	AskRole     RemedyKind = "ask_role" // one of the roles in Names may do it
 	AskOperator RemedyKind = "ask_operator"
 	LiftLock    RemedyKind = "lift_lock" // a compliance team can
 	// ReportRequest: the request's id helps the service's operator.
@@ -66,7 +65,7 @@ const (
 	LeaveReadOnly  RemedyKind = "leave_read_only"
 	ChooseContext  RemedyKind = "choose_context" // one of Names
 	CheckBaseURL   RemedyKind = "check_base_url"
-	AskForLess     RemedyKind = "ask_for_less" // at a time
+	AskForLess     RemedyKind = "ask_for_less" // in one call
 	NameListField  RemedyKind = "name_list_field"
 	CompareAnswers RemedyKind = "compare_answers" // of the service with what is expected
 	FixSettings    RemedyKind = "fix_settings"    // Names, in the part ID of the config

@@ -2,14 +2,14 @@ package api
 
 import "opdeck/api/untrusted"
 
-// ReportQuery is the part of the operations that a report is about. The service asks for
-// both numbers and its page names no other filter.
+// ReportQuery selects the operations of a report. The service requires both numbers, and its page names no other
+// filter.
 type ReportQuery struct {
-	Page int // from 0
+	Page int // page number, from 0
 	Size int // operations a page; 0: the configured page size
 }
 
-// Report is what was read of the service's report of operations.
+// Report describes what was read of the service's report of operations.
 type Report struct {
 	Bytes int64          // written
 	Name  untrusted.Text // the service's name for the file; often ""

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Role is what a person may do.
+// Role determines a person's permissions.
 type Role string
 
 // The roles.
@@ -20,7 +20,7 @@ const (
 	Admin    Role = "admin"    // everything
 )
 
-// Roles lists the roles, least first.
+// Roles lists the roles, from the fewest permissions to the most.
 var Roles = []Role{Viewer, Analyst, Operator, OnCall, Admin}
 
 // Permission is one thing that a role may allow.
@@ -40,7 +40,7 @@ const (
 	MayAuditOut   Permission = "export the audit trail"
 )
 
-// Permissions lists them all, in the order of their declaration.
+// Permissions lists them allin declaration order.
 var Permissions = []Permission{MayRead, MayReveal, MayExport, MayDocuments, MayCompliance, MayApprove, MaySession,
 	MayHooks, MayAudit, MayAuditOut}
 
@@ -67,7 +67,7 @@ func (r Role) May(p Permission) bool {
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
-// WhoMay names the roles that allow p, for the sentence that explains a refusal.
+// WhoMay lists the roles that allow p, for the sentence that explains a refusal.
 func WhoMay(p Permission) string { return strings.Join(whoMay(p), ", ") }
 
 func whoMay(p Permission) (w []string) {
@@ -81,12 +81,12 @@ func whoMay(p Permission) (w []string) {
 
 type actorKey struct{}
 
-// WithActor puts the person into the context of everything they do.
+// WithActor puts the person into the context of all that they do.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// ActorOf returns the person in ctx; nobody, with no permission, when there is none.
+// ActorOf returns the person in ctx; without one, an Actor without permissions.
 func ActorOf(ctx context.Context) Actor {
 	a, _ := ctx.Value(actorKey{}).(Actor)
 	return a
@@ -94,14 +94,13 @@ func ActorOf(ctx context.Context) Actor {
 
 type trailKey struct{}
 
-// WithTrail makes refusals for want of a permission leave a record: Need tells
-// trail of each. nil ends that.
+// WithTrail makes Need record each refusal in trail; nil ends that.
 func WithTrail(ctx context.Context, trail Auditor) context.Context {
 	return context.WithValue(ctx, trailKey{}, trail)
 }
 
-// Need returns a refusal unless the person in ctx may do p, and records it in the
-// trail of ctx, if there is one. A trail that cannot be written changes nothing.
+// Need returns a refusal unless the person in ctx has permission p, and records the refusal in the trail of ctx.
+// Errors of the trail are ignored.
 func Need(ctx context.Context, op string, p Permission) error {
 	err := lacks(ctx, op, p)
 	if trail, _ := ctx.Value(trailKey{}).(Auditor); err != nil && trail != nil {
@@ -111,7 +110,7 @@ func Need(ctx context.Context, op string, p Permission) error {
 	return err
 }
 
-// lacks is Need without a record.
+// lacks is Need without the record.
 func lacks(ctx context.Context, op string, p Permission) error {
 	a := ActorOf(ctx)
 	if a.Role.May(p) {
@@ -120,7 +119,7 @@ func lacks(ctx context.Context, op string, p Permission) error {
 	return LacksPermission(op, a.Role, p)
 }
 
-// WhyNot says that the role does not allow p, and which roles do; "" when it does.
+// WhyNot says that the role lacks p, and which roles have it; "" if the role has p.
 func (r Role) WhyNot(p Permission) string {
 	if r.May(p) {
 		return ""
@@ -132,14 +131,14 @@ func (r Role) forbids(p Permission) string {
 	return fmt.Sprintf("Your role (%s) may not %s", cmp.Or(r, "none"), p)
 }
 
-// LacksPermission is the refusal of an act that the role does not allow.
+// LacksPermission is the refusal of an act for which the role lacks p.
 func LacksPermission(op string, role Role, p Permission) *Error {
 	return &Error{Op: op, Kind: Refused, Rule: RuleRole,
 		Public: role.forbids(p) + ".",
 		Remedy: Remedy{Kind: AskRole, Names: whoMay(p)}}
 }
 
-// ReadOnly is the refusal of an act by a read-only context.
+// ReadOnly is the refusal of an act in a read-only context.
 func ReadOnly(op string) *Error {
 	return &Error{Op: op, Kind: Refused, Rule: RuleReadOnly, Public: "This context is read-only.",
 		Remedy: Remedy{Kind: LeaveReadOnly}}

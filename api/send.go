@@ -24,58 +24,55 @@ import (
 
 const (
 	maxAnswer   = 16 << 20               // bytes of a JSON answer
-	retryPause  = 300 * time.Millisecond // before a failed read is tried once more
+	retryPause  = 300 * time.Millisecond // before the retry of a failed read
 	requestIDIn = "X-Request-Id"
 )
 
-// Request is one call before it is sent. Package endpoint makes them, and nobody else
-// does: what is sent is declared there.
+// Request is one call before it is sent. Only package endpoint makes them, so that every call is declared there.
 type Request struct {
 	Op       string // for people: "read operation"
 	Method   string
 	Path     string // ids filled in
-	Route    string // the same with {} for ids: for the log
+	Route    string // Path with {} for ids, for the log
 	Class    limit.Class
 	Query    url.Values
 	Body     []byte                                 // nil: none
 	Content  string                                 // type of the body
 	Open     bool                                   // it may be answered without a session
-	OwnToken bool                                   // it carries a token beside the session's, or its answer does
-	Follows  bool                                   // it asks for a page that another one named
+	OwnToken bool                                   // it carries a second token, or its answer has one
+	Follows  bool                                   // it asks for a page that an answer named
 	Raw      bool                                   // the answer is bytes of any type, not JSON
-	Whole    bool                                   // of Stream: the answer may be of any size
-	Shown    func(context.Context, Request, Answer) // of Stream: gets an answer that came whole; nil: nobody
+	Whole    bool                                   // for Stream: the answer may be of any size
+	Shown    func(context.Context, Request, Answer) // for Stream: gets a complete answer; may be nil
 
-	write  bool                    // once sent, it is awaited whatever becomes of the caller
-	leaves func() error            // of a write: called once, right before it leaves; an error keeps it here
-	sent   func(done, total int64) // is told how much of Body went; nil: nobody is
+	write  bool                    // its answer is awaited even if the caller leaves
+	leaves func() error            // for a write: called once, right before it is sent; an error stops it
+	sent   func(done, total int64) // gets the progress of Body; may be nil
 }
 
-// Answer is what came back.
+// Answer is the response to a Request.
 type Answer struct {
 	Status    int
 	Header    http.Header
 	Body      []byte
 	RequestID string
-	At        time.Time // when the last attempt began: what it tells was true then or later
-	Settled   bool      // not the write's own answer: that of a read which showed that it was done
-	Made      string    // of a write that is done: the id of what it made, "" where it has none
+	At        time.Time // when the last attempt began: the answer is at least as new
+	Settled   bool      // the answer is that of a read which showed the write done
+	Made      string    // for a write that is done: id of the created object, or ""
 
-	sent bool  // a connection was had, so the service may have got it
+	sent bool  // a connection existed, so the service may have received it
 	err  error // no usable answer
 }
 
-// Evidence is the answer as what a conclusion about the object rests on; Read and Shows are
-// left to the caller.
+// Evidence returns the answer as evidence about the object; the caller sets Read and Shows.
 func (a Answer) Evidence(r Request, object string) evidence.Evidence {
 	date, _ := http.ParseTime(a.Header.Get("Date"))
 	return evidence.Evidence{Route: r.Method + " " + r.Route, Object: object, Seen: evidence.Moment{At: a.At}, Date: date,
 		Covers: evidence.Whole, Request: a.RequestID}
 }
 
-// exchange sends r through the session and the budgets. The error is about the
-// way (no session, no room, no connection); a refusal by the service is in the
-// answer's status.
+// exchange sends r within the session and the budgets. The error is one of the client (no session, no room, no
+// connection); the answer's status holds a refusal by the service.
 func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	began := c.opt.Now()
 	a := Answer{RequestID: uuid.NewString()}
@@ -116,7 +113,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	return a, nil
 }
 
-// attempt is one request on the wire, and its whole answer.
+// attempt sends one request and reads its whole answer.
 func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *moving) Answer {
 	if r.write {
 		r.sent = m.tell
@@ -146,8 +143,7 @@ func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *
 	return a
 }
 
-// unpacked is the text of an answer: compression undone that the transport did not undo, a byte order mark
-// dropped.
+// unpacked returns the body without compression that the transport left, and without a byte order mark.
 func unpacked(a Answer) ([]byte, error) {
 	text, err := jsontree.Unpack(a.Body, a.Header.Get("Content-Encoding"), maxAnswer)
 	if errors.Is(err, jsontree.ErrTooLarge) {
@@ -156,22 +152,22 @@ func unpacked(a Answer) ([]byte, error) {
 	return text, err
 }
 
-// largeBody is how large a body is, in bytes, of which it is told how much went.
+// largeBody is the size, in bytes, from which on the progress of a body is reported.
 const largeBody = 256 << 10
 
-// moving says how much of a large body went, at most twice a second, as long as the
-// attempt lasts: the transport may read on for a moment after it.
+// moving reports the progress of a large body, at most twice a second and only during the attempt: the transport may
+// read on for a moment after it.
 type moving struct {
 	c    *Client
 	call Call
 
 	mu       sync.Mutex
 	reported time.Time // guarded by mu
-	done     int64     // guarded by mu: as told last
+	done     int64     // guarded by mu: as reported last
 	over     bool      // guarded by mu
 }
 
-// reading is the body of an answer, of size bytes; less than 0: not told.
+// reading wraps the body of an answer of size bytes; less than 0: not known.
 func (m *moving) reading(in io.Reader, size int64) *counted {
 	return &counted{in: in, total: max(size, 0), tell: m.tell}
 }
@@ -196,7 +192,7 @@ func (m *moving) stop() {
 	m.mu.Unlock()
 }
 
-// counted says how much of a body was read.
+// counted counts the bytes read from a body.
 type counted struct {
 	in          io.Reader
 	done, total int64
@@ -210,9 +206,8 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// open sends one request and returns its answer before the body is read; the
-// response is nil when the answer has an error. A body without a way to rewind it
-// keeps net/http from sending the request a second time by itself.
+// open sends one request and returns its answer before the body is read; the response is nil when the answer has an
+// error. The body cannot be rewound, so that net/http does not resend the request.
 func (c *Client) open(ctx context.Context, r Request, token secret.Value, id string) (*http.Response, Answer) {
 	var got atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
@@ -257,7 +252,7 @@ func (c *Client) open(ctx context.Context, r Request, token secret.Value, id str
 
 var errTooLarge = fmt.Errorf("the answer is larger than %d MB", maxAnswer>>20)
 
-// cause unwraps what net/http says about an address: its text holds the URL.
+// cause unwraps the errors of net/http whose text holds the URL.
 func cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -266,8 +261,7 @@ func cause(err error) error {
 	return err
 }
 
-// Read makes a call that only reads. A read that failed on its way is tried once
-// more; nothing else in this client repeats anything.
+// Read makes a call that only reads. It retries a failed read once; nothing else in this client repeats anything.
 func (c *Client) Read(ctx context.Context, r Request) (Answer, error) {
 	a, err := c.exchange(ctx, r)
 	if c.Again(ctx, err) {
@@ -276,7 +270,7 @@ func (c *Client) Read(ctx context.Context, r Request) (Answer, error) {
 	return a, err
 }
 
-// Again reports whether a read that ended in err is made once more, after a pause.
+// Again waits and reports whether a read that failed with err is to be retried.
 func (c *Client) Again(ctx context.Context, err error) bool {
 	return again(err) && c.opt.Sleep(ctx, retryPause) == nil
 }
@@ -305,7 +299,7 @@ func (c *Client) tell(call Call, phase CallPhase) {
 	}
 }
 
-// report tells and logs the end of a call.
+// report reports and logs the end of a call.
 func (c *Client) report(call Call, a Answer, e error) {
 	call.Status, call.Took, call.RequestID = a.Status, c.opt.Now().Sub(call.At), a.RequestID
 	if e != nil {

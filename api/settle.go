@@ -9,34 +9,33 @@ import (
 	"opdeck/api/evidence"
 )
 
-// settleAt is when the reads that settle a write are made, as parts of
-// Options.SettleWait: at once, then at growing distances. Four calls leave room in a budget
-// of twelve calls a minute: looks that read pages are fewer.
+// settleAt says when the reads that settle a write are made, as fractions of Options.SettleWait: at once, then at
+// growing intervals. Four calls leave room in a budget of twelve a minute; looks that read pages are fewer.
 var settleAt = []float64{0, 0.1, 0.4, 1}
 
-// minLook is the least time that one look is given.
+// minLook is the least time for one look.
 const minLook = 5 * time.Second
 
-// Observation is what a look at the object of a write saw.
+// Observation is what a look at the object of a write found.
 type Observation struct {
-	Shown      bool     // the wanted state: the write is done
-	File       string   // id of what the write made, where it was found
-	Candidates []string // ids of what may be what the write made
+	Shown      bool     // the wanted state showed: the write is done
+	File       string   // id of the created object, if found
+	Candidates []string // ids of objects that the write may have created
 
-	Evidence evidence.Evidence // what was read; its zero value: nothing was
+	Evidence evidence.Evidence // what was read; zero: nothing
 	Answer   Answer            // of the read that showed it
-	Calls    int               // that it cost, where it reads more than once; 0: one
+	Calls    int               // calls that the look cost; 0: one
 }
 
-// settle looks until the wanted state shows or Options.SettleWait is over. The
-// person may leave: the look under way ends, and no other one begins.
+// settle looks until the wanted state shows or Options.SettleWait is over. If the caller leaves, the current look
+// ends and no other begins.
 func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, lost error) (Answer, Outcome, error) {
 	sent := a.At
 	began := c.opt.Now()
 	until := began.Add(c.opt.SettleWait)
-	var looked time.Time // the last one that got an answer
+	var looked time.Time // when the last look with an answer was made
 	var lookErr error
-	calls, cost := 0, 0 // of all looks, of the last
+	calls, cost := 0, 0 // of all looks, of the last one
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
 		if w.Look == nil || i > 0 && (calls+cost > len(settleAt) || c.opt.SettleWait <= 0 || c.opt.Now().After(until) ||
@@ -54,7 +53,7 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 		}
 		looked = c.opt.Now()
 		out.Why = evidence.Conclusion{Says: "not known", Object: w.Act.ID, Rests: []evidence.Evidence{s.Evidence}}
-		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // it was read after the write, by this call
+		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // read by this call, after the write
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
 			out.Why.Says = w.Rule.Past
 			out.Detail = "no answer; confirmed by reading the object"
@@ -66,7 +65,7 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 	return a, out, unsettled(w, a, sent, looked, errors.Join(lost, lookErr), AsError(lost))
 }
 
-// unsettled words an outcome that is not known yet.
+// unsettled is the error of a write whose outcome is still unknown.
 func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error) *Error {
 	const clock = "15:04:05 UTC"
 	e := &Error{Op: w.Request.Op, Kind: UnknownOutcome, Status: a.Status, RequestID: a.RequestID, Err: err,

@@ -12,22 +12,21 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// The service's documents show one answer in full, {"item": {…}}, and describe another,
-// {"meta": {…}, "items": […]}. What the other calls answer with was never seen. This file finds a record in
-// an answer of any usual shape; lists are in shapelist.go. An answer that holds nothing usable is an error
-// which names the keys that came.
+// The service documents one answer in full, {"item": {…}}, and describes another, {"meta": {…}, "items": […]}. The
+// answers of the other calls are undocumented. This file finds a record in an answer of any usual shape; lists are in
+// shapelist.go. An answer without a usable record is an error that lists its keys.
 
-// RecordType is a kind of record: how to recognise one, and where answers put it.
+// RecordType is a kind of record: how to recognise it and where answers put it.
 type RecordType struct {
 	one, many string
-	ids       []string // the identifier's member, then what else it may be called
+	ids       []string // the identifier's name, then its other names
 	sure      int      // how many of ids identify a record wherever it is
-	wraps     []string // names of an object around one
+	wraps     []string // names of objects that wrap one
 	lists     []string // names of an array of them
-	expected  []string // members that every record is expected to have
+	expected  []string // members that every record should have
 }
 
-// The records of the service.
+// The service's kinds of record.
 var (
 	OperationRecord = RecordType{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
 		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"},
@@ -57,13 +56,14 @@ var (
 		wraps: []string{"application"}}
 )
 
-// IDs are the names of the record's identifier, the usual one first.
+// IDs returns the names of the record's identifier, the usual one first.
 func (t RecordType) IDs() []string { return t.ids }
 
-// maxBeside is how many keys an object of any name around a record has: with more it is a thing of its own.
+// maxBeside is the most keys that an object of any name around a record may have; with more it is a record of another
+// kind.
 const maxBeside = 3
 
-// identified reports whether v is a record, recognised by one of the first n names of its identifier.
+// identified reports whether v is a record, by one of the first n names of its identifier.
 func (t RecordType) identified(v jsontree.Value, n int) bool {
 	for _, id := range t.ids[:n] {
 		if m := v.Member(id); m.Kind() != 0 && !m.Null() && (m.Kind() != jsontree.String || m.Text() != "") {
@@ -75,7 +75,7 @@ func (t RecordType) identified(v jsontree.Value, n int) bool {
 
 func (t RecordType) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
 
-// Find looks for a record in v. at names the keys around it, "" for v itself.
+// Find searches v for a record. at is the path to it, "" for v itself.
 func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
 	return t.within(v, "", jsontree.MaxWrappers)
 }
@@ -105,8 +105,7 @@ func (t RecordType) within(v jsontree.Value, at string, depth int) (jsontree.Val
 	return jsontree.Value{}, "", false
 }
 
-// places are the members of v that may hold a record: those with usual names, then the only object, whatever
-// it is called.
+// places returns the members of v that may hold a record: those with usual names, then the only object of any name.
 func (t RecordType) places(v jsontree.Value) []jsontree.Member {
 	all := v.Sorted()
 	var out, other []jsontree.Member
@@ -140,7 +139,8 @@ func under(path, name string) string {
 	return path + "." + name
 }
 
-// RecordIn finds the record in an answer to a read. An error that came with a good status is that error.
+// RecordIn finds the record in an answer to a read. It returns the error in an answer that has a good status all the
+// same.
 func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -156,7 +156,7 @@ func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
 		"The service's answer contains no "+t.one+". It contains "+body.Keys()+".")
 }
 
-// unreadable is the error about an answer that is JSON without what was asked for; public says so.
+// unreadable is the error of an answer that is JSON but lacks what was requested; public is its sentence.
 func (a Answer) unreadable(r Request, body jsontree.Value, remedy Remedy, public string) error {
 	if body.Kind() == 0 {
 		return NotUnderstood(r, a, nil)
@@ -164,7 +164,8 @@ func (a Answer) unreadable(r Request, body jsontree.Value, remedy Remedy, public
 	return &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID, Remedy: remedy, Public: public}
 }
 
-// JSON is the answer as JSON, whatever its content type says; not there when it says JSON and is none.
+// JSON parses the answer, whatever its content type. It fails if the answer is empty, or neither its body nor its
+// content type is JSON.
 func (a Answer) JSON(r Request) (jsontree.Value, error) {
 	body := bytes.TrimSpace(a.Body)
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
@@ -180,15 +181,14 @@ func (a Answer) JSON(r Request) (jsontree.Value, error) {
 		Public: "The service answered with " + what + " instead of JSON."}
 }
 
-// NotUnderstood is the error of an answer that is not what was asked for.
+// NotUnderstood is the error of an answer of an unexpected form.
 func NotUnderstood(r Request, a Answer, err error) error {
 	return &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID,
 		Public: "The service's answer could not be understood.", Remedy: Remedy{Kind: ReportRequest},
 		Err: errors.Join(fmt.Errorf("%d bytes", len(a.Body)), err)}
 }
 
-// SaidNo is the error in an answer with a good status: {"error": …}, or {"success": false, …}. nil when
-// there is none.
+// SaidNo returns the error in an answer with a good status, {"error": …} or {"success": false, …}; nil for none.
 func SaidNo(r Request, a Answer, body jsontree.Value, wanted string) error {
 	m := ObjectIn(body)
 	word, given := m.Member("success").Scalar()

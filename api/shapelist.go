@@ -11,23 +11,23 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// Shape is how an answer carried a list.
+// Shape is how an answer holds a list.
 type Shape struct {
 	Key     string // of the array: "items", "data.rows"; "" when the answer is the array
 	Wrapper string // key of the record within each element; "" when the element is the record
 	Total   string // key of the total: "meta.total"; "" when there is none
 }
 
-// listing is a list as it was found in an answer.
+// listing is a list found in an answer.
 type listing struct {
 	shape      Shape
 	items      []jsontree.Value // the records, unwrapped
 	total      Number           // "" when there is none
-	page, size int              // as the answer says; 0 when it does not
+	page, size int              // from the answer; 0 if not reported
 	holder     jsontree.Value   // the object around the array
 }
 
-// whole64 writes a count in digits; what is not a whole number is "".
+// whole64 writes a count in digits; "" for anything but a whole number.
 func whole64(s string) Number {
 	if n, ok := wholeWord(s); ok && n >= 0 && s != "" {
 		return Number(strconv.FormatInt(n, 10))
@@ -41,17 +41,17 @@ type spot struct {
 	holder  jsontree.Value // the object around it
 	items   []jsontree.Value
 	records int // elements that are records, plain or wrapped
-	rank    int // of its name: the smaller, the likelier
+	rank    int // of its name; lower is likelier
 }
 
-// listNames are the names of an array of records, the likeliest first.
+// listNames are the names of arrays of records, the likeliest first.
 var listNames = []string{"items", "data", "list", "results", "result", "records", "rows", "content", "entries",
 	"elements", "values", "objects", "entities"}
 
 var unnamed = len(listNames) + 1 // the rank of any other name
 
-// findList looks for the list in an answer. name is the array's name by the config, which is preferred to all
-// others; "" for none. ok is false when there is no array that can be it.
+// findList finds the list in an answer. name is the array's name in the config, preferred to all others; "" for none.
+// ok is false if no array qualifies.
 func (t RecordType) findList(body jsontree.Value, name string) (listing, bool) {
 	if body.Kind() == jsontree.Array {
 		items := elementsOf(body)
@@ -65,7 +65,7 @@ func (t RecordType) findList(body jsontree.Value, name string) (listing, bool) {
 	return t.listed(slices.MinFunc(spots, likelier), body), true
 }
 
-// likelier orders spots: one with records first, then by name and path.
+// likelier orders spots: first those with records, then by name and path.
 func likelier(a, b spot) int {
 	if (a.records > 0) != (b.records > 0) {
 		if a.records > 0 {
@@ -76,8 +76,7 @@ func likelier(a, b spot) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path))
 }
 
-// saysEmpty reports whether an answer without an array is an empty list: it leaves out what is empty, and
-// holds nothing but counts.
+// saysEmpty reports whether an answer without an array is an empty list: such an answer has only counts.
 func saysEmpty(body jsontree.Value, l listing) bool {
 	if body.Kind() != jsontree.Object || l.total != "0" && (l.total != "" || !hasMeta(body)) {
 		return false
@@ -90,7 +89,7 @@ func saysEmpty(body jsontree.Value, l listing) bool {
 	return true
 }
 
-// spots are the arrays of an object, and of the objects in it: at most one where the config names it.
+// spots returns the arrays of an object and of the objects in it; if the config names the array, at most that one.
 func (t RecordType) spots(v jsontree.Value, at string, depth int, config string) []spot {
 	var out []spot
 	for _, m := range v.Sorted() {
@@ -118,8 +117,8 @@ func (t RecordType) spots(v jsontree.Value, at string, depth int, config string)
 	return out
 }
 
-// innerSpots are the spots in an object that is a member of another one. A single record with the name of a
-// list is a list of one, and what else is inside it is its own.
+// innerSpots returns the spots in an object that is a member of another one. A single record under a list's name is a
+// list of one, and arrays inside it are its own.
 func (t RecordType) innerSpots(m jsontree.Member, sp spot, config string) []spot {
 	inner := t.spots(m.Value, sp.path, sp.rank/100+1, config)
 	if !t.isRecord(m.Value) || t.rank(m.Name) >= unnamed {
@@ -133,7 +132,7 @@ func (t RecordType) innerSpots(m jsontree.Member, sp spot, config string) []spot
 	return inner
 }
 
-// elements are those of an array, or the values of an object whose values are all records, by their keys.
+// elements returns the elements of an array, or the values of an object whose values are all records, by key.
 func (t RecordType) elements(v jsontree.Value) ([]jsontree.Value, bool) {
 	if v.Kind() == jsontree.Array {
 		return elementsOf(v), true
@@ -158,7 +157,7 @@ func elementsOf(v jsontree.Value) []jsontree.Value {
 	return out
 }
 
-// rank is how likely a name is one of the list.
+// rank returns how likely a name is that of the list; lower is likelier.
 func (t RecordType) rank(name string) int {
 	if name == "items" {
 		return 0
@@ -172,7 +171,7 @@ func (t RecordType) rank(name string) int {
 	return unnamed
 }
 
-// count is how many elements are records; it looks at the first few.
+// count counts the elements that are records, among the first few.
 func (t RecordType) count(items []jsontree.Value) int {
 	n := 0
 	for _, it := range items[:min(len(items), 5)] {
@@ -240,7 +239,7 @@ func (l *listing) readCountsOf(m Object, at string) {
 	}
 }
 
-// PageIn finds the list in an answer to the question for a page and reads its records.
+// PageIn finds the list in the answer to a request for a page and decodes its records.
 func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -293,8 +292,8 @@ func noList(t RecordType, l listing) string {
 	return fmt.Sprintf("The service reports a total of %s %s, but its answer has none that can be read.", l.total, t.many)
 }
 
-// Record is what lists hold; key is its identifier, "" when it has none that can
-// be used. A pointer to it reads itself from JSON and keeps a copy of that.
+// Record is an element of a list; key is its identifier, "" if it has no usable one. A pointer to it decodes itself
+// from JSON and keeps a copy of the JSON.
 type Record interface{ key() string }
 
 func (o Operation) key() string    { return string(o.OPID) }
@@ -303,8 +302,8 @@ func (f CustomerFile) key() string { return string(f.ID) }
 func (a Account) key() string      { return string(a.ID) }
 func (p Counterparty) key() string { return string(p.ID) }
 
-// readItem reads one item by itself, so that an odd one hides no other. One that cannot be read is kept with
-// its Raw alone.
+// readItem decodes one item by itself, so that a malformed one does not affect others. An unreadable one has only its
+// Raw.
 func readItem[T Record](v jsontree.Value) (it T) {
 	_ = any(&it).(json.Unmarshaler).UnmarshalJSON(v.Raw())
 	return it

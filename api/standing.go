@@ -6,14 +6,13 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Standing is what a status of a customer, an account or a counterparty's account
-// means. The words are complete on the service's webhook pages, which call them
-// steps on the way and results; its answers print ACCEPT where one page has ACCEPTED.
+// Standing is the meaning of a status of a customer, an account or a counterparty's account. The service's webhook
+// pages list all words and call them steps and results; its answers use ACCEPT where one page has ACCEPTED.
 type Standing int
 
 // The standings.
 const (
-	StandingUnknown Standing = iota // a word that the service's pages do not have
+	StandingUnknown Standing = iota // a word that is not on the service's pages
 	StandingNew
 	StandingUnderWay // moderation, verification: no result yet
 	StandingAccepted
@@ -30,8 +29,8 @@ var standings = map[string]Standing{
 // StandingOf classifies a status word.
 func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpper(string(status))] }
 
-// Says explains a status that is not a result, as the end of a sentence; "" for others,
-// whose words say what they mean or are not known.
+// Says explains a status that is not a result, as the end of a sentence; "" for results, which explain themselves,
+// and for unknown words.
 func (s Standing) Says() string {
 	switch s {
 	case StandingNew:

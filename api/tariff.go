@@ -10,35 +10,34 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Tariff is a rule for payments from one currency into another: a limit, or a
-// commission. The service's pages show what it is asked by and set with, and no
-// answer in full: Others are the members that came beside the named ones.
+// Tariff is a rule for payments from one currency to another: a limit or a commission. The service's pages document
+// its query and its setting, but no full answer: Others lists the members without a Go field.
 type Tariff struct {
 	ID            untrusted.Text `json:"id"`
-	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "": of the system, or not given
+	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "": of the system, or not reported
 	From          untrusted.Text `json:"currencyIsoFrom"`
 	To            untrusted.Text `json:"currencyIsoTo"`
 	OperationType untrusted.Text `json:"operationType"`
 	PaymentType   untrusted.Text `json:"paymentType"` // EMPTY: every payment network of the currency
-	Percent       Number         `json:"percent"`     // of commissions: both this and Fixed are charged
+	Percent       Number         `json:"percent"`     // of commissions: charged in addition to Fixed
 	Fixed         Number         `json:"fixed"`
 
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the record as it came beside the named fields.
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw.
 func (t *Tariff) UnmarshalJSON(b []byte) error {
 	return keepRecord(b, t, &t.Raw)
 }
 
-// MarshalJSON writes the record as it came.
+// MarshalJSON writes the record exactly as it was received.
 func (t Tariff) MarshalJSON() ([]byte, error) { return t.Raw.MarshalJSON() }
 
-// Unknown lists the fields of the record that this program has no name for.
+// Unknown lists the fields of the record without a Go field.
 func (t Tariff) Unknown() []Field { return Unknown(t.Raw, t) }
 
-// Members are the names of all members without a name here, as they were sent; the last
-// ones, so many as moments, hold a moment in each record.
+// Members returns the names, unchanged, of all members without a Go field; the last moments of them hold a time in
+// each record.
 func Members(all []Tariff) (labels []string, moments int) {
 	moment := map[string]bool{} // by label
 	for _, t := range all {
@@ -59,7 +58,7 @@ func Members(all []Tariff) (labels []string, moments int) {
 	return append(labels, last...), len(last)
 }
 
-// Member is what the record holds under one of Members.
+// Member returns the value of one of Members.
 func (t Tariff) Member(label string) Detail {
 	for _, d := range Details(t.Unknown()) {
 		if d.Label == label {
@@ -70,7 +69,7 @@ func (t Tariff) Member(label string) Detail {
 	return Detail{Label: label}
 }
 
-// Others are the members without a name here, as "name value", parted by commas.
+// Others lists the members without a Go field, as "name value", separated by commas.
 func (t Tariff) Others() untrusted.Text {
 	var out []string
 	for _, d := range Details(t.Unknown()) {
@@ -79,16 +78,15 @@ func (t Tariff) Others() untrusted.Text {
 	return untrusted.Text(strings.Join(out, ", "))
 }
 
-// Key tells rules apart: the id, else a digest of the record.
+// Key identifies the rule: its id, else a digest of the record.
 func (t Tariff) Key() string { return cmp.Or(string(t.ID), HashHex(t.Raw)[:12]) }
 
 func (t Tariff) key() string { return t.Key() }
 
-// TariffQuery are the service's own filters of limits and commissions; an empty one
-// lists everything.
+// TariffQuery holds the service's own filters of limits and commissions; the zero value lists all.
 type TariffQuery struct {
 	From, To string // currency codes
-	CUID     string // the customer that they hold for
+	CUID     string // the customer that they apply to
 	Page     int    // from 0
 	Size     int    // 0: the configured page size
 }

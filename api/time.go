@@ -8,15 +8,14 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Time is a moment as the service writes it: ISO 8601, in UTC where no zone is
-// given; seconds or milliseconds since 1970 are read as well. What cannot be read
-// as one stays in Raw, and Time is zero.
+// Time is a moment in the service's form: ISO 8601, UTC unless a zone is given; seconds or milliseconds since 1970
+// are read as well. If it is unreadable, Raw keeps it and Time is zero.
 type Time struct {
 	time.Time
 	Raw untrusted.Text
 }
 
-// UnmarshalJSON never fails: an odd moment must not hide the record around it.
+// UnmarshalJSON never fails: a malformed moment must not hide its record.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var n Number
 	_ = n.UnmarshalJSON(b)
@@ -24,7 +23,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// timeOf reads a moment from its text.
+// timeOf parses a moment.
 func timeOf(n Number) Time {
 	t := Time{Raw: untrusted.Text(n)}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
@@ -33,7 +32,7 @@ func timeOf(n Number) Time {
 			return t
 		}
 	}
-	switch since, err := strconv.ParseInt(string(n), 10, 64); { // the number of digits says which: 2001 to 2286
+	switch since, err := strconv.ParseInt(string(n), 10, 64); { // seconds or milliseconds: dates from 2001 to 2286
 	case err != nil:
 	case len(n) == 10:
 		t.Time = time.Unix(since, 0).UTC()
@@ -43,12 +42,12 @@ func timeOf(n Number) Time {
 	return t
 }
 
-// MarshalJSON writes the moment as it came, or in RFC 3339 if it was made here.
+// MarshalJSON writes the moment as it was received, or in RFC 3339 if it was made here.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t.text()))
 }
 
-// text is the moment as it came, or in RFC 3339 if it was made here.
+// text is the moment as it was received, or in RFC 3339 if it was made here.
 func (t Time) text() untrusted.Text {
 	if t.Raw != "" || t.IsZero() {
 		return t.Raw
@@ -56,5 +55,5 @@ func (t Time) text() untrusted.Text {
 	return untrusted.Text(t.UTC().Format(time.RFC3339Nano))
 }
 
-// At makes a Time.
+// At returns t as a Time in UTC.
 func At(t time.Time) Time { return Time{Time: t.UTC()} }

@@ -11,23 +11,22 @@ import (
 // OperationTree is an operation with the operations it spawned, at any depth.
 type OperationTree struct {
 	Parent    Operation
-	Ancestors []Operation // those that spawned it, the nearest first; only as the answer tells them
-	Children  []Child     // each before those that it spawned itself
-	Unread    int         // children that hold no operation that can be read
-	Repeated  int         // operations that the answer lists a second time; Children has each once
+	Ancestors []Operation // the operations that spawned it, nearest first; only those in the answer
+	Children  []Child     // each before the operations that it spawned
+	Unread    int         // children without a readable operation
+	Repeated  int         // operations that the answer lists again; Children has each once
 	Raw       json.RawMessage
 }
 
 // Child is an operation that another one spawned.
 type Child struct {
 	Operation
-	Depth int // 1: spawned by the tree's parent, 2: by one of those, …
+	Depth int // 1: spawned by the root, 2: by one of those, …
 }
 
-// TreeIn reads an operation and its children from an answer, whose keys are not
-// published. An operation is known by its opid, by itself or in an object of its own;
-// children are the operations in an array beside or inside it, and what spawned it
-// stands around it or is called its parent.
+// TreeIn reads an operation and its children from an answer, whose keys are not documented. An opid identifies an
+// operation, bare or in an object of its own; children are the operations in an array beside or inside it; its parent
+// encloses it or is under the key "parent".
 func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -44,20 +43,20 @@ func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
 	t.Parent = b.found[at].Operation
 	t.Ancestors = above(b.found, at)
 	top := b.found[at].Depth
-	if top > 0 { // the answer is of a larger tree
+	if top > 0 { // the answer shows a larger tree
 		b.found, at = b.found[at:], 0
 		if end := slices.IndexFunc(b.found[1:], func(c Child) bool { return c.Depth <= top }); end >= 0 {
 			b.found = b.found[:end+1]
 		}
 	}
 	for _, child := range slices.Delete(b.found, at, at+1) {
-		child.Depth = max(child.Depth-top, 1) // a flat list holds the parent beside its children
+		child.Depth = max(child.Depth-top, 1) // in a flat list the parent is beside its children
 		t.Children = append(t.Children, child)
 	}
 	return t, nil
 }
 
-// above are the operations that spawned the one at a place, the nearest first.
+// above returns the operations that spawned the one at a place, nearest first.
 func above(found []Child, at int) (out []Operation) {
 	depth := found[at].Depth
 	for _, c := range slices.Backward(found[:at]) {
@@ -68,10 +67,10 @@ func above(found []Child, at int) (out []Operation) {
 	return out
 }
 
-// maxDepth bounds how deep a tree is followed, objects around operations included.
+// maxDepth bounds the depth of a tree, including objects around operations.
 const maxDepth = 64
 
-// branches gathers the operations of a tree in the order in which they come.
+// branches collects the operations of a tree in the answer's order.
 type branches struct {
 	found  []Child
 	unread int
@@ -80,8 +79,7 @@ type branches struct {
 	deep   int // of the walk
 }
 
-// walk reads what v holds: an operation with what it spawned, objects around one, arrays of them. It reports
-// whether there was any.
+// walk reads v: an operation with its children, objects around one, arrays of them. It reports whether it found any.
 func (b *branches) walk(v jsontree.Value, depth int) bool {
 	if b.deep++; b.deep > maxDepth {
 		b.deep--
@@ -130,11 +128,10 @@ func (b *branches) find(opid untrusted.Text) int {
 	return slices.IndexFunc(b.found, func(c Child) bool { return c.OPID == opid })
 }
 
-// parentName is the key of an operation that comes by itself, or of what spawned the
-// one beside it.
+// parentName is the key of a bare operation, or of the parent of the one beside it.
 const parentName = "parent"
 
-// ownOperation is the operation that v is, or that is under a key of it.
+// ownOperation returns the operation that v is, or the one under a key of v.
 func ownOperation(v jsontree.Value) (op *Operation, key string) {
 	if o := operationIn(v); o != nil {
 		return o, ""
@@ -147,7 +144,7 @@ func ownOperation(v jsontree.Value) (op *Operation, key string) {
 	return nil, ""
 }
 
-// operationIn is the operation that v is; nil when it is none.
+// operationIn returns v as an operation; nil if it is not one.
 func operationIn(v jsontree.Value) *Operation {
 	if !OperationRecord.isRecord(v) {
 		return nil
@@ -159,7 +156,7 @@ func operationIn(v jsontree.Value) *Operation {
 	return &o
 }
 
-// children walks what v holds beside its own operation, which is under key.
+// children walks v except its own operation, which is under key.
 func (b *branches) children(v jsontree.Value, key string, depth int) {
 	for _, m := range v.Sorted() {
 		if m.Name != key && (hasParts(m.Value) && childNames[m.Name] || holdsOperation(m.Value)) {
@@ -168,7 +165,7 @@ func (b *branches) children(v jsontree.Value, key string, depth int) {
 	}
 }
 
-// childNames are the usual names of what holds children.
+// childNames are the usual names of members that hold children.
 var childNames = map[string]bool{"children": true, "operations": true, "items": true, "childs": true, "child": true,
 	"nodes": true, "spawned": true}
 

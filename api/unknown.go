@@ -10,19 +10,18 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// Field is one value of an answer that this program has no name for, or one that
-// has a name and cannot be read.
+// Field is a value in an answer without a Go field, or one that its Go field could not read.
 type Field struct {
 	Path  string // "source.account.iban", "documents[2].scan"
 	Value json.RawMessage
-	Odd   bool // it has a name, and its value is of no kind that can be read
+	Odd   bool // it has a Go field, but its value has an unreadable type
 
-	Earlier bool // a later member of that name replaces it
+	Earlier bool // a later member of the same name replaces it
 }
 
-// Unknown lists the fields of raw that the Go type of known does not name, and those that it names but
-// cannot read, in the order of their paths. It is empty for what is not JSON. Nothing of the wire is lost:
-// such fields are kept in Raw, shown in the details and passed on in JSON.
+// Unknown lists the fields of raw without a field in the Go type of known, and those that it could not read, in path
+// order. It is empty if raw is not JSON. Raw keeps such fields, the details show them, and JSON output passes them
+// on.
 func Unknown(raw json.RawMessage, known any) []Field {
 	tree, err := jsontree.Parse(raw)
 	if err != nil {
@@ -43,7 +42,7 @@ func Unknown(raw json.RawMessage, known any) []Field {
 	return out
 }
 
-// replaced are the members of an object that a later one of the same name replaces.
+// replaced returns the members of an object that a later one of the same name replaces.
 func replaced(path string, v jsontree.Value) (out []Field) {
 	before := map[string]jsontree.Value{}
 	for name, m := range v.Members() {
@@ -55,10 +54,10 @@ func replaced(path string, v jsontree.Value) (out []Field) {
 	return out
 }
 
-// HasMember reports whether a record has a member that is not null. A record that was made here, and came
-// in no answer (it is empty), counts as having each.
+// HasMember reports whether a record has a non-null member of that name. A record that was made here, and so is
+// empty, counts as having each.
 func HasMember(record json.RawMessage, name string) bool {
-	for _, usual := range []string{":true", ":false"} { // found without reading the record
+	for _, usual := range []string{":true", ":false"} { // found without parsing the record
 		if bytes.Contains(record, []byte(`"`+name+`"`+usual)) {
 			return true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Upload is a file for a customer's store.
+// Upload is a file to upload to a customer's store.
 type Upload struct {
 	CUID     string
 	FileName string // base name
@@ -18,8 +18,8 @@ type Upload struct {
 	Info     string // free description; optional
 }
 
-// Size limits by kind in bytes (service's upload page; its table is cut, so an
-// unlisted kind is left to the service, up to the largest known limit).
+// Size limits by kind, in bytes (service's upload page; its table is cut off, so the service decides on an unlisted
+// kind, up to the largest known limit).
 const (
 	maxPDF, maxImage, maxWord, maxText = 10 << 20, 5 << 20, 5 << 20, 1 << 20
 	MaxUpload                          = maxPDF
@@ -38,7 +38,7 @@ func MediaType(name string, content []byte) string {
 	return http.DetectContentType(content)
 }
 
-// SizeLimit returns the largest size of that media type in bytes.
+// SizeLimit returns the largest allowed size of that media type, in bytes.
 func SizeLimit(mediaType string) int {
 	kind, _, _ := mime.ParseMediaType(mediaType)
 	switch {
@@ -54,13 +54,12 @@ func SizeLimit(mediaType string) int {
 	return MaxUpload
 }
 
-// CheckUpload is the guard for files: not empty, and within the limit of its kind.
+// CheckUpload returns an error unless the file is not empty and within the limit of its kind.
 func CheckUpload(u Upload) error {
 	return CheckFile(u.FileName, int64(len(u.Content)), u.Content)
 }
 
-// CheckFile is CheckUpload for a file of which only the size in bytes and how it begins
-// are known.
+// CheckFile is CheckUpload for a file of size bytes that begins with begins.
 func CheckFile(name string, size int64, begins []byte) error {
 	const op = "upload document"
 	kind := MediaType(name, begins)
@@ -79,7 +78,7 @@ func CheckFile(name string, size int64, begins []byte) error {
 	return nil
 }
 
-// kindWord is a media type without its parameters.
+// kindWord returns a media type without its parameters.
 func kindWord(mediaType string) string {
 	if kind, _, err := mime.ParseMediaType(mediaType); err == nil {
 		return kind

@@ -12,16 +12,15 @@ type Write struct {
 	Act     Act
 	Request Request
 	Rule    WriteRule
-	Guard   func() error // the console's own check of the object; nil for none
+	Guard   func() error // opdeck's own check of the object; nil for none
 	Probe   Probe        // what would prove that it was done
-	// reads the object once; nil: nothing can be read that would tell
+	// Look reads the object once; nil: no read can show the outcome.
 	Look func(ctx context.Context, p Probe) (Observation, error)
 }
 
-// Write is the one way of a write to the wire: dry run, gate, call, and where the
-// answer proves nothing reads that settle it (docs/outcomes.md). The error is nil
-// only when it is proven that the write was done. The answer is then the write's
-// own, or that of the read that showed it.
+// Write is the only way of a write to the wire: dry run, gate, call and, if the answer proves nothing, reads that
+// settle it (docs/outcomes.md). A nil error means that the write is proven done. The answer is then the write's own,
+// or that of the read that showed it.
 func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if acts, ok := ctx.Value(dryRunKey{}).(*[]Act); ok {
 		*acts = append(*acts, w.Act)
@@ -51,7 +50,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	return a, err
 }
 
-// conclusion says what a write's own answer shows.
+// conclusion is what a write's own answer proves.
 func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 	e := a.Evidence(w.Request, w.Act.ID)
 	e.Read = "the service's answer"
@@ -74,14 +73,14 @@ func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 
 type leavingKey struct{}
 
-// OnLeaving makes each write in the returned context call fn right before it leaves, when it
-// has its slot and its session and nothing else can keep it: what fn stores says about a write
-// that left. An error of fn keeps the write from leaving.
+// OnLeaving makes each write in the returned context call fn right before it is sent, when it has its slot and
+// session and nothing else can stop it. So what fn stores is about writes that were sent. An error of fn stops the
+// write.
 func OnLeaving(ctx context.Context, fn func(Probe) error) context.Context {
 	return context.WithValue(ctx, leavingKey{}, fn)
 }
 
-// Leaves calls the function of OnLeaving; callers that are in for the service call it, too.
+// Leaves calls the function of OnLeaving; fakes of the service in tests call it too.
 func Leaves(ctx context.Context, p Probe) error {
 	if fn, ok := ctx.Value(leavingKey{}).(func(Probe) error); ok {
 		return fn(p)

@@ -19,16 +19,15 @@ var complianceCalls = []*Route{Share.Route, MakeLink.Route}
 
 const compliancePath = "/v2/compliance/{cuid}"
 
-// ShareToken presents a token of the verification provider for a customer.
+// ShareToken is a token of the verification provider for a customer.
 type ShareToken struct {
 	CUID  string
 	Token secret.Value
 }
 
-// Share presents a share token once (a general call). A token is never presented twice.
-// No read proves what became of it: no document says what a share changes, and the
-// application may change for other reasons. A token that was rejected comes back as a
-// result that is not Applied.
+// Share sends a share token (one general call). A token is never sent twice. No read proves the outcome: the service
+// does not document what a share changes, and the application may change for other reasons. A rejected token is a
+// result with Applied false, not an error.
 var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost, Path: compliancePath + "/share",
 	Class: limit.General, Need: api.MayCompliance,
 	OwnToken: true}, Write{Number: "201", Doing: "The share", Rule: api.WriteRule{Flag: "applied",
@@ -68,9 +67,8 @@ func lendShare(ids []string, body Content) (ShareToken, error) {
 	return ShareToken{ids[0], token}, err
 }
 
-// shareResult reads the answer of a token that was applied. Sets that are
-// outstanding may be absent, which means none; in a shape that cannot be read
-// they are not known.
+// shareResult decodes the answer for an applied token. If the outstanding sets are missing, there are none; in an
+// unreadable shape they are not known.
 func shareResult(b []byte) api.ShareResult {
 	res := api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}, Raw: b}
 	res.Message = text(api.ObjectOf(b).Find("message"))
@@ -82,13 +80,13 @@ func shareResult(b []byte) api.ShareResult {
 	return res
 }
 
-// shareRefused words the three ways in which a share is refused (spec, Share rules 4 to 6).
+// shareRefused words the three refusals of a share (spec, Share rules 4 to 6).
 func shareRefused(e *api.Error, words string, body api.Object, a api.Answer) bool {
 	switch {
 	case body.Says("applied", false) && a.Status != http.StatusConflict && a.Status != http.StatusForbidden:
 		e.Kind, e.Rule, e.Field, e.Remedy = api.Refused, api.RuleRejected, api.FieldToken, api.Remedy{Kind: api.CorrectToken}
 		e.Public = cmp.Or(words, "The service gave no reason.")
-	// a page in HTML is not the service's
+	// an HTML page comes from a proxy
 	case a.Status == http.StatusForbidden && (body.Exists() || len(bytes.TrimSpace(a.Body)) == 0):
 		e.Rule = api.RuleBaaS
 	case a.Status == http.StatusConflict:
@@ -99,8 +97,8 @@ func shareRefused(e *api.Error, words string, body api.Object, a api.Answer) boo
 	return true
 }
 
-// shareFailed makes a result of a token that was rejected, and words what 409 and 403
-// mean here (spec, Share rules 5 and 6).
+// shareFailed returns the result of a rejected token and words the meaning of 409 and 403 here (spec, Share rules 5
+// and 6).
 func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 	e := api.AsError(err)
 	if e.Rule == api.RuleRejected {
@@ -122,8 +120,7 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 	return api.ShareResult{}, &out
 }
 
-// MakeLink makes a short-lived, single-use address for the customer (a general call): a
-// GET that changes something.
+// MakeLink creates a short-lived, single-use address for the customer (one general call): a GET that has an effect.
 var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: http.MethodGet,
 	Path: compliancePath + "/web_sdk_link", Class: limit.General,
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",

@@ -28,7 +28,7 @@ var GetCounterparty = read(Route{Kind: "counterparty.get", Op: "read counterpart
 	Need: api.MayRead, Lent: Lending{Reads: true}}, reading[string, api.Counterparty]{ids: one,
 	read: record[string, api.Counterparty](api.CounterpartyRecord)})
 
-// Calls that only scripts make. By number an account could be found out digit by digit.
+// Calls that only scripts make. A query by number would let someone guess an account number digit by digit.
 var (
 	counterpartyAccounts = &Route{Kind: "counterparty.account-list", Op: "read counterparty/account",
 		Method: http.MethodGet, Path: counterpartyPath + "/account",

@@ -30,23 +30,21 @@ var ListCustomers = read(Route{Kind: "customer.list", Op: "list customers", Path
 		},
 		read: list[api.CustomerQuery, api.Customer](api.CustomerRecord)})
 
-// GetCustomer reads one customer: by GET, by POST where the service does not take GET,
-// else from the list narrowed to the customer. One customer call once it is known which
-// form the service takes, up to three before. The record may stand by itself or in an
-// object of its own.
+// GetCustomer reads one customer: by GET; by POST if the service does not accept GET; else from the list filtered by
+// the customer. It costs one customer call once the working form is known, up to three before. The record may be bare
+// or in an object of its own.
 var GetCustomer = Endpoint[string, api.Customer]{&Route{Kind: "customer.get", Op: "read customer",
 	Method: http.MethodGet, Path: customerPath,
 	Class: limit.Customer, Need: api.MayRead, Lent: Lending{Reads: true}}, readCustomer}
 
-// customerForm is the form of the call that reads one customer. The service's
-// page prints POST beside a name that reads like GET, and the specification has
-// neither, so what this service takes is found out and remembered.
+// customerForm is the form of the call that reads one customer. The service's page prints POST beside a name that
+// reads like GET, and the specification has neither, so the form is detected and remembered.
 type customerForm int32
 
 const (
 	customerByGet  customerForm = iota // also: not known yet
 	customerByPost                     // the same path by POST
-	customerByList                     // the list, narrowed to the customer
+	customerByList                     // the list, filtered by the customer
 )
 
 // formOf remembers the form that works.
@@ -100,8 +98,8 @@ func (w *Wire) customerBy(ctx context.Context, form customerForm, cuid string) (
 	return recordOf[api.Customer](r, a, api.CustomerRecord)
 }
 
-// customerFromList finds a customer in the list narrowed to it. The list may
-// ignore that and answer with everybody: one page is looked through.
+// customerFromList finds a customer in the list filtered by it. The service may ignore the filter, so one page is
+// searched.
 func (w *Wire) customerFromList(ctx context.Context, cuid string) (api.Customer, error) {
 	page, err := Do(ctx, w, ListCustomers, api.CustomerQuery{CUID: cuid})
 	if err != nil {
@@ -117,15 +115,14 @@ func (w *Wire) customerFromList(ctx context.Context, cuid string) (api.Customer,
 		Remedy: api.Remedy{Kind: api.RecheckID}}
 }
 
-// notTaken reports that the service does not take this method here.
+// notTaken reports whether the service does not support this method here.
 func notTaken(err error) bool {
 	e := api.AsError(err)
 	return e != nil && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
 }
 
-// noSuchCall reports that the service may not have the call at all: it does not
-// take the method, knows no such path, or its answer is not a customer. That it knows
-// no such customer, in its own words, is an answer.
+// noSuchCall reports whether the service may lack the call altogether: it rejects the method, does not know the path,
+// or its answer is not a customer. Its own message that there is no such customer is a valid answer.
 func noSuchCall(err error) bool {
 	e := api.AsError(err)
 	return notTaken(err) || e != nil && e.Rule == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusGone ||
@@ -134,8 +131,8 @@ func noSuchCall(err error) bool {
 
 const applicationPath = customerPath + "/application"
 
-// GetApplication reads a customer's application (one customer call). That there is none
-// yet is api.NotFound, whatever the status.
+// GetApplication reads a customer's application (one customer call). If there is none yet, the error is api.NotFound,
+// whatever the status.
 var GetApplication = read(Route{Kind: "customer.application", Op: "read application", Path: applicationPath,
 	Class: limit.Customer, Need: api.MayRead,
 	Lent: Lending{Reads: true}}, reading[string, api.Application]{
@@ -144,13 +141,13 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 		return applicationIn(r, a)
 	}})
 
-// noApplication are words for an application that is not there yet.
+// noApplication matches messages that there is no application yet.
 var noApplication = regexp.MustCompile(
 	`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|` +
 		`does not exist|missing|absent)|\bno application\b`)
 
-// applicationIn reads an application from an answer: by itself, under item or in
-// another object. One without an individual or corporate part is kept as it came.
+// applicationIn decodes an application from an answer: bare, under item or in another object. One without an
+// individual or corporate part keeps only its JSON.
 func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -182,9 +179,8 @@ type NewApplication struct {
 	Body json.RawMessage // holds either individual or corporate
 }
 
-// SetApplication replaces a customer's application (one customer call). The service
-// announces this call as soon to be deprecated (spec, Versioning rule 3); the compliance
-// link takes its place.
+// SetApplication replaces a customer's application (one customer call). The service has announced that it will
+// deprecate this call (spec, Versioning rule 3) in favour of the compliance link.
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
@@ -222,9 +218,8 @@ func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wir
 		func(p api.Probe) []string { return one(p.CUID) })
 }
 
-// Finalize submits the application for review (no body; spec, Share rule 7; one customer
-// call). What the application holds is read before, so that the trail and an approval
-// bind to it; a read that fails does not stop it.
+// Finalize submits the application for review (no body; spec, Share rule 7; one customer call). It reads the
+// application first, so that the trail and an approval are bound to its content; it goes on if that read fails.
 var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
@@ -245,7 +240,7 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 		answer: resultAnswer,
 	})
 
-// submittedWords are states of an application that was handed in.
+// submittedWords are the states of a submitted application.
 var submittedWords = []string{"SUBMITTED", "MODERATION", "UNDER_REVIEW"}
 
 func isSubmitted(p api.Probe, body api.Object, answer bool) bool {

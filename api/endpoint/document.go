@@ -15,10 +15,9 @@ import (
 
 var documentCalls = []*Route{AttachDocument.Route, RemoveDocument.Route}
 
-// RemoveDocument takes a document off an operation. It reads the operation first, so that
-// it decides on what is there now: two billing calls. The operation comes back without
-// the document; it comes back empty when the removal is proven and the operation cannot
-// be shown.
+// RemoveDocument removes a document from an operation. It reads the operation first, to decide on its current state:
+// two billing calls. It returns the operation without the document, or an empty one if the removal is proven but the
+// operation is not in the answer.
 var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove document", Method: http.MethodDelete,
 	Path:  operationPath + "/document/{guid}",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing",
@@ -52,7 +51,7 @@ func planRemoval(ctx context.Context, w *Wire, r api.RemoveDocument) (plan, erro
 	return p, nil
 }
 
-// mayRemove is the console's own guard (spec, Remove a document, rules 4 and 5).
+// mayRemove is opdeck's own guard (spec, Remove a document, rules 4 and 5).
 func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	no := func(rule api.Rule, do api.RemedyKind, public string) error {
 		return &api.Error{Op: "remove document", Kind: api.Refused, Rule: rule, Unsent: true, Public: public,
@@ -75,15 +74,15 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 	return nil
 }
 
-// Attachment is an uploaded document that is linked to an operation.
+// Attachment is a link from an operation to an uploaded document.
 type Attachment struct {
 	OPID, GUID string
-	Name       string // what it is called there; "" leaves it to the service
+	Name       string // its name there; "": the service chooses
 }
 
-// AttachDocument links an uploaded document to an operation. It reads the operation first, to
-// tell a new element of its documents from those that were there: two billing calls. The
-// operation comes back with the document; Attached is the id under which it lists it.
+// AttachDocument links an uploaded document to an operation. It reads the operation first, to distinguish the new
+// element of its documents from the others: two billing calls. It returns the operation with the document; Attached
+// is the id of the new link.
 var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost,
 	Path:  operationPath + "/document",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching",
@@ -141,8 +140,8 @@ func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
 	return p, nil
 }
 
-// operationAnswer is the service's answer to a write on an operation. The record is null
-// when it was done and cannot be shown.
+// operationAnswer is the service's answer to a write on an operation. The record is null if the write was done but
+// the operation is not known.
 func operationAnswer(op api.Operation) (json.RawMessage, error) {
 	raw := op.Raw
 	if len(raw) == 0 {
@@ -151,14 +150,14 @@ func operationAnswer(op api.Operation) (json.RawMessage, error) {
 	return sentOr(nil, map[string]json.RawMessage{"item": raw})
 }
 
-// What an operation that was read shows of a document.
+// What an operation shows of a document.
 const (
 	operationRead = "the operation read"
 	unlisted      = "no longer lists it"
 	listed        = "lists it"
 )
 
-// lookAtOperation reads the operation of a probe and shows it to the observers.
+// lookAtOperation reads the operation of a probe and passes it to the observers.
 func lookAtOperation(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
 	look := lookAt(GetOperation.Route, "check operation", operationRead, shows, shown,
 		func(p api.Probe) []string { return one(p.OPID) })
@@ -171,8 +170,8 @@ func lookAtOperation(shows string, shown api.Shown) func(context.Context, *Wire,
 	}
 }
 
-// lookForLink reads the operation of a probe. A new element that does not name the document
-// is the one that was attached when it holds the same content: two customer calls more.
+// lookForLink reads the operation of a probe. A new element that does not name the document is the attached one if it
+// has the same content, which costs two more customer calls.
 func lookForLink(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 	s, err := lookAtOperation(listed, isLinked)(ctx, w, p)
 	if err != nil {
@@ -187,7 +186,7 @@ func lookForLink(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 	for i, id := range []string{p.GUID, s.Candidates[0]} {
 		s.Calls++
 		if digests[i], err = w.digestOf(ctx, p.CUID, id); err != nil {
-			return s, nil // it cannot be told apart, which is no failure of the look
+			return s, nil // not distinguishable, which is no error of the look
 		}
 	}
 	if s.Shown = digests[0] == digests[1]; s.Shown {
@@ -196,8 +195,8 @@ func lookForLink(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 	return s, nil
 }
 
-// linksIn lists the documents of the body's operation; false when it is not that operation, or
-// does not list its documents so that each can be recognised.
+// linksIn returns the documents of the body's operation; false if it is another operation, or if not every document
+// can be identified.
 func linksIn(p api.Probe, body api.Object) (docs []api.Object, known bool) {
 	v, _, _ := api.OperationRecord.Find(body.Value)
 	op, list := api.ObjectIn(v), v.Member("documents")
@@ -221,9 +220,9 @@ func isUnlinked(p api.Probe, body api.Object, _ bool) bool {
 
 func isLinked(p api.Probe, body api.Object, answer bool) bool { return linkID(p, body, answer) != "" }
 
-// linkID is the id under which the body's operation lists the document of an attachment, ""
-// for none: its own; that of a new element which names it; in the write's own answer that of
-// the only new element, unless it has another name than was given.
+// linkID is the id under which the body's operation lists the attached document, "" for none: the document's own id;
+// that of a new element which names it; in the write's own answer, that of the only new element, unless it has
+// another name than requested.
 func linkID(p api.Probe, body api.Object, answer bool) string {
 	docs, _ := linksIn(p, body)
 	var named []string
@@ -252,8 +251,8 @@ func linkID(p api.Probe, body api.Object, answer bool) string {
 	return fresh[0]
 }
 
-// newLinks are the ids of the documents that were not there when the attachment was sent; none
-// where it is not known what was there.
+// newLinks returns the ids of the documents that are new since the attachment was sent; none if the earlier ones are
+// not known.
 func newLinks(p api.Probe, body api.Object) (out []string) {
 	docs, _ := linksIn(p, body)
 	for _, d := range docs {
@@ -268,7 +267,7 @@ func isNew(p api.Probe, id string) bool {
 	return p.Whole && !slices.ContainsFunc(p.Before, func(was string) bool { return strings.EqualFold(was, id) })
 }
 
-// names reports whether a member of d is the id.
+// names reports whether a member of d equals the id.
 func names(d api.Object, id string) bool {
 	for _, m := range d.Members() {
 		if s, ok := m.Scalar(); ok && strings.EqualFold(s, id) {
@@ -278,9 +277,8 @@ func names(d api.Object, id string) bool {
 	return false
 }
 
-// afterWrite returns the operation that a write, or the read that proved it, answered
-// with. Where the answer holds none that can be shown it is read once more; if that fails
-// too, the operation is empty: the write was done all the same.
+// afterWrite returns the operation in the answer to a write, or to the read that proved it. If the answer has none,
+// it is read once more; if that fails too, the operation is empty, and the write still counts as done.
 func (w *Wire) afterWrite(ctx context.Context, opid string, r api.Request, a api.Answer) (api.Operation, error) {
 	if o, err := w.operation(ctx, r, a); err == nil {
 		return o, nil

@@ -1,11 +1,11 @@
-// Package endpoint declares the calls of the service: each is one typed value, which
-// says everything that is known of it. Whoever makes a call gives the value to Do:
+// Package endpoint declares the calls of the service: each is one typed value, which holds everything that is known
+// of it. A caller passes the value to Do:
 //
 //	op, err := endpoint.Do(ctx, caller, endpoint.GetOperation, opid)
 //
-// From the values come the requests, the permissions, the proof of each write, what is
-// masked, what scripts may borrow, and the tests that walk All. One file for each kind of
-// object declares its calls; docs/contributing.md says how.
+// The values determine the requests, the permissions, the proof of each write, what is masked, what scripts may
+// borrow, and the tests that range over All. One file for each kind of object declares its calls;
+// docs/contributing.md says how.
 package endpoint
 
 import (
@@ -24,51 +24,47 @@ type Endpoint[In, Out any] struct {
 	do func(ctx context.Context, w *Wire, in In) (Out, error)
 }
 
-// Route is what is known of a call without its Go types.
+// Route is a call without its Go types.
 type Route struct {
-	Kind   api.ActKind // "document.remove", the act's own name
+	Kind   api.ActKind // "document.remove", the act's name
 	Op     string      // for people: "remove document"
 	Method string      // "": it has no path of its own and makes other calls
 	Path   string      // "/v2/billing/operation/{opid}/document/{guid}"; params has the names
 	Class  limit.Class
 	Need   api.Permission
-	Query  []Query // what may be asked for; anything else is refused where scripts ask
+	Query  []Query // the allowed names; scripts that use any other are refused
 	Masked Masking
-	// OwnToken: the request or its answer carries a token beside the session's, which the
-	// service's words may be about.
+	// OwnToken: the request or its answer carries a second token, which the service's words may be about.
 	OwnToken bool
-	// Open: the service may answer it without a session, so that its answers say nothing
-	// about one.
+	// Open: the service may answer without a session, so that the answer says nothing about the session.
 	Open  bool
 	Lent  Lending
-	Write *Write // nil: it reads
-	// Foreign: opdeck itself does not make this call, and openapi.yaml does not have it;
-	// scripts may.
+	Write *Write // nil for a read
+	// Foreign: only scripts make this call, not opdeck; openapi.yaml does not have it.
 	Foreign bool
 
-	shown func(context.Context, *Wire, api.Request, api.Answer) // gets answers that passed on as they came
+	shown func(context.Context, *Wire, api.Request, api.Answer) // gets answers that are passed on unchanged
 }
 
-// Query is a name in the query of an address.
+// Query is a query parameter.
 type Query struct {
 	Name string
-	Need api.Permission // who lacks it may not ask by this name; "": nobody is refused
+	Need api.Permission // the permission to use it; "": none needed
 }
 
-// Masking says how what comes back is masked for a role that may not reveal account
-// numbers. The zero value: by the names of its members, in any type.
+// Masking says how a result is masked for a role that may not reveal account numbers. The zero value masks by member
+// names, in any type.
 type Masking struct {
-	// Only: it cannot be masked, and only a role with all of these permissions gets it.
+	// Only: the result cannot be masked, so that only a role with all of these permissions gets it.
 	Only []api.Permission
-	// Note is the record that the audit trail has before anything is read; nil: none.
+	// Note returns the audit record that is written before the read; nil: none.
 	Note func(in any) api.Event
 }
 
 // Lending says whether and how scripts may make the call. The zero value: they may not.
 type Lending struct {
-	Reads bool // its answer passes on as it came, masked
-	// Write makes the call from the body of a script's request, and returns what the
-	// service would have answered.
+	Reads bool // its answer is passed on unchanged, except for masking
+	// Write makes the call from the body of a script's request and returns what the service would have answered.
 	Write   func(ctx context.Context, c Caller, ids []string, body Content) (json.RawMessage, error)
 	MaxBody int64  // in bytes, of Write
 	Instead string // what to do instead of a call that is refused
@@ -77,32 +73,31 @@ type Lending struct {
 // IsLent reports whether scripts may make the call.
 func (r *Route) IsLent() bool { return r.Lent.Reads || r.Lent.Write != nil }
 
-// Write is what is known of a call that changes something at the service, or of an act
-// on the session.
+// Write describes a call that changes something at the service, or an act on the session.
 type Write struct {
-	Number string // of its event in the audit trail; never used again for another
-	Doing  string // names it for people while its outcome is not known: "Removing"
-	// Opposite is the write that undoes this one on the same object and item. While one of
-	// both is in doubt, neither is sent: a read could show what the other did. "": none does.
+	Number string // of its event in the audit trail; never reused
+	Doing  string // names it for people while its outcome is unknown: "Removing"
+	// Opposite is the write that undoes this one on the same object and item; "": none. While either is in doubt,
+	// neither is sent: a read could show the effect of the other.
 	Opposite api.ActKind
 	Rule     api.WriteRule
 	Proof    Proof
 }
 
-// Caller makes calls. The wire, the client that masks, and test doubles are callers.
+// Caller makes calls: the wire, the masking client, and test doubles.
 type Caller interface {
-	// Call makes the call of r. What it returns has the type that r's endpoint returns.
+	// Call makes the call of r. Its result has the Out type of r's endpoint.
 	Call(ctx context.Context, r Request) (any, error)
 }
 
-// Request is one call with its argument, as a Caller gets it.
+// Request is one call with its argument, as passed to a Caller.
 type Request struct {
 	*Route
 	In  any
 	run func(ctx context.Context, w *Wire) (any, error)
 }
 
-// Do makes a call by c.
+// Do makes a call with c.
 func Do[In, Out any](ctx context.Context, c Caller, e Endpoint[In, Out], in In) (Out, error) {
 	got, err := c.Call(ctx, Request{Route: e.Route, In: in, run: func(ctx context.Context, w *Wire) (any,
 		error) {
@@ -118,11 +113,10 @@ func Do[In, Out any](ctx context.Context, c Caller, e Endpoint[In, Out], in In) 
 // Writes reports whether the call changes something at the service.
 func (r *Route) Writes() bool { return r.Write != nil && r.Method != "" && !r.TouchesSession() }
 
-// TouchesSession reports whether the act concerns only our own session: it needs no
-// second person.
+// TouchesSession reports whether the act only concerns our own session and so needs no approval.
 func (r *Route) TouchesSession() bool { return r.Need == api.MaySession }
 
-// Template is the path with {} for its parameters, as logs have it.
+// Template is the path with {} for its parameters, for logs.
 func (r *Route) Template() string {
 	var out strings.Builder
 	for i, part := range strings.Split(r.Path, "{") {
@@ -136,7 +130,7 @@ func (r *Route) Template() string {
 	return out.String()
 }
 
-// parameters are the names of the path's parameters, in their order.
+// parameters returns the names of the path's parameters in order.
 func (r *Route) parameters() (out []string) {
 	for _, part := range strings.Split(r.Path, "{")[1:] {
 		name, _, _ := strings.Cut(part, "}")
@@ -145,11 +139,11 @@ func (r *Route) parameters() (out []string) {
 	return out
 }
 
-// params are the parameters of paths, with what people call them.
+// params names the parameters of paths for people.
 var params = map[string]string{"opid": "operation id", "guid": "document id", "cuid": "customer id", "file": "file id",
 	"account": "account id", "counterparty": "counterparty id", "id": "id"}
 
-// request is the call with ids in its path; it fails when one cannot stand there.
+// request is the call with ids in its path; it fails if one is not a valid path segment.
 func (r *Route) request(ids ...string) (api.Request, error) {
 	path := r.Path
 	names := r.parameters()

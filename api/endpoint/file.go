@@ -21,7 +21,7 @@ import (
 
 var fileCalls = []*Route{ListFiles.Route, DownloadDocument.Route, DeleteFile.Route}
 
-// FileQuery is a page of a customer's documents, from 0.
+// FileQuery selects a page, from 0, of a customer's documents.
 type FileQuery struct {
 	CUID string
 	Page int
@@ -35,7 +35,7 @@ var ListFiles = read(Route{Kind: "customer.files", Op: "list documents", Path: c
 	query: func(s api.Service, q FileQuery) queryValues { return page(s, q.Page, 0) },
 	read:  list[FileQuery, api.CustomerFile](api.FileRecord)})
 
-// Download is a customer's file, and where it is written.
+// Download names a customer's file and where to write it.
 type Download struct {
 	CUID, GUID string
 	To         io.Writer
@@ -47,9 +47,8 @@ const (
 	filePath   = customerPath + "/file/{guid}"
 )
 
-// DownloadDocument writes a customer's file as it comes, whatever its size (one customer
-// call), and returns how many bytes it wrote. What was written is not the whole file when
-// it ends in an error.
+// DownloadDocument streams a customer's file of any size to a writer (one customer call) and returns the number of
+// bytes written. After an error, what was written is incomplete.
 var DownloadDocument = Endpoint[Download, int64]{&Route{Kind: "document.download", Op: downloadOp,
 	Method: http.MethodGet,
 	Path:   filePath, Class: limit.Customer, Need: api.MayExport, Lent: Lending{Reads: true},
@@ -76,24 +75,23 @@ func download(ctx context.Context, w *Wire, d Download) (int64, error) {
 	return n, nil
 }
 
-// keptError keeps the error of writing, to tell it from that of reading.
+// keptError keeps the writer's error, to distinguish it from one of reading.
 type keptError struct {
 	w   io.Writer
 	err error
 }
 
-// Write implements io.Writer.
 func (k *keptError) Write(b []byte) (int, error) {
 	n, err := k.w.Write(b)
 	k.err = err
 	return n, err
 }
 
-// firstRead is how much is read of a refusal, in bytes.
+// firstRead is how much of a refusal is read, in bytes.
 const firstRead = 64 << 10
 
-// openDocument asks for a customer's file; its content is in the answer's Body. What
-// failed on its way is asked for once more.
+// openDocument requests a customer's file; its content is the answer's Body. It retries once if the request fails in
+// transit.
 func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, error) {
 	const op = downloadOp
 	r, err := (&Route{Op: op, Method: http.MethodGet, Path: filePath, Class: limit.Customer}).request(d.CUID, d.GUID)
@@ -120,7 +118,7 @@ func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, erro
 		return nil, no
 	}
 	defer in.Body.Close()
-	if in.Status >= 200 && in.Status < 300 { // a part, or nothing: not the file
+	if in.Status >= 200 && in.Status < 300 { // partial or empty: not the file
 		return nil, &api.Error{Op: op, Kind: api.Internal, RequestID: in.RequestID,
 			Public: fmt.Sprintf("The service answered %d %s instead of the whole file. Nothing was saved.",
 				in.Status, http.StatusText(in.Status))}
@@ -131,9 +129,8 @@ func (w *Wire) openDocument(ctx context.Context, d Download) (*api.Relayed, erro
 	return nil, e
 }
 
-// notTheFile is what an answer says instead of the file, although its status is that of a
-// file: that something failed, or a web page. The service gives a file that it sends a name
-// (service-facts: Content-Disposition); what has one is passed on whatever it holds.
+// notTheFile is the error in an answer with the status of a file: an error message or a web page. The service gives
+// each file a name (service-facts: Content-Disposition); anything with a name is passed on.
 func notTheFile(op string, in *api.Relayed) *api.Error {
 	if in.Header.Get("Content-Disposition") != "" {
 		return nil
@@ -153,9 +150,8 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 	return e
 }
 
-// DeleteFile deletes a file with its content. It reads the customer's files first, so
-// that it decides on what is there now: one customer call a page. Nothing brings the file
-// back. What happens to an operation that holds it is the service's to say.
+// DeleteFile deletes a file with its content, which cannot be undone. It reads the customer's files first, to decide
+// on the current state: one customer call a page. The service decides what happens to operations that link to it.
 var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
 	Path: customerPath + "/file/{file}", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"},
@@ -191,8 +187,7 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 	return p, nil
 }
 
-// mayDelete is the console's own guard. A file that was not found among those that could
-// be read is left to the service.
+// mayDelete is opdeck's own guard. If the file is not among those read, the service decides.
 func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	no := func(rule api.Rule, do api.RemedyKind, public string) error {
 		return &api.Error{Op: "delete file", Kind: api.Refused, Rule: rule, Unsent: true, Public: public,
@@ -214,10 +209,9 @@ func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	return nil
 }
 
-// lookForDeleted asks for the file: an answer with its content, or that there is no such
-// document, tells. Where the service says neither, the customer's files are read twice, to the
-// end: the file is deleted when both readings are equal and do not hold it. A single reading
-// misses a file when another one vanishes between two of its pages.
+// lookForDeleted requests the file; its content, or a message that there is no such document, is proof. Otherwise it
+// reads all the customer's files twice: the file is deleted if both reads are equal and lack it. A single read can
+// miss a file when another one vanishes between two pages.
 func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 	s := api.Observation{Calls: 1}
 	at := w.client.Now()
@@ -256,8 +250,8 @@ func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation,
 	return s, nil
 }
 
-// fileIDs are the ids of all of a customer's files, in order, or up to one of them; whole is
-// false when there may be more.
+// fileIDs returns the ids of all files of a customer in order, or up to the id until; whole is false if there may be
+// more.
 func (w *Wire) fileIDs(ctx context.Context, cuid, until string) (ids []string, whole bool, calls int, err error) {
 	_, whole, calls, err = w.filesOf(ctx, cuid, 1, func(f api.CustomerFile) bool {
 		ids = append(ids, string(f.ID))
@@ -267,8 +261,8 @@ func (w *Wire) fileIDs(ctx context.Context, cuid, until string) (ids []string, w
 	return ids, whole, calls, err
 }
 
-// digestOf reads a customer's file and returns the SHA-256 of its content in hex (one customer
-// call). A file larger than any that is uploaded is an error.
+// digestOf reads a customer's file and returns the SHA-256 of its content in hex (one customer call). A file larger
+// than the upload limit is an error.
 func (w *Wire) digestOf(ctx context.Context, cuid, id string) (string, error) {
 	in, err := w.openDocument(ctx, Download{CUID: cuid, GUID: id})
 	if err != nil {
@@ -286,12 +280,11 @@ func (w *Wire) digestOf(ctx context.Context, cuid, id string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxFilePages bounds what a look through a customer's files costs.
+// maxFilePages bounds the pages, and so the calls, of a search through a customer's files.
 const maxFilePages = 6
 
-// filesOf reads a customer's files page by page, one customer call each, and lists those
-// that keep lets through; with most of them it reads no further (0: it needs all). whole
-// is false when there may be more files than were read.
+// filesOf reads a customer's files page by page, one customer call each, and returns those that keep accepts; it
+// stops after most of them (0: never). whole is false if there may be more files.
 func (w *Wire) filesOf(ctx context.Context, cuid string, most int,
 	keep func(api.CustomerFile) bool) (files []api.CustomerFile, whole bool, calls int, err error) {
 	seen := map[string]bool{}

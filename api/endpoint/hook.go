@@ -20,8 +20,7 @@ import (
 
 var hookCalls = []*Route{GetHooks.Route, SetHooks.Route}
 
-// hookWire is the settings as they are sent, the secret among them; nil: not told, which
-// only a dry run shows.
+// hookWire holds the settings on the wire, with the secret; nil: not known, which only a dry run shows.
 type hookWire struct {
 	api.HookSettings
 	Secret string `json:"jwtSecret"`
@@ -55,8 +54,8 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 	return wire.HookSettings, nil
 }
 
-// SetHooks writes the webhook settings (a general call). It writes all of them, so that
-// it refuses when one was not told and nobody said what it shall be.
+// SetHooks writes the webhook settings (one general call). The call replaces all of them, so it is refused if one was
+// neither read nor given.
 var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
 	Path: "/v2/hook/set", Class: limit.General,
 	Need: api.MayHooks, OwnToken: true, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
@@ -89,8 +88,8 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
 }
 
-// maySetHooks is the console's own guard: what is signed with a guessable secret, or goes to an address that
-// anybody on the way can read, is no webhook. What is as it was passes.
+// maySetHooks is opdeck's own guard: it refuses a guessable secret and an address that can be read on the way.
+// Unchanged settings pass.
 func maySetHooks(h api.HookSettings) error {
 	if h.Was == nil || h.Was.HookURL != h.HookURL {
 		if err := CheckHookURL(string(h.HookURL)); err != nil {
@@ -103,8 +102,8 @@ func maySetHooks(h api.HookSettings) error {
 	return nil
 }
 
-// CheckHookURL accepts an address that webhooks may go to: https, plain http to a loopback
-// address only, and "" for nowhere.
+// CheckHookURL returns an error unless webhooks may go to the address: https, plain http to a loopback address, or ""
+// for none.
 func CheckHookURL(address string) error {
 	bad := func(why string) error {
 		return &api.Error{Op: "set webhook settings", Kind: api.Usage, Field: api.FieldURL, Unsent: true, Public: why}
@@ -125,7 +124,7 @@ func CheckHookURL(address string) error {
 	return nil
 }
 
-// CheckHookSecret accepts a secret that our own receiver would verify with.
+// CheckHookSecret returns an error unless our own receiver would accept the secret.
 func CheckHookSecret(v secret.Value) error {
 	_, err := hook.NewVerifier(hook.VerifyJWT, "", hook.Secrets{Now: v})
 	if err == nil {
@@ -139,7 +138,7 @@ func CheckHookSecret(v secret.Value) error {
 		Public: "This webhook secret cannot be used: " + why + "."}
 }
 
-// shownHooks is the settings with dots for the secret; those that nobody knows are null.
+// shownHooks returns the settings with dots for the secret; unknown ones are null.
 func shownHooks(h api.HookSettings) any {
 	all := hookWire{h, h.JWTSecret.String()}
 	if h.Unreported == "" {
@@ -167,7 +166,7 @@ func lendHooks(_ []string, body Content) (api.HookSettings, error) {
 	if err := body.json(&given); err != nil {
 		return api.HookSettings{}, err
 	}
-	for _, name := range api.HookMembers { // one that is left out would be switched off
+	for _, name := range api.HookMembers { // a missing member would be switched off
 		if v := given.Parameters[name]; v == nil || string(v) == "null" || string(v) == `""` {
 			return api.HookSettings{}, wrong("The body must contain parameters with all settings; "+name+" is missing.", nil)
 		}
@@ -177,8 +176,8 @@ func lendHooks(_ []string, body Content) (api.HookSettings, error) {
 	return h, nil
 }
 
-// isHooked reports whether webhook settings are as they were sent. In a read the secret
-// must be there too: it may be all that was changed.
+// isHooked reports whether the webhook settings are as sent. A read must show the secret too: it may be the only
+// change.
 func isHooked(p api.Probe, body api.Object, answer bool) bool {
 	if saysDone(p, body, answer) {
 		return true

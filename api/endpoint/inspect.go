@@ -9,8 +9,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// InspectOperations reads a page of the list of operations (one billing call). opid
-// and cuid are an operation and a customer to go on with, "" when there is none.
+// InspectOperations reads a page of the list of operations (one billing call). opid and cuid are an operation and a
+// customer for further reads, "" if there is none.
 func (w *Wire) InspectOperations(ctx context.Context) (p api.Inspection, opid, cuid string) {
 	page, p := inspectList[api.Operation](ctx, w, ListOperations.Route, api.OperationRecord)
 	for _, o := range page.Items {
@@ -78,8 +78,7 @@ func (w *Wire) InspectHooks(ctx context.Context) api.Inspection {
 	return w.inspectOne(ctx, GetHooks.Route, api.HooksRecord, settings{})
 }
 
-// InspectCustomer finds out how the service reports on one customer (one to three
-// customer calls).
+// InspectCustomer tries how the service returns one customer (one to three customer calls).
 func (w *Wire) InspectCustomer(ctx context.Context, cuid string) api.Inspection {
 	began := w.client.Now()
 	cu, err := Do(ctx, w, GetCustomer, cuid)

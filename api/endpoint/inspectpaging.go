@@ -8,15 +8,15 @@ import (
 	"opdeck/api"
 )
 
-// ways are the names by which other services page their lists.
+// ways are the paging parameters of other services.
 var ways = []api.Paging{
 	{PageName: "page", SizeName: "pageSize"}, {PageName: "page", SizeName: "limit"}, {PageName: "page", SizeName: "size"},
 	{Way: api.ByOffset, PageName: "offset", SizeName: "limit"}, {PageName: "page", SizeName: "per_page"},
 	{Way: api.ByOffset, PageName: "skip", SizeName: "take"}, {PageName: "pageNumber", SizeName: "pageSize"},
 }
 
-// pagingSettings tries whether pages lead on where there is more than the first one, and where they do not, which
-// other names do (one billing call, up to ten where they do not). It returns the lines of [service].
+// pagingSettings checks whether the next page differs from the first and, if not, which other parameters work (one
+// billing call, else up to ten). It returns the lines for [service].
 func (w *Wire) pagingSettings(ctx context.Context, first api.Page[api.Operation], p *api.Inspection) (lines []string) {
 	if w.first.Load() == fromOne {
 		lines = append(lines, "first_page = 1")
@@ -27,7 +27,7 @@ func (w *Wire) pagingSettings(ctx context.Context, first api.Page[api.Operation]
 		return lines
 	}
 	same, ok := w.isFirst(ctx, w.paging(), 1, first)
-	if p.Repeats = ok && same; !p.Repeats || chained { // the sync follows a chain
+	if p.Repeats = ok && same; !p.Repeats || chained { // the sync follows the answer's links
 		return lines
 	}
 	for _, how := range ways {
@@ -50,8 +50,7 @@ func (w *Wire) pagingSettings(ctx context.Context, first api.Page[api.Operation]
 	return append(lines, `paging = "none" # only if these are all operations`)
 }
 
-// isFirst reports whether a page that is asked for in a way of its own is the first one; ok is false when it could
-// not be read.
+// isFirst reports whether page n, requested by how, is the first one; ok is false if it could not be read.
 func (w *Wire) isFirst(ctx context.Context, how api.Paging, n int, first api.Page[api.Operation]) (same, ok bool) {
 	r, err := ListOperations.request()
 	if err != nil {

@@ -9,13 +9,12 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// leavesOf lists digests of the values of a JSON document with their paths. Names
-// of objects that only wrap ("application", "item") are left out of the paths,
-// since the service's documents show them in one direction only.
+// leavesOf returns digests of the values of a JSON document with their paths. Paths omit objects that only wrap
+// ("application", "item"), since the service documents them for one direction only.
 func leavesOf(v jsontree.Value, path, salt string) []string {
 	var out []string
 	if strings.Count(path, ".") > 64 {
-		return nil // no application is that deep
+		return nil // no application is nested that deep
 	}
 	for _, m := range v.Sorted() {
 		at := path + "." + m.Name
@@ -38,7 +37,7 @@ func leavesOf(v jsontree.Value, path, salt string) []string {
 	return out
 }
 
-// holds reports whether everything that was sent is in the application in body.
+// holds reports whether the application in body has everything that was sent.
 func holds(p api.Probe, body api.Object) bool {
 	v, _, ok := api.ApplicationRecord.Find(body.Value)
 	if !ok {
@@ -47,7 +46,7 @@ func holds(p api.Probe, body api.Object) bool {
 	return within(p.Leaves, leavesOf(v, "", p.Salt))
 }
 
-// within reports whether all digests that were sent are there; none prove nothing.
+// within reports whether there has all digests of sent; false if sent is empty.
 func within(sent, there []string) bool {
 	for _, l := range sent {
 		if !slices.Contains(there, l) {

@@ -16,23 +16,23 @@ import (
 
 // Content is the body of a script's request.
 type Content struct {
-	Type  string // as the request's header tells
+	Type  string // the request's Content-Type
 	Bytes []byte
-	// ShareField is the config's name of the member that carries a share token.
+	// ShareField is the configured name of the member with the share token.
 	ShareField string
 }
 
 // Bounds of a body, in bytes.
 const (
 	MaxJSON       = 1 << 20
-	maxUploadForm = api.MaxUpload + 64<<10 // with the form around the file
+	maxUploadForm = api.MaxUpload + 64<<10 // including the form around the file
 )
 
 func wrong(what string, err error) error {
 	return &api.Error{Kind: api.Usage, Public: what, Unsent: true, Err: err}
 }
 
-// nothing refuses a body.
+// nothing returns an error if there is a body.
 func (c Content) nothing() error {
 	if len(c.Bytes) > 0 {
 		return wrong("This call takes no body.", nil)
@@ -40,8 +40,7 @@ func (c Content) nothing() error {
 	return nil
 }
 
-// json reads one JSON value. A name that v has no field for is refused: it would be
-// lost without a word.
+// json reads one JSON value. It refuses a name without a field in v, which would be lost silently.
 func (c Content) json(v any) error {
 	if kind, _, err := mime.ParseMediaType(c.Type); c.Type != "" && (err != nil || kind != "application/json" &&
 		kind != "application/x-www-form-urlencoded") {
@@ -61,7 +60,7 @@ func (c Content) json(v any) error {
 // formNames are the fields of an upload.
 const formNames = "customerId, type, info and attach"
 
-// upload reads the form of an upload: customerId, type, info, and the file in attach.
+// upload parses an upload form: customerId, type, info, and the file in attach.
 func (c Content) upload() (api.Upload, error) {
 	kind, params, err := mime.ParseMediaType(c.Type)
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
@@ -106,7 +105,7 @@ func (c Content) upload() (api.Upload, error) {
 	return u, nil
 }
 
-// sentOr is a write's own answer; what v encodes to where a read had to show that it was done.
+// sentOr returns the write's own answer, or v as JSON if only a read proved the write.
 func sentOr(raw json.RawMessage, v any) (json.RawMessage, error) {
 	if len(raw) > 0 {
 		return raw, nil

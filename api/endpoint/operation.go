@@ -11,8 +11,8 @@ var operationCalls = []*Route{ListOperations.Route, GetOperation.Route, GetOpera
 
 const operationPath = "/v2/billing/operation/{opid}"
 
-// ListOperations reads one page of the list (one billing call). An item that cannot be
-// read as an operation is kept with its Raw alone.
+// ListOperations reads one page of the list (one billing call). An item that is not readable as an operation has only
+// its Raw.
 var ListOperations = shows(read(Route{Kind: "operation.list", Op: "list operations", Path: "/v2/billing/operation",
 	Class: limit.Billing, Need: api.MayRead,
 	Query: paged(Query{"account", api.MayReveal}, Query{Name: "clientCuid"}, Query{Name: "clientName"}),
@@ -45,14 +45,14 @@ var GetOperationTree = read(Route{Kind: "operation.tree", Op: "read operation tr
 		return api.TreeIn(r, a, opid)
 	}})
 
-// shows lets the observers of operations see answers that pass on as they came, too.
+// shows passes relayed answers to the observers of operations, too.
 func shows[In, Out any](e Endpoint[In, Out], see func(context.Context, *Wire, api.Request, api.Answer)) Endpoint[In,
 	Out] {
 	e.shown = see
 	return e
 }
 
-// operation reads the operation that an answer holds and shows it to the observers.
+// operation decodes the operation in an answer and passes it to the observers.
 func (w *Wire) operation(ctx context.Context, r api.Request, a api.Answer) (api.Operation, error) {
 	raw, err := api.RecordIn(r, a, api.OperationRecord)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *Wire) operation(ctx context.Context, r api.Request, a api.Answer) (api.
 	return o, nil
 }
 
-// operations reads a page of them and shows it to the observers.
+// operations decodes a page of operations and passes them to the observers.
 func (w *Wire) operations(ctx context.Context, r api.Request, a api.Answer) (api.Page[api.Operation], error) {
 	p, err := pageOf[api.Operation](w, r, a, api.OperationRecord)
 	if err == nil {

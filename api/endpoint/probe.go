@@ -7,16 +7,16 @@ import (
 	"opdeck/api/session"
 )
 
-// probed are cheap reads of different budgets that need a session and no id.
+// probed are cheap reads from different budgets that need a session and no id.
 var probed = []*Route{ListAccounts.Route, ListCustomers.Route, ListOperations.Route}
 
-// Probes are reads by which the session finds out whether the service accepts a token that
-// another route refused. Each reads one record of a list.
+// Probes returns reads that show whether the service accepts a token that another route refused. Each reads one
+// record of a list.
 func (w *Wire) Probes() []session.Probe {
 	out := make([]session.Probe, 0, len(probed))
 	for _, route := range probed {
 		r, err := route.request()
-		if err != nil { // they have no ids
+		if err != nil { // not possible: they have no ids
 			continue
 		}
 		r.Op, r.Query = "check the session", route.values(page(w.client.Service(), 0, 1))

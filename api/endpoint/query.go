@@ -12,15 +12,15 @@ import (
 	"opdeck/api"
 )
 
-// queryValues are names and their values, in turn; those with an empty value are left out.
+// queryValues alternates names and values; pairs with an empty value are omitted.
 type queryValues []string
 
-// paged are the names of a list's query: its filters and the paging.
+// paged returns the query parameters of a list: its filters and the paging.
 func paged(filters ...Query) []Query {
 	return append(filters, Query{Name: api.PageName}, Query{Name: api.SizeName})
 }
 
-// asked are names that everybody may ask by.
+// asked returns query parameters that need no permission.
 func asked(names ...string) (out []Query) {
 	for _, n := range names {
 		out = append(out, Query{Name: n})
@@ -28,13 +28,13 @@ func asked(names ...string) (out []Query) {
 	return out
 }
 
-// page asks for a page from 0 (size 0: as configured) by filters.
+// page builds the query for a page from 0 (size 0: as configured) with filters.
 func page(s api.Service, page, size int, filters ...string) queryValues {
 	return append(queryValues{api.PageName, strconv.Itoa(page), api.SizeName, strconv.Itoa(cmp.Or(size, s.PageSize))},
 		filters...)
 }
 
-// values makes a query of declared names.
+// values builds a query of declared names.
 func (r *Route) values(pairs queryValues) url.Values {
 	v := url.Values{}
 	for pair := range slices.Chunk(pairs, 2) {
@@ -48,8 +48,8 @@ func (r *Route) values(pairs queryValues) url.Values {
 	return v
 }
 
-// Asks refuses a query with a name that is neither declared nor one of p on a list, or that the
-// person in ctx may not ask by.
+// Asks returns a refusal if the query has a name that is neither declared nor, on a list, one of p, or that the
+// person in ctx may not use.
 func (r *Route) Asks(ctx context.Context, v url.Values, p api.Paging) *api.Error {
 	for name := range v {
 		i := slices.IndexFunc(r.Query, func(q Query) bool { return q.Name == name })

@@ -7,18 +7,16 @@ import (
 	"opdeck/api"
 )
 
-// Raw is a read whose answer passes on as it is, for somebody who speaks the service's
-// own paths.
+// Raw is a read whose answer is passed on unchanged, for callers that use the service's own paths.
 type Raw struct {
-	Route *Route // one that is lent to read; Match finds it
+	Route *Route // one that scripts may read; Match finds it
 	IDs   []string
 	Query url.Values
 }
 
-// GetRaw makes a read (one call of the route's class) and returns its answer, also when
-// that is a refusal by the service. A query name that the route does not declare, or that
-// the role may not use, is refused. Operations in the answer go to the observers when the
-// Body is closed after its end.
+// GetRaw makes a read (one call of the route's class) and returns its answer, also if the service refuses. It refuses
+// a query name that the route does not declare or the role may not use. When Body is closed after its end, the
+// observers get the operations in it.
 var GetRaw = composed(Route{Kind: "raw", Op: "read"}, func(ctx context.Context, w *Wire, in Raw) (*api.Relayed, error) {
 	if err := in.Route.Asks(ctx, in.Query, w.client.Service().Paging); err != nil {
 		return nil, err

@@ -11,15 +11,14 @@ import (
 	"opdeck/api/limit"
 )
 
-// ReportTo is a question for a report, and where it is written.
+// ReportTo selects a report and says where to write it.
 type ReportTo struct {
 	api.ReportQuery
 	To io.Writer
 }
 
-// GetReport writes the service's own report of operations, a workbook (.xlsx), as it
-// came: nobody here looks into it (one billing call; an answer of up to 16 MB). Nothing
-// is written before the whole answer is there.
+// GetReport writes the service's own report of operations, a workbook (.xlsx), without parsing it (one billing call;
+// at most 16 MB). It writes nothing before it has the whole answer.
 var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/v2/report/operations",
 	Class: limit.Billing, Need: api.MayExport,
 	Query: asked("page", "pageSize"), Masked: Masking{Only: []api.Permission{api.MayExport, api.MayReveal}},

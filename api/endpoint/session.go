@@ -10,8 +10,8 @@ import (
 
 var sessionCalls = []*Route{login, refresh, reset}
 
-// The calls of package session, and the acts on the session. They have no typed value:
-// only the session makes them.
+// The calls of package session and the acts on the session. They have no typed value, because only the session makes
+// them.
 var (
 	login = &Route{Kind: api.ActSessionLogin, Op: "log in", Method: http.MethodPost, Path: session.LoginPath,
 		Class: limit.Login,

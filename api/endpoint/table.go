@@ -10,16 +10,16 @@ import (
 	"opdeck/api/limit"
 )
 
-// table is every call: each file's calls are in it together, in the order of the
-// service's documents. Words are before parameters, so that the first match is the one.
+// table lists every call, file by file, in the order of the service's documents. A literal path comes before one with
+// a parameter, because the first match wins.
 var table = slices.Concat(sessionCalls, operationCalls, documentCalls, tariffCalls,
 	[]*Route{GetReport.Route, UploadDocument.Route}, customerCalls, fileCalls, complianceCalls,
 	[]*Route{ListAccounts.Route, GetAccount.Route}, counterpartyCalls, []*Route{ListUsers.Route}, hookCalls)
 
-// All lists every call of the service, and the acts on the session.
+// All lists every call of the service and the acts on the session.
 func All() []*Route { return slices.Clone(table) }
 
-// Of is the call, or the act on the session, of a kind; nil for none.
+// Of returns the call or session act of a kind; nil for none.
 func Of(kind api.ActKind) *Route {
 	for _, r := range table {
 		if r.Kind == kind {
@@ -29,16 +29,15 @@ func Of(kind api.ActKind) *Route {
 	return nil
 }
 
-// Writes lists what changes something at the service, and the acts on the session, in the
-// order of their numbers in the audit trail.
+// Writes lists the calls that change something at the service and the acts on the session, by their number in the
+// audit trail.
 func Writes() []*Route {
 	out := slices.DeleteFunc(All(), func(r *Route) bool { return r.Write == nil })
 	slices.SortFunc(out, func(a, b *Route) int { return strings.Compare(a.Write.Number, b.Write.Number) })
 	return out
 }
 
-// Doing names a write for people while its outcome is not known: "Removing"; the kind
-// itself for one without a word.
+// Doing names a write for people while its outcome is unknown: "Removing"; the kind itself if it has no such word.
 func Doing(kind api.ActKind) string {
 	if r := Of(kind); r != nil && r.Write != nil {
 		return cmp.Or(r.Write.Doing, string(kind))
@@ -46,7 +45,7 @@ func Doing(kind api.ActKind) string {
 	return string(kind)
 }
 
-// Number is the stable number of a write's event in the audit trail; "" for an unknown one.
+// Number is the stable number of a write's event in the audit trail; "" for an unknown kind.
 func Number(kind api.ActKind) string {
 	if r := Of(kind); r != nil && r.Write != nil {
 		return r.Write.Number
@@ -54,7 +53,7 @@ func Number(kind api.ActKind) string {
 	return ""
 }
 
-// Rule is what the gate knows of a kind of write; the zero value, which it refuses, for one that is not declared.
+// Rule returns the gate's rule for a kind of write; the zero value, which the gate refuses, for an undeclared one.
 func Rule(kind api.ActKind) api.WriteRule {
 	if r := Of(kind); r != nil && r.Write != nil {
 		return r.Write.Rule
@@ -62,8 +61,8 @@ func Rule(kind api.ActKind) api.WriteRule {
 	return api.WriteRule{}
 }
 
-// Match finds the call of a method and an escaped path, with the ids of the path; nil when none
-// has them. others are the methods of calls that have the path.
+// Match finds the call of a method and an escaped path, with the ids in the path; nil if there is none. others are
+// the methods of other calls on that path.
 func Match(method, path string) (r *Route, ids, others []string) {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, r := range table {
@@ -79,7 +78,7 @@ func Match(method, path string) (r *Route, ids, others []string) {
 	return nil, nil, others
 }
 
-// fits compares the route's path with the segments of another.
+// fits matches the route's path against the segments of another.
 func (r *Route) fits(segments []string) (ids []string, ok bool) {
 	want := strings.Split(strings.TrimPrefix(r.Path, "/"), "/")
 	if len(want) != len(segments) {
@@ -100,8 +99,8 @@ func (r *Route) fits(segments []string) (ids []string, ok bool) {
 	return ids, true
 }
 
-// ClassOf is the class of a path, with ids or as a template: that of the calls which begin
-// with the most of its words; General where they differ, or begin with the version alone.
+// ClassOf returns the budget class of a path, with ids or as a template: the class of the calls that share the
+// longest prefix with it; General if they differ, or share only the version.
 func ClassOf(path string) limit.Class {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	best, class := 1, limit.General
@@ -117,7 +116,7 @@ func ClassOf(path string) limit.Class {
 	return class
 }
 
-// common is how many words two paths begin with alike.
+// common counts the equal words at the start of two paths.
 func common(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

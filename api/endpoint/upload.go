@@ -19,8 +19,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// UploadDocument puts a file into a customer's store (one customer call, and before it
-// one a page of the customer's files).
+// UploadDocument uploads a file to a customer's store (one customer call, and one before it for each page of the
+// customer's files).
 var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost,
 	Path: "/v2/customer/file", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
@@ -94,7 +94,7 @@ func multipartOf(u api.Upload) ([]byte, string, error) {
 	return b.Bytes(), w.FormDataContentType(), nil
 }
 
-// uploadID finds the id that an upload was answered with, "" for none.
+// uploadID finds the id in the answer to an upload, "" for none.
 func uploadID(p api.Probe, body api.Object, _ bool) string {
 	names, field := api.FileRecord.IDs(), p.IDField
 	if field != "" {
@@ -120,11 +120,11 @@ func pathIn(body api.Object, path []string) string {
 	return body.First(path[0])
 }
 
-// mostRead is how many files a look reads back.
+// mostRead bounds the files that one look downloads.
 const mostRead = 3
 
-// lookForFile looks for the uploaded file among the customer's: new since the upload, of its
-// name and size, made by no other upload of ours, and of its content, which is read back.
+// lookForFile looks for the uploaded file among the customer's files: new since the upload, with its name, size and
+// content (which it downloads), and not from another upload of ours.
 func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 	s := api.Observation{Evidence: evidence.Evidence{Read: "the customer's files read",
 		Route: http.MethodGet + " " + ListFiles.Template(), Object: p.CUID, Seen: evidence.Moment{At: w.client.Now()}}}
@@ -158,9 +158,8 @@ func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 	return s, nil
 }
 
-// withContent are the ids of files that hold the content of the upload of p and that no other
-// upload of ours made. Each is read, which counts in calls; where they are too many, or one of
-// them cannot be read, none is told.
+// withContent returns the ids of files with the content of p's upload that no other upload of ours made. It downloads
+// each and counts the calls; if there are too many, or one cannot be read, it returns none.
 func (w *Wire) withContent(ctx context.Context, p api.Probe, ids []string, calls *int) (same []string, err error) {
 	if len(ids) > mostRead || p.Digest == "" {
 		return nil, nil
@@ -176,7 +175,7 @@ func (w *Wire) withContent(ctx context.Context, p api.Probe, ids []string, calls
 		*calls++
 		digest, err := w.digestOf(ctx, p.CUID, id)
 		if err != nil {
-			return nil, nil // which of them it is cannot be told; the look itself did not fail
+			return nil, nil // ambiguous; the look itself did not fail
 		}
 		if digest == p.Digest {
 			same = append(same, id)
@@ -185,9 +184,8 @@ func (w *Wire) withContent(ctx context.Context, p api.Probe, ids []string, calls
 	return same, nil
 }
 
-// beforeUpload notes what is there before a file is uploaded, so that it can be told apart
-// afterwards (one customer call a page of files). A list that cannot be read does not matter:
-// then the file's own time must tell, by the service's clock.
+// beforeUpload records the existing files, to recognise the new one (one customer call a page). If they cannot be
+// read, the file's own time decides, by the service's clock.
 func (w *Wire) beforeUpload(ctx context.Context, u api.Upload) api.Probe {
 	p := api.Probe{CUID: u.CUID, FileName: u.FileName, Size: int64(len(u.Content)), Digest: api.HashHex(u.Content),
 		IDField: w.client.Service().UploadIDField}

@@ -8,15 +8,13 @@ import (
 	"opdeck/api"
 )
 
-// Wire makes calls at the service: what it returns is not masked. It is safe for
-// concurrent use.
+// Wire makes calls to the service and returns unmasked results. It is safe for concurrent use.
 type Wire struct {
 	client    *api.Client
-	customers formOf // how this service reads one customer
+	customers formOf // how this service returns one customer
 	first     atomic.Int32
 }
 
-// New makes a Wire.
 func New(opt api.Options) (*Wire, error) {
 	c, err := api.New(opt)
 	if err != nil {
@@ -28,22 +26,22 @@ func New(opt api.Options) (*Wire, error) {
 // Call implements Caller.
 func (w *Wire) Call(ctx context.Context, r Request) (any, error) { return r.run(ctx, w) }
 
-// Phase classifies an operation's status, words of the config included.
+// Phase classifies an operation's status; it knows the config's words too.
 func (w *Wire) Phase(o api.Operation) api.Phase { return w.client.Phase(o) }
 
 // ReadOnly reports whether the gate refuses all writes.
 func (w *Wire) ReadOnly() bool { return w.client.ReadOnly() }
 
-// reading says how a read is asked for and how its answer is read.
+// reading says how to send a read and how to decode its answer.
 type reading[In, Out any] struct {
-	check func(in In) error                      // of what is no id; nil: nothing
-	ids   func(in In) []string                   // of the path's parameters; nil: it has none
+	check func(in In) error                      // rejects an invalid argument; nil: none
+	ids   func(in In) []string                   // for the path's parameters; nil: none
 	query func(s api.Service, in In) queryValues // nil: none
-	next  func(in In) string                     // api.After.Next of the page before; nil: by the page's number
+	next  func(in In) string                     // api.After.Next of the previous page; nil: page by number
 	read  func(ctx context.Context, w *Wire, r api.Request, a api.Answer, in In) (Out, error)
 }
 
-// read declares a call that changes nothing.
+// read declares a call without effects.
 func read[In, Out any](r Route, how reading[In, Out]) Endpoint[In, Out] {
 	if r.Method == "" {
 		r.Method = http.MethodGet
@@ -78,7 +76,7 @@ func (how reading[In, Out]) once(ctx context.Context, w *Wire, route *Route, in 
 	return out, req, err
 }
 
-// paging is how lists are asked for, with what was found out about the first page.
+// paging is the configured paging, with the detected number of the first page.
 func (w *Wire) paging() api.Paging {
 	p := w.client.Service().Paging
 	if w.first.Load() == fromOne {
@@ -87,21 +85,21 @@ func (w *Wire) paging() api.Paging {
 	return p
 }
 
-// service is how answers are read, with what was found out about the first page.
+// service is the configured service, with the detected number of the first page.
 func (w *Wire) service() api.Service {
 	s := w.client.Service()
 	s.Paging = w.paging()
 	return s
 }
 
-// What was found out about the number of the first page.
+// The detected number of the first page.
 const (
 	fromZero = iota + 1
 	fromOne
 )
 
-// countsFromOne notes what the answer to the question for page 0 shows, and reports whether page 1 is to be
-// asked for instead: the service refused page 0, or has nothing on it.
+// countsFromOne records what the answer for page 0 shows, and reports whether to request page 1 instead: the service
+// refused page 0 or returned nothing on it.
 func (w *Wire) countsFromOne(r api.Request, err error) bool {
 	p := w.client.Service().Paging
 	if !p.CountsPages() || p.First != 0 || !r.Query.Has(p.Names()[0]) || p.PageOf(r.Query) != 0 {
@@ -141,15 +139,15 @@ func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, 
 	return req, err
 }
 
-// composed declares what makes other calls.
+// composed declares an endpoint that makes other calls.
 func composed[In, Out any](r Route, do func(ctx context.Context, w *Wire, in In) (Out, error)) Endpoint[In, Out] {
 	return Endpoint[In, Out]{&r, do}
 }
 
-// one is the id of a path with one parameter.
+// one is the path's only id.
 func one(id string) []string { return []string{id} }
 
-// record reads the record that an answer holds.
+// record decodes the record in an answer.
 func record[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer, In) (T,
 	error) {
 	return func(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ In) (T, error) {
@@ -169,7 +167,7 @@ func recordOf[T api.Record](r api.Request, a api.Answer, t api.RecordType) (T, e
 	return out, nil
 }
 
-// list reads a page of records from an answer.
+// list decodes a page of records from an answer.
 func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, api.Request, api.Answer,
 	In) (api.Page[T], error) {
 	return func(_ context.Context, w *Wire, r api.Request, a api.Answer, _ In) (api.Page[T], error) {

@@ -11,29 +11,28 @@ import (
 	"opdeck/api/evidence"
 )
 
-// Proof says what proves that a write was done (docs/outcomes.md). No write is declared
-// without one, and a test tries each against answers that prove nothing.
+// Proof says what proves that a write was done (docs/outcomes.md). Every write has one, and a test tries each against
+// answers that prove nothing.
 type Proof struct {
-	// Past is what people call the act once it is done: "removed". Tells is what the write's
-	// own answer then shows: "no longer lists it".
+	// Past is the participle for people, "removed"; Tells is what the write's answer then shows, "no longer lists
+	// it".
 	Past, Tells string
-	// Shown judges the write's own answer, and what a read of the object brought.
+	// Shown judges the write's own answer and a read of the object.
 	Shown api.Shown
-	// Found is the id that the service gave to what the write made; nil: it makes nothing
-	// that has one.
+	// Found returns the id of the object that the write created; nil: it creates nothing with an id.
 	Found func(p api.Probe, body api.Object, answer bool) string
-	// Look reads the object once; nil: nothing can be read that would tell.
+	// Look reads the object once; nil: no read can show the outcome.
 	Look func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error)
 	// Readable reports whether Look can find the proof of p; nil: always.
 	Readable func(p api.Probe) bool
 }
 
-// readable reports whether anything can be read that would prove the write of p.
+// readable reports whether a read can prove the write of p.
 func (f Proof) readable(p api.Probe) bool {
 	return f.Look != nil && (f.Readable == nil || f.Readable(p))
 }
 
-// plan is a write before it goes to the gate.
+// plan is a write before the gate.
 type plan struct {
 	Object  string // "operation", "customer", "hooks"
 	ID      string
@@ -41,21 +40,21 @@ type plan struct {
 	Name    string // safe to draw
 	Summary string // safe to draw
 	Reason  string
-	Seen    string // digest of what is there now
-	Secret  string // digest of what Shows does not hold
+	Seen    string // digest of the current state
+	Secret  string // digest of what Shows leaves out
 	Shows   any    // the body with dots for secrets; nil: none
-	Body    []byte // as it is sent; nil: Shows as JSON, or none
+	Body    []byte // on the wire; nil: Shows as JSON, or none
 	Content string // type of Body
 	Guard   func() error
 	Probe   api.Probe
 }
 
-// writing says how a write is made of its argument, and what its proven answer means.
+// writing says how to build a write from its argument and how to decode its proven answer.
 type writing[In, Out any] struct {
-	ids    func(in In) []string // of the path's parameters
+	ids    func(in In) []string // for the path's parameters
 	plan   func(ctx context.Context, w *Wire, in In) (plan, error)
 	result func(ctx context.Context, w *Wire, in In, r api.Request, a api.Answer) (Out, error)
-	// failed gives an error another sense, or none; nil: it stays.
+	// failed replaces an error or turns it into a result; nil: neither.
 	failed func(a api.Answer, err error) (Out, error)
 
 	lend   func(ids []string, body Content) (In, error) // the argument of a script's request
@@ -75,7 +74,7 @@ func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) 
 		error) {
 		return how.send(ctx, w, route, in)
 	}}
-	if how.lend != nil && how.answer != nil { // a test finds the write that lacks either
+	if how.lend != nil && how.answer != nil { // a test finds the write that lacks one of them
 		route.Lent.MaxBody = how.most
 		if route.Lent.MaxBody == 0 {
 			route.Lent.MaxBody = MaxJSON
@@ -115,7 +114,7 @@ func (how writing[In, Out]) send(ctx context.Context, w *Wire, route *Route, in 
 	return none, err
 }
 
-// write is the plan as the gate and the wire take it.
+// write converts the plan for the gate and the wire.
 func (p plan) write(w *Wire, route *Route, req api.Request) api.Write {
 	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item,
 		Name:    p.Name,
@@ -147,7 +146,7 @@ func jsonBody(v any) []byte {
 
 func unmarshal(raw json.RawMessage, v any) error { return json.Unmarshal(raw, v) }
 
-// result reads {"success", "message"} of a write that is proven done.
+// result decodes the {"success", "message"} of a write that is proven done.
 func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answer) (api.Result, error) {
 	if a.Settled {
 		return api.Result{Success: true, Message: "No answer; confirmed by reading the object."}, nil
@@ -155,16 +154,16 @@ func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answe
 	return api.Result{Success: true, Message: text(api.ObjectOf(a.Body).Find("message")), Raw: a.Body}, nil
 }
 
-// saysSo is what an answer that says "success" tells.
+// saysSo is the evidence of an answer with "success".
 const saysSo = "says that it was done"
 
-// saysDone is the proof of an answer that says "success" and of nothing else.
+// saysDone accepts only the write's own answer with "success" as proof.
 func saysDone(_ api.Probe, body api.Object, answer bool) bool {
 	return answer && body.Says("success", true)
 }
 
-// lookAt is the look of a write whose object one GET of another call reads. read and shows say
-// to people what was read, and what it shows once the write is done.
+// lookAt is the look of a write whose object a GET of another call reads. read and shows tell people what was read
+// and what it shows after the write.
 func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.Probe) []string) func(context.Context,
 	*Wire, api.Probe) (api.Observation, error) {
 	return func(ctx context.Context, w *Wire, p api.Probe) (s api.Observation, err error) {
@@ -185,7 +184,7 @@ func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.
 	}
 }
 
-// showing is what evidence shows: the wanted state in the words of its write, or not.
+// showing words the evidence: the wanted state in the words of its write, or its absence.
 func showing(shown bool, words string) string {
 	if shown {
 		return words
@@ -193,10 +192,9 @@ func showing(shown bool, words string) string {
 	return "does not show it"
 }
 
-// Look reads the object of a write once (one call, two when it fails on its way; for an
-// upload one a page of the customer's files). A sight that is not Shown proves nothing: a
-// write that was held up may be done later. The error is UnknownOutcome when nothing can
-// be read about this kind of write.
+// Look reads the object of a write once (one call, two if the first fails in transit; for an upload one a page of the
+// customer's files). An observation that is not Shown proves nothing: a delayed write may still be done later. The
+// error is UnknownOutcome if no read can show the outcome of this kind of write.
 var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w *Wire, p api.Probe) (api.Observation,
 	error) {
 	if !Readable(p) {
@@ -206,14 +204,14 @@ var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w
 	return Of(p.Kind).Write.Proof.Look(ctx, w, p)
 })
 
-// Readable reports whether anything can be read that would prove the write of p.
+// Readable reports whether a read can prove the write of p.
 func Readable(p api.Probe) bool {
 	r := Of(p.Kind)
 	return r != nil && r.Write != nil && r.Write.Proof.readable(p)
 }
 
-// SeenIn is what an operation that was read proves about the write of p, whoever asked for it:
-// its evidence, whose time of reading the caller gives, and the id of what the write made.
+// SeenIn returns what a read of an operation proves about the write of p, whoever made the read: the evidence, read
+// at at, and the id of the created object.
 func SeenIn(p api.Probe, op api.Operation, at evidence.Moment) (e evidence.Evidence, made string, shown bool) {
 	body := api.ObjectOf(op.Raw)
 	rule := Rule(p.Kind)

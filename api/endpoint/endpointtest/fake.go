@@ -1,4 +1,4 @@
-// Package endpointtest has the double of the service for tests of whoever makes calls.
+// Package endpointtest has a fake of the service for tests of callers.
 package endpointtest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"opdeck/api/endpoint"
 )
 
-// Fake is a Caller made of functions: On declares what answers a call. A call that was
-// not declared goes to Next, and panics where there is none. The zero value is ready.
+// Fake is a Caller made of functions: On declares the answer of a call. An undeclared call goes to Next, or panics if
+// Next is nil. The zero value is ready to use.
 type Fake struct {
 	Next endpoint.Caller
 
@@ -20,7 +20,7 @@ type Fake struct {
 	calls   map[api.ActKind]int                                            // guarded by mu
 }
 
-// On makes answer answer the calls of e, in place of what answered them before.
+// On makes answer answer the calls of e; it replaces an earlier one.
 func On[In, Out any](f *Fake, e endpoint.Endpoint[In, Out], answer func(ctx context.Context, in In) (Out, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,7 +48,7 @@ func (f *Fake) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	panic(fmt.Sprintf("endpointtest: nothing answers %s; declare it with On", r.Kind))
 }
 
-// Calls counts the calls of a kind; "": of all kinds.
+// Calls counts the calls of a kind; "" counts all.
 func (f *Fake) Calls(kind api.ActKind) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
