@@ -49,6 +49,58 @@ func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) [
 	return out
 }
 
+// Rows are records in columns below each other, w cells wide. Columns with a HidePriority are left out where there is
+// no room for them; then the one with Flex is cut. A column without Min is as wide as its text.
+func Rows[T any](e *Env, o present.Options, columns []present.Column[T], records []T, w int) []string {
+	out := make([]string, len(records))
+	for i, r := range records {
+		cells := make([]present.Cell, len(columns))
+		for k, c := range columns {
+			cells[k] = c.Cell(o, r)
+		}
+		out[i] = row(e, columns, cells, w)
+	}
+	return out
+}
+
+const columnGap = 2 // cells between two columns
+
+func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, w int) string {
+	wide, need := make([]int, len(cells)), -columnGap
+	for i, c := range cells {
+		if wide[i] = max(columns[i].Min, draw.Width(c.Text)); columns[i].Min > 0 {
+			wide[i] = columns[i].Min
+		}
+		if c.Text == "" && columns[i].HidePriority > 0 {
+			wide[i] = 0
+		} else {
+			need += wide[i] + columnGap
+		}
+	}
+	for need > w {
+		worst := -1
+		for i, c := range columns {
+			if wide[i] > 0 && c.HidePriority > 0 && (worst < 0 || c.HidePriority > columns[worst].HidePriority) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		need, wide[worst] = need-wide[worst]-columnGap, 0
+	}
+	var parts []string
+	for i, c := range cells {
+		if columns[i].Flex > 0 && need > w {
+			wide[i] = max(wide[i]-(need-w), 1)
+		}
+		if wide[i] > 0 {
+			parts = append(parts, e.Theme.Tone(c.Tone).Render(draw.Fit(c.Text, wide[i])))
+		}
+	}
+	return strings.Join(parts, draw.Space(columnGap))
+}
+
 // alignAmounts puts the decimal points of amounts below each other.
 func alignAmounts(pairs []widget.Pair, facts []present.Fact) {
 	var at []int

@@ -1,9 +1,6 @@
 package session
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Borrower is a script that uses the session through opdeck, as its calls of the last
 // day tell, those of all proxies together.
@@ -34,14 +31,4 @@ func (b Borrower) Add(o Borrower) Borrower {
 	b.Refused += o.Refused
 	b.Running = b.Running || o.Running
 	return b
-}
-
-// Text is what there is to report on a borrower, for people.
-func (b Borrower) Text() string {
-	s := fmt.Sprintf("%d calls in the last minute, %d in all, %d waited %.1f s, %d refused; %s, %s", b.LastMinute, b.Calls,
-		b.Waits, b.Waited, b.Refused, b.Role, b.Priority)
-	if !b.Running {
-		s += "; its proxy has ended"
-	}
-	return s
 }

@@ -66,20 +66,6 @@ type Lifetime struct {
 	Dead      bool // the service refused it before its time, at ExpiresAt
 }
 
-// Cause is why the session had or has trouble, in one sentence;
-// "" when nothing went wrong in the history. Trouble that is over begins with "Resolved at".
-func (s Status) Cause() string {
-	v := s.Verdict
-	if !v.Healed || v.Sentence == "" {
-		return v.Sentence
-	}
-	since := clock(v.Over)
-	if s.AsOf.Sub(v.Over) > 12*time.Hour {
-		since = v.Over.UTC().Format(time.DateTime + " UTC")
-	}
-	return "Resolved at " + since + ". " + v.Full()
-}
-
 // Renewable reports whether there is a refresh token that can be used; without one
 // a new pair comes by a login.
 func (s Status) Renewable() bool { return !s.Refresh.ExpiresAt.IsZero() && s.Refresh.Remaining > 0 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/internal/store"
 )
 
@@ -217,9 +219,10 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation,
 		int(max(0, s.Access.Remaining).Seconds()))
+	trouble := present.SessionTrouble(present.Options{Now: s.AsOf}, s)
 	if s.Access.Dead {
 		text = fmt.Sprintf("the tokens of generation %d were revoked at %s: %s", s.Generation,
-			s.Access.ExpiresAt.UTC().Format(time.RFC3339), s.Cause())
+			s.Access.ExpiresAt.UTC().Format(time.RFC3339), cmp.Or(trouble.Cause, trouble.Warning))
 	}
 	switch {
 	case s.State == "blocked":
@@ -228,7 +231,7 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		d.add("session", Warned, text, "The next call resolves it.")
 	case s.Warning != "":
 		d.add("session", Warned, text+"; "+s.Warning,
-			strings.TrimSpace(remedy.Command(Advice(s))+" See opdeck session status."))
+			strings.TrimSpace(trouble.Advice()+" See opdeck session status."))
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":

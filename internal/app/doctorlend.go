@@ -5,18 +5,7 @@ import (
 	"fmt"
 
 	"opdeck/api"
-	"opdeck/api/session"
 )
-
-// Advice is what can be done about the trouble of a session, as an error's remedy; it
-// has none where the trouble heals by itself.
-func Advice(s session.Status) *api.Error {
-	e := &api.Error{}
-	if s.Verdict.Cause == session.ForeignClient {
-		e.Remedy.Kind = api.LendSession
-	}
-	return e
-}
 
 // lend reports whether scripts can borrow the session, and lists those that do.
 func (d *doctor) lend(ctx context.Context, a *App) {

@@ -23,21 +23,19 @@ func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, 
 // Unsettled is the mark of an act of which no outcome is known.
 var Unsettled = Mark{Look{SignUnknown, Bad}, "no outcome"}
 
+// outcomes are the marks of the outcomes that a record can have.
+var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},
+	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
+	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "not seen"}}
+
 // AuditOutcome is what became of what a record is about.
 func AuditOutcome(e audit.Entry) Mark {
+	mark, known := outcomes[e.Outcome]
 	switch {
 	case e.Damaged:
 		return Mark{Look{SignBad, Bad}, "damaged"}
-	case e.Outcome == audit.ResultOK:
-		return Mark{Look{SignGood, Good}, "done"}
-	case e.Outcome == audit.ResultDenied:
-		return Mark{Look{SignBad, Bad}, "refused"}
-	case e.Outcome == audit.ResultFailed:
-		return Mark{Look{SignBad, Bad}, "failed"}
-	case e.Outcome == audit.ResultUnknown:
-		return Mark{Look{SignUnknown, Warn}, "unknown"}
-	case e.Outcome == audit.ResultNotSeen:
-		return Mark{Look{SignUnknown, Warn}, "not seen"}
+	case known:
+		return mark
 	case e.Phase == audit.PhaseIntent:
 		return Mark{Look{SignWait, Info}, "intent"}
 	case e.Event == audit.EventDenied:
@@ -96,20 +94,16 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("who", func(e audit.Entry) string { return e.Actor.Who() }),
 	recordColumn("via", func(e audit.Entry) string { return e.Via }),
 	recordColumn("phase", func(e audit.Entry) string { return string(e.Phase) }),
-	{Name: "seq", Align: Right, Cell: func(_ Options, e audit.Entry) Cell {
-		return Cell{Text: strconv.FormatInt(e.Seq, 10)}
-	}},
+	numberColumn("seq", field.Column{}, func(e audit.Entry) int64 { return e.Seq }),
 	recordColumn("id", func(e audit.Entry) string { return e.ID }),
 	recordColumn("item", func(e audit.Entry) string { return e.Item }),
-	{Name: "what", Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: auditWhat(e)} }},
+	textColumn("what", field.Column{}, auditWhat),
 	recordColumn("object", func(e audit.Entry) string { return e.Object }),
 }, auditColumnsTo(true)), "seq", "at", "who", "via", "event", "phase", "outcome", "object", "id", "item", "what")
 
 // recordColumn is a text of a record as it was before it was quoted.
 func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
-	return Column[audit.Entry]{Name: name, Cell: func(_ Options, e audit.Entry) Cell {
-		return Cell{Text: AuditText(text(e), 300)}
-	}}
+	return textColumn(name, field.Column{}, func(e audit.Entry) string { return AuditText(text(e), 300) })
 }
 
 // auditWhat is what a record says beside its columns.
@@ -127,25 +121,26 @@ func auditWhat(e audit.Entry) string {
 }
 
 func auditColumnsTo(seconds bool) []Column[audit.Entry] {
-	at := Column[audit.Entry]{Name: "at", Column: field.Column{Title: "time", Min: 16, HidePriority: 1},
-		Cell:  func(o Options, e audit.Entry) Cell { return Cell{Text: format.Minute(e.At, o.Zone), Tone: Dim} },
-		Exact: func(e audit.Entry) string { return e.At.UTC().Format("2006-01-02 15:04:05.000") }}
+	width, shows := 16, format.Minute
 	if seconds {
-		at.Min = 19
-		at.Cell = func(o Options, e audit.Entry) Cell { return Cell{Text: format.Second(e.At, o.Zone), Tone: Dim} }
+		width, shows = 19, format.Second
 	}
+	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 1}, func(o Options, e audit.Entry) Cell {
+		return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
+	})
+	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
+	event := textColumn("event", field.Column{Min: 15, Max: 28, Flex: 1}, AuditEvent)
+	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }
+	outcome := column("outcome", field.Column{Min: 12}, func(o Options, e audit.Entry) Cell {
+		return AuditOutcome(e).Cell(o)
+	})
+	outcome.Exact = func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }
 	return []Column[audit.Entry]{at,
-		{Name: "person", Column: field.Column{Title: "person", Min: 8, Max: 20, Flex: 1, HidePriority: 3},
-			Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditText(e.Actor.Name, 60)} }},
-		{Name: "event", Column: field.Column{Title: "event", Min: 15, Max: 28, Flex: 1},
-			Cell:  func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditEvent(e)} },
-			Exact: func(e audit.Entry) string { return AuditText(e.Event, 300) }},
-		{Name: "object", Column: field.Column{Title: "object", Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
-			Cell: func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }},
-		{Name: "outcome", Column: field.Column{Title: "outcome", Min: 12},
-			Cell:  func(o Options, e audit.Entry) Cell { return AuditOutcome(e).Cell(o) },
-			Exact: func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }},
-	}
+		textColumn("person", field.Column{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
+			return AuditText(e.Actor.Name, 60)
+		}), event,
+		column("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
+			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
 // AuditEntry is all of a record of the audit trail. Texts are shown as they were.

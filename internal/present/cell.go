@@ -1,8 +1,10 @@
 package present
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -36,6 +38,35 @@ type Column[T any] struct {
 	Align Align
 	Cell  func(Options, T) Cell
 	Exact func(T) string // for programs: whole moments, the words that filters take; nil: the text of Cell
+}
+
+// column is a column whose heading is its name.
+func column[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
+	c.Title = cmp.Or(c.Title, name)
+	return Column[T]{Column: c, Name: name, Cell: cell}
+}
+
+// textColumn is a column of safe texts.
+func textColumn[T any](name string, c field.Column, text func(T) string) Column[T] {
+	return column(name, c, func(_ Options, r T) Cell { return Cell{Text: text(r)} })
+}
+
+// numberColumn is a column of whole numbers.
+func numberColumn[T any](name string, c field.Column, n func(T) int64) Column[T] {
+	out := textColumn(name, c, func(r T) string { return strconv.FormatInt(n(r), 10) })
+	out.Align = Right
+	return out
+}
+
+// inLine is a record in a line: the first cell, and behind a colon the others.
+func inLine[T any](o Options, columns []Column[T], r T) string {
+	var cells []string
+	for _, c := range columns[1:] {
+		if text := strings.TrimSpace(c.Cell(o, r).Text); text != "" {
+			cells = append(cells, text)
+		}
+	}
+	return columns[0].Cell(o, r).Text + ": " + strings.Join(cells, ", ")
 }
 
 // Named are the columns of these names, in that order.
@@ -164,6 +195,12 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	}
 	return f.Text(r).Line(max)
 }
+
+// Moments in CSV, in UTC.
+const (
+	exactSeconds = "2006-01-02 15:04:05"
+	exactMillis  = "2006-01-02 15:04:05.000"
+)
 
 // exactMoment is a moment as it came, in RFC 3339 where it came as a number, which people do not read.
 func exactMoment(t api.Time) string {

@@ -2,7 +2,6 @@ package present
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"opdeck/api/limit"
@@ -27,12 +26,10 @@ func Budgets(list []limit.Usage, ago time.Duration) []Budget {
 
 // BudgetColumns are the columns of a list of budgets.
 var BudgetColumns = []Column[Budget]{
-	{Name: "class", Column: field.Column{Title: "class"}, Cell: func(_ Options, b Budget) Cell {
-		return Cell{Text: string(b.Class)}
-	}},
-	budgetCount("per minute", "per minute", func(b Budget) int { return b.Recommended }),
-	budgetCount("used", "used", func(b Budget) int { return b.Used }),
-	budgetCount("room", "room", func(b Budget) int { return b.Room }),
+	textColumn("class", field.Column{}, func(b Budget) string { return string(b.Class) }),
+	numberColumn("per minute", field.Column{}, func(b Budget) int64 { return int64(b.Recommended) }),
+	numberColumn("used", field.Column{}, func(b Budget) int64 { return int64(b.Used) }),
+	numberColumn("room", field.Column{}, func(b Budget) int64 { return int64(b.Room) }),
 	{Name: "next slot", Column: field.Column{Title: "next"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
 		if left := b.slot(); left > 0 {
 			return Cell{Text: lasts(left)}
@@ -44,13 +41,8 @@ var BudgetColumns = []Column[Budget]{
 		}
 		return "now"
 	}},
-	budgetCount("throttled", "429", func(b Budget) int { return b.Throttled }),
-	budgetCount("waiting", "waiting", func(b Budget) int { return b.Waiting }),
-}
-
-func budgetCount(name, title string, n func(Budget) int) Column[Budget] {
-	return Column[Budget]{Name: name, Column: field.Column{Title: title}, Align: Right,
-		Cell: func(_ Options, b Budget) Cell { return Cell{Text: strconv.Itoa(n(b))} }}
+	numberColumn("throttled", field.Column{Title: "429"}, func(b Budget) int64 { return int64(b.Throttled) }),
+	numberColumn("waiting", field.Column{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
 // Look is bad where calls are refused or went beyond the rate, a warning where the next one waits. A budget of one call

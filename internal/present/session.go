@@ -2,13 +2,87 @@ package present
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/act/remedy"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
-// SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced. Times are the store's.
+// The times of a session are the store's, and so is Options.Now wherever one is presented; those of its borrowers are
+// their host's.
+
+// SessionState is the state of a session in a word, and what it means for the next call.
+func SessionState(s session.Status) (state Mark, means string) {
+	state = Mark{Look{SignUnknown, Warn}, safe(s.State, 20)}
+	switch {
+	case s.State == string(session.Live):
+		state.Look, means = Look{SignGood, Good}, "Session OK. Tokens are valid."
+	case s.State == string(session.None):
+		state.Look, means = Look{SignOff, Dim}, "no tokens yet; the first call logs in"
+	case s.State == "rotating":
+		state.Look, means = Look{SignInfo, Info}, "refreshing; calls wait for the new tokens"
+	case s.State == "blocked":
+		state.Look, means = Look{SignBad, Bad}, "logins are refused; see below"
+	case s.State == string(session.Doubtful) && s.Access.Dead:
+		state.Look, means = Look{SignBad, Bad}, "the tokens are revoked or expired; the next call logs in"
+	case s.State == string(session.Doubtful):
+		means = "the tokens may be revoked; the next call logs in"
+	}
+	return state, means
+}
+
+// Life is what is left of a token.
+type Life struct {
+	Token string // "access" or "refresh"
+	Left  time.Duration
+	TTL   time.Duration // what it had at first; 0: there is no token
+	Tone  Tone
+	Says  string // "2:30 of 5:00", "expired", "revoked" or "none"
+	Until string // "until 12:02:30", or "at 12:02:30" where it is over; "": there is no token
+}
+
+// SessionLives are what is left of the access and the refresh token.
+func SessionLives(o Options, s session.Status) []Life {
+	return []Life{life(o, "access", s.Access), life(o, "refresh", s.Refresh)}
+}
+
+func life(o Options, token string, l session.Lifetime) Life {
+	if l.ExpiresAt.IsZero() {
+		return Life{Token: token, Tone: Dim, Says: "none"}
+	}
+	out := Life{Token: token, Left: max(l.ExpiresAt.Sub(o.Now), 0), TTL: l.TTL, Tone: Good}
+	out.Says, out.Until = Countdown(out.Left)+" of "+Countdown(l.TTL), "until "+o.clock(l.ExpiresAt)
+	switch {
+	case l.Dead:
+		out.Left, out.Says = 0, "revoked"
+	case out.Left == 0:
+		out.Says = "expired"
+	case out.Left < l.TTL/5:
+		out.Tone = Warn
+	}
+	if out.Left == 0 {
+		out.Tone, out.Until = Bad, "at "+o.clock(l.ExpiresAt)
+	}
+	return out
+}
+
+// Line says it in words: "2:30 of 5:00 left, until 12:02:30".
+func (l Life) Line() string {
+	switch {
+	case l.Until == "":
+		return l.Says
+	case l.Left == 0:
+		return l.Says + " " + l.Until
+	}
+	return l.Says + " left, " + l.Until
+}
+
+// SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced.
 func SessionPair(o Options, s session.Status) []Fact {
 	out := []Fact{{Label: "account", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
 		{Label: "generation", Value: fmt.Sprint(s.Generation)}}
@@ -45,6 +119,173 @@ func SessionCountsLine(c session.Counts) Fact {
 	return Fact{Label: "counts", Long: true, Value: fmt.Sprintf("%s, %s, %s, %d revoked",
 		format.Plural(int(c.Logins), "login", "logins"), format.Plural(int(c.Refreshes), "refresh", "refreshes"),
 		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
+}
+
+// Trouble is what is or was wrong with a session. All texts are safe to draw; "" is none.
+type Trouble struct {
+	Warning  string
+	Cause    string // "" too where the warning says it
+	Over     bool   // the cause holds no longer
+	Evidence []string
+	Remedy   api.Remedy
+}
+
+// SessionTrouble is what is or was wrong with a session, what that rests on, and what helps.
+func SessionTrouble(o Options, s session.Status) Trouble {
+	v := s.Verdict
+	out := Trouble{Warning: safe(s.Warning, 600), Over: v.Healed}
+	switch {
+	case v.Sentence == "":
+		return out
+	case v.Healed:
+		over, _ := format.Ago(v.Over, o.Now)
+		out.Cause = "Resolved at " + o.clock(v.Over) + " (" + over + "). " + safe(v.Full(), 600)
+	case !s.WarningNames && v.Sentence != s.Warning:
+		out.Cause = safe(v.Sentence, 600)
+	}
+	for _, e := range v.Evidence {
+		out.Evidence = append(out.Evidence, safe(e, 600))
+	}
+	if v.Cause == session.ForeignClient {
+		out.Remedy.Kind = api.LendSession
+	}
+	return out
+}
+
+// Advice words the remedy, the same on every surface; "" for none.
+func (t Trouble) Advice() string { return remedy.Command(&api.Error{Remedy: t.Remedy}) }
+
+// Facts are the trouble where there is a label before each sentence.
+func (t Trouble) Facts() []Fact {
+	out := Texts("warning", t.Warning, "cause", t.Cause)
+	for _, e := range t.Evidence {
+		out = append(out, Texts("evidence", e)...)
+	}
+	return append(out, Texts("advice", t.Advice())...)
+}
+
+// Session is all of a session but its history, with the name of its context.
+func Session(o Options, s session.Status) []Section {
+	state, means := SessionState(s)
+	stands := []Fact{{Label: "context", Value: safe(s.Context, 120)},
+		{Label: "state", Value: strings.TrimSpace(state.Cell(o).Text + "  " + means), Tone: state.Tone}}
+	for _, l := range SessionLives(o, s) {
+		stands = append(stands, Fact{Label: l.Token + " token", Value: l.Line(), Tone: l.Tone})
+	}
+	pair := SessionPair(o, s)
+	if s.Holder == nil {
+		pair = append(pair, Fact{Label: "refresh in progress", Value: "no"})
+	}
+	use := []Fact{{Label: "instances", Value: s.InstancesText()}}
+	if l := s.Last; l != nil {
+		use = append(use, Fact{Label: "last", Value: fmt.Sprintf("%s at %s: %s, %s", safe(string(l.Kind), 40), o.clock(l.At),
+			safe(string(l.Outcome), 40), format.Duration(l.Took))})
+	}
+	for _, b := range s.Blocks {
+		use = append(use, Fact{Label: "refused", Value: safe(b.Why(), 600), Long: true})
+	}
+	use = append(use, SessionTrouble(o, s).Facts()...)
+	here := o
+	here.Now = o.Now.Add(-s.Ahead)
+	for _, b := range s.Borrowers {
+		use = append(use, Fact{Label: "borrower", Value: inLine(here, BorrowerColumns, b), Long: true})
+	}
+	return []Section{{Facts: stands}, {Title: "Pair", Facts: pair}, {Title: "Counts", Facts: SessionCounts(s.Counts)},
+		{Title: "Use", Facts: use}}
+}
+
+// AskedSession is what a question about an act on the session shows.
+func AskedSession(s session.Status) []Fact {
+	return []Fact{{Label: "state", Value: safe(s.State, 20)}, {Label: "generation", Value: fmt.Sprint(s.Generation)},
+		{Label: "instances", Value: s.InstancesText()}}
+}
+
+// BorrowerColumns are the columns of the scripts that use a session.
+var BorrowerColumns = []Column[session.Borrower]{
+	textColumn("name", field.Column{Min: 18}, func(b session.Borrower) string { return safe(b.Name, 120) }),
+	textColumn("rate", field.Column{}, func(b session.Borrower) string {
+		return fmt.Sprintf("%3d a minute", b.LastMinute)
+	}),
+	textColumn("calls", field.Column{Flex: 1}, func(b session.Borrower) string {
+		return fmt.Sprintf("%d calls, %d waited, %d refused", b.Calls, b.Waits, b.Refused)
+	}),
+	textColumn("waited", field.Column{HidePriority: 2}, func(b session.Borrower) string {
+		if b.Waited <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f s waiting", b.Waited)
+	}),
+	textColumn("role", field.Column{HidePriority: 1}, func(b session.Borrower) string {
+		return strings.Trim(safe(b.Role, 40)+", "+safe(b.Priority, 40), ", ")
+	}),
+	{Name: "last", Column: field.Column{Title: "last"}, Cell: func(o Options, b session.Borrower) Cell {
+		if !b.Running {
+			return Cell{Text: "ended", Tone: Dim}
+		}
+		ago, next := format.Ago(b.Last, o.Now)
+		return Cell{Text: "last " + ago, Tone: Dim, Until: next}
+	}},
+}
+
+// InstanceColumns are the columns of the processes that share a session.
+var InstanceColumns = []Column[session.Instance]{
+	textColumn("host", field.Column{Min: 18}, func(i session.Instance) string { return safe(i.Owner.Host, 120) }),
+	textColumn("process", field.Column{Min: 15}, func(i session.Instance) string {
+		return fmt.Sprintf("process %d", i.Owner.PID)
+	}),
+	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string { return safe(i.Owner.User, 120) }),
+	textColumn("version", field.Column{Min: 12, Flex: 1}, func(i session.Instance) string {
+		return safe(i.Owner.Version, 120)
+	}),
+	{Name: "seen", Column: field.Column{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {
+		if i.Gone {
+			return Cell{Text: "ended", Tone: Dim}
+		}
+		ago, next := format.Ago(o.Now.Add(-i.Ago), o.Now)
+		return Cell{Text: "seen " + ago, Tone: Dim, Until: next}
+	}},
+}
+
+// SessionEventColumns are the columns of the history of a session.
+var SessionEventColumns = []Column[session.Event]{
+	{Name: "at", Column: field.Column{Title: "at"}, Cell: func(o Options, e session.Event) Cell {
+		return Cell{Text: o.clock(e.At), Tone: Dim}
+	}},
+	{Name: "what", Column: field.Column{Title: "what", Min: 22}, Cell: func(o Options, e session.Event) Cell {
+		return sessionEvent(e).Cell(o)
+	}},
+	textColumn("generation", field.Column{Min: 8}, func(e session.Event) string { return fmt.Sprintf("gen %d", e.Gen) }),
+	{Name: "why", Column: field.Column{Title: "why", Flex: 1}, Cell: func(_ Options, e session.Event) Cell {
+		return Cell{Text: sessionEventWhy(e), Tone: Dim}
+	}},
+}
+
+// sessionEvent is what happened to the session.
+func sessionEvent(e session.Event) Mark {
+	out := Mark{Look{SignInfo, Plain}, strings.TrimSpace(safe(string(e.Kind), 120) + " " + safe(string(e.Outcome), 120))}
+	switch {
+	case e.Outcome == session.OK:
+		out.Look = Look{SignGood, Good}
+	case e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Kind == session.EventBlocked ||
+		e.Kind == session.EventPremature:
+		out.Look = Look{SignBad, Bad}
+	case e.Outcome != "" || e.Kind == session.EventUnauthorized:
+		out.Look = Look{SignWarn, Warn}
+	}
+	return out
+}
+
+// sessionEventWhy is why it happened, how long it took, and to which process.
+func sessionEventWhy(e session.Event) string {
+	why := []string{safe(e.Why(), 600), safe(e.Detail, 600)}
+	if e.Took > 0 {
+		why = append(why, "took "+format.Duration(e.Took))
+	}
+	if e.Status > 0 {
+		why = append(why, fmt.Sprintf("status %d", e.Status))
+	}
+	why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
+	return strings.TrimSpace(strings.Join(why, ", ") + "  " + fmt.Sprintf("%s/%d", safe(e.Owner.Host, 120), e.Owner.PID))
 }
 
 // Countdown is a length of time to the second: "2:30", "1:02:30".

@@ -4,14 +4,15 @@ package sessions
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -70,7 +71,7 @@ func (s *Screen) Reload() tea.Cmd {
 }
 
 func (s *Screen) show(st session.Status) {
-	s.st, s.At, s.loaded, s.Err = clean(st), st.AsOf.Add(-st.Ahead), true, nil
+	s.st, s.At, s.loaded, s.Err = st, st.AsOf.Add(-st.Ahead), true, nil
 }
 
 // now is the present by the store's clock, which everything here is told by.
@@ -142,10 +143,9 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 	if s.Doing != "" {
 		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is under way already."}
 	}
-	facts := []widget.Pair{{Label: "state", Value: s.st.State},
-		{Label: "generation", Value: fmt.Sprint(s.st.Generation)}, {Label: "instances", Value: s.st.InstancesText()}}
-	return ui.Asking(a.key.Act, act.Object{ID: s.st.Account, Kind: "session"}, ui.Confirm{ID: s.st.Account, Ask: a.ask,
-		Facts: facts,
+	facts := s.env.Pairs(present.AskedSession(s.st), nil)
+	account := untrusted.Text(s.st.Account).Line(120)
+	return ui.Asking(a.key.Act, act.Object{ID: account, Kind: "session"}, ui.Confirm{ID: account, Ask: a.ask, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = a.what
 			s.Layout()

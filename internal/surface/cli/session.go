@@ -14,7 +14,6 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/act"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
@@ -66,44 +65,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 }
 
 func sessionCard(s session.Status) *table {
-	t := card([]present.Section{{Facts: []present.Fact{{Label: "context", Value: s.Context},
-		{Label: "state", Value: s.State}, {Label: "access token", Value: left(s.Access)},
-		{Label: "refresh token", Value: left(s.Refresh)}}}, {Facts: present.SessionPair(present.Options{}, s)},
-		{Facts: present.SessionCounts(s.Counts)}})
-	if s.Holder == nil {
-		t.fact("refresh in progress", "no")
-	}
-	t.fact("instances", s.InstancesText())
-	if l := s.Last; l != nil {
-		t.fact("last", fmt.Sprintf("%s at %s: %s, %d ms", l.Kind, moment(l.At), l.Outcome, l.Took.Milliseconds()))
-	}
-	for _, b := range s.Blocks {
-		t.fact("refused", b.Why())
-	}
-	t.fact("warning", s.Warning)
-	if cause := s.Cause(); cause != "" {
-		t.fact("cause", cause)
-		for _, e := range s.Verdict.Evidence {
-			t.fact("evidence", e)
-		}
-		t.fact("advice", remedy.Command(app.Advice(s)))
-	}
-	for _, b := range s.Borrowers {
-		t.fact("borrower", b.Name+": "+b.Text())
-	}
-	return t
-}
-
-// left says how much of a token's life is left.
-func left(l session.Lifetime) string {
-	switch {
-	case l.ExpiresAt.IsZero():
-		return "none"
-	case l.Dead:
-		return "revoked at " + moment(l.ExpiresAt)
-	}
-	return fmt.Sprintf("%s of %s left, until %s", max(0, l.Remaining).Round(time.Second), l.TTL.Round(time.Second),
-		moment(l.ExpiresAt))
+	return card(present.Session(present.Options{Now: s.AsOf}, s))
 }
 
 func moment(t time.Time) string {
