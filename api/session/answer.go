@@ -10,7 +10,7 @@ import (
 	"opdeck/api/limit"
 )
 
-// read judges a complete answer (rules D1, D3, D4, D6, D7). of is what was sent.
+// read classifies a complete answer (rules D1, D3, D4, D6, D7). of is the request.
 func (a *answer) read(resp *http.Response, raw []byte, of request) {
 	if age := resp.Header.Get("Age"); age != "" && age != "0" {
 		a.detail = "the answer comes from a cache"
@@ -40,8 +40,8 @@ func (a *answer) read(resp *http.Response, raw []byte, of request) {
 	}
 }
 
-// readGood judges an answer with a good status. A login that succeeded and holds no pair is
-// Unreadable: another one would end everybody's session once more.
+// readGood classifies an answer with a good status. A successful login without a token pair is Unreadable: another
+// login would end every session again.
 func (a *answer) readGood(code int, raw []byte, of request) {
 	tree, err := jsontree.Parse(raw)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *answer) readGood(code int, raw []byte, of request) {
 	}
 }
 
-// keysOf names the members of an answer and of the objects in it, without their values.
+// keysOf lists the members of an answer and of the objects in it, without values.
 func keysOf(v jsontree.Value) string {
 	var out []string
 	for _, o := range v.Inside() {
@@ -75,8 +75,7 @@ func keysOf(v jsontree.Value) string {
 	return strings.Join(out, "; in it ")
 }
 
-// readWords judges an answer without tokens: its words decide at any status, and
-// where they say nothing, the status does.
+// readWords classifies an answer without tokens: by its words at any status or, without known words, by the status.
 func (a *answer) readWords(code int, raw []byte, login bool) {
 	s := parseErrorAnswer(raw)
 	out, unclear := s.verdict()
@@ -108,8 +107,8 @@ func refusal(code int, login bool) bool {
 	return false
 }
 
-// RetryAfter reads the header of a 429 or 503: seconds, or a date less the answer's own
-// Date (rule D4). 0: not told. It may be longer than anybody waits.
+// RetryAfter parses the header of a 429 or 503: seconds, or a date relative to the answer's own Date (rule D4). 0:
+// none. The result may exceed any reasonable wait.
 func RetryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
@@ -126,5 +125,5 @@ func RetryAfter(h http.Header) time.Duration {
 	return min(max(0, at.Sub(date)), mostAsked)
 }
 
-// mostAsked is the longest wait that a Retry-After is believed to ask for.
+// mostAsked bounds a Retry-After.
 const mostAsked = 365 * 24 * time.Hour

@@ -12,11 +12,11 @@ import (
 	"opdeck/api/secret"
 )
 
-// soonRefresh is the longest wait for a refresh slot that is waited out when the
-// access token is over; beyond it a login is quicker (rule F3).
+// soonRefresh is the longest wait for a refresh slot after the access token has expired; beyond it a login is quicker
+// (rule F3).
 const soonRefresh = 5 * time.Second
 
-// plan decides what kind of rotation row needs and how long the fleet keeps off it.
+// plan returns the kind of rotation that row needs and how long all processes must wait for it.
 func (m *Manager) plan(row Row, before seen, why cause) (Kind, time.Duration) {
 	kind := row.kind()
 	if why.login || (why.doubt && row.Gen == why.gen && row.Incarnation == why.incarnation) || row.rolledBack(before) ||
@@ -29,15 +29,14 @@ func (m *Manager) plan(row Row, before seen, why cause) (Kind, time.Duration) {
 	return kind, row.waitFor(kind)
 }
 
-// attempt makes one try at the lease and, with it, one rotation. nil means that
-// the row has to be looked at again.
+// attempt makes one try at the lease and, with it, one rotation. nil means that the caller must read the row again.
 func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, byUs bool) error {
 	kind, wait := m.plan(row, before, why)
 	if wait > 0 && !why.doubt {
 		if why.force {
 			return m.notYet(ctx, row, wait)
 		}
-		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // not everybody at once
+		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // so that not all processes try at once
 		if sleep(ctx, wait) != nil {
 			return errAbandoned
 		}
@@ -50,7 +49,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 			if !why.doubt {
 				return err
 			}
-			r.after = err // the doubt is noted all the same
+			r.after = err // the doubt is recorded all the same
 		}
 	}
 	release, locked := hold(m.cfg.Liveness, m.key)
@@ -84,8 +83,8 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	return r.underLease(ctx)
 }
 
-// judge finds out whether the pair is dead that a route refused, and claims the lease once
-// more with the doubt if it is. Else the lease is given back.
+// judge checks whether the pair that a route refused is dead. If it is, judge claims the lease again with the doubt;
+// else it releases the lease.
 func (r *rotation) judge(ctx context.Context, claim Claim) (dead bool, err error) {
 	m, why := r.m, r.why
 	j := m.witnesses.judge(ctx, r.row, why.route)
@@ -125,7 +124,7 @@ func (r *rotation) notePremature(ctx context.Context, j judgement) {
 		Gen: row.Gen, Fence: row.Fence, Session: row.Incarnation, Age: row.Age, Left: row.AccessLeft})
 }
 
-// hold takes the liveness lock of a key, if there is one.
+// hold takes the liveness lock of a key, if the store has one.
 func hold(l Liveness, key Key) (release func(), ok bool) {
 	if l != nil {
 		if release, ok = l.Hold(key); ok {
@@ -146,7 +145,7 @@ func (m *Manager) acquire(ctx context.Context, c Claim) (Row, bool, error) {
 	return row, ok, err
 }
 
-// noteClaim tells the history what the claim has found.
+// noteClaim records in the history what the claim found.
 func (m *Manager) noteClaim(ctx context.Context, was, got Row, why cause, rolled bool) {
 	e := Event{Gen: was.Gen, Fence: got.Fence, Session: got.Incarnation, Age: was.Age, Left: was.AccessLeft}
 	if was.Phase != Free {
@@ -175,7 +174,7 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 	return r.blockedBy(row)
 }
 
-// blockedBy reports whether row keeps the password at hand from being tried.
+// blockedBy returns the error of a block that keeps the current password from being tried; nil for none.
 func (r *rotation) blockedBy(row Row) error {
 	for _, b := range row.Blocks {
 		if b.Fingerprint != r.fingerprint {
@@ -191,14 +190,13 @@ func (r *rotation) blockedBy(row Row) error {
 	return nil
 }
 
-// Times after which a refused credential is tried once more (rule D6).
+// How long a refused credential is not tried again (rule D6).
 const (
 	confirmAfter = time.Minute
 	reprobeAfter = time.Hour
 )
 
-// holds reports whether b keeps its credential from being tried now; left is 0
-// when no time will change that.
+// holds reports whether b still blocks its credential; left is 0 if the block does not expire.
 func (b Block) holds() (left time.Duration, blocked bool) {
 	switch {
 	case b.Reason == BlockTwoFactor, b.Reason == BlockUnreadable:
@@ -209,8 +207,7 @@ func (b Block) holds() (left time.Duration, blocked bool) {
 	return max(0, confirmAfter-b.Ago), b.Ago < confirmAfter
 }
 
-// fingerprint tells passwords apart without telling them, and the names by which the answer
-// is read.
+// fingerprint identifies a password without revealing it, together with the names by which the answer is read.
 func fingerprint(pepper secret.Value, key Key, password secret.Value, names Names) string {
 	mac := hmac.New(sha256.New, []byte(pepper.Reveal()))
 	for _, s := range []string{key.BaseURL, key.Account, password.Reveal()} {
@@ -223,9 +220,8 @@ func fingerprint(pepper secret.Value, key Key, password secret.Value, names Name
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// spacing is how long a login after a premature death has to wait, counted from
-// the pair's installation (rule E4): the first two within ten minutes not at
-// all, the third 10 s, further ones 30 s.
+// spacing is how long a login must wait after a premature revocation, counted from the pair's installation (rule E4):
+// the first two within ten minutes not at all, the third 10 s, further ones 30 s.
 func (r Row) spacing() time.Duration {
 	recent := 0
 	for _, p := range r.Premature {
@@ -243,12 +239,12 @@ func (r Row) spacing() time.Duration {
 	return max(0, gap-r.Age)
 }
 
-// leastLearnt is the shortest lifetime that is believed: below it the budgets
-// cannot keep a session alive, and something else is wrong.
+// leastLearnt is the shortest lifetime that is plausible: below it the budgets cannot keep a session alive, and the
+// fault is another one.
 const leastLearnt = 10 * time.Second
 
-// learnt is the lifetime that access tokens really have, when the last two pairs
-// died at nearly the same age below the announced one (rule E6); 0 otherwise.
+// learnt is the actual lifetime of access tokens if the last two pairs died at nearly the same age, below the
+// announced one (rule E6); else 0.
 func (r Row) learnt() time.Duration {
 	n := len(r.Premature)
 	if n < 2 || r.Premature[n-2].Ago > 24*time.Hour {

@@ -16,25 +16,24 @@ import (
 	"opdeck/api/secret"
 )
 
-// maxAnswer is the most that is read of an answer (rule H5), maxToken the longest
-// token (rule D1).
+// maxAnswer bounds the bytes read of an answer (rule H5), maxToken the length of a token (rule D1).
 const (
 	maxAnswer = 64 << 10
 	maxToken  = 16 << 10
 )
 
-// authClient sends logins and refreshes. It speaks to the RoundTripper directly:
-// no redirects, no cookies, no *url.Error with a token in it (rules H2, H3).
+// authClient sends logins and refreshes. It uses the RoundTripper directly: no redirects, no cookies, no *url.Error
+// with a token in it (rules H2, H3).
 type authClient struct {
 	rt          http.RoundTripper
 	baseURL     string
 	loginPath   string
-	refreshPath string // ends with "/"; the token follows
+	refreshPath string // ends with "/"; the refresh token follows
 	names       Names  // of the members of an answer
 	userAgent   string
 }
 
-// answer is what came back, as far as it matters.
+// answer is the result of a login or refresh.
 type answer struct {
 	outcome    Outcome
 	status     int
@@ -42,11 +41,11 @@ type answer struct {
 	refresh    secret.Value
 	accessTTL  time.Duration
 	refreshTTL time.Duration
-	retryAfter time.Duration // of a 429 or 503; 0 when there was none
+	retryAfter time.Duration // of a 429 or 503; 0: none
 	served     time.Time     // the service's Date
-	detail     string        // ours; of the service at most where a redirection leads
-	permanent  bool          // no further try mends it
-	keys       string        // of an Unreadable answer: what it holds, without values
+	detail     string        // our text; from the service at most the target of a redirection
+	permanent  bool          // no retry helps
+	keys       string        // of an Unreadable answer: its members, without values
 	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
 	warning    string
@@ -74,8 +73,7 @@ type request struct {
 	names        Names
 }
 
-// escapeSegment makes s one path segment that decodes to the same bytes and that
-// nobody on the way takes for "here" or "up".
+// escapeSegment escapes s as one path segment that decodes to the same bytes and that no proxy treats as "." or "..".
 func escapeSegment(s string) string {
 	if s == "." || s == ".." {
 		return strings.ReplaceAll(s, ".", "%2E")
@@ -97,7 +95,7 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 		Method: of.method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": {"application/json"}, "Cache-Control": {"no-store"},
 			"User-Agent": {a.userAgent}},
-		Body:          io.NopCloser(bytes.NewReader(of.body)), // even empty: without GetBody net/http sends no request twice
+		Body:          io.NopCloser(bytes.NewReader(of.body)), // without GetBody, net/http does not resend it
 		ContentLength: int64(len(of.body)),
 	}).WithContext(ctx)
 	if of.body != nil {
@@ -128,8 +126,7 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 	return ans
 }
 
-// causeOf names the cause of a failed exchange without any of its text, which
-// may hold the token. permanent: no further try mends it.
+// causeOf names the cause of a failed exchange without its text, which may hold the token. permanent: no retry helps.
 func causeOf(err error) (sentence string, permanent bool) {
 	var dns *net.DNSError
 	var op *net.OpError

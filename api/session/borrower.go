@@ -2,8 +2,7 @@ package session
 
 import "time"
 
-// Borrower is a script that uses the session through opdeck, as its calls of the last
-// day tell, those of all proxies together.
+// Borrower is a script that uses the session through opdeck, with its calls of the last day through all proxies.
 type Borrower struct {
 	Name       string    `json:"name"`
 	Role       string    `json:"role"`
@@ -15,10 +14,10 @@ type Borrower struct {
 	Waited     float64   `json:"waited_seconds"`
 	Refused    int64     `json:"refused"` // by opdeck, not by the service
 	Last       time.Time `json:"last_call_at"`
-	Running    bool      `json:"running"` // its proxy serves
+	Running    bool      `json:"running"` // its proxy is running
 }
 
-// Add joins what another proxy reports on the same borrower.
+// Add adds what another proxy reports about the same borrower.
 func (b Borrower) Add(o Borrower) Borrower {
 	if o.Last.After(b.Last) {
 		b.Role, b.Priority, b.Last = o.Role, o.Priority, o.Last

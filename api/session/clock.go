@@ -6,7 +6,7 @@ import (
 	"opdeck/api/limit"
 )
 
-// Clock tells wall and steady time; see limit.Clock.
+// Clock has wall and steady time; see limit.Clock.
 type Clock = limit.Clock
 
 // SystemClock is the host's clock.

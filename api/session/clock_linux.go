@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Steady is CLOCK_BOOTTIME: it goes on while the machine sleeps (rule G1).
+// Steady is CLOCK_BOOTTIME: it counts while the machine sleeps (rule G1).
 func (systemClock) Steady() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {

@@ -4,6 +4,6 @@ package session
 
 import "time"
 
-// Steady is Go's monotonic clock, which may stand still while the machine
-// sleeps: rule G4's comparison with the wall clock notices that.
+// Steady is Go's monotonic clock, which may stop while the machine sleeps: rule G4's comparison with the wall clock
+// detects that.
 func (systemClock) Steady() time.Duration { return processTime() }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Constants are the times of the protocol (section 2.3a).
+// Constants are the protocol's durations (section 2.3a).
 type Constants struct {
 	AuthDeadline time.Duration // D: dial, TLS and answer of one login or refresh
 	LeaseHeld    time.Duration
@@ -27,7 +27,7 @@ func Defaults() Constants {
 	}
 }
 
-// check holds the constants to the relations that the protocol rests on.
+// check returns an error unless the constants satisfy the relations that the protocol relies on.
 func (c Constants) check() error {
 	m := c.margin(documentedAccess)
 	for _, r := range []struct {
@@ -48,13 +48,12 @@ func (c Constants) check() error {
 	return nil
 }
 
-// CallerDeadline is the least that a call should be given, so that a crashed
-// holder does not show as an error.
+// CallerDeadline is the least deadline that a caller should give, so that a crashed holder does not show as an error.
 func (c Constants) CallerDeadline() time.Duration {
 	return c.LeaseSent + c.AuthDeadline + 5*time.Second
 }
 
-// The service's paths of a login and a refresh; the refresh token follows the second one.
+// The service's paths of a login and a refresh; the refresh token is appended to the second one.
 const (
 	AuthPath    = "/v2/auth/"
 	LoginPath   = AuthPath + "login"

@@ -7,43 +7,43 @@ import (
 	"time"
 )
 
-// Cause is what the detective names as the cause of a trouble.
+// Cause is the diagnosed cause of a problem.
 type Cause string
 
-// The culprits.
+// The causes.
 const (
-	NoCause       Cause = ""                // nothing went wrong in the history
-	ItExpired     Cause = "expired"         // the access token came to its end
+	NoCause       Cause = ""                // nothing went wrong
+	ItExpired     Cause = "expired"         // the access token expired
 	OurRotation   Cause = "own_rotation"    // one of our processes replaced the pair
-	NotYetKnown   Cause = "not_yet_known"   // a new pair that a replica did not know
-	ForeignClient Cause = "foreign_client"  // somebody else logged in
-	ShorterLife   Cause = "shorter_life"    // tokens end earlier than announced
-	RevokedPair   Cause = "revoked"         // taken back, and the login is refused as well
-	TwoFactorOn   Cause = "two_factor"      // a code is demanded
+	NotYetKnown   Cause = "not_yet_known"   // a replica did not know the new pair yet
+	ForeignClient Cause = "foreign_client"  // another client logged in
+	ShorterLife   Cause = "shorter_life"    // tokens expire earlier than announced
+	RevokedPair   Cause = "revoked"         // revoked, and the login is refused as well
+	TwoFactorOn   Cause = "two_factor"      // the login requires a code
 	BadPassword   Cause = "password"        // login or password refused
-	NotReadable   Cause = "unreadable"      // logins succeed, and their answer cannot be read
-	StoreWentBack Cause = "store_went_back" // an older state of the store came back
-	StateCopied   Cause = "state_copied"    // the state folder is a copy, and the other may be in use
+	NotReadable   Cause = "unreadable"      // logins succeed, but their answer cannot be read
+	StoreWentBack Cause = "store_went_back" // the store returned to an older state
+	StateCopied   Cause = "state_copied"    // the state folder is a copy; the original may be in use
 	ClockJumped   Cause = "clock"           // a host's clock was set, or it slept
-	LostAnswer    Cause = "lost_answer"     // a login or refresh was sent, its answer never came
+	LostAnswer    Cause = "lost_answer"     // the answer to a login or refresh was lost
 	Unreachable   Cause = "unreachable"     // the service cannot be reached
 	TooMany       Cause = "too_many"        // 429, or our own budget
 	RouteRefuses  Cause = "route_refuses"   // one route refuses what others accept
-	OneRefusal    Cause = "one_refusal"     // one call was refused, and nothing shows why
+	OneRefusal    Cause = "one_refusal"     // one call was refused, for an unknown reason
 	NeverAccepted Cause = "never_accepted"  // no route accepted the pair
 )
 
-// Verdict is what the detective makes of the newest trouble.
+// Verdict is the diagnosis of the newest problem.
 type Verdict struct {
 	Cause    Cause
-	At       time.Time // when it happened, as well as can be told, by the store's clock
+	At       time.Time // when it happened, as far as known, by the store's clock
 	Sentence string    // for people; its times are the store's, marked as UTC
-	Evidence []string  // what the sentence rests on
-	Healed   bool      // a rotation went well afterwards, or somebody reset the session
-	Over     time.Time // when that was; zero while the trouble lasts
+	Evidence []string  // the facts behind the sentence
+	Healed   bool      // a later rotation succeeded, or the session was reset
+	Over     time.Time // when it healed; zero while the problem lasts
 }
 
-// Full is Sentence as a sentence of its own, with capital and full stop; "" for none.
+// Full is Sentence with a capital and a full stop; "" for none.
 func (v Verdict) Full() string {
 	if v.Sentence == "" {
 		return ""
@@ -51,8 +51,7 @@ func (v Verdict) Full() string {
 	return strings.ToUpper(v.Sentence[:1]) + v.Sentence[1:] + "."
 }
 
-// Diagnose explains the newest trouble in a history (oldest first), given the row
-// as it is now. It is a pure function.
+// Diagnose explains the newest problem in a history (oldest first), given the current row. It is a pure function.
 func Diagnose(events []Event, row Row) Verdict {
 	for i, e := range slices.Backward(events) {
 		explain := explainer(e)
@@ -68,8 +67,7 @@ func Diagnose(events []Event, row Row) Verdict {
 	return Verdict{}
 }
 
-// ends reports whether trouble from before e is over: it concerned a pair, or a block,
-// that is no more.
+// ends reports whether e ends earlier problems: they concerned a pair or block that is gone.
 func (e Event) ends() bool { return e.rotated() || e.Kind == EventReset }
 
 // rotated reports whether e installed a pair.
@@ -77,7 +75,7 @@ func (e Event) rotated() bool {
 	return (e.Kind == EventLogin || e.Kind == EventRefresh) && e.Outcome == OK
 }
 
-// explainer picks the function that explains e; nil: e is not trouble.
+// explainer returns the function that explains e; nil if e is not a problem.
 func explainer(e Event) func([]Event, Event, Row) Verdict {
 	switch e.Kind {
 	case EventBlocked:
@@ -102,8 +100,7 @@ func explainer(e Event) func([]Event, Event, Row) Verdict {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
-// byService is evidence of when it happened by the service's clock, where that is another
-// time than the store's: what the service's operator finds in its log.
+// byService gives the service's time of the event if it differs from the store's, for the service operator's log.
 func (e Event) byService() []string {
 	if e.Served.IsZero() || e.Served.Sub(e.At).Abs() < 2*time.Second { // a Date header has whole seconds
 		return nil
@@ -149,7 +146,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 	return v
 }
 
-// explainRoute reports on a route that refuses a pair which another route accepts.
+// explainRoute explains a route that refuses a pair which another route accepts.
 func explainRoute(past []Event, e Event, _ Row) Verdict {
 	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
 		" but accepts the session for others: the account is not authorised for them",
@@ -175,7 +172,7 @@ func explainRoute(past []Event, e Event, _ Row) Verdict {
 	return v
 }
 
-// routeName is a route for people.
+// routeName formats a route for people.
 func routeName(route string) string {
 	if route == "" {
 		return "one path"
@@ -183,7 +180,7 @@ func routeName(route string) string {
 	return route
 }
 
-// replacedBy finds the rotation that followed generation gen.
+// replacedBy finds the rotation that replaced generation gen.
 func replacedBy(past []Event, gen int64) (Event, bool) {
 	for _, e := range past {
 		if e.rotated() && e.Gen == gen+1 {
@@ -193,10 +190,10 @@ func replacedBy(past []Event, gen int64) (Event, bool) {
 	return Event{}, false
 }
 
-// explainPremature finds out why a pair died before its time.
+// explainPremature explains why a pair died before it expired.
 func explainPremature(past []Event, e Event, row Row) Verdict {
 	v, refused := Verdict{Cause: ForeignClient, At: e.At}, e
-	for _, u := range slices.Backward(past) { // the first refused call is nearest to what happened
+	for _, u := range slices.Backward(past) { // the first refused call is closest to the cause
 		if u.Kind == EventUnauthorized && u.Reason == Early && u.Gen == e.Gen && u.Session == e.Session {
 			v.At, refused = u.At, u
 		}
@@ -251,7 +248,7 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	return v
 }
 
-// copyIn is the notice of a day that the state folder is a copy.
+// copyIn finds a notice within the last day that the state folder is a copy.
 func copyIn(past []Event, at time.Time) (Event, bool) {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == EventRollback && e.Reason == string(Copied) && at.Sub(e.At) < 24*time.Hour {
@@ -261,7 +258,7 @@ func copyIn(past []Event, at time.Time) (Event, bool) {
 	return Event{}, false
 }
 
-// recent finds the newest event of kind within d before at.
+// recent finds the newest event of kind in the period d before at.
 func recent(past []Event, at time.Time, kind EventKind, d time.Duration) (Event, bool) {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == kind && at.Sub(e.At) <= d {
@@ -359,7 +356,7 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 
 func status(code int) string { return fmt.Sprintf("HTTP status %d", code) }
 
-// short writes a length of time without fractions that nobody reads.
+// short formats a duration without needless fractions.
 func short(d time.Duration) string {
 	if d.Abs() < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()

@@ -10,37 +10,36 @@ import (
 	"opdeck/api/secret"
 )
 
-// Access is what a call is sent with. Token and Gen belong together.
+// Access is the credential of one call. Token and Gen belong together.
 type Access struct {
 	Token       secret.Value
 	Incarnation string
 	Gen         int64
-	// Attempt counts the sends of this call from 1.
+	// Attempt counts the sends of this call, from 1.
 	Attempt int
-	// Over: the call goes beyond the recommended rate (policy "warn"), or the
-	// shared store is away and nobody can tell.
+	// Over: the call exceeds the recommended rate (policy "warn"), or the shared store is unavailable and the rate is
+	// not known.
 	Over bool
 
-	marked bool // the store knows that the pair is accepted, and of no refusal by the call's route
+	marked bool // the store knows that the pair is accepted, and has no refusal by this route
 }
 
 func accessOf(r Row) Access {
 	return Access{Token: r.Access, Incarnation: r.Incarnation, Gen: r.Gen}
 }
 
-// Send sends a call once and tells the status of the answer and its header.
-// err is for exchanges without an answer, and whatever else the caller wants to
-// have back from Do; status is 0 when there was no answer.
+// Send sends a call once and returns the status and header of the answer. err is the failure of an exchange without
+// an answer (status 0), or any other error that Do is to return.
 type Send func(ctx context.Context, a Access) (status int, header http.Header, err error)
 
-// Route is the way of a call at the service.
+// Route is the path of a call at the service.
 type Route struct {
 	Class limit.Class
 	Name  string // a template without ids
-	Open  bool   // it may be answered without a session, so that an answer proves nothing about one
+	Open  bool   // it may be answered without a session, so that an answer proves nothing about the session
 }
 
-// maxSends is how often a call is sent in all (rule E5).
+// maxSends bounds the sends of one call (rule E5).
 const maxSends = 3
 
 // call is the state of one Do.
@@ -49,18 +48,16 @@ type call struct {
 	route   Route
 	sends   int
 	rounds  int    // waits for a usable pair
-	graced  Access // the pair that got its young pair's grace (rule E3)
-	lenient bool   // a rotation failed: use what lives to its end
+	graced  Access // the pair that had its grace as a young pair (rule E3)
+	lenient bool   // a rotation failed: use the pair until it expires
 }
 
-// Do sends a call of route with the live pair. It waits for a slot in the
-// budget (background work marked by limit.Background gives way to people) and
-// for rotations, its own or others'; ctx bounds all of it, and should give at
-// least 30 s or a crash elsewhere shows as an error. After a 401, which means
-// that nothing was done, the call is sent again with a pair that is known to be
-// better, three times at most in all; a route that refuses a pair which others accept is an
-// *Error of kind NotAuthorised. A 429 is told to everybody and returned as
-// it came. The error is send's, *Error, *limit.Exhausted, or nil.
+// Do sends a call of route with the live pair. It waits for a slot in the budget (background work marked by
+// limit.Background goes last) and for rotations, our own or others'. ctx bounds all of it; give it at least 30 s, or
+// a crash elsewhere shows as an error. After a 401, which means that nothing was done, it sends the call again with a
+// pair that is known to be better, three times at most in all; if a route refuses a pair that others accept, the
+// error is an *Error of kind NotAuthorised. A 429 is shared with all processes and returned unchanged. The error is
+// send's, *Error, *limit.Exhausted, or nil.
 func (m *Manager) Do(ctx context.Context, route Route, send Send) error {
 	c := &call{m: m, route: route}
 	m.beat(ctx)
@@ -100,8 +97,7 @@ func (c *call) throttled(ctx context.Context, h http.Header) {
 	}
 }
 
-// enter waits until a call may go: pair, generation and slot come from one read
-// (rule B1).
+// enter waits until a call may be sent: pair, generation and slot come from one read (rule B1).
 func (c *call) enter(ctx context.Context) (Access, error) {
 	m := c.m
 	req := m.limits.Request(ctx, c.route.Class)
@@ -140,7 +136,7 @@ func (c *call) enter(ctx context.Context) (Access, error) {
 	}
 }
 
-// waitError types a context's end; *limit.Exhausted passes.
+// waitError wraps the end of a context in an *Error; *limit.Exhausted is returned unchanged.
 func waitError(err error) error {
 	var ex *limit.Exhausted
 	if errors.As(err, &ex) {
@@ -149,7 +145,7 @@ func waitError(err error) error {
 	return timedOut(err, "waiting for room in the budget")
 }
 
-// ready makes row usable or finds that it became so.
+// ready makes row usable, or finds that it is.
 func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	why := need(row, before)
 	_, wait := c.m.plan(row, before, why)
@@ -165,11 +161,11 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	} else {
 		err = c.m.await(ctx, why)
 	}
-	if !limit.IsAwaited(ctx) && isPermanent(err) { // it waits for the next try
+	if !limit.IsAwaited(ctx) && isPermanent(err) { // background work waits for the next try
 		err = nil
 	}
 	var e *Error
-	if c.rounds++; err == nil && c.rounds > 3 { // never in a hurry when things go round
+	if c.rounds++; err == nil && c.rounds > 3 { // slow down when this repeats
 		if sleep(ctx, min(c.m.c.PollFirst*time.Duration(c.rounds), c.m.c.PollMax)) != nil {
 			return timedOut(ctx.Err(), "waiting for a login or refresh")
 		}
@@ -177,13 +173,12 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	if err == nil || !errors.As(err, &e) || c.lenient || !c.m.alive(row, before) || e.Kind == TimedOut {
 		return err
 	}
-	c.lenient = true // it cannot be renewed, but it lives
+	c.lenient = true // it cannot be renewed, but it is still valid
 	return nil
 }
 
-// withoutStore lets a person's call go on a pair from memory until its hand-over
-// (rule K1). No process knows what the others send meanwhile, so this process allows
-// itself a sixth of the budget, and the call counts as beyond it.
+// withoutStore lets a person's call use the pair from memory until its hand-over (rule K1). No process knows what the
+// others send meanwhile, so this process allows itself a sixth of the budget, and the call counts as exceeding it.
 func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	m := c.m
 	if ctx.Err() != nil {
@@ -192,7 +187,7 @@ func (c *call) withoutStore(ctx context.Context, cause error) (Access, error) {
 	m.mu.Lock()
 	cp := m.copied
 	m.mu.Unlock()
-	if errors.Is(cause, ErrStoreLost) { // others share another store by now, and their pair
+	if errors.Is(cause, ErrStoreLost) { // others may share another store by now, with another pair
 		return Access{}, storeError(cause)
 	}
 	if limit.IsBackground(ctx) || cp.access.Token.Empty() || m.clock.Steady() >= cp.steadyUntil ||

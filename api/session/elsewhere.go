@@ -9,8 +9,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Elsewhere is where a redirection leads, safe to draw: scheme, host and path, without query and
-// without what could be a token. hide is left out as well.
+// Elsewhere is the target of a redirection, safe to draw: scheme, host and path, without query, anything like a
+// token, and hide.
 func Elsewhere(h http.Header, hide secret.Value) string {
 	to, err := url.Parse(h.Get("Location"))
 	if err != nil || to.Host == "" && to.Path == "" {

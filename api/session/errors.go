@@ -13,22 +13,21 @@ type ErrKind string
 
 // The kinds of an Error.
 const (
-	// CredentialsRefused: the service refused the login; no more tries with this
-	// password until it changes or somebody resets the session.
+	// CredentialsRefused: the service refused the login; this password is not tried again until it changes or a
+	// person resets the session.
 	CredentialsRefused ErrKind = "credentials_refused"
 	// TwoFactorDemanded: the account has two-factor authentication on, which a
 	// machine cannot answer (spec, Authentication rule 8).
 	TwoFactorDemanded ErrKind = "two_factor"
-	// LoginUnreadable: a login succeeded, and its answer holds no tokens that can be read.
+	// LoginUnreadable: a login succeeded, but no tokens could be read from its answer.
 	LoginUnreadable ErrKind = "login_unreadable"
 	// NoPassword: the configured password is not available.
 	NoPassword ErrKind = "no_password"
 	// ServiceUnavailable: logins or refreshes fail or must wait.
 	ServiceUnavailable ErrKind = "service_unavailable"
-	// StoreUnavailable: the shared store does not answer; without it nobody may
-	// rotate (rule K1).
+	// StoreUnavailable: the shared store does not answer; without it no process may rotate (rule K1).
 	StoreUnavailable ErrKind = "store_unavailable"
-	// Unauthorized: the service went on answering 401.
+	// Unauthorized: the service kept answering 401.
 	Unauthorized ErrKind = "unauthorized"
 	// NotAuthorised: one route refuses what other routes accept.
 	NotAuthorised ErrKind = "not_authorised"
@@ -38,24 +37,23 @@ const (
 	Closed ErrKind = "closed"
 )
 
-// Error is what a Manager returns when there is no session. It holds
-// no token, password or address; text of the service only as Block.Said.
+// Error is what a Manager returns if there is no session. It holds no token, password or address; the service's words
+// are only in Block.Said.
 type Error struct {
 	Kind ErrKind
 	// Public is a sentence for people.
 	Public string
-	// RetryAfter is when another try makes sense; 0: unknown or never.
+	// RetryAfter is how long to wait before another try; 0: unknown or never.
 	RetryAfter time.Duration
-	// Err is the cause, if it has more to tell: a context's or the store's error.
+	// Err is the cause if it adds anything: a context's or the store's error.
 	Err error
 
-	// Why is what a NotAuthorised rests on.
+	// Why is the evidence of a NotAuthorised error.
 	Why evidence.Conclusion
 
 	permanent bool // no retry helps: see Permanent
 }
 
-// Error returns the sentence.
 func (e *Error) Error() string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("%s (again in %d s)", e.Public, int64((e.RetryAfter+time.Second-1)/time.Second))
@@ -63,7 +61,6 @@ func (e *Error) Error() string {
 	return e.Public
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func storeError(err error) *Error {

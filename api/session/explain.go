@@ -10,18 +10,17 @@ import (
 	"opdeck/api/limit"
 )
 
-// tellTime bounds a look at the store that only serves a sentence.
+// tellTime bounds a read of the store that only serves a sentence.
 const tellTime = 2 * time.Second
 
-// notYet is the answer to a caller that cannot or does not want to wait out a back-off.
-// It tells the cause and the evidence, whichever process found them.
+// notYet is the error for a caller that cannot or does not want to wait out a back-off. It gives the cause and the
+// evidence, whichever process found them.
 func (m *Manager) notYet(ctx context.Context, row Row, wait time.Duration) *Error {
 	return &Error{Kind: ServiceUnavailable, Public: "the session cannot be renewed yet" + m.cause(ctx, row),
 		RetryAfter: wait}
 }
 
-// because is ": " and what keeps the session from being renewed, "" when nothing is
-// known or the caller has left.
+// because is ": " and what keeps the session from being renewed; "" if nothing is known or the caller has left.
 func (m *Manager) because(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ""
@@ -29,8 +28,7 @@ func (m *Manager) because(ctx context.Context) string {
 	return m.cause(ctx, Row{})
 }
 
-// cause is ": " and the newest trouble in the shared history that no rotation has
-// healed, "" for none.
+// cause is ": " and the newest problem in the shared history that no rotation has resolved, "" for none.
 func (m *Manager) cause(ctx context.Context, row Row) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
@@ -51,8 +49,7 @@ func (m *Manager) cause(ctx context.Context, row Row) string {
 	return ": " + v.Sentence + " (" + strings.Join(v.Evidence, "; ") + ")"
 }
 
-// WaitsFor tells in a sentence what a call of class waits for at present. It asks
-// the store only.
+// WaitsFor is a sentence on what a call of class waits for at present. It only reads the store.
 func (m *Manager) WaitsFor(ctx context.Context, class limit.Class) string {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()

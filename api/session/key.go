@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// NormalKey makes the one spelling of a key (rule A2): scheme and host in lower
-// case, no default port, no slash at the end; the account is trimmed, its case
-// kept. It refuses what is not an https address, except http to a literal loopback
-// address (spec of the config: plain http leaves the machine nowhere). A host
-// name must be ASCII: write an international one in its xn-- form.
+// NormalKey normalises a key (rule A2): scheme and host in lower case, no default port, no slash at the end; the
+// account is trimmed, its case kept. It returns an error unless the address is https, or http to a literal loopback
+// address (spec of the config: plain http never leaves the machine). A host name must be ASCII: write an
+// international one in its xn-- form.
 func NormalKey(baseURL, account string) (Key, error) {
 	account = strings.TrimSpace(account)
 	if account == "" {

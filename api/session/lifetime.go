@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// Documented lifetimes (spec, Authentication rule 6), the yardstick for a value
-// whose unit is open.
+// Documented lifetimes (spec, Authentication rule 6), against which a value without a known unit is compared.
 const (
 	documentedAccess  = 5 * time.Minute
 	documentedRefresh = 15 * time.Minute
 )
 
-// claims are the two times of a JWT that matter here; its signature is the
-// service's business.
+// claims are the two times of a JWT that matter here; the service verifies its signature.
 type claims struct {
 	Iat *float64 `json:"iat"`
 	Exp *float64 `json:"exp"`
@@ -46,7 +44,7 @@ func lifetimeOf(token string) (life time.Duration, exp time.Time, ok bool) {
 // epoch reports whether v can be a time in seconds (years 2001 to 2286).
 func epoch(v float64) bool { return v >= 1e9 && v < 1e10 }
 
-// unit is a reading of an announced lifetime.
+// unit is a possible unit of an announced lifetime.
 type unit int
 
 const (
@@ -75,7 +73,7 @@ func (u unit) read(v float64, now time.Time) time.Duration {
 	return 0
 }
 
-// span turns seconds into a duration; what is not a sensible length is 0.
+// span converts seconds; an implausible length is 0.
 func span(s float64) time.Duration {
 	if math.IsNaN(s) || s <= 0 || s > 1e9 {
 		return 0
@@ -85,9 +83,8 @@ func span(s float64) time.Duration {
 
 func plausible(d time.Duration) bool { return d >= time.Second && d <= 24*time.Hour }
 
-// accessLife decides how long an access token lives (protocol section 2.4): v as
-// announced, jwt its own exp - iat (0: unknown), now the service's clock. ok is
-// false when nothing plausible was announced and nothing else is known.
+// accessLife returns how long an access token lives (protocol section 2.4): v as announced, jwt its own exp - iat (0:
+// unknown), now the service's clock. ok is false if nothing plausible was announced and nothing else is known.
 func accessLife(v float64, jwt time.Duration, now time.Time) (life time.Duration, u unit, warning string, ok bool) {
 	if jwt > 0 {
 		near := max(2*time.Second, jwt/20)
@@ -105,9 +102,8 @@ func accessLife(v float64, jwt time.Duration, now time.Time) (life time.Duration
 	return life, u, "", u != noUnit
 }
 
-// likely reads an announced lifetime that nothing else tells about. The documents
-// call it seconds and authoritative, so seconds it is, unless that would be longer
-// than most; then the reading that is nearest to documented.
+// likely reads an announced lifetime without further evidence. The documents call it seconds and authoritative, so it
+// is seconds unless that exceeds most; else it is the unit closest to documented.
 func likely(v float64, most, documented time.Duration, now time.Time) (time.Duration, unit) {
 	if d := seconds.read(v, now); d >= time.Second && d <= most {
 		return d, seconds
@@ -115,8 +111,7 @@ func likely(v float64, most, documented time.Duration, now time.Time) (time.Dura
 	return nearest(v, documented, now)
 }
 
-// nearest picks the reading that is nearest in ratio to documented. Minutes are
-// never guessed.
+// nearest returns the unit whose result is closest in ratio to documented. It never guesses minutes.
 func nearest(v float64, documented time.Duration, now time.Time) (best time.Duration, u unit) {
 	u = noUnit
 	far := math.Inf(1)
@@ -132,9 +127,8 @@ func nearest(v float64, documented time.Duration, now time.Time) (best time.Dura
 	return best, u
 }
 
-// refreshLife reads the refresh token's lifetime in the unit found for the access
-// token. A refresh token may live for weeks; beyond a day the value is not
-// needed and cut, and without any the documented one holds.
+// refreshLife reads the refresh token's lifetime in the unit of the access token's. A refresh token may live for
+// weeks; it is cut to a day, since a longer one is not needed. Without a value the documented one applies.
 func refreshLife(v float64, u unit, now time.Time) time.Duration {
 	const most = 30 * 24 * time.Hour
 	if u != noUnit {
@@ -148,7 +142,7 @@ func refreshLife(v float64, u unit, now time.Time) time.Duration {
 	return documentedRefresh
 }
 
-// margin is how long before its end a pair is handed over (rule B2).
+// margin is how long before it expires a pair is handed over (rule B2).
 func (c Constants) margin(life time.Duration) time.Duration {
 	return min(max(life/10, c.MarginMin), c.MarginMax, life/3)
 }

@@ -16,45 +16,42 @@ import (
 	"opdeck/api/secret"
 )
 
-// Config of a Manager.
+// Config configures a Manager.
 type Config struct {
 	BaseURL string // see NormalKey
 	Account string // the login of the machine account
-	// Password is asked for each login, never kept. It may run a command; it is
-	// given at most AuthDeadline.
+	// Password is called for each login; its result is never kept. It may run a command and has at most AuthDeadline.
 	Password func(context.Context) (secret.Value, error)
 	Store    Store
 	Limits   *limit.Budgets // of the same key
-	// Auth carries logins and refreshes: NewAuthTransport, or the built-in
-	// service's own RoundTripper. It must not repeat a request.
+	// Auth carries logins and refreshes: NewAuthTransport, or the built-in service's own RoundTripper. It must not
+	// resend a request.
 	Auth  http.RoundTripper
 	Clock Clock // nil: SystemClock
-	// Told, when set, is the clock that Status tells all times by, instead of the store's.
+	// StatusClock replaces the store's clock for the times in Status; nil: the store's clock.
 	StatusClock func() time.Time
 	Constants   Constants    // zero: Defaults
 	Liveness    Liveness     // nil: the lease alone decides
 	Log         *slog.Logger // nil: silent
-	Owner       Owner        // ID is made here; Host and PID are filled when empty
+	Owner       Owner        // New sets ID, and Host and PID if empty
 	// LoginPath and RefreshPath default to the service's (spec, Authentication
 	// endpoints); the refresh token follows RefreshPath.
 	LoginPath   string
 	RefreshPath string
 	UserAgent   string
-	Names       Names // of the members of an answer to a login or refresh
+	Names       Names // of the members in the answer to a login or refresh
 	// Random returns numbers in [0,1) for jitter; nil: math/rand.
 	Random func() float64
-	// Probes are the reads that tell whether the service accepts a pair which one route
-	// refused, cheap ones of different routes. nil: the refusal alone decides.
+	// Probes returns reads that show whether the service accepts a pair which one route refused: cheap ones of
+	// different routes. nil: the refusal alone decides.
 	Probes func() []Probe
-	// OnWake is called when this host seems to have slept (rule G4), so that idle
-	// connections can be dropped. It must not block.
+	// OnWake is called when this host has probably slept (rule G4), so that idle connections can be dropped. It must
+	// not block.
 	OnWake func()
 }
 
-// Manager keeps the session of one key for this process, together with the
-// Managers of all other processes on the same Store. It is safe for concurrent
-// use and does nothing by itself: rotations happen when a call needs one, or
-// under Keep.
+// Manager shares the session of one key between this process and all others on the same Store. It is safe for
+// concurrent use and starts nothing by itself: rotations happen when a call needs one, or under Keep.
 type Manager struct {
 	cfg       Config
 	key       Key
@@ -66,21 +63,21 @@ type Manager struct {
 	log       *slog.Logger
 	owner     Owner
 	auth      authClient
-	spare     *limit.Memory // budget while the store is away
+	spare     *limit.Memory // budget while the store is unavailable
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	seen     seen
 	lease    leaseWatch
 	copied   memoryCopy
 	clocks   clockPair
-	beaten   time.Duration // steady time of the last beat, 0: none
-	rotating *rotationWait // nil: nobody rotates in this process
+	beaten   time.Duration // steady time of the last beat; 0: none
+	rotating *rotationWait // nil: no rotation in this process
 	closed   bool
 	busy     sync.WaitGroup // of rotationWaits
 	crash    func(point string)
 }
 
-// seen is the newest state known of a row, to notice a store that went back.
+// seen is the newest known state of a row, to detect a store that was rolled back.
 type seen struct {
 	incarnation string
 	gen, fence  int64
@@ -94,7 +91,7 @@ type leaseWatch struct {
 	since       time.Duration
 }
 
-// memoryCopy is the pair as last read, for when the store is away (rule K1).
+// memoryCopy is the pair as last read, for when the store is unavailable (rule K1).
 type memoryCopy struct {
 	access      Access
 	steadyUntil time.Duration // T on the steady clock
@@ -106,7 +103,7 @@ type clockPair struct {
 	steady time.Duration
 }
 
-// New checks cfg and returns a Manager. It touches neither store nor network.
+// New checks cfg and returns a Manager. It uses neither store nor network.
 func New(cfg Config) (*Manager, error) {
 	key, err := NormalKey(cfg.BaseURL, cfg.Account)
 	if err != nil {
@@ -169,15 +166,14 @@ func fillOwner(o *Owner) {
 	}
 }
 
-// Key returns the session's key in its one spelling.
+// Key returns the normalised key of the session.
 func (m *Manager) Key() Key { return m.key }
 
-// Owner is this process's entry in the shared store.
+// Owner returns this process's entry in the shared store.
 func (m *Manager) Owner() Owner { return m.owner }
 
-// Close waits for a rotation that has been announced (at most the auth deadline
-// and the time to store its result, or until ctx ends), refuses further calls
-// and takes this process off the list of instances (rule C9).
+// Close waits for a rotation that has been announced (at most the auth deadline plus the time to store its result, or
+// until ctx ends), refuses further calls and removes this process from the list of instances (rule C9).
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
@@ -192,7 +188,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return timedOut(ctx.Err(), "a login or refresh is still in progress")
 	}
-	if err := m.store.Leave(ctx, m.key, m.owner.ID); err != nil { // what was done is done
+	if err := m.store.Leave(ctx, m.key, m.owner.ID); err != nil { // not an error of what was done
 		m.log.Warn("session: still listed as an instance", "err", err)
 	}
 	return nil

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Refresh renews the pair now, by a refresh if that is possible, else by a
-// login. It returns nil as soon as the pair it found is replaced, by any process.
+// Refresh renews the pair now, with a refresh if possible, else with a login. It returns nil as soon as any process
+// has replaced the pair that it found.
 func (m *Manager) Refresh(ctx context.Context) error { return m.force(ctx, false) }
 
-// Login replaces the pair by a login now.
+// Login replaces the pair now with a login.
 func (m *Manager) Login(ctx context.Context) error { return m.force(ctx, true) }
 
 func (m *Manager) force(ctx context.Context, login bool) error {
@@ -34,9 +34,8 @@ func (m *Manager) force(ctx context.Context, login bool) error {
 	}
 }
 
-// Reset forgets the pair, back-off and refused credentials, under the lease
-// (rule C10); the next call logs in. The service is told nothing: it has no
-// logout.
+// Reset clears the pair, back-off and refused credentials, under the lease (rule C10); the next call logs in. It
+// sends nothing to the service, which has no logout.
 func (m *Manager) Reset(ctx context.Context) error {
 	m.beat(ctx)
 	poll := m.c.PollFirst
@@ -83,9 +82,9 @@ func (m *Manager) reset(ctx context.Context, row Row, byUs bool) (done bool, err
 	return true, nil
 }
 
-// Keep holds the session alive until ctx ends: it renews the pair when its
-// hand-over is due, and tries again after failures. It returns nil when ctx
-// ends, an *Error of kind Closed, or one that wraps ErrStoreLost. Between two acts it sleeps, 30 s at most.
+// Keep keeps the session alive until ctx ends: it renews the pair when its hand-over is due, and retries after
+// failures. It returns nil when ctx ends, an *Error of kind Closed, or one that wraps ErrStoreLost. It sleeps between
+// two actions, 30 s at most.
 func (m *Manager) Keep(ctx context.Context) error {
 	for {
 		m.beat(ctx)
@@ -102,8 +101,7 @@ func (m *Manager) Keep(ctx context.Context) error {
 	}
 }
 
-// keepOnce renews the pair if it is due and says when to look again. An error
-// says that nothing will change.
+// keepOnce renews the pair if it is due and returns how long to wait before the next check. An error is permanent.
 func (m *Manager) keepOnce(ctx context.Context) (time.Duration, error) {
 	row, before, err := m.load(ctx)
 	if err == nil && !m.usable(row, before) {

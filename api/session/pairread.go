@@ -11,14 +11,14 @@ import (
 	"opdeck/api/secret"
 )
 
-// Names are those of the members that hold a pair in the answer to a login or refresh,
-// beside the known ones; "a.b" is the member b of a. "" adds none.
+// Names are extra names of the members that hold a pair in the answer to a login or refresh; "a.b" is the member b of
+// a. "" adds none.
 type Names struct {
 	Access, Refresh       string
 	AccessTTL, RefreshTTL string
 }
 
-// known are the usual names (service facts 2.1 the first ones), the surest ones first.
+// known are the usual names, most specific first (service facts 2.1 lists the first ones).
 var known = struct{ access, refresh, accessTTL, refreshTTL []string }{
 	access: []string{"accessToken", "access.token", "tokens.access", "access", "authToken", "bearerToken", "sessionToken",
 		"jwt", "token"},
@@ -30,7 +30,7 @@ var known = struct{ access, refresh, accessTTL, refreshTTL []string }{
 		"refresh.expiresIn", "refreshTokenExpiresAt", "refreshExpiresAt", "refresh.expiresAt"},
 }
 
-// pairIn finds a pair in an answer of any usual shape, as announced.
+// pairIn finds a pair and its announced lifetimes in an answer of any usual shape.
 func (n Names) pairIn(v jsontree.Value) (access, refresh, accessTTL, refreshTTL string) {
 	find := func(own string, usual []string) string {
 		if own != "" {
@@ -43,7 +43,7 @@ func (n Names) pairIn(v jsontree.Value) (access, refresh, accessTTL, refreshTTL 
 		find(n.AccessTTL, known.accessTTL), find(n.RefreshTTL, known.refreshTTL)
 }
 
-// bare is a token without the word of its scheme.
+// bare is a token without its scheme ("Bearer").
 func bare(token string) string {
 	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(rest)
@@ -51,8 +51,7 @@ func bare(token string) string {
 	return token
 }
 
-// readPair takes the pair out of an answer. It leaves the outcome as it is when there is
-// none that can be used.
+// readPair reads the pair from an answer. It leaves the outcome unchanged if there is no usable one.
 func (a *answer) readPair(v jsontree.Value, names Names) {
 	access, refresh, accessTTL, refreshTTL := names.pairIn(v)
 	if !tokenLike(access) || refresh != "" && !tokenLike(refresh) {
@@ -78,15 +77,14 @@ func (a *answer) readPair(v jsontree.Value, names Names) {
 	a.accessTTL, a.refreshTTL = life, refreshLife(announced(refreshTTL, now), u, now)
 }
 
-// tokenLike reports whether s can be a token: printable ASCII without space, not
-// too long (rule D1).
+// tokenLike reports whether s can be a token: printable ASCII without spaces, at most maxToken bytes (rule D1).
 func tokenLike(s string) bool { return s != "" && len(s) <= maxToken && ascii(s) }
 
 // isoSpan is a duration of ISO 8601 without years and months: PT5M, P1DT2H.
 var isoSpan = regexp.MustCompile(`^[pP](?:(\d+)[dD])?(?:[tT](?:(\d+)[hH])?(?:(\d+)[mM])?(?:(\d+(?:\.\d+)?)[sS])?)?$`)
 
-// announced is a lifetime as a number: as it came, or in seconds where it has a unit or is the
-// moment of the end; now is the service's clock. 0: nothing that can be read.
+// announced is a lifetime as a number: unchanged, or in seconds if it has a unit or is the time of expiry; now is the
+// service's clock. 0: unreadable.
 func announced(s string, now time.Time) float64 {
 	if v, err := strconv.ParseFloat(s, 64); err == nil {
 		return v

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Faults of an exchange that no retry fixes: somebody has to look at the
-// service's certificate or at base_url. They are fixed sentences, so that the history
-// shows nothing of what the service sent.
+// Faults of an exchange that no retry fixes: a person has to check the service's certificate or base_url. They are
+// fixed sentences, so that the history shows nothing that the service sent.
 const (
 	faultAuthority = "the service's certificate is not valid: its authority is not known here (set ca_file of the " +
 		"context for a private one)"
@@ -26,8 +25,8 @@ const (
 	faultTooLong = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
 )
 
-// Permanent says in a sentence without capital and full stop what about a failed
-// exchange no retry fixes; ok is false when a retry may help.
+// Permanent is a sentence, without capital and full stop, about a failed exchange that no retry fixes; ok is false if
+// a retry may help.
 func Permanent(err error) (sentence string, ok bool) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -44,7 +43,7 @@ func Permanent(err error) (sentence string, ok bool) {
 		return faultTime, true
 	case errors.As(err, &invalid), errors.As(err, &cert):
 		return faultCert, true
-	// an alert of TLS
+	// a TLS alert
 	case errors.As(err, &record), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return faultHandshake, true
 	case err != nil && strings.HasPrefix(err.Error(), "tls: "):
@@ -53,17 +52,17 @@ func Permanent(err error) (sentence string, ok bool) {
 	return "", false
 }
 
-// permanentError ends the waiting of a person at once.
+// permanentError lets a waiting person's call fail at once.
 func permanentError(detail string, wait time.Duration) *Error {
 	return &Error{Kind: ServiceUnavailable, Public: detail, RetryAfter: wait, permanent: true}
 }
 
-// tellAtOnce is the wait for the next try from which on a person is told of the last
-// one's permanent fault instead.
+// tellAtOnce: if the next try is at least this far away, a person gets the last try's permanent fault instead of
+// waiting.
 const tellAtOnce = 5 * time.Second
 
-// faultBefore is the error of the last rotation of all processes, when it was a
-// permanent one and the next try is some time away.
+// faultBefore is the error of the last rotation of all processes if it was permanent and the next try is at least
+// wait away.
 func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
 	if wait < tellAtOnce {
 		return nil

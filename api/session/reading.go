@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// beatEvery is how often an active process says that it is alive; one not heard
-// of for aliveFor is not counted.
+// beatEvery is how often an active process reports that it is alive; without a report for aliveFor it is not counted.
 const (
 	beatEvery = 30 * time.Second
 	aliveFor  = 2 * time.Minute
 )
 
-// beat tells the store now and then that this process uses the session, and
-// notices a host that slept or whose clock was set.
+// beat records now and then in the store that this process uses the session, and detects a host that slept or whose
+// clock was set.
 func (m *Manager) beat(ctx context.Context) {
 	now := m.clock.Steady()
 	m.mu.Lock()
@@ -36,9 +35,8 @@ func (m *Manager) beat(ctx context.Context) {
 	}
 }
 
-// checkClocks compares how far wall and steady clock have come since the last
-// look and drops the memory copy when they disagree by more than 5 s (rule G4).
-// m.mu is held.
+// checkClocks compares the progress of wall and steady clock since the last check, and drops the memory copy if they
+// differ by more than 5 s (rule G4). The caller holds m.mu.
 func (m *Manager) checkClocks(now time.Duration) (jump time.Duration) {
 	wall := m.clock.Wall()
 	jump = wall.Sub(m.clocks.wall) - (now - m.clocks.steady)
@@ -50,20 +48,19 @@ func (m *Manager) checkClocks(now time.Duration) (jump time.Duration) {
 	return jump
 }
 
-// known returns what the newest read has shown. A read that starts later must
-// not show less (rule A3).
+// known returns the newest state that a read has shown. A later read must not show an older one (rule A3).
 func (m *Manager) known() seen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen
 }
 
-// rolledBack reports whether r is older than what was seen before it was read.
+// rolledBack reports whether r is older than the state that was known before it was read.
 func (r Row) rolledBack(before seen) bool {
 	return r.Incarnation == before.incarnation && (r.Gen < before.gen || r.Fence < before.fence)
 }
 
-// load reads the row and notes what it shows.
+// load reads the row and records what it shows.
 func (m *Manager) load(ctx context.Context) (Row, seen, error) {
 	before, start := m.known(), m.clock.Steady()
 	row, err := m.store.Load(ctx, m.key)
@@ -74,7 +71,7 @@ func (m *Manager) load(ctx context.Context) (Row, seen, error) {
 	return row, before, nil
 }
 
-// saw keeps what a read that began at start has shown.
+// saw records what a read that began at start has shown.
 func (m *Manager) saw(r Row, start time.Duration) {
 	now := m.clock.Steady()
 	m.mu.Lock()
@@ -96,9 +93,8 @@ func (m *Manager) saw(r Row, start time.Duration) {
 		wallUntil: m.clock.Wall().Add(r.AccessLeft - m.c.margin(r.AccessTTL) - (now - start))}
 }
 
-// over reports whether the holder of r's lease is gone: by the store's clock, by
-// ours (rule G2), or because its liveness lock is free (rule L2). byUs tells
-// that it is not the store that says so.
+// over reports whether the holder of r's lease is gone: by the store's clock, by ours (rule G2), or because its
+// liveness lock is free (rule L2). byUs: one of the latter two.
 func (m *Manager) over(r Row) (over, byUs bool) {
 	if r.LeaseLeft <= 0 {
 		return true, false
@@ -116,9 +112,9 @@ func (m *Manager) over(r Row) (over, byUs bool) {
 	return false, false
 }
 
-// usable reports whether a call may start with r's pair now (rules B3, B4): it is
-// live, nobody's rotation is on its way, and its hand-over is not due; or it is
-// due, but may not happen yet (rules D2, D4, F3) and the token still lives.
+// usable reports whether a call may start with r's pair now (rules B3, B4): it is live, no rotation is in progress,
+// and its hand-over is not due; or it is due, but may not happen yet (rules D2, D4, F3), and the token has not
+// expired.
 func (m *Manager) usable(r Row, before seen) bool {
 	if !m.alive(r, before) {
 		return false
@@ -129,15 +125,15 @@ func (m *Manager) usable(r Row, before seen) bool {
 	return r.waitFor(r.kind()) > 0
 }
 
-// lastUse is the least that must be left of a token past its hand-over.
+// lastUse is the least validity that a token needs after its hand-over.
 const lastUse = time.Second
 
-// alive reports whether r's pair can serve at all.
+// alive reports whether r's pair can be used at all.
 func (m *Manager) alive(r Row, before seen) bool {
 	return r.State == Live && !r.Access.Empty() && !r.Phase.Sent() && r.AccessLeft > lastUse && !r.rolledBack(before)
 }
 
-// kind is the rotation that r's pair calls for (rule C3).
+// kind is the rotation that r's pair needs (rule C3).
 func (r Row) kind() Kind {
 	if r.State != Live || r.Refresh.Empty() || r.RefreshLeft < 5*time.Second {
 		return ByLogin
@@ -145,7 +141,7 @@ func (r Row) kind() Kind {
 	return ByRefresh
 }
 
-// waitFor is how long the fleet keeps off a kind of rotation.
+// waitFor is how long all processes must wait for a kind of rotation.
 func (r Row) waitFor(k Kind) time.Duration {
 	if k == ByRefresh {
 		return r.RefreshWait
@@ -153,7 +149,7 @@ func (r Row) waitFor(k Kind) time.Duration {
 	return r.LoginWait
 }
 
-// note adds to the shared history; a failure is logged only.
+// note adds to the shared history; a failure is only logged.
 func (m *Manager) note(ctx context.Context, e Event) {
 	e.Owner = m.owner
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

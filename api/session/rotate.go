@@ -9,23 +9,22 @@ import (
 	"opdeck/api/secret"
 )
 
-// rotation is one turn under the lease: a refresh, a login, or a refused refresh
-// and then a login (rule C8).
+// rotation is one run under the lease: a refresh, a login, or a refused refresh and then a login (rule C8).
 type rotation struct {
 	m    *Manager
 	why  cause
 	kind Kind
-	row  Row // as the lease was got
+	row  Row // when the lease was acquired
 
 	password    secret.Value
 	fingerprint string
 	tries       int           // refusals of this password so far
-	after       error         // returned once the lease is given back
-	refreshWait time.Duration // no refresh slot before; a login was tried instead
+	after       error         // returned after the lease is released
+	refreshWait time.Duration // there was no refresh slot, so a login was tried instead
 	doubt       bool          // the service has refused the refresh token: the pair is dead
 }
 
-// underLease decides again under the lease what is to be done, and does it.
+// underLease decides again, under the lease, what to do, and does it.
 func (r *rotation) underLease(ctx context.Context) error {
 	kind, wait := r.m.plan(r.row, seen{}, r.why)
 	if r.kind == ByLogin {
@@ -44,7 +43,7 @@ func (r *rotation) underLease(ctx context.Context) error {
 		r.release(ctx, rel)
 		return r.after
 	}
-	if kind == ByLogin { // the row in hand before may be older than a refusal
+	if kind == ByLogin { // the row may be older than a refusal
 		err := r.blockedBy(r.row)
 		if r.password.Empty() {
 			err = r.readyToLogin(ctx, r.row, r.m.c.LeaseHeld/2)
@@ -67,8 +66,8 @@ func (r *rotation) underLease(ctx context.Context) error {
 	return r.run(context.WithoutCancel(ctx))
 }
 
-// run marks, sends and lands, once or (rule C8) twice. ctx has no end: what was
-// announced is brought to its end (rules C5, C9).
+// run marks and sends a request and applies its outcome, once or (rule C8) twice. ctx has no end: what was announced
+// is completed (rules C5, C9).
 func (r *rotation) run(ctx context.Context) error {
 	for {
 		class := limit.Login
@@ -81,7 +80,7 @@ func (r *rotation) run(ctx context.Context) error {
 		case errors.Is(err, ErrFenced):
 			return nil
 		case err != nil:
-			r.release(ctx, Release{}) // not known to be announced: not sent (rule A8)
+			r.release(ctx, Release{}) // perhaps not announced: do not send (rule A8)
 			return storeError(err)
 		case wait > 0:
 			again, err := r.noSlot(ctx, class, wait)
@@ -110,7 +109,7 @@ func (r *rotation) mark(ctx context.Context, class limit.Class) (time.Duration, 
 		Kind: r.kind, For: r.m.c.LeaseSent, Rule: r.m.limits.Rule(class)})
 }
 
-// noSlot deals with a used up budget (rule F3). again: go on with the other kind.
+// noSlot handles an exhausted budget (rule F3). again: continue with the other kind.
 func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Duration) (again bool, err error) {
 	m := r.m
 	if r.kind == ByRefresh && r.row.AccessLeft <= lastUse && wait > soonRefresh {
@@ -127,7 +126,7 @@ func (r *rotation) noSlot(ctx context.Context, class limit.Class, wait time.Dura
 	return false, nil
 }
 
-// waiting is the release that keeps everybody off r's kind of rotation.
+// waiting is the release that makes all processes wait with r's kind of rotation.
 func (r *rotation) waiting(d time.Duration) Release {
 	rel := Release{State: r.state()}
 	if r.kind == ByLogin {
@@ -138,7 +137,7 @@ func (r *rotation) waiting(d time.Duration) Release {
 	return rel
 }
 
-// state is what a release makes of the pair when nothing worse happened.
+// state is the pair's state after a release without worse news.
 func (r *rotation) state() PairState {
 	if r.doubt {
 		return Doubtful
@@ -146,7 +145,7 @@ func (r *rotation) state() PairState {
 	return ""
 }
 
-// exchange sends the request and lands its outcome.
+// exchange sends the request and applies its outcome.
 func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool, err error) {
 	m := r.m
 	sent := m.clock.Steady()
@@ -203,8 +202,8 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	return false, nil
 }
 
-// refused deals with a clear no: after a refresh the same holder logs in (rule
-// C8); after a login, or when a code is demanded, the credential is blocked.
+// refused handles a refusal: after a refresh the same holder logs in (rule C8); after a login, or if a code is
+// required, the credential is blocked.
 func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error) {
 	m := r.m
 	if r.kind == ByRefresh {
@@ -235,8 +234,8 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	return false, e
 }
 
-// unreadable keeps everybody from logging in again: each login that succeeds ends all
-// sessions, and its answer would be the same.
+// unreadable keeps all processes from logging in again: each successful login ends all sessions, and its answer would
+// be the same.
 func (r *rotation) unreadable(ctx context.Context, a answer) (again bool, err error) {
 	b := Block{Fingerprint: r.fingerprint, Reason: BlockUnreadable, Tries: r.tries + 1, Said: a.keys}
 	r.release(ctx, Release{State: Doubtful, Block: &b, Fail: true})
@@ -247,17 +246,17 @@ func (r *rotation) unreadable(ctx context.Context, a answer) (again bool, err er
 	return false, e
 }
 
-// backoff is 1, 2, 4 … 60 s with ±50 % jitter, after fails failures in a row.
+// backoff is 1, 2, 4 … 60 s with ±50 % jitter, after fails consecutive failures.
 func backoff(fails int, random func() float64) time.Duration {
 	d := min(time.Second<<min(max(fails, 0), 6), time.Minute)
 	return time.Duration(float64(d) * (0.5 + random()))
 }
 
-// installFor bounds how long a holder tries to store a new pair while the store
-// is away (rule K2); by then the lease is over and others have logged in.
+// installFor bounds the retries to store a new pair while the store is unavailable (rule K2); by then the lease has
+// expired and others have logged in.
 const installFor = time.Minute
 
-// install stores the new pair, and goes on trying until it is done or fenced.
+// install stores the new pair, and retries until it succeeds or is fenced.
 func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) error {
 	m := r.m
 	took := m.clock.Steady() - sent
@@ -298,8 +297,8 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 	}
 }
 
-// release gives the lease back. A store that does not answer leaves it to the
-// lease's end, which doubts a SENT pair: safe, and a login dearer.
+// release returns the lease. If the store does not answer, the lease expires and a SENT pair becomes doubtful: safe,
+// at the price of a login.
 func (r *rotation) release(ctx context.Context, rel Release) {
 	rel.Incarnation, rel.Fence = r.row.Incarnation, r.row.Fence
 	ctx = context.WithoutCancel(ctx)
@@ -317,7 +316,7 @@ func (r *rotation) release(ctx context.Context, rel Release) {
 	}
 }
 
-// note writes the rotation's line in the history.
+// note writes the rotation to the history.
 func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen int64) {
 	kind := EventLogin
 	if r.kind == ByRefresh {

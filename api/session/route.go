@@ -10,8 +10,8 @@ import (
 	"opdeck/api/limit"
 )
 
-// RouteMark is what one route of the service has shown about the session's pairs. A
-// token that one route refuses is over only if no other route accepts it afterwards.
+// RouteMark is what one route of the service has shown about the session's pairs. A token that one route refuses is
+// dead only if no other route accepts it afterwards.
 type RouteMark struct {
 	Route   string        `json:"route"`
 	Refused bool          `json:"refused"`      // false: it accepted the pair
@@ -23,8 +23,8 @@ type RouteMark struct {
 // MaxRoutes is how many marks a row keeps, newest last.
 const MaxRoutes = 16
 
-// AddRoute is marks with m added: it takes the place of what was known of its route, and an
-// acceptance that of the acceptance before, by whichever route.
+// AddRoute returns marks with m added: m replaces the mark of its route, and an acceptance replaces the previous
+// acceptance by any route.
 func AddRoute[M any](marks []M, m M, of func(M) RouteMark) []M {
 	next := of(m)
 	kept := slices.DeleteFunc(slices.Clone(marks), func(old M) bool {
@@ -34,8 +34,7 @@ func AddRoute[M any](marks []M, m M, of func(M) RouteMark) []M {
 	return append(kept[max(0, len(kept)-MaxRoutes+1):], m)
 }
 
-// routeRefuses is for how long a route that refused a pair which others accept is known to
-// do so. A later 401 of it is looked at anew.
+// routeRefuses is how long a route counts as refusing pairs that others accept. A later 401 from it is checked again.
 const routeRefuses = 5 * time.Minute
 
 // acceptedBy is the route that last accepted r's pair; ok is false when none did.
@@ -59,34 +58,34 @@ func (r Row) refusedBy(route string) (mark RouteMark, ok bool) {
 	return r.Routes[i], true
 }
 
-// Probe is a read that shows whether the service accepts a pair. Its route needs a session,
-// and its answer is of no other interest.
+// Probe is a read that shows whether the service accepts a pair. Its route needs a session; its answer is not used
+// otherwise.
 type Probe struct {
 	Route
 	Send Send
 }
 
-// maxProbes is how many of them are made for one refusal.
+// maxProbes bounds the probes for one refusal.
 const maxProbes = 2
 
-// judgement is what probes make of a pair that one route refused.
+// judgement is the result of probing a pair that one route refused.
 type judgement struct {
-	alive, dead bool   // neither: no probe had an answer that tells
+	alive, dead bool   // neither: no probe had a conclusive answer
 	by          string // the route that accepted the pair, or refused it as well
 	accepted    bool   // a route had accepted the pair before
 }
 
-// witnesses are the routes that tell whether the service accepts a pair.
+// witnesses are the routes that can show whether the service accepts a pair.
 type witnesses struct {
 	key    Key
 	store  Store
 	limits *limit.Budgets
-	probes func() []Probe // nil: there are none
-	within time.Duration  // for all probes of one refusal
+	probes func() []Probe // nil: none
+	within time.Duration  // the time for all probes of one refusal
 	log    *slog.Logger
 }
 
-// all are the probes that can be made.
+// all returns the available probes.
 func (w *witnesses) all() []Probe {
 	if w.probes == nil {
 		return nil
@@ -94,9 +93,8 @@ func (w *witnesses) all() []Probe {
 	return w.probes()
 }
 
-// judge asks other routes about row's pair, which route refused. It is dead when a route
-// refuses it that accepted it before, or when all that were asked do. The caller has the
-// lease, so that one process asks for all.
+// judge probes row's pair, which route refused, on other routes. The pair is dead if a route refuses it that accepted
+// it before, or if all probed routes do. The caller holds the lease, so that one process probes for all.
 func (w *witnesses) judge(ctx context.Context, row Row, route string) judgement {
 	ctx, cancel := context.WithTimeout(ctx, w.within)
 	defer cancel()
@@ -129,8 +127,8 @@ func (w *witnesses) judge(ctx context.Context, row Row, route string) judgement 
 	return j
 }
 
-// probesFor are the probes that can tell about a pair which route refused, the best one
-// first: that of the route which accepted the pair before.
+// probesFor returns the probes that can judge a pair which route refused, best first: that of the route which
+// accepted the pair before.
 func probesFor(probes []Probe, row Row, route string) []Probe {
 	before, _ := row.acceptedBy()
 	probes = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
@@ -143,7 +141,7 @@ func probesFor(probes []Probe, row Row, route string) []Probe {
 	return probes
 }
 
-// room takes a slot of class that is free now.
+// room takes a slot of class if one is free now.
 func (w *witnesses) room(ctx context.Context, class limit.Class) bool {
 	req := w.limits.Request(ctx, class)
 	req.MaxWait, req.Background = limit.Soon, false
@@ -151,7 +149,7 @@ func (w *witnesses) room(ctx context.Context, class limit.Class) bool {
 	return err == nil && g.Taken && g.Wait == 0
 }
 
-// shown keeps what an answer to a call by route has shown: it accepts a's pair.
+// shown records that an answer by route accepted a's pair.
 func (w *witnesses) shown(ctx context.Context, a Access, route Route, status int) {
 	if status/100 != 2 || route.Open || route.Name == "" || a.marked {
 		return

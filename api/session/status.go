@@ -11,44 +11,44 @@ import (
 	"unicode/utf8"
 )
 
-// Status is what there is to tell about a session.
+// Status describes a session for people and programs.
 type Status struct {
-	Context    string // the caller's name for it; set by the caller
+	Context    string // its name, set by the caller
 	BaseURL    string
 	Account    string // masked
 	State      string // live, none, rotating, doubtful, blocked
 	Generation int64
 	Access     Lifetime
 	Refresh    Lifetime
-	// NextRotation is when the pair is due to be replaced; zero when there is none.
+	// NextRotation is when the pair is due to be replaced; zero: never.
 	NextRotation time.Time
-	Holder       *Owner // nobody rotates: nil
-	Instances    int    // that run: seen within two minutes, and not known to have ended
-	AtMost       bool   // some of them may have ended without a word
+	Holder       *Owner // nil: no rotation
+	Instances    int    // running: seen within two minutes, and not known to have ended
+	AtMost       bool   // some of them may have ended unnoticed
 	Counts       Counts
 	Last         *Last
 	Warning      string
-	WarningNames bool       // the Warning holds the Verdict's Sentence
+	WarningNames bool       // Warning contains the Verdict's Sentence
 	Borrowers    []Borrower // scripts that use the session; set by the caller
 
-	// What the screens show beyond the command's JSON.
+	// Shown on screens, not in the command's JSON.
 	Phase       Phase
 	Fence       int64
-	From        Kind          // how the pair was made
+	From        Kind          // how the pair was obtained
 	By          Owner         // by whom
-	LoginWait   time.Duration // left of the back-off of logins
+	LoginWait   time.Duration // left of the login back-off
 	RefreshWait time.Duration
 	Blocks      []Block
 	Seen        []Instance // newest first, of the last day
 	History     []Event    // oldest first, the last 100
-	Verdict     Verdict    // what the detective makes of it
+	Verdict     Verdict    // the diagnosis of the history
 	AsOf        time.Time  // the store's wall clock at the read
-	// Ahead is how far the store's clock is ahead of this host's. Every time here is the
-	// store's, words included: less Ahead it is this host's.
+	// Ahead is how far the store's clock is ahead of this host's. All times here are the store's, in words too;
+	// subtract Ahead for this host's.
 	Ahead time.Duration
 }
 
-// InstancesText is how many processes share the session, as people read it.
+// InstancesText is the number of processes that share the session, for people.
 func (s Status) InstancesText() string {
 	if s.AtMost {
 		return fmt.Sprintf("at most %d", s.Instances)
@@ -59,18 +59,17 @@ func (s Status) InstancesText() string {
 // Lifetime of a token.
 type Lifetime struct {
 	TTL       time.Duration
-	Remaining time.Duration // below zero: over for so long; 0 of a dead token
-	// ExpiresAt is when it ends or ended, by the store's wall clock; zero when there
-	// is not a token.
+	Remaining time.Duration // negative: expired that long ago; 0 for a dead token
+	// ExpiresAt is when it expires or expired, by the store's wall clock; zero without a token.
 	ExpiresAt time.Time
-	Dead      bool // the service refused it before its time, at ExpiresAt
+	Dead      bool // the service refused it early, at ExpiresAt
 }
 
 // Renewable reports whether there is a refresh token that can be used; without one
 // a new pair comes by a login.
 func (s Status) Renewable() bool { return !s.Refresh.ExpiresAt.IsZero() && s.Refresh.Remaining > 0 }
 
-// Counts over the life of the store's row.
+// Counts are totals over the life of the store's row.
 type Counts struct {
 	Logins       int64 `json:"logins"`
 	Refreshes    int64 `json:"refreshes"`
@@ -86,7 +85,7 @@ type Last struct {
 	Took    time.Duration
 }
 
-// Status reads the shared state. It costs no call to the service.
+// Status reads the shared state. It makes no call to the service.
 func (m *Manager) Status(ctx context.Context) (Status, error) {
 	m.beat(ctx)
 	row, _, err := m.load(ctx)
@@ -153,8 +152,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	return s
 }
 
-// stateOf names the state for people: blocked when logins are refused for good
-// and there is no pair that serves.
+// stateOf names the state for people: blocked if logins are refused for good and there is no usable pair.
 func (m *Manager) stateOf(r Row) string {
 	switch {
 	case r.Phase != Free && r.LeaseLeft > 0:
@@ -165,13 +163,13 @@ func (m *Manager) stateOf(r Row) string {
 		if _, holds := r.Blocks[len(r.Blocks)-1].holds(); holds {
 			return "blocked"
 		}
-	case r.State == Live && (r.Refresh.Empty() || r.RefreshLeft <= 0): // a pair that nothing can be done with
+	case r.State == Live && (r.Refresh.Empty() || r.RefreshLeft <= 0): // a pair that can neither be used nor renewed
 		return string(None)
 	}
 	return string(r.State)
 }
 
-// warning is the one sentence that matters most, or "".
+// warning is the most important sentence, or "".
 func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	if n := len(r.Blocks); n > 0 {
 		if _, holds := r.Blocks[n-1].holds(); holds {
@@ -193,7 +191,7 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 		return "another client uses this account: " + v.Sentence, true
 	case recent >= 2 && v.Cause == StateCopied:
 		return v.Sentence, true
-	case recent >= 2: // what happened last was something else
+	case recent >= 2: // the latest event was something else
 		return fmt.Sprintf("another client uses this account: tokens were revoked %d times within ten minutes", recent),
 			false
 	case unused >= 2:
@@ -207,7 +205,7 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 	return "", false
 }
 
-// lifetime is a token's: one that is over ended when its pair, of that age, was ttl old.
+// lifetime describes a token: an expired one ended when its pair, of that age, was ttl old.
 func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	end := now.Add(left)
 	if past := now.Add(ttl - age); left <= 0 && past.Before(end) {
@@ -216,8 +214,8 @@ func lifetime(ttl, left, age time.Duration, now time.Time) Lifetime {
 	return Lifetime{TTL: ttl, Remaining: left, ExpiresAt: end}
 }
 
-// revokedAt says when the service first refused the row's access token before its
-// time; ok is false while nothing says that it did.
+// revokedAt returns when the service first refused the row's access token early; ok is false if it is not known to
+// have.
 func revokedAt(events []Event, row Row) (at time.Time, ok bool) {
 	if row.State != Doubtful {
 		return at, false
@@ -238,7 +236,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// MaskAccount shows the first letter and what follows the @: "m•••@example.com".
+// MaskAccount keeps the first letter and the part after the @: "m•••@example.com".
 func MaskAccount(account string) string {
 	_, n := utf8.DecodeRuneInString(account)
 	if at := strings.LastIndexByte(account, '@'); at > 0 {
@@ -255,7 +253,7 @@ type LifetimeJSON struct {
 	DeadSince *time.Time `json:"dead_since"`
 }
 
-// CauseJSON is who or what ended the pair.
+// CauseJSON is the cause of the pair's end.
 type CauseJSON struct {
 	Cause     Cause      `json:"culprit"`
 	At        *time.Time `json:"at"`
@@ -289,7 +287,7 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// StatusJSON is the object of `opdeck session status`; times are null when there are none.
+// StatusJSON is the object of `opdeck session status`; missing times are null.
 type StatusJSON struct {
 	Context      string       `json:"context"`
 	BaseURL      string       `json:"base_url"`
@@ -299,16 +297,16 @@ type StatusJSON struct {
 	Access       LifetimeJSON `json:"access"`
 	Refresh      LifetimeJSON `json:"refresh"`
 	NextRotation *time.Time   `json:"next_rotation_at"`
-	Holder       *HolderJSON  `json:"holder"` // null: nobody rotates
+	Holder       *HolderJSON  `json:"holder"` // null: no rotation
 	Instances    int          `json:"instances"`
 	Counts       Counts       `json:"counts"`
 	Last         *LastJSON    `json:"last"`
 	Warning      string       `json:"warning"`
-	Cause        *CauseJSON   `json:"cause"` // null: nothing is known to have gone wrong
+	Cause        *CauseJSON   `json:"cause"` // null: no known problem
 	Borrowers    []Borrower   `json:"borrowers"`
 }
 
-// HolderJSON is the process that rotates.
+// HolderJSON is the process that is rotating.
 type HolderJSON struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
@@ -340,10 +338,9 @@ func (s Status) JSON() StatusJSON {
 // MarshalJSON writes the status for programs.
 func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON()) }
 
-// Watch sends the status at once and then whenever it changed, looking every so
-// often (at least 200 ms apart), until ctx ends; the channel is closed then. A
-// slow reader gets the newest status only. Errors of the store show as a Status
-// with a Warning and State "unknown".
+// Watch sends the status at once and after each change, which it polls for (at least 200 ms apart), until ctx ends
+// and the channel is closed. A slow reader gets only the newest status. If the store fails, the Status has a Warning
+// and State "unknown".
 func (m *Manager) Watch(ctx context.Context, every time.Duration) <-chan Status {
 	every = max(every, 200*time.Millisecond)
 	out := make(chan Status, 1)
@@ -359,7 +356,7 @@ func (m *Manager) Watch(ctx context.Context, every time.Duration) <-chan Status 
 			if mark := s.mark(); mark != last && ctx.Err() == nil {
 				last = mark
 				select {
-				case <-out: // take back what nobody has read
+				case <-out: // replace the unread one
 				default:
 				}
 				out <- s
@@ -372,7 +369,7 @@ func (m *Manager) Watch(ctx context.Context, every time.Duration) <-chan Status 
 	return out
 }
 
-// mark changes whenever more changed than time going by.
+// mark changes when anything but the passing of time changed.
 func (s Status) mark() string {
 	var seq int64
 	if n := len(s.History); n > 0 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// statusClock returns the moment of the read by the clock that a Status uses, how far that clock is
-// ahead of this host's, and by how much the store's times have to be moved.
+// statusClock returns the time of the read by the clock that a Status uses, how far that clock is ahead of this
+// host's, and the offset to add to the store's times.
 func (m *Manager) statusClock(row Row) (now time.Time, ahead, by time.Duration) {
 	host := m.clock.Wall()
 	if now = row.At; now.IsZero() {
@@ -19,7 +19,7 @@ func (m *Manager) statusClock(row Row) (now time.Time, ahead, by time.Duration) 
 	return now, now.Sub(host), 0
 }
 
-// moved are copies whose times of the store are moved; what the service reported stays.
+// moved returns copies whose store times are offset by by; the service's times stay.
 func moved(events []Event, instances []Instance, by time.Duration) ([]Event, []Instance) {
 	if by == 0 {
 		return events, instances

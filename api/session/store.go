@@ -15,7 +15,7 @@ import (
 // NormalKey, so that two spellings are one session (rule A2).
 type Key = limit.Key
 
-// PairState says what is known of the stored pair.
+// PairState is what is known of the stored pair.
 type PairState string
 
 // The states of a pair.
@@ -25,13 +25,13 @@ const (
 	Doubtful PairState = "doubtful" // may be dead; its refresh token is erased
 )
 
-// Phase is where the lease stands.
+// Phase is the state of the lease.
 type Phase string
 
 // The phases of a lease.
 const (
 	Free        Phase = "free"
-	Held        Phase = "held"         // somebody may rotate; nothing was sent
+	Held        Phase = "held"         // a process may rotate; nothing was sent
 	SentRefresh Phase = "sent_refresh" // written before the request leaves
 	SentLogin   Phase = "sent_login"
 )
@@ -41,27 +41,25 @@ func (p Phase) Sent() bool { return p == SentRefresh || p == SentLogin }
 
 // Errors of a Store, besides those of the database and the context.
 var (
-	// ErrFenced: the lease is not ours any more (or the row is another
-	// incarnation); nothing was written.
+	// ErrFenced: this process has lost the lease (or the row has another incarnation); nothing was written.
 	ErrFenced = errors.New("session: another process has taken the lease")
-	// ErrStoreLost: the store was taken away from under this process, and others may
-	// share another one by now. A pair from memory must not be used any more.
+	// ErrStoreLost: the store was deleted or replaced while this process ran, and others may share another one by
+	// now. A pair from memory must not be used any more.
 	ErrStoreLost = errors.New("session: the store was deleted or replaced under this process")
 )
 
-// Maxima that a stored time is cut to when it lies further ahead; the cut value
-// is written back (rule G3). A lease is cut to its own length, tokens to their
-// lifetimes.
+// Maxima for stored times: a time further ahead is cut to its maximum and written back (rule G3). A lease is cut to
+// its own length, tokens to their lifetimes.
 const (
 	MaxBackoff   = 5 * time.Minute
-	MaxPremature = 8   // kept in a row, newest last
-	MaxBlocks    = 8   // kept in a row, newest last
-	MaxEvents    = 500 // kept per key at least
+	MaxPremature = 8   // per row, newest last
+	MaxBlocks    = 8   // per row, newest last
+	MaxEvents    = 500 // least number kept per key
 )
 
-// Owner is one process, for people and for CAS.
+// Owner identifies a process, for people and for compare-and-swap.
 type Owner struct {
-	ID      string `json:"id"` // random 128 bits, hex, per process start
+	ID      string `json:"id"` // random 128 bits, hex, new at each process start
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	User    string `json:"user"`
@@ -75,11 +73,11 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Premature records a pair that died before its time.
+// Premature records a pair that died before it expired.
 type Premature struct {
 	Gen   int64         `json:"gen"`
 	Lived time.Duration `json:"lived"` // age of the pair when the service refused it
-	Used  bool          `json:"used"`  // a route had accepted it before, so that something ended it
+	Used  bool          `json:"used"`  // a route had accepted it before, so that it was revoked
 	Ago   time.Duration `json:"-"`     // since it was recorded; set by the store, ≥ 0
 }
 
@@ -87,8 +85,8 @@ type Premature struct {
 const (
 	BlockRefused   = "refused"
 	BlockTwoFactor = "two_factor"
-	BlockUnclear   = "unclear" // refused, by the password or for want of a code
-	// BlockUnreadable: logins succeed, and their answer holds no pair that can be read.
+	BlockUnclear   = "unclear" // refused, because of the password or a missing code
+	// BlockUnreadable: logins succeed, but their answer has no readable pair.
 	BlockUnreadable = "unreadable"
 )
 
@@ -101,61 +99,59 @@ type Block struct {
 	Ago         time.Duration `json:"-"`           // since the last refusal; set by the store, ≥ 0
 }
 
-// Origin is where the rows of a store come from.
+// Origin says where the rows of a store come from.
 type Origin string
 
 // The origins.
 const (
 	Own      Origin = ""
-	Restored Origin = "restored" // an older state of the store than was used before
-	Copied   Origin = "copied"   // a copy of another state folder, or one that was moved
+	Restored Origin = "restored" // an older state of the store than this process has seen
+	Copied   Origin = "copied"   // a copy of another state folder, or a moved one
 )
 
-// Row is the state of a session as one read saw it. All durations are relative
-// to the moment of the read, by the store's own clock (rule G1): a host's clock
-// is never compared with another's.
+// Row is the state of a session at one read. All durations are relative to the read, by the store's own clock (rule
+// G1): clocks of different hosts are never compared.
 type Row struct {
-	Incarnation string // random 128 bits, hex; another value is another session
+	Incarnation string // random 128 bits, hex; a new value is a new session
 	Gen         int64  // pairs installed so far in this incarnation
 	State       PairState
 
-	Access     secret.Value  // empty unless a pair was installed
-	Refresh    secret.Value  // empty when there is none or it is not to be used
+	Access     secret.Value  // empty before the first Install
+	Refresh    secret.Value  // empty if there is none or it must not be used
 	AccessTTL  time.Duration // lifetime at installation
 	RefreshTTL time.Duration
-	AccessLeft time.Duration // ≤ AccessTTL; 0 when over
+	AccessLeft time.Duration // ≤ AccessTTL; 0: expired
 	RefreshLeft,
 	Age time.Duration // Age of the pair since Install, ≥ 0
-	From Kind  // how the pair was made
+	From Kind  // how the pair was obtained
 	By   Owner // who installed it
 
-	// Origin says what Acquire has noticed about the store; only its answer has it.
+	// Origin is what Acquire detected about the store; only its result has it.
 	Origin Origin
 
-	Routes []RouteMark // what routes have shown, newest last; an acceptance counts for its Gen only
+	Routes []RouteMark // what routes have shown, newest last; an acceptance applies only to its Gen
 
-	Fence     int64 // leases granted so far in this incarnation
+	Fence     int64 // leases granted in this incarnation
 	Owner     Owner // holder of the last lease
 	Phase     Phase
 	HasLock   bool          // the holder also holds the liveness lock (rule L1)
 	LeaseFor  time.Duration // length of the lease
-	LeaseLeft time.Duration // ≤ LeaseFor; 0 when over or Free
+	LeaseLeft time.Duration // ≤ LeaseFor; 0 if expired or Free
 
-	Fails       int           // failed rotations in a row
-	LoginWait   time.Duration // left of login_not_before, ≤ MaxBackoff
-	RefreshWait time.Duration // left of refresh_not_before, ≤ MaxBackoff
+	Fails       int           // consecutive failed rotations
+	LoginWait   time.Duration // until login_not_before, ≤ MaxBackoff
+	RefreshWait time.Duration // until refresh_not_before, ≤ MaxBackoff
 	Premature   []Premature   // oldest first, ≤ MaxPremature
 	Blocks      []Block       // oldest first, ≤ MaxBlocks
 
-	// Pepper keys the fingerprints of passwords. It is the same for all processes
-	// of the key and known only to those that can unseal its tokens (derived from
-	// the sealing key, for instance).
+	// Pepper keys the fingerprints of passwords. All processes of the key share it, and only those that can unseal
+	// its tokens know it (for example, it is derived from the sealing key).
 	Pepper secret.Value
-	// At is the store's wall clock at the read, for people only.
+	// At is the store's wall clock at the read, for display only.
 	At time.Time
 }
 
-// Kind of a rotation.
+// Kind is the kind of a rotation.
 type Kind string
 
 // The kinds.
@@ -164,7 +160,7 @@ const (
 	ByRefresh Kind = "refresh"
 )
 
-// Claim asks for the lease (rules C2, E4).
+// Claim is a request for the lease (rules C2, E4).
 type Claim struct {
 	// Incarnation, Gen and Fence must equal the row's.
 	Incarnation string
@@ -174,20 +170,20 @@ type Claim struct {
 	Owner   Owner
 	HasLock bool
 	For     time.Duration // lease_held
-	// Over: the caller's own clock or the liveness lock says that the holder is
-	// gone, whatever the store's clock says (rules G2, L2).
+	// Over: the caller's own clock or the liveness lock shows that the holder is gone, regardless of the store's
+	// clock (rules G2, L2).
 	Over bool
 	// Doubt: the pair was refused before its time; it becomes DOUBTFUL and its
 	// refresh token is erased, as when a SENT lease is taken over.
 	Doubt bool
-	// Premature is added to the row's list when not nil (Ago is the store's).
+	// Premature, if not nil, is added to the row's list (the store sets Ago).
 	Premature *Premature
-	// Renew gives the row a new random incarnation (and keeps everything else):
-	// it was rolled back, and must look different to everybody (rule A3).
+	// Renew gives the row a new random incarnation and keeps everything else: it was rolled back, and every process
+	// must notice (rule A3).
 	Renew bool
 }
 
-// Mark announces a request before it leaves (rule C4).
+// Mark records a request before it is sent (rule C4).
 type Mark struct {
 	Incarnation string
 	Fence       int64
@@ -206,76 +202,75 @@ type Install struct {
 	Refresh     secret.Value // may be empty: the next rotation is a login
 	AccessTTL   time.Duration
 	RefreshTTL  time.Duration
-	// Elapsed since the request left: lifetimes count from then, so
-	// AccessLeft = AccessTTL - Elapsed. The store adds nothing for its own delay.
+	// Elapsed is the time since the request was sent: lifetimes count from then, so AccessLeft = AccessTTL - Elapsed.
+	// The store adds nothing for its own delay.
 	Elapsed time.Duration
 	By      Owner
-	// RefreshWait keeps refreshes off for a while; 0 clears it.
+	// RefreshWait delays the next refresh; 0 clears it.
 	RefreshWait time.Duration
 }
 
-// Release gives the lease back without a new pair. Zero fields change nothing.
+// Release returns the lease without a new pair. Zero fields change nothing.
 type Release struct {
 	Incarnation string
 	Fence       int64
 	// State: "" keeps the pair; Doubtful erases the refresh token; None erases
 	// both tokens.
 	State PairState
-	// Spent erases the refresh token and keeps the pair: the service refused it for
-	// a reason that says nothing about the access token (rule D6).
+	// Spent erases the refresh token and keeps the pair: the service refused it for a reason that does not concern
+	// the access token (rule D6).
 	Spent       bool
 	LoginWait   time.Duration // > 0: login_not_before = now + LoginWait
 	RefreshWait time.Duration
 	Fail        bool   // Fails + 1
 	Block       *Block // added or, with the same fingerprint, replaced; Ago becomes 0
-	// Clear forgets back-off, blocks, premature deaths and Fails (auth reset).
+	// Clear clears back-off, blocks, premature deaths and Fails (auth reset).
 	Clear bool
 }
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of events.
 const (
-	EventLogin        EventKind = "login"        // a login ended, Outcome says how
+	EventLogin        EventKind = "login"        // a login ended with Outcome
 	EventRefresh      EventKind = "refresh"      // a refresh ended
-	EventTakeover     EventKind = "takeover"     // a holder was gone
-	EventUnauthorized EventKind = "unauthorized" // a call was answered with 401
-	EventPremature    EventKind = "premature"    // a pair died before its time
-	EventRoute        EventKind = "route"        // one route refuses a pair that another one accepts
+	EventTakeover     EventKind = "takeover"     // the holder was gone
+	EventUnauthorized EventKind = "unauthorized" // a call got a 401
+	EventPremature    EventKind = "premature"    // a pair died before it expired
+	EventRoute        EventKind = "route"        // one route refuses a pair that another accepts
 	EventBlocked      EventKind = "blocked"      // a credential was refused for good
-	EventRollback     EventKind = "rollback"     // the store returned to an older state in time
+	EventRollback     EventKind = "rollback"     // the store returned to an older state
 	EventClock        EventKind = "clock"        // this host's clock jumped
 	EventReset        EventKind = "reset"        // somebody reset the session
-	EventFenced       EventKind = "fenced"       // a pair came too late and was dropped
+	EventFenced       EventKind = "fenced"       // a pair arrived too late and was dropped
 )
 
-// Event is one line of the session's history, shared by all processes.
+// Event is one entry of the session's history, which all processes share.
 type Event struct {
 	Seq     int64         `json:"seq"` // ascending per key; set by the store
 	At      time.Time     `json:"at"`  // the store's wall clock; set by the store
 	Kind    EventKind     `json:"kind"`
 	Outcome Outcome       `json:"outcome,omitempty"` // of a rotation
-	Reason  string        `json:"reason,omitempty"`  // why it was done, or what an unauthorized answer meant
+	Reason  string        `json:"reason,omitempty"`  // why it was done, or the meaning of a 401
 	Took    time.Duration `json:"took,omitempty"`
 	Fence   int64         `json:"fence,omitempty"`
-	Gen     int64         `json:"gen"`              // after a rotation; else the one used
-	Age     time.Duration `json:"age,omitempty"`    // of the pair concerned
-	Left    time.Duration `json:"left,omitempty"`   // of its access token
-	Status  int           `json:"status,omitempty"` // HTTP status, 0 when there was none
-	Route   string        `json:"route,omitempty"`  // that refused a pair
-	By      string        `json:"by,omitempty"`     // that accepted the same pair afterwards, or refused it as well
+	Gen     int64         `json:"gen"`              // for a rotation the new one; else the one used
+	Age     time.Duration `json:"age,omitempty"`    // of the pair
+	Left    time.Duration `json:"left,omitempty"`   // validity left of its access token
+	Status  int           `json:"status,omitempty"` // HTTP status, 0 without an answer
+	Route   string        `json:"route,omitempty"`  // the route that refused a pair
+	By      string        `json:"by,omitempty"`     // the route that then accepted or refused the same pair
 	Known   bool          `json:"known,omitempty"`  // some route had accepted the pair before
 	Served  time.Time     `json:"served,omitzero"`  // the service's Date header
-	// Detail is text of ours; of the service at most where a redirection leads.
+	// Detail is our text; from the service at most the target of a redirection.
 	Detail    string `json:"detail,omitempty"`
-	Permanent bool   `json:"permanent,omitempty"` // no further try mends it
-	Owner     Owner  `json:"owner"`               // who did or saw it
+	Permanent bool   `json:"permanent,omitempty"` // no retry helps
+	Owner     Owner  `json:"owner"`               // the process that did or saw it
 	Session   string `json:"incarnation"`         // Row.Incarnation
 }
 
-// Counted reports whether Count counts the event: rotations that went well, and
-// everything that is not a rotation.
+// Counted reports whether Count counts the event: successful rotations and all other kinds.
 func (e Event) Counted() bool {
 	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK
 }
@@ -286,38 +281,34 @@ type Instance struct {
 	Started time.Time     `json:"started"`   // the store's wall clock
 	Ago     time.Duration `json:"-"`         // since it was last seen, ≥ 0
 	SeenAt  time.Time     `json:"last_seen"` // the store's wall clock
-	Sure    bool          `json:"-"`         // the store knows whether it runs, beyond its heartbeat
+	Sure    bool          `json:"-"`         // known beyond its heartbeat, from the store
 	Gone    bool          `json:"-"`         // it has ended
 }
 
-// Store keeps sessions for all processes. Every method is one transaction
-// (SQLite: one statement or BEGIN IMMEDIATE; PostgreSQL: one statement or a
-// transaction that locks the row first), none waits for anything but the
-// database. Implementations seal both tokens, bound by associated data to key,
-// incarnation and gen; they never log or return a sealed or open token in an
-// error. Every method that finds stored times in the future beyond their maximum
-// cuts them and writes them back (rule G3).
+// Store keeps sessions for all processes. Every method is one transaction (SQLite: one statement or BEGIN IMMEDIATE;
+// PostgreSQL: one statement or a transaction that locks the row first), and waits for nothing but the database.
+// Implementations seal both tokens, with key, incarnation and gen as associated data; they never log a sealed or open
+// token, nor return one in an error. Every method cuts stored times beyond their maximum and writes them back (rule
+// G3).
 //
-// Comparisons are equality on incarnation, gen and fence, never "greater"
-// (rule A3). A lost comparison is not an error where a bool or ErrFenced says so.
+// Comparisons are equality on incarnation, gen and fence, never "greater" (rule A3). A lost comparison is not an
+// error if the method reports it by a bool or ErrFenced.
 type Store interface {
 	limit.Store
 
-	// Load reads the row and creates it (State None, Phase Free, a new
-	// incarnation, zero counters) when there is none. A row whose tokens cannot be
-	// unsealed loads as State Doubtful with empty tokens.
+	// Load reads the row, or creates it (State None, Phase Free, a new incarnation, zero counters). A row whose
+	// tokens cannot be unsealed loads as State Doubtful with empty tokens.
 	Load(ctx context.Context, key Key) (Row, error)
 
-	// Enter reads the row, asks usable, and, if it agrees, does limit's Take, all
-	// in one transaction (rule B1). If usable refuses, the Grant is zero and a
-	// ticket in req keeps its slot. usable is quick and touches nothing.
+	// Enter reads the row, calls usable and, if it returns true, does limit's Take, all in one transaction (rule B1).
+	// If it returns false, the Grant is zero and a ticket in req keeps its slot. usable must be quick and have no
+	// side effects.
 	Enter(ctx context.Context, key Key, req limit.Request, usable func(Row) bool) (Row, limit.Grant, error)
 
-	// Acquire takes the lease if incarnation, gen and fence are as claimed and the
-	// lease is Free, over by the store's clock, or Claim.Over: Fence + 1, Phase
-	// Held. Taking over a SENT phase sets a pair that is Live to Doubtful and erases its
-	// refresh token. It returns the row as it is after the attempt, and whether
-	// the lease is now the caller's. Doubt and Premature apply only when it is.
+	// Acquire takes the lease if incarnation, gen and fence are as claimed and the lease is Free, over by the store's
+	// clock, or Claim.Over: Fence + 1, Phase Held. Taking over a SENT phase sets a pair that is Live to Doubtful and
+	// erases its refresh token. It returns the row after the attempt, and whether the caller now has the lease. Doubt
+	// and Premature apply only in that case.
 	Acquire(ctx context.Context, key Key, claim Claim) (Row, bool, error)
 
 	// Mark, in one transaction: the row has this incarnation and fence, its owner
@@ -328,42 +319,39 @@ type Store interface {
 	// taken). A wait of 0 means: send.
 	Mark(ctx context.Context, key Key, m Mark) (wait time.Duration, err error)
 
-	// Install stores the pair if incarnation and fence are as given and the phase
-	// is Sent: Gen + 1, Live, Free, Fails 0, waits cleared. The deadline of the
-	// lease does not matter (rule C6). Repeating it after it was done (same fence,
-	// the stored access token is the given one) answers the same row again
-	// (rule A8). Else ErrFenced.
+	// Install stores the pair if incarnation and fence are as given and the phase is Sent: Gen + 1, Live, Free, Fails
+	// 0, waits cleared. The deadline of the lease does not matter (rule C6). It is idempotent: repeated with the same
+	// fence and access token, it returns the same row again (rule A8). Else ErrFenced.
 	Install(ctx context.Context, key Key, in Install) (Row, error)
 
 	// Release frees the lease if incarnation and fence are as given and the phase
 	// is not Free, and applies the changes; else ErrFenced.
 	Release(ctx context.Context, key Key, r Release) error
 
-	// MarkRoute keeps what a route has shown about the pair mark.Gen of an incarnation, by
-	// AddRoute; another pair's is dropped.
+	// MarkRoute stores what a route has shown about the pair mark.Gen of an incarnation, by AddRoute; it drops a mark
+	// for another pair.
 	MarkRoute(ctx context.Context, key Key, incarnation string, mark RouteMark) error
 
-	// Log adds to the history and drops the oldest beyond MaxEvents.
+	// Log appends to the history and drops the oldest entries beyond MaxEvents.
 	Log(ctx context.Context, key Key, e Event) error
 
 	// Events returns the newest n events with Seq > after, oldest first.
 	Events(ctx context.Context, key Key, after int64, n int) ([]Event, error)
 
-	// Count returns how many events of each kind were ever logged for the key (those
-	// for which Event.Counted is true), including dropped ones.
+	// Count returns how many events of each kind were ever logged for the key (those with Event.Counted), including
+	// dropped ones.
 	Count(ctx context.Context, key Key) (map[EventKind]int64, error)
 
-	// Beat says that a process is alive; Leave that it has gone. Instances not seen
-	// for a day are dropped.
+	// Beat records that a process is alive, Leave that it has ended. Instances not seen for a day are dropped.
 	Beat(ctx context.Context, key Key, o Owner) error
 	Leave(ctx context.Context, key Key, ownerID string) error
-	// Instances returns those known, newest first.
+	// Instances returns the known instances, newest first.
 	Instances(ctx context.Context, key Key) ([]Instance, error)
 }
 
-// ChangeNotifier is what a Store may offer besides (rule A7): a value on changed soon after
-// another process installed a pair or gave the lease back, until stop. It is a
-// hint: values may be missing or come without a change, and changed may be nil.
+// ChangeNotifier is an optional interface of a Store (rule A7): it sends on changed soon after another process
+// installed a pair or released the lease, until stop. It is a hint: values may be missing or come without a change,
+// and changed may be nil.
 type ChangeNotifier interface {
 	Changed(key Key) (changed <-chan struct{}, stop func())
 }

@@ -9,13 +9,11 @@ import (
 	"time"
 )
 
-// NewAuthTransport returns the transport for logins and refreshes, which sends
-// each request at most once (rule H1): HTTP/1.1 only and no kept connections,
-// because net/http silently repeats a GET that dies on a used connection, and up
-// to eight times over HTTP/2. To a service that refuses HTTP/1.1 at the handshake it speaks
-// HTTP/2: without kept connections, and with a body that cannot be rewound, as all requests of
-// this package have, that sends once too. tlsConfig may be nil; it is copied, and TLS 1.2 is the least.
-// change, when not nil, sets proxy or dialer.
+// NewAuthTransport returns the transport for logins and refreshes, which sends each request at most once (rule H1):
+// HTTP/1.1 only and without keep-alive, because net/http silently repeats a GET that fails on a reused connection,
+// and up to eight times over HTTP/2. If the service refuses HTTP/1.1 in the handshake, it uses HTTP/2: without
+// keep-alive, and with the bodies of this package, which cannot be rewound, that too sends once. tlsConfig may be
+// nil; it is copied, with TLS 1.2 as the minimum. change, if not nil, sets proxy or dialer.
 func NewAuthTransport(tlsConfig *tls.Config, change func(*http.Transport)) http.RoundTripper {
 	t := authTransport{first: newTransport(tlsConfig, false), second: newTransport(tlsConfig, true)}
 	if change != nil {
@@ -29,7 +27,7 @@ type authTransport struct{ first, second *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (t authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	refused := false // by an alert in the handshake: nothing was sent
+	refused := false // by a handshake alert: nothing was sent
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			var alert *net.OpError
@@ -45,7 +43,7 @@ func (t authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// refusedAlike reports whether the handshake failed over HTTP/2 as well.
+// refusedAlike reports whether the handshake failed over HTTP/2 too.
 func refusedAlike(err error) bool {
 	_, permanent := Permanent(err)
 	return permanent

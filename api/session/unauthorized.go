@@ -8,17 +8,17 @@ import (
 	"opdeck/api/evidence"
 )
 
-// Verdicts on a 401, kept as the Reason of an EventUnauthorized.
+// The meanings of a 401, kept as the Reason of an EventUnauthorized.
 const (
-	OtherPair = "other_pair" // somebody rotated meanwhile (E1)
-	OnItsWay  = "on_its_way" // a rotation is on its way (E1)
+	OtherPair = "other_pair" // another process has rotated (E1)
+	OnItsWay  = "on_its_way" // a rotation is in progress (E1)
 	Expired   = "expired"    // the hand-over was due (E2)
-	YoungPair = "young_pair" // perhaps not known everywhere yet (E3)
-	Early     = "premature"  // before its time (E4): other routes tell whether the pair died
-	RouteOnly = "route_only" // of a route that refuses pairs which other routes accept
+	YoungPair = "young_pair" // perhaps not known to all replicas yet (E3)
+	Early     = "premature"  // before it expired (E4): other routes show whether the pair died
+	RouteOnly = "route_only" // from a route that refuses pairs which others accept
 )
 
-// refusedBecause says what a 401 for a call sent with a means, given the row read after it.
+// refusedBecause is the meaning of a 401 to a call with a, given the row read after it.
 func (c Constants) refusedBecause(row Row, a Access, route string, graced bool) string {
 	_, refuses := row.refusedBy(route)
 	switch {
@@ -36,8 +36,7 @@ func (c Constants) refusedBecause(row Row, a Access, route string, graced bool) 
 	return Early
 }
 
-// unauthorized decides what becomes of a call that was answered with 401 (rules
-// E1 to E5).
+// unauthorized handles a call that got a 401 (rules E1 to E5).
 func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again bool, err error) {
 	m := c.m
 	row, before, err := m.load(ctx)
@@ -80,8 +79,8 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 	return more, err
 }
 
-// early waits until it is known whether a pair that this call's route refused before its
-// time is dead, and is being replaced, or is refused by this route only.
+// early waits until a pair that this call's route refused early is known to be dead and is being replaced, or to be
+// refused by this route only.
 func (c *call) early(ctx context.Context, a Access) error {
 	m := c.m
 	for {
@@ -105,7 +104,7 @@ func (c *call) early(ctx context.Context, a Access) error {
 	}
 }
 
-// notAuthorised is the error of a call whose route refuses pairs that others accept, with what shows it.
+// notAuthorised is the error, with evidence, of a call whose route refuses pairs that others accept.
 func notAuthorised(row Row, route string) *Error {
 	mark, _ := row.refusedBy(route)
 	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) but accepts the session for other " +

@@ -10,17 +10,16 @@ import (
 
 func sleep(ctx context.Context, d time.Duration) error { return limit.Sleep(ctx, d) }
 
-// cause is why somebody wants a rotation.
+// cause is the reason for a rotation.
 type cause struct {
 	reason string
-	// incarnation and gen of the pair it is about: a row with another pair has
-	// settled the matter.
+	// incarnation and gen of the pair concerned: a row with another pair has settled it.
 	incarnation string
 	gen         int64
-	route       string // that refused it
-	// doubt: the service refused the tokens; premature: before its time.
+	route       string // the route that refused it
+	// doubt: the service refused the tokens; premature: before they expired.
 	doubt, premature bool
-	// force asks for a rotation although the pair is good; login for a login.
+	// force requires a rotation although the pair is good; login requires a login.
 	force, login bool
 }
 
@@ -36,7 +35,7 @@ const (
 	reasonAsked    = "asked_for"
 )
 
-// need is the cause of a call that finds no usable pair.
+// need is the cause for a call that finds no usable pair.
 func need(r Row, before seen) cause {
 	c := cause{incarnation: r.Incarnation, gen: r.Gen, reason: reasonDue}
 	switch {
@@ -54,27 +53,25 @@ func need(r Row, before seen) cause {
 	return c
 }
 
-// refused is the cause of a call whose pair got a 401.
+// refused is the cause for a call whose pair got a 401.
 func refused(a Access, route string, premature bool) cause {
 	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, route: route, doubt: true,
 		premature: premature}
 }
 
-// rotationWait is the one rotation attempt, or wait for somebody else's, that all
-// callers of this process share (rule C5). It ends after one attempt, or as soon
-// as nothing more is to be done.
+// rotationWait is the one rotation attempt, or wait for another process's, that all callers of this process share
+// (rule C5). It ends after one attempt, or once nothing is left to do.
 type rotationWait struct {
 	done    chan struct{}
 	err     error              // set before done is closed
 	callers int                // guarded by Manager.mu
-	cancel  context.CancelFunc // ends the waiting; a request on its way goes on
+	cancel  context.CancelFunc // ends the wait; a request already sent is completed
 }
 
-// errAbandoned says that a rotationWait ended because its callers had left.
+// errAbandoned: a rotationWait ended because all its callers left.
 var errAbandoned = errors.New("session: no caller waits any more")
 
-// await joins or starts a rotationWait and waits for its end or ctx's. nil means: look
-// at the row again.
+// await joins or starts a rotationWait and waits for its end or ctx's. nil means: read the row again.
 func (m *Manager) await(ctx context.Context, why cause) error {
 	if err := ctx.Err(); err != nil {
 		return timedOut(err, "before the session was ready")
@@ -109,8 +106,8 @@ func (m *Manager) await(ctx context.Context, why cause) error {
 	return timedOut(ctx.Err(), "waiting for a login or refresh"+m.because(ctx))
 }
 
-// startWait starts a rotationWait; m.mu is held. It keeps the starter's values
-// but not its end: it is everybody's.
+// startWait starts a rotationWait; the caller holds m.mu. It keeps the values of ctx but not its end, since all
+// callers share it.
 func (m *Manager) startWait(ctx context.Context, why cause) *rotationWait {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &rotationWait{done: make(chan struct{}), cancel: cancel}
@@ -132,8 +129,7 @@ func (m *Manager) startWait(ctx context.Context, why cause) *rotationWait {
 	return w
 }
 
-// waitAndRotate waits while somebody else rotates, then makes one attempt if it is still
-// needed.
+// waitAndRotate waits while another process rotates, then makes one attempt if it is still needed.
 func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 	poll := m.c.PollFirst
 	notifier, listening := m.store.(ChangeNotifier)
@@ -166,7 +162,7 @@ func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 	}
 }
 
-// sleepUntilChanged sleeps for d, less if something changed.
+// sleepUntilChanged sleeps for d, or until a value arrives on changed.
 func sleepUntilChanged(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -180,7 +176,7 @@ func sleepUntilChanged(ctx context.Context, d time.Duration, changed <-chan stru
 	}
 }
 
-// settled reports whether the row has what the cause asks for.
+// settled reports whether the row has what the cause requires.
 func (m *Manager) settled(r Row, before seen, why cause) bool {
 	same := r.Incarnation == why.incarnation && r.Gen == why.gen
 	switch {

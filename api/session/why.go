@@ -1,6 +1,6 @@
 package session
 
-// whys are the reasons of events in words.
+// whys words the reasons of events.
 var whys = map[string]string{
 	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were in doubt", reasonDue: "the tokens were due",
 	reasonLapsed: "the refresh token had expired",
@@ -17,7 +17,7 @@ var whys = map[string]string{
 	BlockUnreadable: "the answer to the login cannot be read",
 }
 
-// Why is the reason in words; a reason of a later opdeck stays as it is.
+// Why is the reason in words; an unknown reason is returned unchanged.
 func (e Event) Why() string {
 	if words, known := whys[e.Reason]; known {
 		return words
@@ -25,5 +25,5 @@ func (e Event) Why() string {
 	return e.Reason
 }
 
-// Why is what the service refused, in words.
+// Why says in words what the service refused.
 func (b Block) Why() string { return Event{Reason: b.Reason}.Why() }

@@ -10,32 +10,30 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// The service's documents print its error texts without a status beside them, so
-// the words count as much as the status. What is not recognised is judged by the
-// status alone.
+// The service's documents give no status with their error texts, so the words count as much as the status. Unknown
+// words leave it to the status alone.
 
-// errorAnswer is what the body of an answer without tokens says.
+// errorAnswer is the content of an answer without tokens.
 type errorAnswer struct {
-	texts   []string // its sentences, codes in capitals among them, as plain lower-case words
-	quote   string   // the first sentence as it came, for people
-	code    bool     // it asks for the login's field "code", or says that two-factor is on
+	texts   []string // its sentences and codes in capitals, as plain lower-case words
+	quote   string   // the first sentence, unchanged, for people
+	code    bool     // it requires the login's field "code", or says that two-factor is on
 	object  bool     // it is a JSON object
-	isData  bool     // it holds something else than an error
-	success bool     // it says that all went well
+	isData  bool     // it holds something other than an error
+	success bool     // it reports success
 }
 
-// errorKeys are the members that error answers consist of.
+// errorKeys are the usual members of error answers.
 var errorKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description",
 	"errordescription", "reason", "title", "code", "errorcode", "errorkey", "status", "statuscode", "success", "ok",
 	"type", "path", "timestamp", "requestid",
 	"traceid", "field", "fault", "result", "exception"}
 
-// wordKeys are those of them that hold sentences or codes.
+// wordKeys are those that hold sentences or codes.
 var wordKeys = []string{"error", "errors", "message", "messages", "msg", "detail", "details", "description",
 	"errordescription", "reason", "title", "code", "errorcode", "errorkey", "fault", "exception", "field", "status"}
 
-// parseErrorAnswer reads an error answer: JSON of any of the usual shapes, or a short plain
-// text.
+// parseErrorAnswer parses an error answer: JSON of any usual shape, or a short plain text.
 func parseErrorAnswer(raw []byte) errorAnswer {
 	var s errorAnswer
 	tree, err := jsontree.Parse(raw[:min(len(raw), maxAnswer)])
@@ -55,7 +53,7 @@ func parseErrorAnswer(raw []byte) errorAnswer {
 	return s
 }
 
-// plainKey makes one spelling of a member's name.
+// plainKey normalises a member's name.
 func plainKey(k string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(k))
 }
@@ -87,8 +85,8 @@ func (s *errorAnswer) walk(v jsontree.Value, depth int) {
 
 var codeKey = regexp.MustCompile(`2fa|twofactor|secondfactor|totp|^otp|otp(required|needed)|mfa`)
 
-// demand notices members that say that a code is wanted: {"is2fa": true},
-// {"code": ["required"]}, {"field": "code"}.
+// demand detects members that mean that a code is required: {"is2fa": true}, {"code": ["required"]}, {"field":
+// "code"}.
 func (s *errorAnswer) demand(key string, v jsontree.Value) {
 	word, _ := v.Scalar()
 	word = strings.ToLower(word)
@@ -111,7 +109,7 @@ func (s *errorAnswer) add(line string) {
 	if line == "" || len(line) > 400 {
 		return
 	}
-	if s.quote == "" || !strings.Contains(s.quote, " ") && strings.Contains(line, " ") { // a sentence rather than a code
+	if s.quote == "" || !strings.Contains(s.quote, " ") && strings.Contains(line, " ") { // prefer a sentence to a code
 		s.quote = line
 	}
 	s.texts = append(s.texts, strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ", ",", " ", ":",
@@ -122,13 +120,12 @@ func (s errorAnswer) matches(re *regexp.Regexp) bool {
 	return slices.ContainsFunc(s.texts, re.MatchString)
 }
 
-// maxQuote bounds what is kept of the service's words, in characters.
+// maxQuote bounds the service's words that are kept, in characters.
 const maxQuote = 160
 
 var longWord = regexp.MustCompile(`\S{40,}`)
 
-// words is the quote, safe to draw and to keep: without what could be a token, and
-// without the secret given.
+// words is the quote, safe to draw and to store: without anything like a token, and without secret.
 func (s errorAnswer) words(secret string) string {
 	q := longWord.ReplaceAllString(s.quote, "…")
 	if secret != "" {
@@ -139,12 +136,12 @@ func (s errorAnswer) words(secret string) string {
 
 // Words, all in lower case and without punctuation.
 var (
-	// otherToken names tokens that are no session.
+	// otherToken matches tokens other than the session's.
 	otherToken = regexp.MustCompile(
 		`\b(share|sharing|verification|kyc|kyb|sumsub|csrf|xsrf|recovery|reset|webhook|hook|push|device|document|` +
 			`upload|idempotency|invite|invitation|sdk) (token|link|code|session)\b`)
 
-	// deadSession says beyond doubt that the session is meant.
+	// deadSession matches words that can only mean the session.
 	deadSession = regexp.MustCompile(
 		`^(error )?(401 )?(unauthori[sz]ed|unauthenticated|not authenticated|not authori[sz]ed)( request)?$|` +
 			`\b(log|sign) ?in again\b|\bplease (log|sign) ?in\b|\b(re ?login|re ?authenticate)\b|\bnot logged in\b|` +
@@ -158,8 +155,8 @@ var (
 			`\bauthentication (is )?(required|expired|failed)\b|\bauthorization (header )?(is )?(required|missing)\b|` +
 			`\bfull authentication is required\b`)
 
-	// deadToken says that a token is over; in a request that carries no other token
-	// it is the session's.
+	// deadToken matches words for an expired or revoked token; in a request without another token it is the
+	// session's.
 	deadToken = regexp.MustCompile(
 		`\b(token|jwt)( signature)? (is |was |has |has been |is not |not )?(revoked|expired|invalid|invalidated|` +
 			`malformed|blacklisted|inactive|no longer valid|not valid|valid yet|active|over|unknown|not found)\b|` +
@@ -188,17 +185,16 @@ var (
 			`\b(login|authentication|sign ?in) (failed|failure|denied|refused|rejected)\b|` +
 			`\bno such (user|account|login)\b|\btoo many (failed|wrong|invalid)\b`)
 
-	// passing says that another try later may go well.
+	// passing matches words for a temporary failure.
 	passing = regexp.MustCompile(
 		`\b(temporar(y|ily)|unavailable|try (again )?later|time ?out|timed out|maintenance|overload(ed)?|internal|` +
 			`unexpected|too many requests|rate limit|gateway|upstream|connection)\b`)
 )
 
-// Dead reports whether an answer says that the session's token is over: by its
-// status 401, or by its words at another status. Such a call was not processed. A
-// request that carries a token of its own (ownToken), as a share does, needs
-// words that can mean the session only. An answer with data, and what gateways
-// answer by themselves (408, 429, 502, 503, 504), is never taken for one.
+// Dead reports whether an answer says that the session's token is dead: by status 401, or by its words at another
+// status. Such a call was not processed. For a request with a token of its own (ownToken), as a share, only words
+// that can only mean the session count. An answer with data is never one, nor is what gateways send themselves (408,
+// 429, 502, 503, 504).
 func Dead(status int, body []byte, ownToken bool) bool {
 	switch status {
 	case http.StatusUnauthorized:
@@ -224,8 +220,8 @@ func Dead(status int, body []byte, ownToken bool) bool {
 	return false
 }
 
-// verdict judges the words of an answer without tokens to a login: TwoFactor,
-// Refused, or "" when they tell neither. unclear says that they may mean either.
+// verdict classifies the words of a login's answer without tokens: TwoFactor, Refused, or "" for neither. unclear:
+// they may mean either.
 func (s errorAnswer) verdict() (out Outcome, unclear bool) {
 	code, password := s.code || s.matches(codeWanted), s.matches(passwordWrong)
 	switch {

@@ -236,7 +236,7 @@ func markTakesSlot(b *bench) {
 	}
 }
 
-// acquireOverdue takes the lease again from r's holder.
+// acquireOverdue takes the lease from r's holder.
 func (b *bench) acquireOverdue(r session.Row) session.Row {
 	b.Helper()
 	if err := b.Store.Release(ctx, key, session.Release{Incarnation: r.Incarnation, Fence: r.Fence}); err != nil {

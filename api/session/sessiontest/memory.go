@@ -12,8 +12,7 @@ import (
 	"opdeck/api/session"
 )
 
-// Memory is a session.Store in this process's memory that goes by the clock's
-// Steady time.
+// Memory is a session.Store in memory that uses the clock's Steady time.
 type Memory struct {
 	*limit.Memory
 	clock session.Clock
@@ -47,7 +46,7 @@ func NewMemory(clock session.Clock) *Memory {
 	return &Memory{Memory: limit.NewMemory(clock), clock: clock, rows: map[session.Key]*memoryRow{}, locks: rand.Text()}
 }
 
-// row returns the row, made if missing, with impossible times cut (rule G3).
+// row returns the row, creates it if missing, and cuts impossible times (rule G3).
 func (m *Memory) row(key session.Key) (*memoryRow, time.Duration) {
 	now := m.clock.Steady()
 	r := m.rows[key]
@@ -74,8 +73,7 @@ func (m *Memory) row(key session.Key) (*memoryRow, time.Duration) {
 	return r, now
 }
 
-// Saved notes the row of key as it is; restore puts it back, as a restored backup
-// would.
+// Saved saves the row of key; restore puts it back, like a restored backup.
 func (m *Memory) Saved(key session.Key) (restore func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +85,7 @@ func (m *Memory) Saved(key session.Key) (restore func()) {
 	}
 }
 
-// view is the Row as a reader gets it.
+// view is the Row as a reader sees it.
 func (m *Memory) view(r *memoryRow, now time.Duration) session.Row {
 	v := r.Row
 	v.AccessLeft, v.RefreshLeft = max(0, r.accessUntil-now), max(0, r.refreshUntil-now)

@@ -13,20 +13,18 @@ import (
 	"opdeck/api/session"
 )
 
-// Opened is a store under test.
+// Opened is an open store under test.
 type Opened struct {
 	Store session.Store
-	// Peer is a second handle on the same data, as another process would have it;
-	// it may be Store itself where there is no such thing.
+	// Peer is a second handle on the same data, as another process has; it may be Store itself if the engine has no
+	// such thing.
 	Peer session.Store
-	// Shift moves the store's clock by d, also backwards, from now on: the
-	// injected clock of a store on one host, an offset added to the database's
-	// clock otherwise. All handles share it.
+	// Shift moves the store's clock by d, in either direction, for all handles: a store on one host uses the injected
+	// clock, a database adds an offset to its own.
 	Shift func(d time.Duration)
 }
 
-// Run holds a store against the contract. open returns a fresh, empty store and
-// closes it with t.Cleanup.
+// Run checks that a store fulfils the contract. open returns a fresh, empty store and closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	t.Run("Limit", func(t *testing.T) {
 		limittest.Run(t, func(t *testing.T) limittest.Opened {
@@ -76,7 +74,7 @@ var cases = []testCase{
 }
 
 const (
-	slack     = 3 * time.Second // the real time that a test may take
+	slack     = 3 * time.Second // real time that a test may take
 	leaseHeld = time.Minute
 	leaseSent = 2 * time.Minute
 )
@@ -110,7 +108,7 @@ func claim(r session.Row, o session.Owner) session.Claim {
 	return session.Claim{Incarnation: r.Incarnation, Gen: r.Gen, Fence: r.Fence, Owner: o, For: leaseHeld}
 }
 
-// acquire must get the lease.
+// acquire acquires the lease or fails the test.
 func (b *bench) acquire(change func(*session.Claim)) session.Row {
 	b.Helper()
 	was := b.load()
@@ -132,7 +130,7 @@ func markOf(r session.Row, kind session.Kind) session.Mark {
 	return session.Mark{Incarnation: r.Incarnation, Fence: r.Fence, Owner: me.ID, Kind: kind, For: leaseSent, Rule: many}
 }
 
-// mark must announce kind.
+// mark announces kind or fails the test.
 func (b *bench) mark(r session.Row, kind session.Kind) {
 	b.Helper()
 	if wait, err := b.Store.Mark(ctx, key, markOf(r, kind)); err != nil || wait != 0 {
@@ -146,7 +144,7 @@ func installOf(r session.Row, access string) session.Install {
 		AccessTTL: 5 * time.Minute, RefreshTTL: 15 * time.Minute, By: me}
 }
 
-// login goes all the way to an installed pair.
+// login installs a pair by a login.
 func (b *bench) login(access string) session.Row {
 	b.Helper()
 	r := b.acquire(nil)
