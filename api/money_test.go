@@ -141,7 +141,7 @@ func TestAmountOfAnotherShapeIsNotZero(t *testing.T) {
 	}
 }
 
-// Amounts of other shapes that say how much they are, are read; where the value stands without an object of its own, too.
+// Amounts of other shapes with a clear value are read, also without an object of their own.
 func TestAmountOfAnotherShapeIsRead(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"currencyCode":"EUR","value":"12.50"}`:            "EUR 12.5",

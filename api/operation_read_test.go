@@ -102,7 +102,7 @@ func BenchmarkReadOperation(b *testing.B) {
 	})
 }
 
-// TestMembersThatStandTwice: the last one counts, and those before are told.
+// TestMembersThatStandTwice: the last one counts, and the earlier ones are reported.
 func TestMembersThatStandTwice(t *testing.T) {
 	o, err := ReadOperation([]byte(`{"status":"PENDING","status":"SUCCESS","x":1,"x":2,"customer":{"cuid":"a","cuid":"b"},"documents":[{"guid":"g","isLock":true,"isLock":false}]}`))
 	if err != nil || o.Status != "SUCCESS" || o.Customer.CUID != "b" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What an answer says about the next page is found whatever it is called and wherever it stands, and an end is one
-// only where the answer shows it.
+// What an answer says about the next page is found under any name and in any place; it is the end only if the answer
+// shows it.
 func TestAfterAPage(t *testing.T) {
 	const rows = `"items":[{"opid":"a"}]`
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-// Package apitest helps the tests of packages that talk to the service.
+// Package apitest helps tests of packages that call the service.
 package apitest
 
 import (
@@ -20,10 +20,9 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Contract returns a RoundTripper that holds every request and answer against
-// api/openapi.yaml and reports a difference as a test error. Paths that the
-// document does not have (the sandbox's own) and calls whose answer ends early
-// pass unchecked. Bodies are read whole; the caller gets them as they came.
+// Contract returns a RoundTripper that checks every request and answer against api/openapi.yaml and reports a
+// difference as a test error. Paths that the document lacks (the sandbox's own) and answers that end early are not
+// checked. Bodies are read whole; the caller gets them unchanged.
 func Contract(t testing.TB, next http.RoundTripper) http.RoundTripper {
 	t.Helper()
 	router, err := document()
@@ -62,7 +61,7 @@ func load() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 }
 
-// find looks for the document from the test's folder upwards.
+// find searches for the document from the test's folder upwards.
 func find() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -83,7 +82,7 @@ func find() (string, error) {
 
 // RoundTrip sends r and checks both directions.
 func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
-	// The router matches host and path as a server sees them.
+	// The router matches host and path like a server.
 	check := r.Clone(context.WithoutCancel(r.Context()))
 	route, params, err := c.router.FindRoute(check)
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.answer(in, resp)
 }
 
-// unknown: a /v2 path or method that is not in the document must be refused.
+// unknown checks that a /v2 path or method that the document lacks is refused.
 func (c *contract) unknown(r *http.Request, cause error) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if err == nil && resp.StatusCode < 400 && strings.HasPrefix(r.URL.Path, "/v2/") {
@@ -141,7 +140,7 @@ func (c *contract) answer(in *openapi3filter.RequestValidationInput, resp *http.
 	return resp, nil
 }
 
-// bearer wants the header that the document asks for.
+// bearer requires the header of the document's security scheme.
 func bearer(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	if !strings.HasPrefix(in.RequestValidationInput.Request.Header.Get("Authorization"), "Bearer ") {
 		return fmt.Errorf("no access token in Authorization")
@@ -159,7 +158,7 @@ func drain(body io.ReadCloser) ([]byte, error) {
 
 func replay(body []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(body)) }
 
-// failing is the end of an answer that broke off.
+// failing is the end of an answer that was cut off.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

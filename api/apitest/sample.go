@@ -8,11 +8,11 @@ import (
 	"opdeck/api"
 )
 
-// Hostile is text that would act on a terminal, hide or reorder itself.
+// Hostile is text that would control a terminal, or hide or reorder itself.
 const Hostile = "\x1b]52;c;ZXZpbA==\a\x1b[2J\u202eexe.fdp\u200b\u009b31m\r\nPAID"
 
-// Operation is a pending withdrawal with three documents, the third one locked,
-// as the service writes it. changes are JSON fields to put in place of its own.
+// Operation is a pending withdrawal in the service's form, with three documents, the third one locked. changes
+// replaces JSON fields.
 func Operation(changes map[string]any) api.Operation {
 	fields := map[string]any{
 		"opid": "5b55db86-17e5-4612-81f9-29d3bd5082a1", "isVisible": true, "status": "PENDING", "type": "WITHDRAW",
@@ -37,20 +37,19 @@ func Operation(changes map[string]any) api.Operation {
 	return decode[api.Operation](fields)
 }
 
-// Amount is an amount as the service writes it.
+// Amount is an amount in the service's form.
 func Amount(currency, units string, nanos int) map[string]any {
 	return map[string]any{"sum": map[string]any{"currencyCode": currency, "units": units, "nanos": nanos}}
 }
 
-// Document is a document as the service writes it; id begins its guid.
+// Document is a document in the service's form; its guid begins with id.
 func Document(id, name string, locked bool) map[string]any {
 	return map[string]any{"guid": id + "-f391-4664-ae43-fc789ef2b79d", "fileName": name, "size": 101_374,
 		"mime": "application/pdf", "docType": "OPERATION_DOCUMENT", "info": "Signed", "isLock": locked,
 		"createAt": "2026-03-02T10:20:00Z"}
 }
 
-// HostileOperation has hostile text in every text field, its own unknown fields
-// included.
+// HostileOperation has hostile text in every text field, including unknown ones.
 func HostileOperation() api.Operation {
 	op := Operation(map[string]any{"scan": "unknown " + Hostile})
 	b, err := json.Marshal(op)
@@ -64,7 +63,7 @@ func HostileOperation() api.Operation {
 	return decode[api.Operation](poison(tree, ""))
 }
 
-// poison puts hostile text behind every text but ids, moments and numbers.
+// poison appends hostile text to every text except ids, times and numbers.
 func poison(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -86,8 +85,7 @@ func poison(v any, key string) any {
 	return v
 }
 
-// OddMoney is the list of amounts that must be exact everywhere, with what is
-// shown of each.
+// OddMoney lists amounts that must be exact everywhere, with their display.
 func OddMoney() []struct {
 	Op   api.Operation
 	Want string

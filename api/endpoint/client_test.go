@@ -107,8 +107,7 @@ func TestChangedSinceSeen(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: whatever happens to the answer, the write is sent once, and a
-// read says what became of it.
+// TestLostAnswers: however the answer is lost, the write is sent once, and a read shows its outcome.
 func TestLostAnswers(t *testing.T) {
 	for _, c := range []struct {
 		fault   string
@@ -235,8 +234,7 @@ func TestShareOnTheBaaSProgram(t *testing.T) {
 	wants(t, err, api.Refused, api.RuleBaaS)
 }
 
-// TestATokenIsPresentedOnce: the answer is lost, no read tells, and the service
-// has seen the token a single time.
+// TestATokenIsPresentedOnce: the answer is lost, no read shows the outcome, and the service has seen the token once.
 func TestATokenIsPresentedOnce(t *testing.T) {
 	for _, fault := range []string{"drop=share", "after=share:500", "refuse=share", "status=share:503"} {
 		t.Run(fault, func(t *testing.T) {

@@ -140,8 +140,8 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
-// TestUploadTellsItsBytes: of a large body it is told how much went, at most twice a
-// second and at its end; of a small one nothing.
+// TestUploadTellsItsBytes: the progress of a large body is reported at most twice a second and at its end; that of a
+// small one is not.
 func TestUploadTellsItsBytes(t *testing.T) {
 	for name, size := range map[string]int{"large": 4 << 20, "small": 1 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -185,13 +185,13 @@ func TestUploadTellsItsBytes(t *testing.T) {
 	}
 }
 
-// TestDownloadTellsItsBytes: of a large answer it is told how much came, also where its length
-// was not told; the call ends with its last byte, and badly when that did not come.
+// TestDownloadTellsItsBytes: the progress of a large answer is reported even if its length was not; the call ends
+// with the last byte, and with an error if that is missing.
 func TestDownloadTellsItsBytes(t *testing.T) {
 	const size = 4 << 20
 	for name, c := range map[string]struct {
 		l     large
-		most  int64 // told of
+		most  int64 // reported
 		total int64
 		kind  api.Kind
 	}{

@@ -8,8 +8,8 @@ import (
 	"opdeck/api/secret"
 )
 
-// TestEveryDoorPassesTheGuardOfHooks: an address that anybody can read and a secret that
-// can be guessed are refused whoever sets them; what is as it was read passes.
+// TestEveryDoorPassesTheGuardOfHooks: an address that anybody can read and a guessable secret are refused for every
+// caller; an unchanged setting passes.
 func TestEveryDoorPassesTheGuardOfHooks(t *testing.T) {
 	good := api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New(hookSecret)}
 	with := func(change func(*api.HookSettings)) api.HookSettings {

@@ -32,8 +32,8 @@ const (
 	callTime                   = 5 * time.Second
 )
 
-// contrary is a service of one operation and one customer that answers writes as
-// a test says, whatever became of them.
+// contrary is a service with one operation and one customer that answers writes as a test says, regardless of their
+// effect.
 type contrary struct {
 	answer  reaction
 	reads   string // "new": the wanted state shows, "old": it does not, "fail": reads fail
@@ -208,7 +208,7 @@ func (plainSession) Do(ctx context.Context, _ session.Route, send api.Send) erro
 	return &api.Error{Kind: api.AuthFailed, Public: "The session is refused."}
 }
 
-// followed records what a Follower is told.
+// followed records the calls of a Follower.
 type followed struct {
 	pending []api.Pending
 	ended   []api.Outcome
@@ -395,8 +395,8 @@ var reactions = []reaction{
 		unsent: true, tells: always(api.Failed)},
 }
 
-// TestEveryWriteEveryAnswer: whatever a write is answered, it is sent once at
-// most, and neither done nor not done is told or audited without proof.
+// TestEveryWriteEveryAnswer: whatever the answer, a write is sent at most once, and neither done nor not done is
+// reported or audited without proof.
 func TestEveryWriteEveryAnswer(t *testing.T) {
 	for kind, do := range writes {
 		for _, re := range reactions {

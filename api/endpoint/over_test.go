@@ -103,7 +103,7 @@ func TestRouteRefusesTheSession(t *testing.T) {
 	}
 }
 
-// TestSessionTellsWhy: what the session knows is told rather than the refused call.
+// TestSessionTellsWhy: the error gives the session's reason rather than the refused call.
 func TestSessionTellsWhy(t *testing.T) {
 	why := &api.Error{Kind: api.AuthFailed, Public: "The service refuses this login and password.",
 		Err: &session.Error{Kind: session.CredentialsRefused}}

@@ -79,8 +79,8 @@ func TestFileThatIsNotListed(t *testing.T) {
 	})
 }
 
-// TestWhatIsInDoubtIsNotSentAgain: nothing leaves, no approval is spent, and it is told
-// when, by whom, and until when; but for writes that do the same twice or once.
+// TestWhatIsInDoubtIsNotSentAgain: nothing is sent, no approval is spent, and the refusal says when and by whom it
+// was sent and until when it blocks; idempotent writes and single-use ones are exempt.
 func TestWhatIsInDoubtIsNotSentAgain(t *testing.T) {
 	again := []api.ActKind{api.ActLink, api.ActSetApplication, api.ActSetHooks}
 	for kind, do := range writes {

@@ -419,8 +419,7 @@ func TestOneCustomer(t *testing.T) {
 	}
 }
 
-// TestApplicationShapes: an application in every shape; that there is none is told
-// as such, whatever the status.
+// TestApplicationShapes: an application in every shape; a missing one is reported as missing, whatever the status.
 func TestApplicationShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		say    said
@@ -452,7 +451,7 @@ func TestApplicationShapes(t *testing.T) {
 	}
 }
 
-// TestAnnouncements: the end of a call is told once for each act, whichever it is.
+// TestAnnouncements: the end of each act is announced once.
 func TestAnnouncements(t *testing.T) {
 	end := http.Header{"Deprecation": {"true"}, "Sunset": {"Sat, 01 Jan 2028 00:00:00 GMT"}}
 	client, _ := against(t, map[string]said{
@@ -475,9 +474,8 @@ func TestAnnouncements(t *testing.T) {
 	}
 }
 
-// FuzzListShape: whatever a service answers, the call ends with operations that
-// can be asked for, an empty list that the service told, or an error fit to be
-// shown.
+// FuzzListShape: whatever the answer, the call ends with operations that can be read, a list that the service says is
+// empty, or an error that is safe to show.
 func FuzzListShape(f *testing.F) {
 	for _, s := range []string{`{"items":[` + opA + `],"meta":{"total":"1"}}`, `[` + opB + `]`,
 		`{"data":{"rows":[{"item":` + opA + `}]},"total":3}`, `{}`, `{"items":null}`,

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// kept is how many conclusions a Book holds.
+// kept bounds the conclusions in a Book.
 const kept = 500
 
-// Book keeps the newest conclusions of a process, so that people can ask for them. It is safe
-// for concurrent use; a nil Book keeps nothing.
+// Book keeps the newest conclusions of a process for people to read. It is safe for concurrent use; a nil Book keeps
+// nothing.
 type Book struct {
 	mu  sync.Mutex
 	all []Conclusion // guarded by mu, oldest first
 }
 
-// Add keeps a conclusion. It replaces what was said of the same object in the same words.
+// Add adds a conclusion. It replaces one with the same object and words.
 func (b *Book) Add(c Conclusion) {
 	if b == nil {
 		return
@@ -32,7 +32,7 @@ func (b *Book) Add(c Conclusion) {
 	}
 }
 
-// About lists what was concluded of an object, newest first; "": of all.
+// About lists the conclusions about an object, newest first; "": all.
 func (b *Book) About(object string) (out []Conclusion) {
 	if b == nil {
 		return nil
@@ -49,14 +49,14 @@ func (b *Book) About(object string) (out []Conclusion) {
 
 type bookKey struct{}
 
-// In makes what is concluded in the returned context go to b too.
+// In makes Note with the returned context add conclusions to b.
 func In(ctx context.Context, b *Book) context.Context { return context.WithValue(ctx, bookKey{}, b) }
 
-// Of is the Book of ctx, nil for none.
+// Of returns the Book of ctx, nil for none.
 func Of(ctx context.Context) *Book {
 	b, _ := ctx.Value(bookKey{}).(*Book)
 	return b
 }
 
-// Note keeps a conclusion in the Book of ctx, if it has one.
+// Note adds a conclusion to the Book of ctx, if it has one.
 func Note(ctx context.Context, c Conclusion) { Of(ctx).Add(c) }

@@ -1,6 +1,6 @@
-// Package evidence says what conclusions rest on. Whoever concludes something (done, not done,
-// complete, accepted, dead, another client, gone) makes a Conclusion of what was read, and asks
-// Flaw whether it holds. There is no second way.
+// Package evidence records what conclusions are based on. Code that concludes something (done, not done, complete,
+// accepted, dead, another client, gone) makes a Conclusion of its reads and asks Flaw whether it holds. There is no
+// other way.
 package evidence
 
 import (
@@ -10,45 +10,45 @@ import (
 	"time"
 )
 
-// Clock is whose time a moment is.
+// Clock says whose time a moment is.
 type Clock string
 
 // The clocks.
 const (
-	Here    Clock = ""        // this process's; its moments compare although the host's clock is set
-	Store   Clock = "store"   // of the store, the same for all processes
-	Service Clock = "service" // the Date of an answer, in whole seconds
+	Here    Clock = ""        // this process's; its times stay comparable when the host's clock is set
+	Store   Clock = "store"   // the store's, the same for all processes
+	Service Clock = "service" // the Date header of an answer, in whole seconds
 )
 
-// Moment is a time by one clock. Moments of two clocks do not compare.
+// Moment is a time by one clock. Times of different clocks are not comparable.
 type Moment struct {
 	At time.Time `json:"at"`
 	By Clock     `json:"by,omitempty"`
 }
 
-// Cover is how much of its subject a reading covered.
+// Cover is how much of the object a read covered.
 type Cover int
 
-// The covers; each proves what those before it prove.
+// The covers; each implies those before it.
 const (
-	Part  Cover = iota // more may be there than was read
-	Whole              // all of it: one record, or every page up to an end that the service showed
-	Twice              // two equal readings of all of it: nothing moved between its pages
+	Part  Cover = iota // there may be more than was read
+	Whole              // all of it: one record, or every page up to a proven end
+	Twice              // all of it in two equal reads, so that nothing moved between pages
 )
 
-// Evidence is one reading: of which route, when, and what it showed.
+// Evidence is one read: its route, its time, and what it showed.
 type Evidence struct {
 	Read    string    `json:"read"`             // for people: "the operation read", "the service's answer"
 	Route   string    `json:"route"`            // method and template: "GET /v2/billing/operation/{}"
-	Object  string    `json:"object,omitempty"` // id of what was read; "": of no single object
-	Seen    Moment    `json:"seen"`             // when it was asked for: it was true then or later
-	Date    time.Time `json:"date,omitzero"`    // what the service said the time was; zero: nothing
+	Object  string    `json:"object,omitempty"` // id of the object; "": not a single object
+	Seen    Moment    `json:"seen"`             // when the request was sent: the answer is at least as new
+	Date    time.Time `json:"date,omitzero"`    // the service's Date header; zero: none
 	Covers  Cover     `json:"covers"`
 	Shows   string    `json:"shows"`                // for people: "no longer lists it"
-	Request string    `json:"request_id,omitempty"` // of the call
+	Request string    `json:"request_id,omitempty"` // id of the request
 }
 
-// Line says it to people: "the operation read at 11:02:14 no longer lists it". Times are in zone.
+// Line is the evidence for people: "the operation read at 11:02:14 no longer lists it". Times are in zone.
 func (e Evidence) Line(zone *time.Location) string {
 	said := []string{e.Read}
 	if !e.Seen.At.IsZero() {
@@ -60,16 +60,16 @@ func (e Evidence) Line(zone *time.Location) string {
 	return strings.Join(append(said, e.Shows), " ")
 }
 
-// Need is what evidence must meet. The zero value is met by any.
+// Need is what evidence must fulfil. Any evidence fulfils the zero value.
 type Need struct {
-	Routes []string // that can tell; none: any can
-	Object string   // that the conclusion is about; "": any
-	After  []Moment // when acts of ours on that object ended, by any clock
-	Steps  []Moment // when clocks were set: what was seen before by that clock has no age
-	Covers Cover    // at least
+	Routes []string // routes that can show it; empty: any
+	Object string   // the object of the conclusion; "": any
+	After  []Moment // when our writes on that object ended, by any clock
+	Steps  []Moment // when clocks were set: an earlier time by that clock has no known age
+	Covers Cover    // the least cover
 }
 
-// Flaw is why evidence does not carry a conclusion; "" when it does.
+// Flaw is why evidence does not support a conclusion.
 type Flaw string
 
 // The flaws.
@@ -84,7 +84,7 @@ const (
 	NothingShown Flaw = "nothing was read"
 )
 
-// Flaw says why e does not meet n, Sound when it does. It decides for all conclusions.
+// Flaw returns why e does not fulfil n, or Sound. All conclusions use it.
 func (e Evidence) Flaw(n Need) Flaw {
 	switch {
 	case e.Read == "":
@@ -112,7 +112,7 @@ func (e Evidence) Flaw(n Need) Flaw {
 	return Sound
 }
 
-// by is when e was seen by a clock; false when it was not seen by that one.
+// by returns the time of e by a clock; false if e has another clock.
 func (e Evidence) by(c Clock) (time.Time, bool) {
 	if e.Seen.By == c {
 		return e.Seen.At, !e.Seen.At.IsZero()
@@ -120,15 +120,15 @@ func (e Evidence) by(c Clock) (time.Time, bool) {
 	return e.Date, c == Service && !e.Date.IsZero()
 }
 
-// Conclusion is what is said of an object, with what it rests on.
+// Conclusion is a statement about an object, with its evidence.
 type Conclusion struct {
 	Says   string     `json:"says"`             // for people: "removed", "complete"
-	Object string     `json:"object,omitempty"` // id; "": of none
-	Rests  []Evidence `json:"rests"`            // none: nothing that was read carries it
+	Object string     `json:"object,omitempty"` // id; "": no single object
+	Rests  []Evidence `json:"rests"`            // empty: no read supports it
 	Open   string     `json:"open,omitempty"`   // what is missing, for people; "": nothing
 }
 
-// Line says it to people: "removed: the operation read at 11:02:14 no longer lists it".
+// Line is the conclusion for people: "removed: the operation read at 11:02:14 no longer lists it".
 func (c Conclusion) Line(zone *time.Location) string {
 	said := make([]string, 0, len(c.Rests)+1)
 	for _, e := range c.Rests {
@@ -140,7 +140,7 @@ func (c Conclusion) Line(zone *time.Location) string {
 	return c.Says + ": " + strings.Join(said, "; ")
 }
 
-// Flaw is the first reason why the conclusion does not hold: all that it rests on must meet n.
+// Flaw is the first reason why the conclusion does not hold: all its evidence must fulfil n.
 func (c Conclusion) Flaw(n Need) Flaw {
 	if len(c.Rests) == 0 {
 		return NothingShown

@@ -12,20 +12,19 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// claims are what is judged of a token. The embedded ones have the getters that the
-// parser asks for; they are read here, because encoding/json accepts names that occur
-// twice or in another case, and null for any value.
+// claims are the claims of a token that are checked. The embedded ones implement the parser's getters; they are
+// decoded here, because encoding/json accepts names that repeat or differ in case, and null for any value.
 type claims struct {
 	jwt.RegisteredClaims
 	hashes []string // of the body
 	names  []string // of all claims, safe to print
-	ok     bool     // each claim that is judged has its kind
+	ok     bool     // each checked claim has the right type
 }
 
 const maxClaims = 20 // how many names are kept
 
-// UnmarshalJSON never fails: claims that cannot be used are reported by Validate, which
-// the parser calls after it checked the signature.
+// UnmarshalJSON never fails: Validate, which the parser calls after it checked the signature, reports unusable
+// claims.
 func (c *claims) UnmarshalJSON(b []byte) error {
 	tree, bad := parse(b)
 	if bad != nil {

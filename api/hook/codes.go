@@ -22,11 +22,11 @@ const (
 	FieldPaymentType Field = "payment_type"
 )
 
-// Window is how long after a webhook a read may show the same state when
-// the read does not say when the operation last changed.
+// Window is how long after a webhook a read may show the same state if the read does not say when the operation last
+// changed.
 const Window = 10 * time.Second
 
-// ReceivedEvent is an authenticated event as the inbox holds it.
+// ReceivedEvent is an authenticated event from the inbox.
 type ReceivedEvent struct {
 	Event      Event
 	ReceivedAt time.Time
@@ -39,26 +39,23 @@ type Read struct {
 	At        time.Time
 }
 
-// Pair is one observation: this code and this word stood for the same moment
-// of one operation.
+// Pair is one observation: a code and a word for the same state of one operation.
 type Pair struct {
 	Field Field
 	Code  int64
 	Word  untrusted.Text
 	OPID  untrusted.Text
 	At    Stamp // the event's updated_at
-	Exact bool  // both gave the same moment to the nanosecond
+	Exact bool  // both have the same time to the nanosecond
 }
 
-// Pairs compares a read with the events of the same operation and returns what
-// they show together. A pair needs one of
-//   - the same moment of last change in both, to the nanosecond (Exact);
-//   - the same moment as far as the read's shorter fraction goes, and no other
-//     event within that moment;
-//   - a read without a moment, at most Window after the event came, with no
-//     other change up to then. Only an event whose body is bound counts here.
+// Pairs compares a read with the events of the same operation and returns the pairs that follow. A pair needs one of
+//   - the same time of last change in both, to the nanosecond (Exact);
+//   - the same time to the precision of the read, and no other event within that precision;
+//   - a read without a time, at most Window after the event arrived, with no other change until then. Here the event's
+//     body must be bound.
 //
-// Anything else shows nothing.
+// Anything else proves nothing.
 func Pairs(events []ReceivedEvent, r Read) []Pair {
 	var out []Pair
 	for i, s := range events {
@@ -85,7 +82,7 @@ func Pairs(events []ReceivedEvent, r Read) []Pair {
 	return out
 }
 
-// isWord takes names of an enumeration only; the table is shown for ever.
+// isWord accepts enumeration names only, since the table is kept for ever.
 func isWord(w untrusted.Text) bool {
 	for i := 0; i < len(w); i++ {
 		c := w[i]
@@ -96,7 +93,7 @@ func isWord(w untrusted.Text) bool {
 	return w != "" && len(w) <= 64
 }
 
-// sameState reports whether r shows the state that events[i] reports.
+// sameState reports whether r shows the same state as events[i].
 func sameState(events []ReceivedEvent, i int, r Read) (exact, ok bool) {
 	e := events[i].Event
 	if at := r.Operation.UpdatedAt; !at.IsZero() {
@@ -115,8 +112,7 @@ func sameState(events []ReceivedEvent, i int, r Read) (exact, ok bool) {
 	return false, !others(events, i, e.UpdatedAt, StampOf(r.At.Add(Window)))
 }
 
-// others reports whether another event of the operation reports a change
-// within from..to, or of one that cannot be placed.
+// others reports whether another event of the operation is a change within from..to, or one of unknown time.
 func others(events []ReceivedEvent, i int, from, to Stamp) bool {
 	e := events[i].Event
 	for j, o := range events {
@@ -135,7 +131,7 @@ func others(events []ReceivedEvent, i int, from, to Stamp) bool {
 
 // precision returns the nanoseconds of the last digit of an ISO 8601 moment.
 func precision(raw string) int {
-	if raw == "" { // made here
+	if raw == "" { // made by opdeck
 		return 1
 	}
 	unit := int(time.Second)
@@ -147,8 +143,7 @@ func precision(raw string) int {
 	return unit
 }
 
-// Evidence is how often a code and a word were seen together, once a state of
-// an operation.
+// Evidence is how often a code and a word were seen together; each state of an operation counts once.
 type Evidence struct {
 	Field  Field
 	Code   int64
@@ -158,17 +153,17 @@ type Evidence struct {
 	Sample untrusted.Text
 }
 
-// MaxEvidence is where a store may stop counting for one code and word.
+// MaxEvidence is the count at which a store may stop counting.
 const MaxEvidence = 200
 
-// CodeStore keeps pairs. The same pair twice counts once.
+// CodeStore stores pairs. A repeated pair counts once.
 type CodeStore interface {
 	AddPairs(ctx context.Context, pairs []Pair) error
 	Evidence(ctx context.Context) ([]Evidence, error)
 }
 
-// Meaning is what is known of one code: the word with the most evidence, and
-// how much speaks for another one. Word is "" when two are level.
+// Meaning is what is known of one code: the word with the most evidence, and the evidence for others. Word is "" for
+// a tie.
 type Meaning struct {
 	Field          Field
 	Code           int64
@@ -203,7 +198,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Weigh makes meanings of evidence, ordered by field and code.
+// Weigh derives meanings from evidence, ordered by field and code.
 func Weigh(all []Evidence) Meanings {
 	type key struct {
 		f Field
@@ -233,23 +228,23 @@ func Weigh(all []Evidence) Meanings {
 	return out
 }
 
-// Meanings is what all processes have learnt, by field and code.
+// Meanings are the meanings learnt by all processes, by field and code.
 type Meanings []Meaning
 
-// LoadMeanings reads what all processes have learnt.
+// LoadMeanings reads the evidence of all processes.
 func LoadMeanings(ctx context.Context, store CodeStore) (Meanings, error) {
 	all, err := store.Evidence(ctx)
 	return Weigh(all), err
 }
 
-// Meaning returns the word of a code with the evidence for it and against it;
-// "" when nothing or nothing decisive is known.
+// Meaning returns the word of a code with the number of observations for and against it; "" if there is none, or no
+// decisive one.
 func (ms Meanings) Meaning(f Field, code int64) (word untrusted.Text, evidence, contradictions int) {
 	m := ms.Lookup(f, code)
 	return m.Word, m.Evidence, m.Contradictions
 }
 
-// Lookup is Meaning with all that was seen.
+// Lookup is Meaning with all evidence.
 func (ms Meanings) Lookup(f Field, code int64) Meaning {
 	for _, m := range ms {
 		if m.Field == f && m.Code == code {

@@ -62,8 +62,8 @@ const (
 
 var objects = []string{string(ObjectOperation), string(ObjectClient), string(ObjectAccount), string(ObjectCounterparty)}
 
-// Envelope is a well-formed delivery of a known type. Exactly one of the four
-// objects is set, the one that Object names.
+// Envelope is a well-formed delivery of a known type. Exactly one of the four objects is set: the one that Object
+// names.
 type Envelope struct {
 	ID   string // UUID version 4, lower case
 	Type Type
@@ -74,40 +74,39 @@ type Envelope struct {
 	Account      *Account
 	Counterparty *Counterparty
 
-	Raw json.RawMessage // the whole delivery as it came
+	Raw json.RawMessage // the whole delivery, unchanged
 }
 
-// Issue is one part of an object that could be read but not used.
+// Issue is a part of an object that has an unusable value.
 type Issue struct {
 	Path string // "source_amount.sum"
-	Why  string // a few words for people; holds nothing of the delivery
+	Why  string // a few words for people, without text of the delivery
 }
 
-// Reason says why a delivery is not an Envelope.
+// Reason is why a delivery is not an Envelope.
 type Reason string
 
 // The reasons.
 const (
 	ReasonEmpty     Reason = "empty"         // no bytes
 	ReasonJSON      Reason = "json"          // not one JSON value
-	ReasonEncoding  Reason = "encoding"      // no UTF-8, or half a surrogate pair
+	ReasonEncoding  Reason = "encoding"      // not UTF-8, or half a surrogate pair
 	ReasonDepth     Reason = "depth"         // nested too deep
-	ReasonDuplicate Reason = "duplicate_key" // a name twice in one object, case apart
-	ReasonCase      Reason = "case_variant"  // a name of the envelope in other case
+	ReasonDuplicate Reason = "duplicate_key" // a name twice in one object, ignoring case
+	ReasonCase      Reason = "case_variant"  // a name of the envelope in another case
 	ReasonEnvelope  Reason = "envelope"      // not an object, or a name is missing
 	ReasonID        Reason = "hook_id"       // not a lower-case UUID version 4
 	ReasonType      Reason = "unknown_type"  // a hook_type that the spec does not list
-	ReasonData      Reason = "data"          // not exactly one object, or not the type's
+	ReasonData      Reason = "data"          // not exactly one object, or one of another type
 	ReasonShape     Reason = "shape"         // the object's identity or codes cannot be read
 )
 
-// Malformed says what is wrong with a delivery that cannot be used. Such a
-// delivery is kept as it came, under ID if the envelope has one without doubt.
+// Malformed is the error of an unusable delivery. Such a delivery is kept unchanged, under ID if that is unambiguous.
 type Malformed struct {
 	Reason Reason
 	Detail string // safe to print: text from outside is quoted
-	ID     string // hook_id; "" when it cannot be trusted
-	Type   Type   // 0 when it was no whole number
+	ID     string // hook_id; "" if ambiguous
+	Type   Type   // 0 if not a whole number
 	Object Object // "" when unknown
 }
 
@@ -116,8 +115,8 @@ func (m *Malformed) Error() string {
 	return "webhook quarantined (" + string(m.Reason) + "): " + m.Detail
 }
 
-// Decode reads one delivery. The error is always a *Malformed. raw is kept, not
-// copied, and must not be changed afterwards.
+// Decode decodes one delivery. The error is always a *Malformed. Decode keeps raw without copying it, so the caller
+// must not change it.
 func Decode(raw []byte) (Envelope, error) {
 	e, bad := decode(raw)
 	if bad != nil {
@@ -198,7 +197,7 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	return r.bad
 }
 
-// onlyObject names the one known object in data, "" when there is another number of them.
+// onlyObject returns the name of the one known object in data, "" if there is none or more than one.
 func onlyObject(data jsontree.Value) Object {
 	if name, _ := last(data); data.Len() == 1 && slices.Contains(objects, name) {
 		return Object(name)
@@ -213,7 +212,7 @@ func last(v jsontree.Value) (name string, m jsontree.Value) {
 	return name, m
 }
 
-// exactNames refuses names that are one of known but for their case.
+// exactNames returns an error if a name differs from a known one only in case.
 func exactNames(v jsontree.Value, known ...string) *Malformed {
 	for name := range v.Members() {
 		for _, k := range known {
@@ -225,8 +224,7 @@ func exactNames(v jsontree.Value, known ...string) *Malformed {
 	return nil
 }
 
-// hookType reads a number or the text of one (the spec says string and shows
-// integers).
+// hookType reads a number, or a text with one (the spec says string and shows integers).
 func hookType(v jsontree.Value) (Type, *Malformed) {
 	t, ok := v.Get("hook_type")
 	literal := string(t.Raw())
@@ -243,8 +241,7 @@ func hookType(v jsontree.Value) (Type, *Malformed) {
 	return Type(n), nil
 }
 
-// integer reads a whole number in its only spelling: no plus, no leading zero,
-// no exponent, no fraction.
+// integer parses a whole number in canonical form: no plus, leading zero, exponent or fraction.
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != s {

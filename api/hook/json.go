@@ -9,8 +9,7 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// parse reads one JSON text and refuses what readers of JSON disagree about: see
-// jsontree.Doubt.
+// parse parses one JSON text and refuses what JSON parsers read differently: see jsontree.Doubt.
 func parse(b []byte) (*jsontree.Tree, *Malformed) {
 	t, doubt, err := jsontree.ParseStrict(b)
 	if err != nil {
@@ -34,7 +33,7 @@ var doubts = map[jsontree.DoubtKind]Malformed{
 
 var tooDeep = "nested deeper than " + strconv.Itoa(jsontree.MaxDepth) + " levels"
 
-// invalid says where a text stops being JSON.
+// invalid is the error of a text that is not JSON, with the position.
 func invalid(err error) *Malformed {
 	var at *json.SyntaxError
 	if !errors.As(err, &at) {

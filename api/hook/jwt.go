@@ -16,9 +16,9 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// The service documents only that deliveries carry a JWT made with the configured
-// secret, so algorithms and age are settings: HMAC with the shared secret, and no
-// algorithm that the config does not name. Key hints (kid, jku, x5u, jwk) are ignored.
+// The service only documents that deliveries carry a JWT made with the configured secret, so algorithms and age are
+// settings: HMAC with the shared secret, and only the algorithms in the config. Key hints (kid, jku, x5u, jwk) are
+// ignored.
 
 const maxToken = 8 << 10 // bytes
 
@@ -31,7 +31,7 @@ type jwtVerifier struct {
 	header     string
 	algorithms []string
 	keys       jwt.VerificationKeySet
-	maxAge     time.Duration // 0: no bound
+	maxAge     time.Duration // 0: no limit
 	seen       *replayGuard
 }
 
@@ -66,19 +66,19 @@ func (j *jwtVerifier) Verify(d Delivery) (Verdict, error) {
 	return verdict, nil
 }
 
-// parse checks form, algorithm, signature, claims and times, in this order.
+// parse verifies form, algorithm, signature, claims and times, in this order.
 func (j *jwtVerifier) parse(text string, c *claims, at time.Time) (*jwt.Token, error) {
-	if len(text) > maxToken || strings.ContainsAny(text, "\r\n") { // the decoder skips line ends
+	if len(text) > maxToken || strings.ContainsAny(text, "\r\n") { // the decoder ignores line ends
 		return nil, jwt.ErrTokenMalformed
 	}
 	p := jwt.NewParser(jwt.WithValidMethods(j.algorithms), jwt.WithStrictDecoding(), jwt.WithIssuedAt(),
-		jwt.WithLeeway(Skew+1), // the parser excludes the last moment
+		jwt.WithLeeway(Skew+1), // the parser excludes the boundary
 		jwt.WithTimeFunc(func() time.Time { return at }))
 	return p.ParseWithClaims(text, c, j.key)
 }
 
-// key refuses headers that the parser is too lax about: names that occur twice or
-// in another case, and critical extensions (RFC 7515 4.1.11).
+// key refuses headers that the parser accepts too easily: names that repeat or differ in case, and critical
+// extensions (RFC 7515 4.1.11).
 func (j *jwtVerifier) key(t *jwt.Token) (any, error) {
 	encoded, _, _ := strings.Cut(t.Raw, ".")
 	head, err := strict64.DecodeString(encoded)
@@ -96,7 +96,7 @@ func (j *jwtVerifier) key(t *jwt.Token) (any, error) {
 	return j.keys, nil
 }
 
-// algorithmOf is the algorithm that a token's header names, "" when there is none.
+// algorithmOf returns the algorithm in a token's header, "" for none.
 func algorithmOf(t *jwt.Token) string {
 	if t == nil {
 		return ""
@@ -105,7 +105,7 @@ func algorithmOf(t *jwt.Token) string {
 	return alg
 }
 
-// judge checks what the standard leaves to us: the body, the age and the token's reuse.
+// judge checks what the standard does not: the body, the age and the reuse of the token.
 func (j *jwtVerifier) judge(d Delivery, token *jwt.Token, c *claims) (Verdict, *AuthError) {
 	sum := sha256.Sum256(d.Body)
 	bound, right := c.covers(sum)
@@ -132,7 +132,7 @@ func (j *jwtVerifier) judge(d Delivery, token *jwt.Token, c *claims) (Verdict, *
 	return v, nil
 }
 
-// refusal says why the parser refused a token, and what to set.
+// refusal is the error for a token that the parser refused, with the setting to change.
 func (j *jwtVerifier) refusal(err error, token *jwt.Token, c *claims, at time.Time) *AuthError {
 	alg := algorithmOf(token)
 	switch {
@@ -160,7 +160,7 @@ func (j *jwtVerifier) refusal(err error, token *jwt.Token, c *claims, at time.Ti
 		"jti and hashes are strings, none is null."}
 }
 
-// notAllowed says why an algorithm is refused, and what to set.
+// notAllowed says why an algorithm is refused, and which setting to change.
 func (j *jwtVerifier) notAllowed(alg string) string {
 	switch {
 	case alg == "":
@@ -174,9 +174,8 @@ func (j *jwtVerifier) notAllowed(alg string) string {
 	return alg + " is not allowed: [webhooks] algorithms lists " + strings.Join(allowed, ", ") + "."
 }
 
-// late judges the age of a token that does not cover the body. One that is older than
-// maxAge, or does not say, but has not expired, is late: a retry carries the token of
-// its first attempt, so it may come, with the body that it came with first.
+// late checks the age of a token that does not cover the body. One that is older than maxAge, or has no age, but has
+// not expired, is late: a retry carries the token of the first attempt, so it is accepted only with its first body.
 func (c *claims) late(at time.Time, maxAge time.Duration) (late bool, bad *AuthError) {
 	most := maxAge + Skew
 	switch {
@@ -192,7 +191,7 @@ func (c *claims) late(at time.Time, maxAge time.Duration) (late bool, bad *AuthE
 	return true, nil
 }
 
-// span writes a duration for people.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	if d > 1e9*time.Second {
 		return "decades"
@@ -200,8 +199,7 @@ func span(d time.Duration) string {
 	return d.Truncate(time.Second).String()
 }
 
-// use is what must be remembered of a token that does not cover the body: nil
-// when it expires before it could come late.
+// use is what must be stored of a token that does not cover the body; nil if it expires before it can be late.
 func (c *claims) use(signed string, at time.Time, maxAge time.Duration, late bool) *TokenUse {
 	if c.ExpiresAt == nil || !late && c.IssuedAt != nil && c.ExpiresAt.Sub(c.IssuedAt.Time) <= maxAge {
 		return nil
@@ -210,8 +208,8 @@ func (c *claims) use(signed string, at time.Time, maxAge time.Duration, late boo
 	return &TokenUse{ID: sha256.Sum256([]byte(signed)), Until: until, Late: late}
 }
 
-// covers reports whether the token names a hash of the body, and whether every
-// hash it names is right. Hashes are hexadecimal, in either case.
+// covers reports whether the token names a hash of the body (bound), and whether every hash that it names is right.
+// Hashes are hexadecimal, in either case.
 func (c *claims) covers(sum [sha256.Size]byte) (bound, right bool) {
 	for _, h := range c.hashes {
 		b, err := hex.DecodeString(h)

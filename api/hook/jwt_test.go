@@ -257,7 +257,7 @@ func TestJWTRules(t *testing.T) {
 	}
 }
 
-// What a refusal tells holds nothing that could act on a terminal.
+// The text of a refusal holds nothing that could control a terminal.
 func TestRefusalsAreSafeText(t *testing.T) {
 	v := verifier(t, VerifyJWT, Secrets{Now: secret.New(secretA)})
 	for _, token := range []string{tokenWith(`{"alg":"\u001b]0;x\u0007"}`, `{"\u001b[2J":1}`),

@@ -13,20 +13,20 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// MaxParts is how many deliveries one body may carry.
+// MaxParts bounds the deliveries in one body.
 const MaxParts = 1000
 
-// Unreadable is a body in which no delivery can be found. It is not taken, so that its sender repeats it.
+// Unreadable is the error of a body without a recognisable delivery. It is not acknowledged, so that the sender
+// retries.
 type Unreadable struct{ Detail string } // a sentence, safe to print
 
-// Error implements error.
 func (u *Unreadable) Error() string { return u.Detail }
 
 func unreadable(detail string) error { return &Unreadable{Detail: detail} }
 
-// Parts are the deliveries that a body carries, each a JSON object as it was sent: usually the body itself; what is
-// compressed, has a byte order mark, is a field of a form, a JSON text within a JSON text, wrapped or listed in
-// others is taken out of that. contentType and encoding are the header's. The error is always an *Unreadable.
+// Parts returns the deliveries in a body, each as the JSON object that was sent, usually the body itself. It undoes
+// compression, byte order marks, form fields, JSON in a JSON string, wrappers and lists. contentType and encoding are
+// the header fields; at most most bytes are unpacked. The error is always an *Unreadable.
 func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error) {
 	plain, err := jsontree.Unpack(body, encoding, most)
 	var coding *jsontree.CodingError
@@ -57,7 +57,7 @@ func parts(b []byte, depth int) ([][]byte, error) {
 	var out [][]byte
 	for _, d := range deliveries(v, 0) {
 		if d == v {
-			return [][]byte{b}, nil // to the letter, the space around it too
+			return [][]byte{b}, nil // unchanged, with the white space around it
 		}
 		out = append(out, bytes.Clone(d.Raw()))
 	}
@@ -70,10 +70,10 @@ func parts(b []byte, depth int) ([][]byte, error) {
 	return out, nil
 }
 
-// envelopeNames are those of a delivery's own members; one of them makes an object a delivery.
+// envelopeNames are the member names that identify a delivery.
 var envelopeNames = []string{"hook_id", "hook_type"}
 
-// deliveries are the deliveries in v: v itself, what it lists, or what is under the only member of it that holds any.
+// deliveries returns the deliveries in v: v itself, its elements, or those under the only member that holds any.
 func deliveries(v jsontree.Value, depth int) []jsontree.Value {
 	var out []jsontree.Value
 	switch {
@@ -82,7 +82,7 @@ func deliveries(v jsontree.Value, depth int) []jsontree.Value {
 		for _, it := range v.Members() {
 			found := deliveries(it, depth+1)
 			if len(found) == 0 {
-				return nil // an element that is none hides no loss
+				return nil // an element that is not a delivery would be lost
 			}
 			out = append(out, found...)
 		}
@@ -101,7 +101,7 @@ func deliveries(v jsontree.Value, depth int) []jsontree.Value {
 	return out
 }
 
-// formField is the only field of a form that holds JSON; any other body is returned as it is.
+// formField returns the only field of a form that holds JSON; any other body unchanged.
 func formField(b []byte, contentType string) []byte {
 	kind, params, err := mime.ParseMediaType(contentType)
 	trimmed := bytes.TrimSpace(b)
@@ -117,7 +117,7 @@ func formField(b []byte, contentType string) []byte {
 		}
 		for name, all := range values {
 			fields = append(fields, all...)
-			fields = append(fields, name) // JSON sent as a form has no name
+			fields = append(fields, name) // JSON sent as a form is a field name without a value
 		}
 	case "multipart/form-data":
 		form := multipart.NewReader(bytes.NewReader(b), params["boundary"])

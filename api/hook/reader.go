@@ -8,18 +8,17 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// reader takes an object apart. What belongs to its identity or codes and
-// cannot be read makes it malformed; anything else becomes an Issue.
+// reader decodes an object. An unreadable identity or code makes the delivery malformed; anything else is an Issue.
 type reader struct {
 	v    jsontree.Value
-	path [4]string // names of the parts around it, outermost first; "" behind them
+	path [4]string // names of the enclosing parts, outermost first; "" after them
 	root *Envelope
 	bad  *Malformed
 }
 
-const maxIssues = 50 // of one delivery; a hostile delivery cannot grow the list
+const maxIssues = 50 // per delivery, so that a hostile one cannot grow the list
 
-// at names a part for people: "Operation.source_amount.sum".
+// at is the path of a part for people: "Operation.source_amount.sum".
 func (r *reader) at(key string) string {
 	name := ""
 	for _, p := range r.path {
@@ -30,7 +29,7 @@ func (r *reader) at(key string) string {
 	return name + key
 }
 
-// below is a reader of a part.
+// below returns a reader of a part.
 func (r *reader) below(key string, v jsontree.Value) reader {
 	part := reader{v: v, path: r.path, root: r.root}
 	for i := range part.path {
@@ -75,7 +74,7 @@ func (r *reader) id(key string, required bool) untrusted.Text {
 	return untrusted.Text(v.Text())
 }
 
-// text reads any text; what is none is kept as it was written.
+// text reads any text; another value is kept as its JSON.
 func (r *reader) text(key string) untrusted.Text {
 	v, ok := r.v.Get(key)
 	switch {
@@ -102,7 +101,7 @@ func (r *reader) code(key string) Code {
 	return Code{Value: n, Given: true}
 }
 
-// position is code for a number that nothing hangs on.
+// position is code for a number that nothing depends on.
 func (r *reader) position(key string) Code {
 	v, ok := r.v.Get(key)
 	if !ok {
@@ -129,8 +128,8 @@ func (r *reader) flag(key string) Flag {
 	return NotGiven
 }
 
-// stamp reads {seconds, nanos}; both may be left out when zero, not together
-// with the object. Seconds may be the text of a number, as amounts have it.
+// stamp reads {seconds, nanos}; either may be omitted when zero, but not both. Seconds may be a text with a number,
+// as in amounts.
 func (r *reader) stamp(key string) Stamp {
 	v, ok := r.v.Get(key)
 	if !ok {
@@ -180,7 +179,7 @@ func (r *reader) amount(key, sum string) api.Amount {
 	return a
 }
 
-// money keeps the parts as they came and notes why they are no amount.
+// money keeps the parts unchanged and records why they are not an amount.
 func (r *reader) money(key string) api.Money {
 	if _, ok := r.v.Get(key); !ok {
 		return api.Money{}
@@ -199,7 +198,7 @@ func (r *reader) money(key string) api.Money {
 	return m
 }
 
-// isCurrency takes ISO 4217 codes and the longer ones of digital currencies.
+// isCurrency accepts ISO 4217 codes and the longer ones of digital currencies.
 func isCurrency(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if (s[i] < 'A' || s[i] > 'Z') && (s[i] < '0' || s[i] > '9') {
@@ -220,7 +219,7 @@ func (r *reader) literal(key string) api.Number {
 	return api.Number(v.Raw())
 }
 
-// object steps into a part; one that is missing or no object reads as empty.
+// object returns a reader of a part; a missing part or one of another type is empty.
 func (r *reader) object(key string) reader {
 	v, ok := r.v.Get(key)
 	if ok && v.Kind() != jsontree.Object {
@@ -230,7 +229,7 @@ func (r *reader) object(key string) reader {
 	return r.below(key, v)
 }
 
-// list steps into each object of a list.
+// list returns a reader for each object of a list.
 func (r *reader) list(key string) []*reader {
 	v, ok := r.v.Get(key)
 	if !ok {

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// replayGuard keeps which body each token id (jti) of an unbound token came with, for
-// as long as such a token could be accepted. A sender that repeats a delivery may
-// repeat its token; the same token over another body is a stolen one.
+// replayGuard remembers the body of each id (jti) of an unbound token for as long as the token can be accepted. A
+// retry may repeat its token; the same token with another body is stolen.
 type replayGuard struct {
 	keep time.Duration
 
 	mu    sync.Mutex // guards the maps
 	now   map[[sha256.Size]byte][sha256.Size]byte
-	then  map[[sha256.Size]byte][sha256.Size]byte // the ones before
-	moved time.Time                               // when now became then last
+	then  map[[sha256.Size]byte][sha256.Size]byte // the earlier half
+	moved time.Time                               // when now last became then
 }
 
-const maxRemembered = 1 << 16 // token ids in one half; more only shorten the time
+const maxRemembered = 1 << 16 // token ids in one half; more of them only shorten the time
 
 func newReplayGuard(keep time.Duration) *replayGuard {
 	return &replayGuard{keep: keep, now: map[[sha256.Size]byte][sha256.Size]byte{}}
 }
 
-// accept notes id and reports whether it is new or came with the same body.
+// accept records id and reports whether it is new or has the same body as before.
 func (m *replayGuard) accept(id string, body [sha256.Size]byte, at time.Time) bool {
 	key := sha256.Sum256([]byte(id))
 	m.mu.Lock()

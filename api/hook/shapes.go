@@ -5,24 +5,24 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Operation is what an event of an operation holds beside the Event.
+// Operation is the part of an operation's event that Event does not hold.
 type Operation struct{ Source, Destination Side }
 
-// Side is one end of an operation. The spec shows an account as source and a
-// beneficiary as destination; either end may hold either.
+// Side is one end of an operation. The spec shows an account as source and a beneficiary as destination; either end
+// may have either.
 type Side struct {
 	Account    untrusted.Text
-	Beneficiar untrusted.Text // as the service spells it
+	Beneficiar untrusted.Text // the service's spelling
 }
 
-// Client is what an event of a customer holds beside the Event.
+// Client is the part of a customer's event that Event does not hold.
 type Client struct {
 	OnboardingAt Stamp
 	Name         untrusted.Text
 	Lastname     untrusted.Text
 }
 
-// Account is what an event of type 2 or 5 holds of a deposit account beside the Event.
+// Account is the part of a deposit account's event (type 2 or 5) that Event does not hold.
 type Account struct {
 	Name        untrusted.Text
 	CurrencyISO untrusted.Text
@@ -41,11 +41,11 @@ type Requisite struct {
 // RequisiteItem is one detail, "IBAN" or "Bank name".
 type RequisiteItem struct {
 	ID, Key, Value untrusted.Text
-	Order          Code // a position, not a code of anything
+	Order          Code // a position, not an enumeration
 }
 
-// Counterparty is what an event of a beneficiary holds beside the Event; a status
-// is that of one of its accounts, not its own.
+// Counterparty is the part of a beneficiary's event that Event does not hold; the event's status is that of one of
+// its accounts.
 type Counterparty struct {
 	Description untrusted.Text
 	Accounts    []CounterpartyAccount

@@ -17,11 +17,11 @@ import (
 	"opdeck/api/secret"
 )
 
-// Signer sets the header fields that a Verifier of the same kind accepts.
+// Signer sets the header fields that a Verifier of the same kind checks.
 type Signer func(h http.Header, body []byte, at time.Time) error
 
-// Signer is the counterpart of Verifier, for one secret: a JWT, which covers the body,
-// is signed with the first of the algorithms. The kind none sets nothing.
+// Signer is the counterpart of Verifier, for one secret. A JWT covers the body and uses the first of the algorithms.
+// The kind none sets nothing.
 func (r Rules) Signer(kind, header string, key secret.Value) (Signer, error) {
 	if header == "" {
 		header = "Authorization"
@@ -69,7 +69,7 @@ func standardSigner(key []byte) Signer {
 	return func(h http.Header, body []byte, at time.Time) error {
 		id := "msg_" + uuid.NewString()
 		if e, err := Decode(body); err == nil {
-			id = e.ID // stays the same when the delivery is repeated
+			id = e.ID // the same when the delivery is repeated
 		}
 		stamp := strconv.FormatInt(at.Unix(), 10)
 		signature := sum(key, []byte(id+"."+stamp+"."), body)
@@ -79,7 +79,7 @@ func standardSigner(key []byte) Signer {
 	}
 }
 
-// BodyClaims are the claims of a token that covers body and lives for MaxAge.
+// BodyClaims returns the claims of a token that covers body and is valid for MaxAge.
 func BodyClaims(body []byte, at time.Time) map[string]any {
 	sum := sha256.Sum256(body)
 	return map[string]any{

@@ -16,13 +16,13 @@ const (
 	headerSignature = "Webhook-Signature"
 
 	secretPrefix  = "whsec_"
-	minKey        = 24 // bytes behind the prefix, by the scheme
+	minKey        = 24 // bytes after the prefix, required by the scheme
 	maxSignatures = 16
 )
 
 type standard struct {
 	keys   [][]byte
-	maxAge time.Duration // 0: no bound
+	maxAge time.Duration // 0: no limit
 }
 
 func (*standard) Name() string { return VerifyStandard }
@@ -63,8 +63,8 @@ func (s *standard) Verify(d Delivery) (Verdict, error) {
 
 func seconds(n int64) string { return span(time.Duration(min(n, 1<<31)) * time.Second) }
 
-// splitSignatures returns the well-formed v1 signatures of a header, which are
-// separated by spaces; other versions are passed over.
+// splitSignatures returns the well-formed v1 signatures of a header, which are separated by spaces; other versions
+// are skipped.
 func splitSignatures(header string) (out [][]byte) {
 	if len(header) > maxToken {
 		return nil
@@ -82,7 +82,7 @@ func splitSignatures(header string) (out [][]byte) {
 	return out
 }
 
-// standardKeys decodes secrets that start with whsec_ and takes others as they are.
+// standardKeys decodes secrets with the prefix whsec_ and uses others unchanged.
 func standardKeys(s Secrets) ([][]byte, error) {
 	var out [][]byte
 	for _, v := range s.list() {

@@ -15,26 +15,25 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Limits of every verifier that knows a time.
+// Limits of every verifier that checks times.
 const (
-	Skew   = 60 * time.Second // clocks may differ by this much
-	MaxAge = 5 * time.Minute  // of a delivery, unless Rules say otherwise
+	Skew   = 60 * time.Second // allowed difference between clocks
+	MaxAge = 5 * time.Minute  // of a delivery, unless Rules set another
 )
 
-// maxRemember bounds how long a token that does not cover the body is remembered;
-// one that is valid for longer is accepted late once more after that.
+// maxRemember bounds how long a token that does not cover the body is remembered; one that is valid for longer can be
+// accepted late once more after that.
 const maxRemember = 90 * 24 * time.Hour
 
-// MinSecret is the shortest secret that is accepted, in bytes of its text.
+// MinSecret is the shortest accepted secret, in bytes of its text.
 const MinSecret = 32
 
-// Delivery is what a verifier judges: the header and the raw body, before
-// anything was read from it.
+// Delivery is the input of a verifier: the header and the raw body, before anything is decoded.
 type Delivery struct {
 	Header   http.Header
 	Body     []byte
-	Loopback bool      // the sender is this host, and no proxy is between
-	At       time.Time // when it came
+	Loopback bool      // the sender is this host, without a proxy between
+	At       time.Time // when it arrived
 }
 
 // Verdict says how a delivery was authenticated.
@@ -42,57 +41,55 @@ type Verdict struct {
 	Verifier      string // jwt, header, standard_webhooks, none, manual
 	Authenticated bool
 	Bound         bool // the authentication covers the body; else it is only a hint
-	OldSecret     bool // the secret that is on its way out was used
+	OldSecret     bool // the old secret of a rotation was used
 
-	// Token is set for a token that does not cover the body and may come again
-	// when it is older than the rules allow. The inbox settles that.
+	// Token is set for a token that does not cover the body and may be reused when older than the rules allow. The
+	// inbox decides.
 	Token *TokenUse
 }
 
-// TokenUse ties a token that does not cover the body to the first body that it
-// came with.
+// TokenUse binds a token that does not cover the body to its first body.
 type TokenUse struct {
-	ID    [sha256.Size]byte // of the token; reveals nothing of it
+	ID    [sha256.Size]byte // hash of the token
 	Until time.Time         // when it can be forgotten
-	// Late: the token is older than the rules allow, or does not say how old it
-	// is, and has not expired. It counts only with the body that it came with
-	// first.
+	// Late: the token is older than the rules allow, or has no age, and has not expired. It is accepted only with its
+	// first body.
 	Late bool
 }
 
-// Verifier judges deliveries. It is safe for concurrent use.
+// Verifier authenticates deliveries. It is safe for concurrent use.
 type Verifier interface {
 	Name() string
-	// Verify returns an *AuthError for a delivery that is not accepted. Its
-	// reason is for our log only: every failure is answered alike.
+	// Verify returns an *AuthError if it does not accept the delivery. The reason is for our log only: the sender
+	// gets the same answer for every failure.
 	Verify(Delivery) (Verdict, error)
 }
 
-// AuthError says why a delivery was not accepted.
+// AuthError is why a delivery was not accepted.
 type AuthError struct {
 	Reason string // one of a few fixed words, for a counter: "signature", "expired"
-	// Detail is a sentence for the operator of the receiver: what is wrong, and what
-	// to set. It is safe to print and holds no secret.
+	// Detail is a sentence for the operator of the receiver: what is wrong, and which setting to change. It is safe
+	// to print and holds no secret.
 	Detail    string
-	Algorithm string   // what a JWT's header asks for, safe to print; "" when not known
+	Algorithm string   // from a JWT's header, safe to print; "" if not known
 	Claims    []string // the names of its claims, safe to print
 }
 
-// Error names the reason; it holds nothing of the delivery.
+// Error names the reason, without text of the delivery.
 func (e *AuthError) Error() string { return "webhook not authenticated: " + e.Reason }
 
 func refuse(reason, detail string) (Verdict, error) {
 	return Verdict{}, &AuthError{Reason: reason, Detail: detail}
 }
 
-// ReasonTokenReused and TokenReused say that a token came before with another body.
+// ReasonTokenReused and TokenReused: the token was used before with another body.
 const (
 	ReasonTokenReused = "token_reused"
 	TokenReused       = "The token was used before with another body and covers neither: it may have been captured. If " +
 		"the service uses one token for many deliveries, set [webhooks] max_age above the token's lifetime."
 )
 
-// missing says that a header is not there once, and where else a token is.
+// missing says that a header is not present exactly once, and which other one holds a token.
 func missing(h http.Header, name string) string {
 	for other, values := range h {
 		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") &&
@@ -113,21 +110,20 @@ const (
 	VerifyNone     = "none"
 )
 
-// Secrets are the secret in use and, while it is being replaced, the old one.
+// Secrets are the current secret and, during a rotation, the old one.
 type Secrets struct {
 	Now secret.Value
 	Old secret.Value // empty: no rotation
 }
 
-// ParseSecrets reads the content of a secret file or variable: the secret, and
-// in a second line the old one during rotation.
+// ParseSecrets parses a secret file or variable: the secret and, during a rotation, the old one on a second line.
 func ParseSecrets(content string) Secrets {
 	now, rest, _ := strings.Cut(content, "\n")
 	old, _, _ := strings.Cut(rest, "\n")
 	return Secrets{Now: secret.New(strings.TrimSpace(now)), Old: secret.New(strings.TrimSpace(old))}
 }
 
-// SecretError says why a secret cannot be used; it does not show it.
+// SecretError is why a secret cannot be used; it does not show the secret.
 type SecretError struct{ Why string }
 
 // Error is a sentence for people.
@@ -161,12 +157,11 @@ func (s Secrets) list() []secret.Value {
 	return []secret.Value{s.Now, s.Old}
 }
 
-// Rules are what a verifier may accept. The zero value has the defaults named.
+// Rules say what a verifier accepts. The zero value has the defaults below.
 type Rules struct {
 	Algorithms []string // of a JWT, from Algorithms; empty: HS256
-	// MaxAge bounds how long ago a proof was made that does not cover the body, or
-	// that a Standard Webhooks signature dates; 0: MaxAge. Negative: no bound, and
-	// tokens without any time are accepted.
+	// MaxAge bounds the age of a proof that does not cover the body, or of a Standard Webhooks signature; 0: the
+	// constant MaxAge. Negative: no limit, and tokens without any time are accepted.
 	MaxAge time.Duration
 }
 
@@ -175,9 +170,9 @@ func NewVerifier(kind, header string, secrets Secrets) (Verifier, error) {
 	return Rules{}.Verifier(kind, header, secrets)
 }
 
-// Verifier makes the verifier of that kind. header is where a JWT or the header
-// secret is found, "" for Authorization. The secret must be at least MinSecret
-// bytes and no placeholder; the kind none takes no secret.
+// Verifier returns a verifier of that kind. header is the header field with the JWT or the secret, "" for
+// Authorization. The secret must be at least MinSecret bytes and not a placeholder; the kind none takes no secret. A
+// bad secret is a *SecretError.
 func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) {
 	if header == "" {
 		header = "Authorization"
@@ -216,7 +211,7 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 	return nil, fmt.Errorf("webhooks: verify = %q is none of jwt, header, standard_webhooks, none", kind)
 }
 
-// none accepts what this host sends, unverified.
+// none accepts any delivery from this host, unverified.
 type none struct{}
 
 func (none) Name() string { return VerifyNone }
@@ -229,8 +224,7 @@ func (none) Verify(d Delivery) (Verdict, error) {
 	return Verdict{Verifier: VerifyNone}, nil
 }
 
-// headerSecret compares one header with the secret. That proves the sender, and
-// nothing about the body.
+// headerSecret compares a header field with the secret. That authenticates the sender, but not the body.
 type headerSecret struct {
 	header  string
 	secrets []secret.Value
@@ -245,7 +239,7 @@ func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 	}
 	sum := sha256.Sum256([]byte(bearer(got)))
 	which := -1
-	for i, s := range h.secrets { // all of them, so that the time reveals nothing
+	for i, s := range h.secrets { // always compare all, for constant time
 		want := sha256.Sum256([]byte(s.Reveal()))
 		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
 			which = i
@@ -257,7 +251,7 @@ func (h *headerSecret) Verify(d Delivery) (Verdict, error) {
 	return Verdict{Verifier: VerifyHeader, Authenticated: true, OldSecret: which > 0}, nil
 }
 
-// single returns the only value of a header; several are as bad as none.
+// single returns the only value of a header; ok is false for none or several.
 func single(h http.Header, name string) (string, bool) {
 	v := h[name]
 	if len(v) != 1 || v[0] == "" {
@@ -266,7 +260,7 @@ func single(h http.Header, name string) (string, bool) {
 	return v[0], true
 }
 
-// bearer drops the scheme, which may be missing.
+// bearer drops the scheme, if there is one.
 func bearer(s string) string {
 	if scheme, rest, ok := strings.Cut(s, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimLeft(rest, " ")

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// manyMembers is the size from which on an object's names are looked up in a map.
+// manyMembers is the size from which an object's names are looked up in a map.
 const manyMembers = 32
 
-// unique notes a doubt when name is among the members from first on, in any case.
-// many holds their folded names once there are manyMembers; name is added to it.
+// unique records a doubt if name is among the members from first on, ignoring case. many holds their folded names
+// once there are manyMembers; name is added to it.
 func (t *Tree) unique(first int, many map[string]bool, name string) map[string]bool {
 	n := 0
 	for i := first; many == nil && i < len(t.nodes); i = int(t.nodes[i].end) {
@@ -31,8 +31,8 @@ func (t *Tree) unique(first int, many map[string]bool, name string) map[string]b
 	return many
 }
 
-// fold maps names that differ in case only (Unicode simple folding, as
-// encoding/json does: K, k and the Kelvin sign) to one text.
+// fold maps names that differ in case only (Unicode simple folding, as in encoding/json: K, k and the Kelvin sign) to
+// one text.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		low := r

@@ -8,18 +8,17 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// What a member is called, and what stands around it, differs from service to service. This file finds
-// members by what their names mean: reads, proofs, logins and webhooks all look for them here.
+// Services name and wrap members differently. This file finds members by the meaning of their names, for reads,
+// proofs, logins and webhooks.
 
-// Wrappers are the usual names of an object around what the service answers with, the likeliest first.
+// Wrappers are the usual names of objects around an answer, the likeliest first.
 var Wrappers = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity",
 	"body", "value", "attributes"}
 
-// MaxWrappers is how many objects around a record are looked through.
+// MaxWrappers is how many objects around a record are searched.
 const MaxWrappers = 3
 
-// SameName reports whether two names are one but for case and separators: accessToken, access_token,
-// Access-Token.
+// SameName reports whether two names differ only in case and separators: accessToken, access_token, Access-Token.
 func SameName(a, b string) bool {
 	for {
 		a, b = strings.TrimLeft(a, separators), strings.TrimLeft(b, separators)
@@ -43,8 +42,8 @@ func sameLetter(a, b byte) bool {
 	return low == b|0x20 && low >= 'a' && low <= 'z'
 }
 
-// Named is the member of an Object of the first of the names that it has: to the letter, else in any case,
-// else with other separators. A name "a.b" is the member b of a.
+// Named returns the member with the first of the names that v has: exactly, else ignoring case, else ignoring
+// separators too. A name "a.b" is the member b of a.
 func (v Value) Named(names ...string) Value {
 	for _, name := range names {
 		if m := v.named(name); m.Kind() != 0 {
@@ -69,8 +68,8 @@ func (v Value) named(name string) Value {
 	return Value{}
 }
 
-// Inside lists v and the objects inside it, at most MaxWrappers deep, the outer ones first; in an array, those
-// of its only element.
+// Inside returns v and the objects inside it, at most MaxWrappers deep, outer ones first; for an array, those of its
+// only element.
 func (v Value) Inside() []Value {
 	var out []Value
 	level := []Value{v}
@@ -97,8 +96,7 @@ func (v Value) Inside() []Value {
 	return out
 }
 
-// Find is the text of the first of the names that holds one, as Scalar gives it, in v or in the nearest object
-// inside it.
+// Find returns the text (see Scalar) of the first of the names that has one, in v or in the nearest object inside it.
 func (v Value) Find(names ...string) (text string, ok bool) {
 	inside := v.Inside()
 	for _, name := range names {
@@ -111,9 +109,9 @@ func (v Value) Find(names ...string) (text string, ok bool) {
 	return "", false
 }
 
-const maxKeys = 12 // named by Keys
+const maxKeys = 12 // listed by Keys
 
-// Keys names the members of v with the kind of each value, never a value. It is safe to draw.
+// Keys lists the members of v with the kind of each value, never a value. It is safe to draw.
 func (v Value) Keys() string {
 	members := v.Sorted()
 	switch {

@@ -20,8 +20,7 @@ func tree(t *testing.T, s string) Value {
 	return p.Root()
 }
 
-// A member is found whatever its name's case and separators are and whatever stands around it; its own spelling
-// goes before others.
+// A member is found whatever the case and separators of its name and whatever wraps it; the exact name has priority.
 func TestFindInAnyShape(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"accessToken":"a"}`:          "a",

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is the nesting that encoding/json reads.
+// maxNesting is the nesting limit of encoding/json.
 const maxNesting = 10_000
 
 func (t *Tree) doubts(kind DoubtKind) {
@@ -18,7 +18,7 @@ func (t *Tree) doubts(kind DoubtKind) {
 	}
 }
 
-// peek is the character at hand, 0 at the end.
+// peek returns the current character, 0 at the end.
 func (t *Tree) peek() byte {
 	if t.i < len(t.s) {
 		return t.s[t.i]
@@ -26,7 +26,7 @@ func (t *Tree) peek() byte {
 	return 0
 }
 
-// take steps over c.
+// take skips c and reports whether it was there.
 func (t *Tree) take(c byte) bool {
 	if t.peek() != c {
 		return false
@@ -178,7 +178,7 @@ func (t *Tree) text() span {
 	return span{int32(len(t.decoded) - 1), -1}
 }
 
-// escape reports whether s begins with what may stand behind a backslash.
+// escape reports whether s begins with a valid escape after the backslash.
 func escape(s string) bool {
 	if s == "" || s[0] != 'u' {
 		return s != "" && strings.IndexByte(`"\/bfnrt`, s[0]) >= 0
@@ -187,7 +187,7 @@ func escape(s string) bool {
 	return len(hex) == 4 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 
-// hasLoneSurrogate reports whether the escapes of s contain one half of a surrogate pair alone.
+// hasLoneSurrogate reports whether the escapes of s contain half of a surrogate pair.
 func hasLoneSurrogate(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {

@@ -1,7 +1,6 @@
-// Package jsontree takes a JSON text apart in one reading: values in the order in
-// which they stand, each with the bytes that it was read from, so that numbers stay
-// exact and nothing unknown is lost. What readers of JSON disagree about is told
-// beside the values (Doubt), for callers that refuse it.
+// Package jsontree parses a JSON text in one pass: values in the order of the text, each with its own bytes, so that
+// numbers stay exact and nothing unknown is lost. It reports what JSON parsers read differently (Doubt) to callers
+// that refuse it.
 package jsontree
 
 import (
@@ -19,7 +18,7 @@ import (
 // Kind is the kind of a value.
 type Kind byte
 
-// The kinds. The zero Kind is that of a value which is not there.
+// The kinds. The zero Kind is that of a value that does not exist.
 const (
 	Object Kind = 'o'
 	Array  Kind = 'a'
@@ -28,11 +27,11 @@ const (
 	Word   Kind = 'w' // true, false, null
 )
 
-// node is one value as it was read; those inside it follow it.
+// node is one value; the nodes of the values inside it follow it.
 type node struct {
 	kind     Kind
-	end      int32 // place of the first node behind it and what is inside it
-	from, to int32 // its bytes
+	end      int32 // index of the next node after it and its contents
+	from, to int32 // its bytes in the text
 	name     span  // of a member of an Object
 	text     span  // of a String
 }
@@ -48,7 +47,7 @@ func (t *Tree) str(s span) string {
 	return t.s[s.from:s.to]
 }
 
-// Value is one value of a Tree. The zero Value is one that is not there.
+// Value is one value of a Tree. The zero Value does not exist.
 type Value struct {
 	t *Tree
 	i int32
@@ -63,13 +62,13 @@ func (v Value) node() *node {
 	return &v.t.nodes[v.i]
 }
 
-// Kind is the kind of the value, 0 when it is not there.
+// Kind is the kind of the value, 0 if it does not exist.
 func (v Value) Kind() Kind { return v.node().kind }
 
 // Null reports whether v is null.
 func (v Value) Null() bool { return v.Kind() == Word && v.Raw()[0] == 'n' }
 
-// Text is that of a String, decoded as encoding/json does.
+// Text is the text of a String, decoded as in encoding/json.
 func (v Value) Text() string {
 	if v.Kind() != String {
 		return ""
@@ -77,8 +76,7 @@ func (v Value) Text() string {
 	return v.t.str(v.node().text)
 }
 
-// Scalar is the text of a String, and what was written for a Number, true or false. ok is false for any
-// other value.
+// Scalar is the text of a String, or the literal of a Number, true or false. ok is false for any other value.
 func (v Value) Scalar() (text string, ok bool) {
 	switch v.Kind() {
 	case String:
@@ -91,7 +89,7 @@ func (v Value) Scalar() (text string, ok bool) {
 	return "", false
 }
 
-// Raw is the value as it is in the text.
+// Raw is the value's bytes in the text.
 func (v Value) Raw() []byte {
 	if v.t == nil {
 		return nil
@@ -100,7 +98,7 @@ func (v Value) Raw() []byte {
 	return v.t.b[n.from:n.to:n.to]
 }
 
-// Members are those of an Object, or the elements of an Array with empty names.
+// Members iterates over the members of an Object, or the elements of an Array with empty names.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for i, end := v.i+1, v.node().end; i < end; i = v.t.nodes[i].end {
@@ -129,8 +127,8 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Member returns the member of an Object that encoding/json reads for that name: the last one that
-// has it exactly, else the last one that has it in another case. The zero Value means that there is none.
+// Member returns the member of an Object that encoding/json reads for that name: the last one with exactly that name,
+// else the last one that differs in case only. The zero Value means that there is none.
 func (v Value) Member(name string) Value {
 	var exact, folded Value
 	if v.Kind() != Object {
@@ -156,8 +154,8 @@ type Member struct {
 	Value
 }
 
-// Sorted returns the members of an Object in the order of their names: of each name the last one.
-// It is empty for any other value.
+// Sorted returns the members of an Object in the order of their names, the last one of each name. It is empty for any
+// other value.
 func (v Value) Sorted() []Member {
 	if v.Kind() != Object {
 		return nil
@@ -173,53 +171,52 @@ func (v Value) Sorted() []Member {
 	return out
 }
 
-// DoubtKind is what readers of JSON disagree about.
+// DoubtKind is a property of a text that JSON parsers read differently.
 type DoubtKind int
 
 // The doubts.
 const (
 	NoDoubt   DoubtKind = iota
 	TooDeep             // nested deeper than MaxDepth
-	Duplicate           // names that are equal but for case within one object
+	Duplicate           // names in one object that are equal, ignoring case
 	NotUTF8             // a byte of a text is not UTF-8
-	Halved              // a text has half of a surrogate pair
+	Halved              // a text has half a surrogate pair
 )
 
 // MaxDepth is the nesting beyond which a text is TooDeep.
 const MaxDepth = 32
 
-// Doubt is the first doubt in a text and the byte where it is.
+// Doubt is the first doubt in a text and its byte offset.
 type Doubt struct {
 	Kind DoubtKind
 	At   int
 }
 
-// Tree is a JSON text taken apart. Free gives its memory to the next text: afterwards
-// its values may not be looked at, but their texts last.
+// Tree is a parsed JSON text. Free returns its memory for the next text: its values must not be used afterwards, but
+// their texts remain valid.
 type Tree struct {
 	b      []byte
-	s      string // b once more: texts without escapes are parts of it
+	s      string // b as a string: texts without escapes are substrings of it
 	i      int
 	broken bool // the text is not JSON
 	strict bool // look for doubts
 	doubt  Doubt
 
 	nodes   []node
-	decoded []string // texts that are not as they are in s
+	decoded []string // texts that differ from their form in s
 }
 
-// Root is the value that the text is.
+// Root is the value of the whole text.
 func (t *Tree) Root() Value { return Value{t, 0} }
 
-// Parse reads one JSON text (RFC 8259). The error is that of encoding/json. Of a name
-// that stands twice all members are kept, and of bytes that are no UTF-8 a text holds
-// U+FFFD.
+// Parse parses one JSON text (RFC 8259). The error is that of encoding/json. All members of a repeated name are kept;
+// bytes that are not UTF-8 become U+FFFD.
 func Parse(b []byte) (*Tree, error) {
 	t, _, err := parse(b, false)
 	return t, err
 }
 
-// ParseStrict is Parse that also looks for doubts.
+// ParseStrict is Parse that also reports doubts.
 func ParseStrict(b []byte) (*Tree, Doubt, error) { return parse(b, true) }
 
 func parse(b []byte, strict bool) (*Tree, Doubt, error) {
@@ -236,25 +233,25 @@ func parse(b []byte, strict bool) (*Tree, Doubt, error) {
 	return t, t.doubt, nil
 }
 
-// broken says where a text stops being JSON.
+// broken is the error of a text that is not JSON.
 func broken(b []byte) error {
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return err
 	}
-	return errors.New("jsontree: " + strconv.Itoa(len(b)) + " bytes cannot be read") // none that FuzzParse finds
+	return errors.New("jsontree: " + strconv.Itoa(len(b)) + " bytes cannot be read") // unreachable, by FuzzParse
 }
 
-// trees are kept for their nodes: most of the memory that reading takes.
+// trees are reused for their nodes, which are most of the memory.
 var trees = sync.Pool{New: func() any { return new(Tree) }}
 
 // bytesPerNode is the size of an ordinary value with its name.
 const bytesPerNode = 20
 
-// maxKept is how many nodes a kept tree has room for; an ordinary text has about 60.
+// maxKept bounds the nodes of a tree that is reused; an ordinary text has about 60.
 const maxKept = 512
 
-// Free may be called on nil.
+// Free returns the memory of t; t may be nil.
 func (t *Tree) Free() {
 	if t == nil || cap(t.nodes) > maxKept {
 		return

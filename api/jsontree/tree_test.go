@@ -56,7 +56,7 @@ func check(t *testing.T, b []byte) {
 	}
 }
 
-// plain is v as encoding/json gives it: of a name that stands twice the last value.
+// plain is v as encoding/json decodes it: the last value of a repeated name.
 func plain(v Value) any {
 	switch v.Kind() {
 	case Object:

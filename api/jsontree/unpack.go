@@ -27,9 +27,9 @@ func (e *CodingError) Error() string { return "the content coding " + e.Name + "
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Unpack is the text that a body carries: gzip, deflate and zlib undone, whether Content-Encoding (encoding)
-// names them or not, a byte order mark dropped, UTF-16 turned into UTF-8. most is the largest text in bytes. The
-// body is returned as it is when there is nothing to undo.
+// Unpack returns the text in a body: it undoes gzip, deflate and zlib, whether or not Content-Encoding (encoding)
+// names them, drops a byte order mark and converts UTF-16 to UTF-8. most is the largest text in bytes. A body without
+// any of these is returned unchanged.
 func Unpack(body []byte, encoding string, most int) ([]byte, error) {
 	codings := strings.Split(strings.ToLower(encoding), ",")
 	for i := len(codings) - 1; i >= 0; i-- {
@@ -56,12 +56,12 @@ func uncoded(body []byte, coding string, most int) ([]byte, error) {
 	case "", "identity":
 		return body, nil
 	case "gzip", "x-gzip":
-		if !isGzip(body) { // undone on the way, by a proxy that left the header
+		if !isGzip(body) { // a proxy unpacked it and left the header
 			return body, nil
 		}
 		from, err = gzip.NewReader(bytes.NewReader(body))
 	case "deflate":
-		if from, err = zlib.NewReader(bytes.NewReader(body)); err != nil { // many send it without zlib's header
+		if from, err = zlib.NewReader(bytes.NewReader(body)); err != nil { // many senders omit zlib's header
 			from, err = flate.NewReader(bytes.NewReader(body)), nil
 		}
 	default:
@@ -80,7 +80,7 @@ func uncoded(body []byte, coding string, most int) ([]byte, error) {
 	return out, nil
 }
 
-// utf8Text drops a byte order mark, and turns UTF-16 that has one into UTF-8.
+// utf8Text drops a byte order mark, and converts UTF-16 with one to UTF-8.
 func utf8Text(b []byte) []byte {
 	var order binary.ByteOrder
 	switch {

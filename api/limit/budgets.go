@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Windows of the rings (rule F1): a minute plus the spread of uplink times, and
-// more for auth calls, whose answers may be squeezed together.
+// Windows of the rings (rule F1): a minute plus the spread of network delays, and more for auth calls, whose answers
+// may arrive closer together.
 const (
 	Window     = 62 * time.Second
 	AuthWindow = 65 * time.Second
 )
 
-// Exhausted says that no slot comes in time.
+// Exhausted is the error that no slot is free in time.
 type Exhausted struct {
 	Class      Class
-	RetryAfter time.Duration // until a slot comes
+	RetryAfter time.Duration // until a slot is free
 }
 
 func (e *Exhausted) Error() string {
@@ -28,7 +28,7 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64((d+time.Second-1)/time.Second))
 }
 
-// Policy says what happens when a budget is used up.
+// Policy says what happens when a budget is exhausted.
 type Policy string
 
 // The policies.
@@ -37,22 +37,20 @@ const (
 	Warn Policy = "warn" // send and mark
 )
 
-// Config of Budgets.
+// Config configures Budgets.
 type Config struct {
 	Store     Store
 	Key       Key
 	PerMinute map[Class]int // missing classes: Recommended
-	// Reserve is how many slots of a class background work leaves free; missing
-	// classes: a third of the budget.
+	// Reserve is how many slots of a class background work leaves free; missing classes: a third of the budget.
 	Reserve map[Class]int
 	Policy  Policy        // "": Wait
 	MaxWait time.Duration // 0: 30 s; how long a person waits for a slot
-	// Random returns numbers in [0,1): background work of many processes does not
-	// come back at the same instant. nil: math/rand.
+	// Random returns numbers in [0,1), which spread the retries of background work of many processes. nil: math/rand.
 	Random func() float64
 }
 
-// Budgets holds one key's calls to the recommended rates.
+// Budgets keeps the calls of one key within the recommended rates.
 type Budgets struct {
 	store   Store
 	key     Key
@@ -104,7 +102,7 @@ func window(c Class) time.Duration {
 	return Window
 }
 
-// Rule returns the rule of a class; an unknown class has General's.
+// Rule returns the rule of a class; General's for an unknown class.
 func (b *Budgets) Rule(c Class) Rule {
 	if r, ok := b.rules[c]; ok {
 		return r
@@ -112,11 +110,11 @@ func (b *Budgets) Rule(c Class) Rule {
 	return b.rules[General]
 }
 
-// Key returns whose budgets these are.
+// Key returns the account and service of the budgets.
 func (b *Budgets) Key() Key { return b.key }
 
-// Request makes the request of a caller with ctx: how long it may wait is the
-// lesser of max_wait and its deadline.
+// Request returns the request of a caller with ctx: its longest wait is the smaller of max_wait and the time left of
+// ctx.
 func (b *Budgets) Request(ctx context.Context, c Class) Request {
 	wait := b.maxWait
 	if d, ok := ctx.Deadline(); ok {
@@ -125,9 +123,8 @@ func (b *Budgets) Request(ctx context.Context, c Class) Request {
 	return Request{Class: c, Rule: b.Rule(c), MaxWait: max(0, wait), Background: IsBackground(ctx), Warn: b.warn}
 }
 
-// Take waits for a slot of c and returns when the call may go. over says that
-// it goes beyond the budget (policy "warn"). The error is *Exhausted when no
-// slot comes in time, the context's, or the store's.
+// Take waits for a slot of c and returns when the call may be sent. over: it exceeds the budget (policy "warn"). The
+// error is *Exhausted if no slot is free in time, the context's, or the store's.
 func (b *Budgets) Take(ctx context.Context, c Class) (over bool, err error) {
 	req := b.Request(ctx, c)
 	for {
@@ -144,9 +141,8 @@ func (b *Budgets) Take(ctx context.Context, c Class) (over bool, err error) {
 	}
 }
 
-// Hold sleeps until a Grant is due and returns the request to repeat. A Grant
-// that was refused gives *Exhausted, except to background work, which looks
-// again until its context ends. If ctx ends first, the slot is given back.
+// Hold sleeps until a Grant is due and returns the request to repeat. For a refused Grant it returns *Exhausted,
+// except to background work, which retries until its context ends. If ctx ends first, it returns the slot.
 func (b *Budgets) Hold(ctx context.Context, req Request, g Grant) (Request, error) {
 	if !g.Taken && !req.Background {
 		return req, &Exhausted{Class: req.Class, RetryAfter: g.Wait}
@@ -166,11 +162,10 @@ func (b *Budgets) Hold(ctx context.Context, req Request, g Grant) (Request, erro
 	return req, nil
 }
 
-// apart spreads background work that waits for the same moment.
+// apart spreads background work that waits for the same time.
 const apart = 250 * time.Millisecond
 
-// Drop gives a slot back that its caller will not use; a failure costs one slot
-// and is not reported.
+// Drop returns an unused slot; a failure costs one slot and is not reported.
 func (b *Budgets) Drop(ctx context.Context, c Class, ticket string) {
 	if ticket == "" {
 		return
@@ -180,13 +175,13 @@ func (b *Budgets) Drop(ctx context.Context, c Class, ticket string) {
 	_ = b.store.GiveBack(ctx, b.key, c, ticket)
 }
 
-// Note429 records for all processes that the service refused a call of class c for now.
-// retryAfter ≤ 0: the service gave no time; a minute is assumed.
+// Note429 records for all processes that the service throttled calls of class c. retryAfter ≤ 0: the service gave no
+// time, and a minute is assumed.
 func (b *Budgets) Note429(ctx context.Context, c Class, retryAfter time.Duration) error {
 	return b.store.Throttle(ctx, b.key, c, HoldFor(retryAfter))
 }
 
-// HoldFor is how long everybody waits after a 429 that asked for a wait; 0: for none.
+// HoldFor is how long all processes wait after a 429 that asked for a wait; asked is 0 if it gave none.
 func HoldFor(asked time.Duration) time.Duration {
 	if asked <= 0 {
 		return time.Minute
@@ -194,7 +189,7 @@ func HoldFor(asked time.Duration) time.Duration {
 	return min(asked, MaxNotBefore)
 }
 
-// Sleep waits for d or until ctx ends, and returns ctx's error then.
+// Sleep waits for d, or returns ctx's error when ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -211,13 +206,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 
 type backgroundKey struct{}
 
-// Background marks the calls made with the returned context as background work:
-// they leave the budget to people.
+// Background marks the calls with the returned context as background work, which leaves the budget to people.
 func Background(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
 
-// IsBackground reports whether ctx comes from Background.
+// IsBackground reports whether ctx was made by Background.
 func IsBackground(ctx context.Context) bool {
 	v, _ := ctx.Value(backgroundKey{}).(bool)
 	return v
@@ -225,21 +219,19 @@ func IsBackground(ctx context.Context) bool {
 
 type awaitedKey struct{}
 
-// Awaited marks background calls whose answer somebody waits for. They leave the
-// budget to people all the same, but learn at once why they cannot be made.
+// Awaited marks background calls whose answer a person waits for. They still leave the budget to people, but fail at
+// once if they cannot be made.
 func Awaited(ctx context.Context) context.Context {
 	return context.WithValue(Background(ctx), awaitedKey{}, true)
 }
 
-// IsAwaited reports whether ctx comes from Awaited, or is not background work: somebody
-// waits for its calls.
+// IsAwaited reports whether a person waits for the calls of ctx: it was made by Awaited, or is not background work.
 func IsAwaited(ctx context.Context) bool {
 	v, _ := ctx.Value(awaitedKey{}).(bool)
 	return v || !IsBackground(ctx)
 }
 
-// TakeBound is Take for a bound of the caller's own, which class names; no class of
-// the service is touched.
+// TakeBound is Take for a limit of the caller's own, named by class; it does not count for any class of the service.
 func (b *Budgets) TakeBound(ctx context.Context, class Class, perMinute int) error {
 	req := b.Request(ctx, class)
 	req.Rule, req.Background = Rule{N: perMinute, Window: Window}, false

@@ -5,32 +5,30 @@ import (
 	"time"
 )
 
-// Ring is what Decide looks at: the stored slots of one class, without the
-// caller's own. Times are the store's, as a duration since any fixed instant.
+// Ring is the input of Decide: the stored slots of one class, without the caller's own. Times are the store's, as
+// durations since any fixed instant.
 type Ring struct {
 	Slots     []time.Duration // ascending; all that are younger than the window
 	NotBefore time.Duration   // zero or past: none
 }
 
-// Decision says what a store writes.
+// Decision says what a store must write.
 type Decision struct {
-	Take  bool          // reserve (or move) to At; otherwise reserve nothing and drop the own slot
+	Take  bool          // reserve (or move) to At; otherwise reserve nothing and delete the own slot
 	At    time.Duration // the slot
 	Wait  time.Duration // At - now (0 when that is at most Soon), or the hint when not taken
-	Over  bool          // beyond the budget
-	Fresh bool          // At differs from the own slot: write it
+	Over  bool          // exceeds the budget
+	Fresh bool          // At differs from the own slot, so it must be written
 }
 
-// tick keeps slots apart: each is strictly after the one before it. A slot that
-// is at most Soon ahead is as good as now: nobody sleeps for it.
+// Each slot is at least tick after the one before it. A slot at most Soon ahead counts as now: nobody sleeps for it.
 const (
 	tick = time.Microsecond
 	Soon = 5 * time.Millisecond
 )
 
-// Decide applies the rules of the budget (session protocol F1, F4, F5) to one
-// request. own is the caller's slot when it comes back with a ticket that the
-// store knows, else nil.
+// Decide applies the budget's rules (session protocol F1, F4, F5) to one request. own is the slot of a repeated
+// request with a known ticket, else nil.
 func Decide(now time.Duration, ring Ring, req Request, own *time.Duration) Decision {
 	slots := within(ring.Slots, now, req.Rule.Window)
 	earliest := max(now, ring.NotBefore)
@@ -64,7 +62,7 @@ func granted(now, at time.Duration, over bool, own *time.Duration) Decision {
 	return Decision{Take: true, At: at, Wait: wait, Over: over, Fresh: own == nil || *own != at}
 }
 
-// bounded refuses a slot that the caller cannot wait for.
+// bounded refuses a slot that is too late for the caller.
 func bounded(now, at time.Duration, req Request, own *time.Duration) Decision {
 	if wait := at - now; wait > req.MaxWait || wait > MaxAhead {
 		return Decision{Wait: wait}
@@ -72,13 +70,13 @@ func bounded(now, at time.Duration, req Request, own *time.Duration) Decision {
 	return granted(now, at, false, own)
 }
 
-// background takes a slot only now, behind nobody and with the reserve untouched.
+// background takes a slot only now, when nobody waits and the reserve stays free.
 func background(now, earliest time.Duration, slots []time.Duration, rule Rule) Decision {
 	if earliest > now {
 		return Decision{Wait: earliest - now}
 	}
 	if len(slots) > 0 && slots[len(slots)-1] > now+Soon {
-		return Decision{Wait: slots[len(slots)-1] - now + tick} // a person waits
+		return Decision{Wait: slots[len(slots)-1] - now + tick} // a person is waiting
 	}
 	room := rule
 	room.N = max(1, rule.N-max(0, rule.Reserve))
@@ -88,7 +86,7 @@ func background(now, earliest time.Duration, slots []time.Duration, rule Rule) D
 	return granted(now, tail(slots, now, rule), false, nil)
 }
 
-// tail is the first fitting time after all others: first come, first served.
+// tail is the first allowed time after all others: first come, first served.
 func tail(slots []time.Duration, earliest time.Duration, rule Rule) time.Duration {
 	at := earliest
 	if n := len(slots); n > 0 {
@@ -100,8 +98,7 @@ func tail(slots []time.Duration, earliest time.Duration, rule Rule) time.Duratio
 	return at
 }
 
-// firstFit is the first fitting time, also between others' slots: for a caller that has
-// waited in the queue already.
+// firstFit is the first allowed time, also between others' slots, for a caller that has already waited in the queue.
 func firstFit(slots []time.Duration, earliest time.Duration, rule Rule) time.Duration {
 	candidates := []time.Duration{earliest}
 	for _, s := range slots {
@@ -116,8 +113,7 @@ func firstFit(slots []time.Duration, earliest time.Duration, rule Rule) time.Dur
 	return tail(slots, earliest, rule)
 }
 
-// fits reports whether a send at at leaves every window within the rule and no
-// two slots at the same instant.
+// fits reports whether a send at at keeps every window within the rule and has a slot of its own.
 func fits(slots []time.Duration, at time.Duration, rule Rule) bool {
 	pos, taken := slices.BinarySearch(slots, at)
 	if taken {
@@ -133,7 +129,7 @@ func fits(slots []time.Duration, at time.Duration, rule Rule) bool {
 	return true
 }
 
-// within drops slots that no window from now on can hold.
+// within drops slots that are too old for any window from now on.
 func within(slots []time.Duration, now, window time.Duration) []time.Duration {
 	i, _ := slices.BinarySearch(slots, now-window+1)
 	return slots[i:]

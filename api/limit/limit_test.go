@@ -42,8 +42,8 @@ func budgets(t *testing.T, change func(*limit.Config)) (*limit.Budgets, *limit.M
 	return b, m
 }
 
-// TestTakeWaits: twelve go at once, the thirteenth after the window, and a
-// caller without that much time is told so at once.
+// TestTakeWaits: twelve are sent at once, the thirteenth after the window, and a caller without that much time gets
+// an error at once.
 func TestTakeWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := budgets(t, func(c *limit.Config) { c.MaxWait = 2 * time.Minute })

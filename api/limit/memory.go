@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Memory is a Store in this process's memory, for tests, for the built-in
-// service, and for calls while the shared store is away.
+// Memory is a Store in memory, for tests, for the built-in service, and for calls while the shared store is
+// unavailable.
 type Memory struct {
 	clock Clock
 	mu    sync.Mutex // guards rings
@@ -34,7 +34,7 @@ type memorySlot struct {
 	background, over bool
 }
 
-// NewMemory returns an empty store that goes by clock's Steady time.
+// NewMemory returns an empty store that uses clock's Steady time.
 func NewMemory(clock Clock) *Memory {
 	return &Memory{clock: clock, rings: map[ringKey]*memoryRing{}}
 }
@@ -109,7 +109,7 @@ func (m *Memory) State(_ context.Context, key Key) (map[Class]State, error) {
 	return out, nil
 }
 
-// ring returns the ring with what is too old, or too far ahead to be true, gone.
+// ring returns the ring without slots that are too old, or implausibly far ahead.
 func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 	k := ringKey{key, class}
 	r := m.rings[k]
@@ -125,7 +125,7 @@ func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 	return r
 }
 
-// split finds the slot of ticket and returns the times of all others.
+// split separates the slot of ticket from the times of all others.
 func (r *memoryRing) split(ticket string) (own *time.Duration, others []time.Duration) {
 	for _, s := range r.slots {
 		if ticket != "" && s.ticket == ticket {

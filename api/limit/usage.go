@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Usage is one line of `opdeck limits`, all instances together.
+// Usage is one line of `opdeck limits`, for all instances together.
 type Usage struct {
 	Class       Class   `json:"class"`
 	Recommended int     `json:"recommended_per_minute"`
 	Used        int     `json:"used_last_minute"`
-	Room        int     `json:"room"`                 // calls that may go now, one after the other
-	NextSlot    float64 `json:"next_slot_in_seconds"` // until one more person's call may go; 0: now
+	Room        int     `json:"room"`                 // calls that can be sent now, one after the other
+	NextSlot    float64 `json:"next_slot_in_seconds"` // until one more person's call can be sent; 0: now
 	Throttled   int     `json:"throttled"`            // 429 answers in the last hour
-	Waiting     int     `json:"waiting"`              // calls that hold a slot ahead
+	Waiting     int     `json:"waiting"`              // calls that wait for a reserved slot
 
 	Reserve int           `json:"-"` // slots that background work leaves free
-	Over    int           `json:"-"` // calls beyond the budget in the last minute (policy "warn")
+	Over    int           `json:"-"` // calls that exceeded the budget in the last minute (policy "warn")
 	Blocked time.Duration `json:"-"` // left of a 429's not_before
-	Changes time.Duration `json:"-"` // until the line changes though nobody calls; 0: it does not
-	// Goes is the time until the first of the waiting calls goes; 0: none waits.
+	Changes time.Duration `json:"-"` // until the line changes without further calls; 0: it does not
+	// Goes is the time until the first waiting call is sent; 0: none waits.
 	Goes time.Duration `json:"-"`
-	// Held are calls of more than a minute ago whose slots are not free yet: a window is
-	// some seconds longer, so that the service never counts more than it recommends.
+	// Held counts calls older than a minute whose slots are not free yet: a window is some seconds longer than a
+	// minute, so that the service never counts more than it recommends.
 	Held    int           `json:"-"`
-	Window  time.Duration `json:"-"` // how long a call holds its slot
+	Window  time.Duration `json:"-"` // how long a call occupies its slot
 	History History       `json:"-"`
 }
 
-// Sum says why used, room and waiting do not make the recommended number; "" when
-// they do, or when a 429 or calls beyond the budget have left no room.
+// Sum explains why used, room and waiting do not add up to the recommended number; "" if they do, or if a 429 or
+// calls over the budget have left no room.
 func (u Usage) Sum() string {
 	if u.Held == 0 || u.Over > 0 || u.Blocked > 0 || u.Used+u.Room+u.Waiting >= u.Recommended {
 		return ""
@@ -43,8 +43,7 @@ func (u Usage) Sum() string {
 		u.Recommended)
 }
 
-// History counts the calls of the last ten minutes in steps of ten seconds,
-// oldest first; the last one is still going on.
+// History counts the calls of the last ten minutes in steps of ten seconds, oldest first; the last step is not over.
 type History [60]int
 
 // HistoryStep is the length of one step of a History.
@@ -63,7 +62,7 @@ func (b *Budgets) Usage(ctx context.Context) ([]Usage, error) {
 	return out, nil
 }
 
-// ClassUsage is Usage of one class.
+// ClassUsage is Usage for one class.
 func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 	state, err := b.store.State(ctx, b.key)
 	if err != nil {
@@ -72,7 +71,7 @@ func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 	return Summarise(c, b.Rule(c), state[c]), nil
 }
 
-// Summarise turns what a store knows of a class into a line for people.
+// Summarise converts a store's state of a class to a line for people.
 func Summarise(c Class, rule Rule, st State) Usage {
 	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled),
 		Blocked: st.NotBefore}
@@ -106,7 +105,7 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	if at > Soon {
 		u.NextSlot = at.Seconds()
 	}
-	if u.NextSlot > 0 || u.Blocked > 0 { // seconds run
+	if u.NextSlot > 0 || u.Blocked > 0 { // a countdown in seconds
 		u.changesIn(time.Second)
 	}
 	if u.NextSlot == 0 {
@@ -115,8 +114,7 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	return u
 }
 
-// changesIn notes moments at which the line changes; those that have passed do
-// not count.
+// changesIn records times at which the line changes; past ones are ignored.
 func (u *Usage) changesIn(moments ...time.Duration) {
 	for _, m := range moments {
 		if m > 0 && (u.Changes == 0 || m < u.Changes) {

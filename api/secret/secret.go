@@ -1,8 +1,6 @@
-// Package secret holds values that must never be printed: passwords, tokens,
-// share tokens, webhook secrets. A Value survives every fmt verb, slog handler
-// and encoder without showing its content, also in unexported fields, because
-// the content is reachable only through a closure (security rule 3.1: a string
-// type with redacting methods still leaks where fmt cannot call them).
+// Package secret holds values that must never be printed: passwords, tokens, share tokens, webhook secrets. No fmt
+// verb, slog handler or encoder shows the content of a Value, not even in an unexported field, because only a closure
+// has the content (security rule 3.1: a string type with redacting methods still leaks where fmt cannot call them).
 package secret
 
 import (
@@ -12,7 +10,7 @@ import (
 	"log/slog"
 )
 
-// Dots is what is in place of a secret wherever one would be printed.
+// Dots is printed in place of a secret.
 const Dots = "••••"
 
 // Value is a secret text. The zero Value is empty.
@@ -26,8 +24,8 @@ func New(s string) Value {
 	return Value{reveal: func() string { return s }}
 }
 
-// Reveal returns the content. Call it only where the secret leaves the program
-// on purpose: a request's header, path or body, or the sealing of a store row.
+// Reveal returns the content. Call it only where the secret leaves the program on purpose: in a request's header,
+// path or body, or to seal a store row.
 func (v Value) Reveal() string {
 	if v.reveal == nil {
 		return ""

@@ -161,7 +161,7 @@ func TestThreeSendsAtMost(t *testing.T) {
 	})
 }
 
-// TestNoTimeAnswersAtOnce: who cannot wait for a back-off is told so.
+// TestNoTimeAnswersAtOnce: a caller that cannot wait for a back-off gets an error at once.
 func TestNoTimeAnswersAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.svc.after = func(_ int, _ bool, t *trip) { t.throttled = true }

@@ -2,5 +2,5 @@
 
 package session
 
-// hoursByDefault is how many hours of faults are played unless told otherwise.
+// hoursByDefault is how many hours of faults run by default.
 const hoursByDefault = 100

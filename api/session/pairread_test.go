@@ -160,7 +160,7 @@ func TestSpoiltRefresh(t *testing.T) {
 				}
 			}
 			call()
-			_ = m.Refresh(t.Context()) // by hand: a person is told how it ended
+			_ = m.Refresh(t.Context()) // by hand, so that the result is reported to a person
 			call()
 			call()
 			events, err := m.store.Events(t.Context(), m.key, 0, 100)

@@ -109,7 +109,7 @@ func TestPermanentFaults(t *testing.T) {
 			if err != nil || len(events) != 1 {
 				t.Errorf("%d tries, %v", len(events), err)
 			}
-			// A caller that arrives before the next try is told why the last one failed.
+			// A caller that arrives before the next try gets the last one's error.
 			if again := m.faultBefore(ctx, tellAtOnce); again == nil ||
 				!strings.HasPrefix(again.Public, c.want+"; last try at ") || again.RetryAfter != tellAtOnce {
 				t.Errorf("%v", again)

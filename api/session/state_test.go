@@ -7,7 +7,7 @@ import (
 	"opdeck/api/secret"
 )
 
-// still is a clock that stands.
+// still is a clock that does not run.
 type still time.Time
 
 func (s still) Wall() time.Time       { return time.Time(s) }

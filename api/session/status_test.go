@@ -60,8 +60,8 @@ func TestStatusTellsTheCause(t *testing.T) {
 	}
 }
 
-// TestStatusIsToldByOneClock: host, store and service disagree about the time. Words,
-// lifetimes and history are told by one clock, the store's or the one that was given.
+// TestStatusIsToldByOneClock: host, store and service disagree about the time. Words, lifetimes and history use one
+// clock, the store's or the configured one.
 func TestStatusIsToldByOneClock(t *testing.T) {
 	store := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return store.Add(time.Duration(s-60) * time.Second) }

@@ -207,7 +207,7 @@ func TestRefreshIsSentOnceToHTTP2Servers(t *testing.T) {
 	}
 }
 
-// TestNotSent: what never left is told from what may have been processed (rule D2).
+// TestNotSent: what was never sent is distinguished from what may have been processed (rule D2).
 func TestNotSent(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,16 +1,13 @@
-// Package untrusted is the gate between text that came from outside (the service,
-// webhooks, files, SSH clients) and anything that draws: terminal, log, table.
+// Package untrusted separates text from outside (the service, webhooks, files, SSH clients) from all output:
+// terminal, log, table.
 //
-// Decoded strings have the type Text and stay byte for byte as they came.
-// The ways out are Line, Block and Quoted, which can never act on a terminal:
-// their results hold no control character (C0, DEL, C1), no format, direction
-// or invisible character and no broken UTF-8. Nothing is deleted without a
-// mark, because hiding text is an attack as well: a control or invisible
-// character becomes one cell "·", a bad byte U+FFFD, and Flags says which
-// kinds were met.
+// Decoded strings have the type Text and are kept byte for byte. They are drawn by Line, Block or Quoted, whose
+// results can never control a terminal: they hold no control character (C0, DEL, C1), no format, direction or
+// invisible character and no broken UTF-8. Nothing is removed without a mark, because hiding text is an attack too: a
+// control or invisible character becomes one cell "·", a bad byte U+FFFD, and Flags says which kinds occurred.
 //
-// Known cost, accepted for a payments console: joined emoji fall apart into
-// their parts and ZWNJ shows as a mark; Quoted is exact in every case.
+// Known cost, accepted for a payments console: joined emoji are split into their parts and ZWNJ shows as a mark;
+// Quoted is always exact.
 package untrusted
 
 import (
@@ -28,25 +25,25 @@ type Text string
 // Mark replaces one character that must not reach a terminal.
 const Mark = '·'
 
-// Flags says what cleaning a text met.
+// Flags says what cleaning a text found.
 type Flags uint8
 
 const (
-	// Control: C0, DEL or C1 characters, line ends included where one line was asked for.
+	// Control: C0, DEL or C1 characters, and line ends in a single line.
 	Control Flags = 1 << iota
 	// Format: invisible characters, direction marks, fillers, variation selectors, tags.
 	Format
-	// Invalid: bytes that are no UTF-8.
+	// Invalid: bytes that are not UTF-8.
 	Invalid
 	// Marks: more than four combining marks on one letter, or one without a letter.
 	Marks
 	// Mixed: Latin letters together with look-alike scripts (Cyrillic, Greek, Armenian, Cherokee) in one word.
 	Mixed
-	// Cut: the text was longer than asked for.
+	// Cut: the text was longer than the limit.
 	Cut
 )
 
-// Words names the flags for people, most alarming first; empty for none.
+// Words names the flags for people, most serious first; nil for none.
 func (f Flags) Words() string {
 	var w []string
 	for _, n := range []struct {
@@ -61,10 +58,10 @@ func (f Flags) Words() string {
 	return strings.Join(w, ", ")
 }
 
-// Suspicious reports whether anything but mere length was met.
+// Suspicious reports whether there is any flag but Cut.
 func (f Flags) Suspicious() bool { return f&^Cut != 0 }
 
-const maxMarks = 4 // combining marks kept on one letter
+const maxMarks = 4 // combining marks kept per letter
 
 var hidden = []*unicode.RangeTable{unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs,
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
@@ -73,15 +70,14 @@ func isHidden(r rune) bool { // r >= 0xa0
 	return r == 0x2800 || unicode.In(r, hidden...) || !unicode.IsGraphic(r)
 }
 
-// Line returns u as one safe line of at most max characters (runes; 0 means
-// 10,000). A text that was cut ends in "…".
+// Line returns u as one safe line of at most max runes (0 means 10,000). A text that was cut ends in "…".
 func (u Text) Line(max int) string { s, _ := Clean(string(u), max); return s }
 
-// Flags says what Line would have to replace, without a bound on length.
+// Flags returns what Line would replace, without a limit on length.
 func (u Text) Flags() Flags { _, f := Clean(string(u), len(u)+1); return f }
 
-// Block returns u as at most lines safe lines; line ends (LF, CRLF) separate,
-// everything else is cleaned as in Line. max bounds each line (runes).
+// Block returns u as at most lines safe lines, separated at LF or CRLF; everything else is cleaned as in Line. max is
+// the limit of each line in runes.
 func (u Text) Block(lines, max int) []string {
 	var out []string
 	rest := string(u)
@@ -125,8 +121,7 @@ func (u Text) Format(f fmt.State, verb rune) {
 
 const defaultMax = 10_000
 
-// Clean is Line for text of any type, with what was met. It keeps no more than
-// max characters (runes; 0 means 10,000).
+// Clean is Line for a plain string, with the flags. It keeps at most max runes (0 means 10,000).
 func Clean(s string, max int) (string, Flags) {
 	if max <= 0 {
 		max = defaultMax
@@ -163,9 +158,9 @@ func plain(s string) bool {
 type cleaner struct {
 	b       strings.Builder
 	n       int // runes written
-	marks   int // combining marks on the present letter
+	marks   int // combining marks on the current letter
 	letter  bool
-	scripts uint8 // of the present word
+	scripts uint8 // of the current word
 	f       Flags
 }
 
@@ -204,7 +199,7 @@ func (c *cleaner) take(r rune, width int) {
 	}
 }
 
-// script notes the scripts of one word; letters of two that look alike set Mixed.
+// script records the scripts of one word; letters of two look-alike scripts set Mixed.
 func (c *cleaner) script(r rune) {
 	const latin, other = 1, 2
 	switch {

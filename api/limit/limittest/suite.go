@@ -18,8 +18,7 @@ type Opened struct {
 	Shift func(d time.Duration)
 }
 
-// Run holds a store against the contract. open returns a fresh, empty store and
-// closes it with t.Cleanup.
+// Run checks that a store fulfils the contract. open returns a fresh, empty store and closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { c.run(&bench{T: t, Opened: open(t)}) })
@@ -50,7 +49,7 @@ var cases = []testCase{
 	{"AnyHistoryIsExact", exact},
 }
 
-// slack covers the real time that a test takes.
+// slack allows for the real time of a test.
 const slack = 3 * time.Second
 
 var (
@@ -92,7 +91,7 @@ func (b *bench) fill(n int) {
 	}
 }
 
-// settle confirms a grant that came after an instant's wait.
+// settle confirms a grant after a minimal wait.
 func (b *bench) settle(g limit.Grant) {
 	b.Helper()
 	if !g.Taken || g.Wait > time.Second {
