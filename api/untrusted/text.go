@@ -43,7 +43,7 @@ const (
 	Cut
 )
 
-// Words names the flags for people, most serious first; nil for none.
+// Words names the flags for people, most serious first; "" for none.
 func (f Flags) Words() string {
 	var w []string
 	for _, n := range []struct {
