@@ -65,8 +65,7 @@ type Lifetime struct {
 	Dead      bool // the service refused it early, at ExpiresAt
 }
 
-// Renewable reports whether there is a refresh token that can be used; without one
-// a new pair comes by a login.
+// Renewable reports whether there is a usable refresh token; without one only a login renews the pair.
 func (s Status) Renewable() bool { return !s.Refresh.ExpiresAt.IsZero() && s.Refresh.Remaining > 0 }
 
 // Counts are totals over the life of the store's row.

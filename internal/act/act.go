@@ -1,12 +1,10 @@
-// Package act is the table of acts: everything that a person or a program can do
-// here, each declared once. An act's name is its name everywhere: with a space for
-// the dot it is the command, and it is the name of the key, the event of the audit
-// trail, the entry of the allow-list of SSH and the heading in the documents. The
-// keys, commands, questions, role checks, read-only checks and tables in docs/ are
-// made from the rows.
+// Package act is the table of acts: everything that a person or a program can do here, each declared once. An act's
+// name is used everywhere: it is the command (with a space for the dot), the key, the event of the audit trail, the
+// entry of the SSH allow-list and the heading in the documents. The keys, commands, questions, role checks, read-only
+// checks and tables in docs/ are generated from the rows.
 //
-// What the gate needs of a write (permission, audit number) is declared beside the
-// call in package api; a row of the same name takes it from there.
+// What the gate needs of a write (permission, audit number) is declared with the call in package api; the row of the
+// same name reads it there.
 package act
 
 import (
@@ -23,10 +21,10 @@ type Effect uint8
 
 // The effects.
 const (
-	Read    Effect = iota // reads, or changes what is shown
-	Local                 // changes something of this installation: config, index, inbox
+	Read    Effect = iota // reads, or changes the view
+	Local                 // changes this installation: config, index, inbox
 	TakeOut               // shows masked values, or takes data out of the program
-	Write                 // changes something at the service, or lets somebody do so
+	Write                 // changes something at the service, or lets someone do so
 	Session               // changes the token pair that all processes share
 	Send                  // sends stored events to an address of the caller's choice
 )
@@ -36,23 +34,23 @@ func (e Effect) String() string {
 	return [...]string{"read", "local", "take out", "write", "session", "send"}[e]
 }
 
-// Ask is how strongly an act asks before it is done.
+// Ask is how an act is confirmed.
 type Ask uint8
 
-// How strongly acts ask.
+// The kinds of confirmation.
 const (
 	Nothing Ask = iota
 	YesNo       // one yes, in every context
-	Typed       // in production contexts the end of the object's id is typed; it cannot be undone
+	Typed       // in production contexts the end of the object's id must be typed; cannot be undone
 )
 
 // String is the word in the schema.
 func (a Ask) String() string { return [...]string{"nothing", "yes/no", "typed in production"}[a] }
 
-// Surface is a way to do an act.
+// Surface is a way to run an act.
 type Surface string
 
-// The surfaces; plain mode offers what the screens offer.
+// The surfaces; plain mode has the acts of the screens.
 const (
 	Command Surface = "command"
 	Screen  Surface = "screen"
@@ -61,32 +59,31 @@ const (
 
 // Arg is an argument of an act's command.
 type Arg struct {
-	Name     string // "OPID", as the usage line shows it
+	Name     string // "OPID", as in the usage line
 	File     bool   // a file of the host; over SSH only - (standard input or output)
 	Optional bool
 	Many     bool
 }
 
-// Key is how an act is pressed on a screen.
+// Key is an act's key on a screen.
 type Key struct {
-	Press string // "x"; empty: the act has no key
+	Press string // "x"; empty: no key
 	Hint  string // one or two words for the hint line: "remove"
 	Help  string // the sentence of the help
-	Extra bool   // left out of the hint line
+	Extra bool   // not in the hint line
 }
 
-// Question is what a person reads before and after an act that asks. Texts may
-// hold {item}, {id} and {object}, which Fill replaces.
+// Question is the text that a person reads before and after an act with confirmation. Fill replaces {item}, {id} and
+// {object}.
 type Question struct {
 	Title string // "Remove document"
 	Verb  string // on the button: "Remove"
 	Ask   string // "Remove {item} from operation {id}?"
-	Risk  string // what cannot be undone; empty when nothing
+	Risk  string // what cannot be undone; empty for nothing
 	Done  string // "Removed {item}."
 	// Declined is the notice after a no: "Not removed."; empty: "Nothing was sent."
 	Declined string
-	// Consequence is what a second person reads before approving. Only acts that
-	// are sent have one: a row of an api.ActKind.
+	// Consequence is for the approver. Only acts of the gate (api.ActKind) have one.
 	Consequence string
 }
 
@@ -95,21 +92,21 @@ type Act struct {
 	Name    string   // "document.remove"
 	Aliases []string // short names for the palette: "rm"
 	Effect  Effect
-	Sends   []api.ActKind // the gate's acts that it sends; nil: that of its own name, if there is one
+	Sends   []api.ActKind // the gate's acts that it sends; nil: the one of its own name, if any
 	Ask     Ask
-	Need    api.Permission      // who lacks it is refused; empty: nobody is
-	Bare    api.Permission      // instead of Need when the command has no arguments
-	With    map[string]string   // flag: permission instead of Need when the flag is given
-	Costs   map[limit.Class]int // calls of one run at least
+	Need    api.Permission      // the required permission; empty: none
+	Bare    api.Permission      // replaces Need if the command has no arguments
+	With    map[string]string   // flag: permission that replaces Need if the flag is given
+	Costs   map[limit.Class]int // least calls of one run
 	Args    []Arg
 	Short   string     // one line of the command's help
-	Roles   []api.Role // to whom screens and SSH offer it; empty: everybody
+	Roles   []api.Role // who sees it on screens and over SSH; empty: everybody
 	Key     Key
-	Place   string // kind of the screen on which the key works
+	Place   string // kind of the screen with the key
 	Words   Question
-	// of the audit trail, where it differs from Name or the act is not an ActKind; "-": leaves no record
+	// of the audit trail, if it differs from Name or the act is not an ActKind; "-": not recorded
 	Event   string
-	Without map[Surface]string // why a surface does not have it
+	Without map[Surface]string // why a surface lacks it
 }
 
 // Barred reports whether a read-only context refuses the act.
@@ -134,7 +131,7 @@ func (a *Act) Use() string {
 	return out
 }
 
-// Needs is the permission that a command line asks for; given reports which flags it has.
+// Needs returns the permission for a command line; given reports whether it has a flag.
 func (a *Act) Needs(args []string, given func(flag string) bool) api.Permission {
 	for flag, p := range a.With {
 		if given(flag) {
@@ -147,8 +144,8 @@ func (a *Act) Needs(args []string, given func(flag string) bool) api.Permission 
 	return a.Need
 }
 
-// AuditEvent is the act's event in the audit trail; empty when it leaves none of
-// its own. A write's is that of the gate's acts that it sends.
+// AuditEvent is the act's event in the audit trail; empty if it records none of its own. A write has the event of the
+// gate's acts that it sends.
 func (a *Act) AuditEvent() string {
 	switch {
 	case a.Event == "-":
@@ -163,8 +160,8 @@ func (a *Act) AuditEvent() string {
 	return a.Name
 }
 
-// Refusal says why role may not do the act in a context that is read-only or not;
-// nil: it may. It is the same on every surface, and the gate looks again.
+// Refusal is the reason why role may not do the act, in a read-only context or not; nil if it may. All surfaces use
+// it, and the gate checks again.
 func (a *Act) Refusal(role api.Role, readOnly bool) *api.Error {
 	switch {
 	case a.Need != "" && !role.May(a.Need):
@@ -175,8 +172,7 @@ func (a *Act) Refusal(role api.Role, readOnly bool) *api.Error {
 	return nil
 }
 
-// Offered reports whether the act is offered to a role on screens and over SSH;
-// what it needs is another question.
+// Offered reports whether screens and SSH offer the act to a role, regardless of permissions.
 func (a *Act) Offered(role api.Role) bool { return len(a.Roles) == 0 || slices.Contains(a.Roles, role) }
 
 // RoleNames lists roles for a sentence: "oncall, admin".
@@ -188,24 +184,24 @@ func RoleNames(roles []api.Role) string {
 	return strings.Join(out, ", ")
 }
 
-// Object fills the words of a question.
+// Object fills the placeholders of a question.
 type Object struct {
-	Item string // safe text: the file name, "" when there is none
-	ID   string // of the operation or customer, shortened as the surface likes
+	Item string // safe text: the file name, "" for none
+	ID   string // of the operation or customer, shortened for the surface
 	Kind string // "operation", "customer"
 }
 
-// Fill returns the question's words for an object.
+// Fill returns the question with its placeholders filled.
 func (q Question) Fill(o Object) Question {
 	r := strings.NewReplacer("{item}", o.Item, "{id}", o.ID, "{object}", o.Kind)
 	q.Ask, q.Risk, q.Done = r.Replace(q.Ask), r.Replace(q.Risk), r.Replace(q.Done)
 	return q
 }
 
-// The table, in two parts: each row is declared beside the others of its effect.
+// The table, in two parts; the files declare rows by effect.
 var writes, reads []*Act
 
-// declare puts a row into its part of the table. What a write needs is said beside its call in package api.
+// declare adds a row to its part of the table. A write's needs are declared with its call in package api.
 func declare(part *[]*Act, a Act) *Act {
 	if r := endpoint.Of(api.ActKind(a.Name)); a.Sends == nil && r != nil && r.Write != nil {
 		a.Sends = []api.ActKind{r.Kind}
@@ -217,11 +213,11 @@ func declare(part *[]*Act, a Act) *Act {
 	return &a
 }
 
-// All is the table, writes first.
+// All returns the table, writes first.
 func All() []*Act { return slices.Concat(writes, reads) }
 
-// Find returns the act of a name that was stored or typed, or of a command's path; nil: there is none.
-// The program itself names an act by its variable.
+// Find returns the act with a stored or typed name, or of a command's path; nil for none. Code refers to an act by
+// its variable.
 func Find(name string) *Act {
 	name = strings.ReplaceAll(name, " ", ".")
 	for _, part := range [][]*Act{writes, reads} {
@@ -232,11 +228,10 @@ func Find(name string) *Act {
 	return nil
 }
 
-// Of is the act that people know as the gate's act of this kind; nil: there is none.
+// Of returns the act of one of the gate's kinds; nil for none.
 func Of(kind api.ActKind) *Act { return Find(string(kind)) }
 
-// Consequence says what happens when an act of this kind goes through, for the
-// person who approves it.
+// Consequence says what happens if an act of this kind is done, for the approver.
 func Consequence(kind api.ActKind) string {
 	if a := Of(kind); a != nil && a.Words.Consequence != "" {
 		return a.Words.Consequence

@@ -16,10 +16,10 @@ func onlyCommand(why string) map[Surface]string {
 	return map[Surface]string{Screen: why, Remote: why}
 }
 
-// keepers look after the server: over SSH only they run what tells about it.
+// keepers are the roles for server operations: over SSH only they run commands about the server.
 var keepers = []api.Role{api.OnCall, api.Admin}
 
-// The acts that change nothing at the service.
+// The acts without effect at the service.
 var (
 	OperationList = declare(&reads, Act{Name: "operation.list", Aliases: []string{"ops"}, Need: api.MayRead,
 		Short: "Operations, filtered and sorted", Place: "operations",

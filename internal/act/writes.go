@@ -15,7 +15,7 @@ func args(names ...string) []Arg {
 
 var operationDocument = args("OPID", "DOCID")
 
-// The acts that change something at the service, and those about the session and about events that are sent on.
+// The acts with an effect at the service, on the session, or on addresses that events are sent to.
 var (
 	DocumentRemove = declare(&writes, Act{Name: "document.remove", Aliases: []string{"rm"}, Effect: Write,
 		Ask: Typed, Costs: cost(limit.Billing, 2),

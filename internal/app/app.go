@@ -1,6 +1,5 @@
-// Package app wires the program: config, store, session, budgets, gate, client,
-// journals. The console, the commands and the SSH server open an App and
-// differ only in how they talk to people.
+// Package app wires the program: config, store, session, budgets, gate, client, journals. The console, the commands
+// and the SSH server open an App and differ only in their user interface.
 package app
 
 import (
@@ -37,7 +36,7 @@ import (
 	"opdeck/internal/system/localuser"
 )
 
-// Options say what to open.
+// Options configure Open.
 type Options struct {
 	ConfigFlag string
 	StateFlag  string
@@ -48,19 +47,19 @@ type Options struct {
 	Getenv     func(string) string // nil: os.Getenv
 	Version    string
 	Now        func() time.Time // nil: time.Now
-	Living     bool             // the built-in service changes by itself; see sandbox.Options
+	Living     bool             // the built-in service changes on its own; see sandbox.Options
 	Upgrading  func()           // see store.Options
 	Notice     func(string)     // receives warnings about the store; see store.Options
-	// Waits receives what a call waits for when it takes long, or how much of its body
-	// moved, from any goroutine.
+	// Waits gets what a call waits for when it takes long, or the progress of its body (moves). It is called from any
+	// goroutine.
 	Waits func(sentence string, moves bool)
 }
 
-// App is one context, open.
+// App is one open context.
 type App struct {
 	Config    config.Config
 	Context   config.Context
-	Proxy     string // that carries the calls to the service, without credentials; "": none
+	Proxy     string // proxy for calls to the service, without credentials; "": none
 	ReadOnly  bool
 	State     string // folder
 	Version   string
@@ -70,7 +69,7 @@ type App struct {
 	Session   *session.Manager
 	Limits    *limit.Budgets
 	Audit     *audit.Log
-	Approvals *approval.Service // always there; asked by the gate where the context wants it
+	Approvals *approval.Service // never nil; the gate uses it if the context requires approval
 	Gate      *api.Gate
 	Client    *Client
 	Index     *index.Index
@@ -78,21 +77,20 @@ type App struct {
 	Journeys  *journey.Service
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
-	Living    bool             // the Sandbox changes by itself while Hooks.Apply runs
+	Living    bool             // the Sandbox changes on its own while Hooks.Apply runs
 
-	service *endpoint.Wire  // for the program itself: unmasked
-	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
+	service *endpoint.Wire  // for the program itself, unmasked
+	ledger  receiver.Ledger // how far the inbox is merged into Index; stored beside Index
 	calls   observers[api.Call]
 	changes observers[api.Operation]
 	closers []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)
-	ownClock bool // Now is not the host's clock: the store's times are moved to it
+	ownClock bool // Now is not the host's clock, so the store's times are converted to it
 }
 
-// Open reads the config and opens everything that one context needs. Nothing is
-// sent. The caller must Close.
+// Open reads the config and opens everything that one context needs. It sends nothing. The caller must Close the App.
 func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	ownClock := opt.Now != nil
 	opt = opt.filled()
@@ -137,8 +135,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// pick finds the context: by name, the default, the only one, or the built-in
-// service when there is none.
+// pick returns the context: by name, the default, the only one, or the built-in service if there is none.
 func pick(cfg config.Config, name string) (config.Context, error) {
 	if name == "" {
 		name = cfg.DefaultContext
@@ -199,7 +196,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// noticeTo logs a notice and passes it on.
+// noticeTo returns a function that logs a notice and passes it to tell.
 func noticeTo(log *slog.Logger, tell func(string)) func(string) {
 	return func(s string) {
 		log.Warn("notice", "text", s)
@@ -209,8 +206,7 @@ func noticeTo(log *slog.Logger, tell func(string)) func(string) {
 	}
 }
 
-// openService opens the built-in service in this process, with its data in the
-// state folder, where the context uses it.
+// openService opens the built-in service in this process, with its data in the state folder, if the context uses it.
 func (a *App) openService(ctx context.Context, opt Options) error {
 	if !a.Context.Sandbox {
 		return nil
@@ -265,7 +261,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// carriers are the transports of API calls and of logins and refreshes.
+// carriers returns the transports of API calls and of logins and refreshes.
 func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 	if a.Sandbox != nil {
 		return a.Sandbox.Transport(), a.Sandbox.Transport(), nil
@@ -332,22 +328,22 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	return nil
 }
 
-// Scope names the account in rows that belong to it.
+// Scope identifies the account in rows of the store.
 func (a *App) Scope() string {
 	k := a.Session.Key()
 	return k.BaseURL + " " + k.Account
 }
 
-// LocalActor is the person at this terminal: the user id that the kernel knows,
-// with the context's role. The name is a label.
+// LocalActor is the person at this terminal: the user id from the kernel, with the context's role. The name is only a
+// label.
 func (a *App) LocalActor(via string) api.Actor {
 	u := localuser.Current()
 	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID,
 		Host: u.Host, Doubt: u.Doubt}
 }
 
-// localRole is the approval.RoleLookup of people identified by a user id: they have the
-// context's role while they have an entry in /etc/passwd.
+// localRole is the approval.RoleLookup of people with a user id: they have the context's role while /etc/passwd has
+// an entry for them.
 func (a *App) localRole(p approval.Person) (api.Role, error) {
 	switch {
 	case !p.Local():
@@ -358,8 +354,8 @@ func (a *App) localRole(p approval.Person) (api.Role, error) {
 	return a.Context.Role, nil
 }
 
-// AuthorizeSSH gives approvals the role lookup of people identified by an SSH key.
-// It must be called before the first connection is accepted.
+// AuthorizeSSH sets the role lookup of people with an SSH key for approvals. Call it before the first connection is
+// accepted.
 func (a *App) AuthorizeSSH(over approval.RoleLookup) {
 	a.Approvals.SetRoleLookup(func(p approval.Person) (api.Role, error) {
 		if p.Local() {
@@ -369,7 +365,6 @@ func (a *App) AuthorizeSSH(over approval.RoleLookup) {
 	})
 }
 
-// HostName is this host's name.
 func HostName() string {
 	h, err := os.Hostname()
 	if err != nil {
@@ -378,11 +373,10 @@ func HostName() string {
 	return h
 }
 
-// OnCall registers fn for every finished call; the returned function ends that.
+// OnCall registers fn for every finished call; stop removes it.
 func (a *App) OnCall(fn func(api.Call)) (stop func()) { return a.calls.add(fn) }
 
-// Close ends everything in the reverse order of its opening. A rotation of the
-// session that is under way is finished or given up within its deadline.
+// Close closes everything in reverse order. It waits for a session rotation in progress, up to its deadline.
 func (a *App) Close() error {
 	var err error
 	for _, c := range slices.Backward(a.closers) {

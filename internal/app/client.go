@@ -11,9 +11,8 @@ import (
 	"opdeck/internal/domain/replace"
 )
 
-// Client is the service as people reach it: what it returns is masked for a role
-// that may not reveal account numbers, whatever call it is of. A document's content is the
-// one thing that passes as it is.
+// Client is the service for people: it masks every result for a role that may not reveal account numbers, except the
+// content of documents.
 type Client struct {
 	wire    *endpoint.Wire
 	missing func(ctx context.Context, opid string, err error) error
@@ -40,8 +39,7 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	return masked(ctx, out, err)
 }
 
-// mayTake lets what cannot be masked through, or says why not; without its record in the
-// trail it stays where it is.
+// mayTake permits a read that cannot be masked, once the trail has its record; else it returns the refusal.
 func (c *Client) mayTake(ctx context.Context, r endpoint.Request) error {
 	name := r.Op
 	if r.Masked.Note != nil {
@@ -62,7 +60,7 @@ func (c *Client) mayTake(ctx context.Context, r endpoint.Request) error {
 	return nil
 }
 
-// masked is the end of every read for people.
+// masked masks the result of a read for the person in ctx.
 func masked[T any](ctx context.Context, v T, err error) (T, error) {
 	if e, ok := err.(*api.Error); ok && mask.Needed(ctx) {
 		masked := *e
@@ -76,7 +74,7 @@ func masked[T any](ctx context.Context, v T, err error) (T, error) {
 // Phase is what an operation's status word means.
 func (c *Client) Phase(op api.Operation) api.Phase { return c.wire.Phase(op) }
 
-// Known returns the newest state that is known without a call.
+// Known returns the newest known state of an operation, without a call.
 func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time, bool) {
 	rec, err := a.Index.Get(ctx, opid)
 	if err != nil || rec.Owed || len(rec.Op.Raw) == 0 {
@@ -85,14 +83,13 @@ func (a *App) Known(ctx context.Context, opid string) (api.Operation, time.Time,
 	return rec.Op, rec.Seen, true
 }
 
-// OnOperation registers fn for every operation that is read or changed, as the
-// person in ctx may see it; the returned function ends that.
+// OnOperation registers fn for every operation that is read or changed, masked for the person in ctx; stop removes
+// it.
 func (a *App) OnOperation(ctx context.Context, fn func(api.Operation)) (stop func()) {
 	return a.changes.add(func(op api.Operation) { fn(mask.For(ctx, op)) })
 }
 
-// UnfinishedJobs lists the replacements on an operation ("": on any) that are not
-// finished.
+// UnfinishedJobs lists the unfinished replacements on an operation ("": on any).
 func (a *App) UnfinishedJobs(ctx context.Context, opid string) ([]replace.Job, error) {
 	all, err := a.Jobs.Store.Unfinished(ctx)
 	var out []replace.Job

@@ -19,10 +19,10 @@ import (
 	"opdeck/internal/store"
 )
 
-// Health is the verdict of one finding.
+// Health is the result of one check.
 type Health string
 
-// The verdicts.
+// The results.
 const (
 	Healthy Health = "ok"
 	Warned  Health = "warning" // works, but needs attention
@@ -30,44 +30,42 @@ const (
 	Skipped Health = "skipped" // does not apply, or could not be checked
 )
 
-// Finding is one line of the doctor. Text and Hint hold no secret.
+// Finding is one line of the report. Text and Hint hold no secret.
 type Finding struct {
 	Name   string `json:"name"`
 	Health Health `json:"state"`
 	Text   string `json:"text"`
 	Hint   string `json:"hint,omitempty"`
-	// Differs lists how the service's answers differ from what is expected: names
-	// of fields and kinds of values, never a value.
+	// Differs lists how the service's answers differ from the expected ones: names of fields and kinds of values,
+	// never a value.
 	Differs []string `json:"differs,omitempty"`
-	// Settings are lines of the config that would change it, to paste.
+	// Settings are config lines to paste that fix it.
 	Settings []string `json:"settings,omitempty"`
 }
 
-// Depth is how far the doctor goes.
+// Depth is how far the doctor checks.
 type Depth int
 
-// The depths. Deep makes a session as well, and reads a page of each list.
+// The depths. Deep also makes a session and reads a page of each list.
 const (
-	Shallow Depth = iota // one call without a login, for the clock; where a session lives, one for the account
+	Shallow Depth = iota // one call without a login, for the clock; with a live session, also one for the account
 	WithLogin
 	Deep
 )
 
-// checkTime bounds each check of something that may not answer.
+// checkTime bounds each check of something that may not respond.
 const checkTime = 10 * time.Second
 
-// doctor gathers findings.
+// doctor collects findings.
 type doctor struct {
-	mends []string // lines of [service], found by the deep look
+	mends []string // lines of [service], found by the deep check
 	opt   Options
 	tell  func(Finding)
 	sick  bool
 }
 
-// Doctor checks every step between this program and its service, in the order in
-// which they depend on each other, and passes each finding to tell as it comes. It
-// reports whether nothing is wrong. shared is an App that is open already, nil to
-// open one.
+// Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
+// tell at once. It reports whether everything is fine. shared is an App that is already open; nil opens one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
 	d := &doctor{opt: opt.filled(), tell: tell}
 	last := []string{"session", "two-factor", "budget", "lend", "audit", "feed"}
@@ -150,8 +148,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	return c, true
 }
 
-// password checks whether the password is available. A command is not run: it may
-// ask a person.
+// password checks that the password is available. It does not run a command, which may ask a person.
 func (d *doctor) password(ctx context.Context, c config.Context) {
 	switch {
 	case c.Sandbox:
@@ -191,7 +188,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	d.add("store", Healthy, where+", can be written"+sizesOf(sizes), "")
 }
 
-// sizesOf says what the databases take on the disk.
+// sizesOf describes the size of the databases on disk.
 func sizesOf(sizes []store.Size) string {
 	text := ""
 	for _, s := range sizes {
@@ -203,8 +200,7 @@ func sizesOf(sizes []store.Size) string {
 	return text
 }
 
-// session checks the session, and logs in where there is none and login says so.
-// It reports whether calls can be made.
+// session checks the session, and logs in if there is none and login is true. It reports whether calls are possible.
 func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	s, err := a.SharedSession().Status(ctx)
 	if err == nil && login && s.State == "none" {
@@ -243,9 +239,8 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	return s.State != "blocked"
 }
 
-// twoFactor asks the service whether the account that this program logs in as has
-// two-factor login switched on, with which no machine can log in (one general call). A session is
-// renewed for it only where renew says so; what is not told is not guessed.
+// twoFactor asks the service whether opdeck's account has two-factor login on, which no machine can answer (one
+// general call). It renews a session only if renew is true. If the service does not report it, the finding says so.
 func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	const name = "two-factor"
 	s, err := a.SharedSession().Status(ctx)
@@ -345,8 +340,8 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 	d.unmerged(t.Backlog)
 }
 
-// setAside is how many deliveries since then were taken and cannot be used, counted to 100, and why the last one
-// cannot.
+// setAside returns how many deliveries since then were accepted but unusable, counted up to 100, and why the last one
+// is.
 func setAside(ctx context.Context, in receiver.Inbox, since time.Time) (n int64, why string) {
 	rows, err := in.List(ctx, receiver.Filter{Statuses: []receiver.Status{receiver.Quarantined}, Since: since})
 	if err != nil || len(rows) == 0 {
@@ -355,7 +350,7 @@ func setAside(ctx context.Context, in receiver.Inbox, since time.Time) (n int64,
 	return int64(len(rows)), untrusted.Text(rows[0].Detail).Line(200)
 }
 
-// rejectedLately is how long a delivery that was not accepted is a warning.
+// rejectedLately is how long a rejected delivery is a warning.
 const rejectedLately = 24 * time.Hour
 
 func (d *doctor) rejected(t receiver.Trouble) {

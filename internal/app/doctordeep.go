@@ -11,12 +11,11 @@ import (
 	"opdeck/internal/act/remedy"
 )
 
-// deepNames are the findings of a deep look.
+// deepNames are the findings of a deep check.
 var deepNames = []string{"operations", "operation", "customers", "customer", "documents", "application", "webhooks"}
 
-// deep reads a page of each list and a record of each kind, and says how the
-// service's answers differ from what is expected: two billing calls, four customer
-// calls (up to two more) and one general one.
+// deep reads a page of each list and a record of each kind, and reports how the service's answers differ from the
+// expected ones: two billing calls, four customer calls (up to two more) and one general one.
 func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 	if !live {
 		for _, name := range deepNames {
@@ -55,7 +54,7 @@ func (d *doctor) deep(ctx context.Context, a *App, live bool) {
 	d.settings()
 }
 
-// settings prints what would mend what was not understood, as TOML to paste.
+// settings prints the settings that would fix what was not understood, as TOML to paste.
 func (d *doctor) settings() {
 	if len(d.mends) == 0 {
 		return
@@ -65,13 +64,13 @@ func (d *doctor) settings() {
 		Settings: append([]string{"[service]"}, slices.Compact(d.mends)...)})
 }
 
-// probed says what one call showed.
+// probed reports the result of one call.
 func (d *doctor) probed(name string, p api.Inspection) {
 	f := Finding{Name: name, Health: Healthy, Text: callLine(p)}
 	if p.Err != nil {
 		e := api.AsError(p.Err)
 		f.Health, f.Text, f.Hint = Failed, f.Text+": "+e.Own(), remedy.Command(e)
-		if e.Remedy.Kind == api.CompareAnswers { // that is under way
+		if e.Remedy.Kind == api.CompareAnswers { // that is in progress
 			f.Hint = ""
 		}
 		f.Differs = differs(p)
@@ -85,7 +84,7 @@ func (d *doctor) probed(name string, p api.Inspection) {
 	if f.Differs = differs(p); len(f.Differs) > 0 {
 		f.Health = Warned
 	}
-	if len(p.Unknown) > 0 { // the service's pages are not complete: no reason to worry
+	if len(p.Unknown) > 0 { // no problem: the service's pages are incomplete
 		f.Differs = append(f.Differs,
 			fmt.Sprintf("fields that opdeck does not know (kept and shown): %s", strings.Join(p.Unknown, ", ")))
 	}
@@ -100,7 +99,7 @@ func callLine(p api.Inspection) string {
 	return fmt.Sprintf("%s: %s after %d ms", p.Call, status, p.Took.Round(time.Millisecond).Milliseconds())
 }
 
-// listLine says how much of a list came.
+// listLine says how much of a list was read.
 func listLine(p api.Inspection) string {
 	s := fmt.Sprintf("%d read", p.Items)
 	if p.Total != "" {
@@ -115,7 +114,7 @@ func listLine(p api.Inspection) string {
 	return s
 }
 
-// differs says in a line each what is otherwise than expected.
+// differs lists the differences from the expected answer, one a line.
 func differs(p api.Inspection) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -184,7 +183,7 @@ func differs(p api.Inspection) []string {
 	return out
 }
 
-// pageSize says when a page has another size than was asked for.
+// pageSize reports a page of another size than requested.
 func pageSize(p api.Inspection) []string {
 	total := 0
 	_, err := fmt.Sscan(string(p.Total), &total)

@@ -16,8 +16,7 @@ import (
 	"opdeck/internal/app/config"
 )
 
-// network resolves the service's name and makes a TLS handshake. It reports whether
-// the service can be reached.
+// network resolves the service's name and makes a TLS handshake. It reports whether the service is reachable.
 func (d *doctor) network(ctx context.Context, c config.Context) bool {
 	if c.Sandbox {
 		d.add("name lookup", Skipped, "the built-in service runs in this process", "")
@@ -135,17 +134,16 @@ func plainNet(err error) string {
 	return err.Error()
 }
 
-// Differences of clocks beyond these are a warning, and a failure.
+// A clock difference beyond these is a warning or a failure.
 const (
 	skewWarn = 30 * time.Second
 	skewFail = 5 * time.Minute
 )
 
-// clock compares this host's clock with the Date of an answer to a request
-// without a login.
+// clock compares this host's clock with the Date header of an answer that needs no login.
 func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	if !reached {
-		return // told by network
+		return // reported by network
 	}
 	rt, close, err := a.plainCarrier()
 	if err != nil {
@@ -188,7 +186,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	}
 }
 
-// plainCarrier is a transport of its own for a request without a login.
+// plainCarrier is a separate transport for a request without a login.
 func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
 	if a.Sandbox != nil {
 		return a.Sandbox.Transport(), func() {}, nil

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	maxWaiting = 4               // operations that wait; older ones are left to the sync
-	slotWait   = 3 * time.Second // for a slot that background work may take
+	maxWaiting = 4               // operations that wait; the sync reads older ones
+	slotWait   = 3 * time.Second // the wait for a slot for background work
 )
 
-// eventReads reads the operations that events left in doubt, newest first, with
-// calls that people leave over. What it does not get to stays owed in the index,
-// and the background sync reads it later.
+// eventReads reads the operations that events left in doubt, newest first, with spare calls. Others stay owed in the
+// index, and the background sync reads them later.
 type eventReads struct {
 	app   *App
 	queue chan string
@@ -30,11 +29,11 @@ func newEventReads(ctx context.Context, a *App) *eventReads {
 	return p
 }
 
-// add asks for an operation; it never blocks.
+// add queues an operation; it never blocks.
 func (p *eventReads) add(opid string) {
 	select {
 	case p.queue <- opid:
-	default: // too many: the sync reads it
+	default: // full: the sync reads it
 	}
 }
 
@@ -59,7 +58,7 @@ func (p *eventReads) run(ctx context.Context) {
 	}
 }
 
-// drain takes what came meanwhile, each operation once, and keeps the newest.
+// drain takes the queued operations, each once, and keeps the newest.
 func (p *eventReads) drain(waiting []string) []string {
 	for {
 		select {

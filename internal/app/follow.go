@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/store/journal"
 )
 
-// openFollow makes the tracker that settles writes whose outcome is not known.
+// openFollow creates the tracker that settles writes with an unknown outcome.
 func (a *App) openFollow() {
 	a.Follow = followup.New(followup.Options{Store: journal.NewUnsettled(a.Store.Core, a.Scope()), Trail: a.Audit.Intents,
 		LateAfter: a.Config.Writes.LateAfter.D(), Log: a.Log, Date: a.Gate.Date,
@@ -19,7 +19,7 @@ func (a *App) openFollow() {
 	a.Gate.Follow = a.Follow
 }
 
-// followers get each outcome that was found after it had been reported as unknown.
+// followers registers the observers of outcomes that are found later.
 func (a *App) followers() {
 	a.Follow.Client = a.service
 	a.Follow.Follow(func(ctx context.Context, s followup.Settled) error {
@@ -36,8 +36,7 @@ func (a *App) followers() {
 	})
 }
 
-// StartFollow checks writes whose outcome is not known, in the background, until
-// the returned function is called.
+// StartFollow checks writes with an unknown outcome in the background until stop is called.
 func (a *App) StartFollow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(api.WithActor(ctx, api.Actor{Name: "follow-up", Role: api.Viewer, Via: "service"}))
 	var wg sync.WaitGroup
@@ -45,7 +44,7 @@ func (a *App) StartFollow(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// jobClient is the client of replacements: what a job sees is settled for all.
+// jobClient is the client of replacements: outcomes that a job sees are settled for all.
 type jobClient struct {
 	endpoint.Caller
 	tracker *followup.Tracker
@@ -60,8 +59,7 @@ func (c jobClient) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	return out, err
 }
 
-// Trail is the audit trail as people look at it: what is unsettled includes
-// writes whose first outcome was unknown.
+// Trail is the audit trail for people: its unsettled acts include writes whose first outcome was unknown.
 type Trail struct {
 	*audit.Reader
 	*audit.Prover
@@ -75,7 +73,7 @@ func (a *App) Trail() Trail { return Trail{a.Audit.Reader, a.Audit.Prover, a.Aud
 // Health is the state of the trail.
 func (t Trail) Health() audit.Health { return t.log.Health() }
 
-// Unsettled lists the intents whose outcome is not known, oldest first.
+// Unsettled lists the intents without a known outcome, oldest first.
 func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
 	rows, err := t.tracker.Pending(ctx)
 	if err != nil {
@@ -95,7 +93,7 @@ func (t Trail) Unsettled(ctx context.Context) ([]audit.Entry, error) {
 	return out, nil
 }
 
-// Settle closes an act by what a person found.
+// Settle closes an act with what a person found.
 func (t Trail) Settle(ctx context.Context, who api.Actor, ref, note string) error {
 	return t.tracker.Conclude(ctx, who, ref, note)
 }

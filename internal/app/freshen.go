@@ -9,9 +9,8 @@ import (
 	"opdeck/internal/domain/index"
 )
 
-// Freshen does what is due of the sync, with at most that many billing calls. It is
-// for commands; while a console or server runs the sync in the background, nothing
-// is read here. What was known stays known when it fails.
+// Freshen does the part of the sync that is due, with at most calls billing calls. It is for commands; while a
+// console or server syncs in the background, it reads nothing. If it fails, the index is unchanged.
 func (m Mirror) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
 	var err error
 	if m.app.Config.Index.Enabled {
@@ -23,9 +22,8 @@ func (m Mirror) Freshen(ctx context.Context, calls int) (index.Freshness, error)
 	return f, errors.Join(err, fresh)
 }
 
-// ExportTo writes what a filter shows to w, which gets nothing that
-// could act on a terminal but what the records hold; the export is recorded with
-// how old the list was.
+// ExportTo writes the rows of a filter to w, free of control characters except in the records' own text, and records
+// the export with the age of the list.
 func (m Mirror) ExportTo(ctx context.Context, w io.Writer, s index.Sheet,
 	progress func(done, total int)) (int, index.Freshness, error) {
 	fresh, err := m.noteExport(ctx, s)
@@ -36,8 +34,7 @@ func (m Mirror) ExportTo(ctx context.Context, w io.Writer, s index.Sheet,
 	return n, fresh, err
 }
 
-// noteExport records an export. How old the list is is read before it is frozen:
-// it can only be newer then.
+// noteExport records an export. It reads the age of the list before the list is frozen, which can only be newer.
 func (m Mirror) noteExport(ctx context.Context, s index.Sheet) (index.Freshness, error) {
 	if err := api.Need(ctx, "export", api.MayExport); err != nil {
 		return index.Freshness{}, err
@@ -54,7 +51,7 @@ func (m Mirror) noteExport(ctx context.Context, s index.Sheet) (index.Freshness,
 	return fresh, nil
 }
 
-// AsOf words how old an answer of the index is.
+// AsOf words the age of an answer from the index.
 func AsOf(f index.Freshness) string {
 	s := "age not known"
 	if !f.AsOf.IsZero() {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	handedOut = "handed-" // the beginning of a folder's name that holds a file for another program
-	lockName  = ".lock"   // in it: locked as long as the console that made it lives
+	handedOut = "handed-" // prefix of a folder with a file for another program
+	lockName  = ".lock"   // in it, locked while the console that made it runs
 )
 
-// HandOut makes a file of this name (no path) for another program, in a new folder of the
-// state folder that only this user may enter, and returns its path. remove deletes both; a
-// console that is killed before it does leaves them to SweepHandedOut of the next.
+// HandOut writes a file with this name (no path) for another program, in a new folder of the state folder that only
+// this user can enter, and returns its path. remove deletes both; if the console is killed first, SweepHandedOut of
+// the next one does.
 func HandOut(state, name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
 		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal,
@@ -32,7 +32,7 @@ func HandOut(state, name string, fill func(io.Writer) error) (path string, remov
 	lock, err := os.OpenFile(filepath.Join(begun, lockName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = files.Lock(lock, true, false)
-		if err == nil { // nobody else takes it for left over now
+		if err == nil { // locked: no sweep removes it now
 			err = os.Rename(begun, dir)
 		}
 	}
@@ -54,8 +54,7 @@ func HandOut(state, name string, fill func(io.Writer) error) (path string, remov
 	return f.Name(), remove, nil
 }
 
-// SweepHandedOut removes the files that consoles handed out and, because they were killed,
-// did not remove.
+// SweepHandedOut removes files of HandOut that killed consoles left.
 func SweepHandedOut(state string, log *slog.Logger) {
 	left, _ := filepath.Glob(filepath.Join(state, handedOut+"*"))
 	for _, dir := range left {
@@ -65,7 +64,7 @@ func SweepHandedOut(state string, log *slog.Logger) {
 	}
 }
 
-// sweep removes a folder that no living console has locked.
+// sweep removes a folder that no running console has locked.
 func sweep(dir string) error {
 	st, err := os.Lstat(dir)
 	if err != nil || !st.IsDir() || files.Ours(dir, st) != nil {
@@ -73,7 +72,7 @@ func sweep(dir string) error {
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
 	switch {
-	case errors.Is(err, os.ErrNotExist): // half removed
+	case errors.Is(err, os.ErrNotExist): // half removed by another sweep
 		return os.RemoveAll(dir)
 	case err != nil:
 		return err

@@ -20,8 +20,8 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// openIndex opens the mirror of operations. Switched off, it holds in memory
-// what this process happens to read, and nothing is read in the background.
+// openIndex opens the mirror of operations. If it is off, it holds in memory what this process reads, and nothing is
+// read in the background.
 func (a *App) openIndex(ctx context.Context) error {
 	mode, st := index.Shared, a.Store
 	if a.Config.Index.Memory || !a.Config.Index.Enabled {
@@ -46,13 +46,13 @@ func (a *App) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// sight receives when a request of the sync was sent. What such a call reads goes to
-// the index from the sync itself, with its progress.
+// sight gets the time at which a request of the sync was sent. The sync itself stores the result of such a call, with
+// its progress.
 type sight struct{ at time.Time }
 
 type sightKey struct{}
 
-// sawOperations passes what a call read to the index and to the observers.
+// sawOperations passes the operations of a call to the index and to the observers.
 func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool, at time.Time) {
 	var err error
 	if s, ok := ctx.Value(sightKey{}).(*sight); ok {
@@ -67,7 +67,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	if err != nil {
 		a.Log.Warn("index", "err", err)
 	}
-	if page { // the index says that it changed
+	if page { // the index reports its own changes
 		a.Follow.Listed(ctx, ops)
 		return
 	}
@@ -78,10 +78,10 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 }
 
-// lister reads for the sync; in the background only with budget that people leave.
+// lister reads for the sync; in the background it uses spare budget only.
 type lister struct {
 	app    *App
-	urgent bool // somebody waits for it
+	urgent bool // a person waits for it
 }
 
 func (l lister) context(ctx context.Context) (context.Context, *sight) {
@@ -135,7 +135,7 @@ type syncMark struct {
 // Mark implements index.Alive.
 func (s syncMark) Mark() (string, bool) { return s.mark() }
 
-// syncs says which processes that sync have ended; nil where their end cannot be noticed.
+// syncs reports which syncing processes have ended; nil if that cannot be detected.
 func (a *App) syncs() index.Alive {
 	if a.alive == nil || a.Index.Mode() == index.Memory {
 		return nil
@@ -143,7 +143,7 @@ func (a *App) syncs() index.Alive {
 	return syncMark{a.alive, a.markSync}
 }
 
-// keepMark makes markSync.
+// keepMark marks this process as syncing.
 func (a *App) keepMark() {
 	var release func(behind bool)
 	name := "sync-" + a.Session.Owner().ID
@@ -160,13 +160,12 @@ func (a *App) keepMark() {
 	})
 }
 
-// indexEvery is how often this process asks PostgreSQL, which cannot tell, whether
-// another process changed the index: one small read for all its consoles.
+// indexEvery is how often this process polls PostgreSQL, which has no notification, for changes of the index by
+// others: one small read for all its consoles.
 const indexEvery = 400 * time.Millisecond
 
-// Start fills the index in the background until the returned function is
-// called, and looks for what other processes put into it. With the index off or
-// in memory switched off it does nothing.
+// Start fills the index in the background, and polls for rows of other processes, until stop is called. It does
+// nothing if the index is off.
 func (m Mirror) Start(ctx context.Context) (stop func()) {
 	if !m.app.Config.Index.Enabled {
 		return func() {}
@@ -184,7 +183,7 @@ func (m Mirror) Start(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// Progress is one line about the background sync; ok is false while it is idle.
+// Progress describes the background sync in one line; ok is false while it is idle.
 func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 	if !m.app.Config.Index.Enabled {
 		return "", false
@@ -234,18 +233,17 @@ func (a *App) missing(ctx context.Context, opid string, err error) error {
 	return &e
 }
 
-// Exported is a file that was written.
+// Exported describes a written file.
 type Exported struct {
 	Rows  int
-	Path  string // in full
+	Path  string // absolute
 	Size  int64  // bytes
 	Fresh index.Freshness
 }
 
-// Export writes a sheet to a file of mode 0600, a new one unless replace
-// allows to write over one that is there: that one stays until the new one is whole.
-// The export is recorded with how old the list was. The error of a file that is there
-// wraps os.ErrExist; nothing was recorded then.
+// Export writes a sheet to a new file of mode 0600. With replace it may overwrite an existing one, which remains
+// until the new one is complete. It records the export with the age of the list. If the file exists, the error wraps
+// os.ErrExist and nothing is recorded.
 func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace bool,
 	progress func(done, total int)) (Exported, error) {
 	done := Exported{Path: path}
@@ -279,7 +277,7 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace 
 		done.Size = info.Size()
 	}
 	switch err = out.Finish(err); {
-	case errors.Is(err, os.ErrExist): // made meanwhile
+	case errors.Is(err, os.ErrExist): // created meanwhile
 		return done, there
 	case err != nil && ctx.Err() != nil:
 		return done, &api.Error{Op: "export", Kind: api.Interrupted, Public: "The export was stopped; its file was removed.",

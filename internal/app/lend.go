@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/domain/lending"
 )
 
-// BorrowerKeys reads the keys of the borrowers that the config names.
+// BorrowerKeys reads the keys of the configured borrowers.
 func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 	keys := new(lending.Keys)
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Lend.Borrowers)) {
@@ -31,17 +31,15 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 	return keys, nil
 }
 
-// keyedBorrower is known by its key: for approvals it is a person of its own, as one
-// over SSH is.
+// keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH.
 func keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
 	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
 		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key),
 			Login: lending.Via + " " + name}}
 }
 
-// LocalBorrower is a command that the person at this terminal starts: with the role
-// and bounds of the borrower that the config has under that name, else with the
-// person's role. For approvals it is that person.
+// LocalBorrower is a command started by the person at this terminal. It has the role and limits of the configured
+// borrower named as, else the person's role. For approvals it is that person.
 func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 	who := a.LocalActor(lending.Via)
 	who.From = command
@@ -59,8 +57,8 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 	return out, nil
 }
 
-// ChildEnv is the environment for a program that is started here: that of this process
-// without the variables that hold secrets, and without others.
+// ChildEnv is the environment of a program that opdeck starts: its own without the variables that hold secrets, and
+// without others.
 func (a *App) ChildEnv(others ...string) []string {
 	names := append(secretNames(a.Config, a.Context), others...)
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
@@ -69,8 +67,8 @@ func (a *App) ChildEnv(others ...string) []string {
 	})
 }
 
-// secretNames are the environment variables that hold secrets by the config, those of
-// other contexts too: a command that borrows the session gets none of them.
+// secretNames lists the configured environment variables that hold secrets, also of other contexts: a command that
+// borrows the session gets none of them.
 func secretNames(all config.Config, current config.Context) []string {
 	names := []string{"OPDECK_PASSWORD", current.PasswordEnv, all.Webhooks.SecretEnv}
 	for _, c := range all.Contexts {

@@ -12,8 +12,7 @@ import (
 // secretKeys are attribute names whose values are never logged.
 var secretKeys = []string{"authorization", "token", "password", "secret", "jwt", "cookie"}
 
-// NewLog makes the program's log: one line a record, no secret, nothing that
-// could act on a terminal. verbose adds debug records.
+// NewLog returns the program's log: one line a record, no secret, no control characters. verbose adds debug records.
 func NewLog(w io.Writer, verbose bool) *slog.Logger {
 	level := slog.LevelInfo
 	if verbose {
@@ -22,8 +21,8 @@ func NewLog(w io.Writer, verbose bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: clean}))
 }
 
-// clean drops secrets by the attribute's name and by their shape, and makes text
-// safe to draw (the handler quotes control characters, but passes others).
+// clean removes secrets by attribute name and by shape, and makes text safe to draw (the handler quotes control
+// characters, but no others).
 func clean(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	for _, k := range secretKeys {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// observers are functions that are called with each event.
+// observers calls functions with each event.
 type observers[T any] struct {
 	mu  sync.Mutex
 	fns map[int]func(T) // guarded by mu

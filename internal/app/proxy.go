@@ -9,8 +9,8 @@ import (
 	"opdeck/internal/app/config"
 )
 
-// outbound is the proxy between opdeck and the service of a context, nil for none. Proxies of the environment
-// are used only where the config says so: passwords and tokens do not go where a stray variable points.
+// outbound returns the proxy between opdeck and the service of a context, nil for none. It uses proxies of the
+// environment only if the config says so: passwords and tokens must not go where a stray variable points.
 func outbound(c config.Context) (*url.URL, error) {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || c.Sandbox || base.Scheme != "https" { // plain HTTP stays on this host
@@ -25,14 +25,14 @@ func outbound(c config.Context) (*url.URL, error) {
 	default:
 		u, err = url.Parse(c.Proxy)
 	}
-	if err != nil { // its text may hold a password
+	if err != nil { // the error's text may hold a password
 		return nil, &api.Error{Kind: api.BadConfig, Public: "The proxy is not a valid address.",
 			Remedy: api.Remedy{Kind: api.FixSettings, ID: "[service]", Names: []string{"proxy"}}}
 	}
 	return u, nil
 }
 
-// proxyName is a proxy for people: without credentials, "" for none.
+// proxyName is a proxy for people, without credentials; "" for none.
 func proxyName(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -40,7 +40,7 @@ func proxyName(u *url.URL) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// through is the choice of a proxy for a transport.
+// through returns the Proxy function of a transport.
 func through(u *url.URL) func(*http.Request) (*url.URL, error) {
 	if u == nil {
 		return nil
@@ -48,7 +48,7 @@ func through(u *url.URL) func(*http.Request) (*url.URL, error) {
 	return http.ProxyURL(u)
 }
 
-// proxy says how calls leave this host, where that is not as usual.
+// proxy reports how calls leave this host, if through a proxy.
 func (d *doctor) proxy(c config.Context) *url.URL {
 	u, err := outbound(c)
 	unused := ""

@@ -12,19 +12,17 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// receiverActor is who merges events: no person, with no role.
+// receiverActor merges events: not a person, without a role.
 var receiverActor = api.Actor{Name: "receiver", Via: "service"}
 
 const (
-	inboxEvery = 5 * time.Second  // how often the inbox is read where webhooks are received
-	inboxIdle  = 30 * time.Second // where none are: for what other processes left
+	inboxEvery = 5 * time.Second  // how often the inbox is read with webhooks configured
+	inboxIdle  = 30 * time.Second // the same without: for deliveries of other processes
 )
 
-// Apply merges what rec stores, and what other processes store, into the
-// index until ctx ends, and tries again what could not be merged. rec is nil
-// where nothing is received. The place is kept beside the index, so that events
-// which were acknowledged before a crash are merged after it; merging one twice
-// changes nothing. A living built-in service changes meanwhile.
+// Apply merges the deliveries of rec, and of other processes, into the index until ctx ends, and retries those that
+// failed. rec is nil without a receiver. The position is stored with the index, so that events acknowledged before a
+// crash are merged after it; merging is idempotent. A living built-in service changes meanwhile.
 func (h Hooks) Apply(ctx context.Context, rec *receiver.Receiver) {
 	ctx = api.WithActor(ctx, receiverActor) // the person in ctx may see less than is merged
 	received := make(chan struct{}, 1)
@@ -49,8 +47,8 @@ func (h Hooks) Apply(ctx context.Context, rec *receiver.Receiver) {
 	m.Run(ctx, received, every)
 }
 
-// live lets the built-in service change until stop is called, and puts its webhooks
-// into the inbox without an address; received is notified of each.
+// live lets the built-in service change until stop is called and puts its webhooks directly into the inbox; received
+// is notified of each.
 func (h Hooks) live(ctx context.Context, received chan<- struct{}) (stop func()) {
 	rec, err := h.inProcess()
 	if err != nil {
@@ -71,10 +69,10 @@ func (h Hooks) live(ctx context.Context, received chan<- struct{}) (stop func())
 	}
 }
 
-// learntFor is how long the learnt meaning of codes is used before it is read again.
+// learntFor is how long learnt codes are cached.
 const learntFor = 5 * time.Second
 
-// merger brings the events of this account into its index.
+// merger merges the events of this account into its index.
 func (h Hooks) merger() *receiver.Merger {
 	var known hook.Meanings
 	var at time.Time // when they were read
@@ -91,8 +89,7 @@ func (h Hooks) merger() *receiver.Merger {
 	return &receiver.Merger{Inbox: h.Inbox(), Ledger: h.app.ledger, Take: take, Now: h.app.Now, Log: h.app.Log}
 }
 
-// Merge merges one event now, while the caller waits. An event that cannot be
-// merged is tried again later, by whichever process runs; the error says so.
+// Merge merges one event now. If it fails, the error says so, and any running process retries later.
 func (h Hooks) Merge(ctx context.Context, s receiver.Stored) error {
 	if err := h.merger().Merge(ctx, s); err != nil {
 		return &api.Error{Op: "merge event", Kind: api.Unavailable,
@@ -102,8 +99,7 @@ func (h Hooks) Merge(ctx context.Context, s receiver.Stored) error {
 	return nil
 }
 
-// Trouble returns what waits to be merged and what was not accepted, over all
-// processes.
+// Trouble returns the unmerged and the rejected deliveries of all processes.
 func (h Hooks) Trouble(ctx context.Context) (t receiver.Trouble, err error) {
 	if t.Backlog, err = h.app.ledger.Backlog(ctx); err != nil {
 		return t, err
@@ -126,10 +122,9 @@ func (h Hooks) auditAlarm(ctx context.Context, e receiver.Stored) {
 	}
 }
 
-// Start receives webhooks at the configured address, if there is one, and
-// merges them until stop is called; addr is "" when nothing is received here. An
-// address that is taken is not an error: another instance receives for all. Either
-// way what others received, or left unmerged, is merged.
+// Start receives webhooks at the configured address, if any, and merges them until stop is called; addr is "" if
+// nothing is received here. A busy address is not an error: another instance receives for all. In any case the
+// unmerged deliveries of others are merged.
 func (h Hooks) Start(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	rec, srv, err := h.open(ctx, env)
@@ -152,7 +147,7 @@ func (h Hooks) Start(ctx context.Context, env func(string) string) (addr string,
 	}, nil
 }
 
-// At is where webhooks are received, in words; "" where none are.
+// At says where webhooks are received; "" for nowhere.
 func (h Hooks) At() string {
 	switch {
 	case h.app.Config.Webhooks.Listen != "":
@@ -163,7 +158,7 @@ func (h Hooks) At() string {
 	return ""
 }
 
-// inProcess takes what the living built-in service sends.
+// inProcess is the receiver for the living built-in service.
 func (h Hooks) inProcess() (*receiver.Receiver, error) {
 	verifier, err := hook.NewVerifier(hook.VerifyJWT, "Authorization", hook.ParseSecrets(sandbox.DefaultHookSecret))
 	if err != nil {
@@ -173,7 +168,7 @@ func (h Hooks) inProcess() (*receiver.Receiver, error) {
 		Now: h.app.Now})
 }
 
-// open opens the configured address; both are nil where nothing is received.
+// open opens the configured address; both results are nil without one.
 func (h Hooks) open(ctx context.Context, env func(string) string) (*receiver.Receiver, *receiver.Server, error) {
 	if h.app.Config.Webhooks.Listen == "" {
 		return nil, nil, nil

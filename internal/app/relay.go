@@ -11,14 +11,14 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// maxMasked is the largest answer that is masked, in bytes: it is read whole.
+// maxMasked bounds an answer that is masked, in bytes: it is read whole.
 const maxMasked = 16 << 20
 
-// maskBody replaces the body by a masked one. What holds account numbers is known by the names of members, so
-// that an answer of another form than JSON, or with JSON inside its texts, is not passed on.
+// maskBody replaces the body by a masked one. Masking goes by member names, so an answer that is not JSON, or has
+// JSON inside its texts, is refused.
 func maskBody(op string, role api.Role, out *api.Relayed) error {
 	raw, err := io.ReadAll(io.LimitReader(out.Body, maxMasked+1))
-	_ = out.Body.Close() // after its end: the index learns what was read, unmasked
+	_ = out.Body.Close() // before masking, so that the index gets what was read
 	switch {
 	case err != nil:
 		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The service's answer broke off.", RequestID: out.RequestID,
@@ -35,7 +35,7 @@ func maskBody(op string, role api.Role, out *api.Relayed) error {
 	}
 	raw = mask.JSON(raw)
 	out.Body, out.Size = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
-	out.Header.Del("Etag") // of another text
+	out.Header.Del("Etag") // it belongs to the unmasked text
 	return nil
 }
 

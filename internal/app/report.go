@@ -13,8 +13,8 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// ReportTo writes the service's report of operations to w, with a record in the trail,
-// without which nothing is read.
+// ReportTo writes the service's report of operations to w. It records the read first; without the record nothing is
+// read.
 func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api.Report, error) {
 	if err := api.Need(ctx, "read report", api.MayExport); err != nil {
 		return api.Report{}, err
@@ -32,8 +32,8 @@ func (a *App) ReportTo(ctx context.Context, q api.ReportQuery, w io.Writer) (api
 	return endpoint.Do(ctx, a.Client, endpoint.GetReport, endpoint.ReportTo{ReportQuery: q, To: w})
 }
 
-// SaveReport writes the service's report of operations to a new file of mode 0600, whole
-// or not at all. Nothing is asked for when there is a file of that name.
+// SaveReport writes the service's report of operations to a new file of mode 0600, completely or not at all. If the
+// file exists, nothing is requested.
 func (a *App) SaveReport(ctx context.Context, q api.ReportQuery, path string) (api.Report, error) {
 	taken := func(err error) error {
 		return &api.Error{Op: "read report", Kind: api.Usage, Public: "A file of that name already exists.", Err: err}

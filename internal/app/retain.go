@@ -15,7 +15,7 @@ import (
 	"opdeck/internal/store/opindex"
 )
 
-// turns is the store as the pruner of one process has it.
+// turns is the store as seen by the pruner of one process.
 type turns struct {
 	*store.Store
 	owner string // of this process
@@ -23,7 +23,7 @@ type turns struct {
 
 var _ retention.Store = turns{}
 
-// turnName names the work of the pruner among the turns of the store.
+// turnName identifies the pruner's work in the store.
 const turnName = "retention"
 
 // Now implements retention.Store.
@@ -42,7 +42,7 @@ func (t turns) End(ctx context.Context, done bool) error {
 // Busy implements retention.Store.
 func (t turns) Busy(err error) bool { return store.IsKind(err, store.Busy) }
 
-// ended are the rows of a store that end, each with how long it is kept after that.
+// ended lists the rows of a store that end, with their retention.
 func ended(st *store.Store, keep config.Retention) []retention.Rows {
 	from := func(db *store.DB, drop func(context.Context, *store.DB, time.Time, int) (int, error),
 	) func(context.Context, time.Time, time.Time, int) (int, error) {
@@ -63,7 +63,7 @@ func ended(st *store.Store, keep config.Retention) []retention.Rows {
 	}
 }
 
-// pruner removes what keep says from st, and moves old records of the trail to its archive.
+// pruner removes from st what keep says, and moves old records of the trail to its archive.
 func pruner(st turns, keep config.Retention, trail *audit.Log, now func() time.Time,
 	log *slog.Logger) *retention.Pruner {
 	p := &retention.Pruner{Store: st, Rows: ended(st.Store, keep), Now: now, Log: log}
@@ -75,8 +75,7 @@ func pruner(st turns, keep config.Retention, trail *audit.Log, now func() time.T
 	return p
 }
 
-// Retain removes in the background what [retention] keeps no longer, until the returned
-// function is called.
+// Retain removes in the background what [retention] no longer keeps, until stop is called.
 func Retain(ctx context.Context, a *App) (stop func()) {
 	if a.Config.Store.URL == "memory" {
 		return func() {}

@@ -12,9 +12,8 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// SaveDocument writes a customer's document to a file of this host that only its owner may
-// read, whole or not at all, and returns its full path. A file that is there already stays
-// unless over is true; the error is then fs.ErrExist.
+// SaveDocument writes a customer's document to a file of mode 0600, completely or not at all, and returns its
+// absolute path. If the file exists and over is false, the error is fs.ErrExist.
 func SaveDocument(ctx context.Context, c endpoint.Caller, cuid, id, path string, over bool) (full string, err error) {
 	bad := func(what string, err error) (string, error) {
 		return full, &api.Error{Op: "save document", Kind: api.Usage, Rule: api.RuleFile, Field: api.FieldFile,

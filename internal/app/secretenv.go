@@ -1,8 +1,7 @@
 package app
 
-// SecretEnv is an environment in which the variables that the config names for the
-// secrets of this context come from getenv, and all others from rest; nil: they are
-// empty.
+// SecretEnv is an environment that takes this context's configured secret variables from getenv and all others from
+// rest; a nil function has none.
 func (a *App) SecretEnv(getenv, rest func(string) string) func(string) string {
 	named := map[string]bool{a.Context.PasswordEnv: true, a.Config.Webhooks.SecretEnv: true}
 	delete(named, "")

@@ -14,20 +14,20 @@ import (
 	"opdeck/internal/store"
 )
 
-// sessionWait is how long a person's call waits for a session at least (session
-// protocol, caller deadline): longer than the lease takeover after a crashed rotator.
+// sessionWait is the least wait of a person's call for a session (session protocol, caller deadline): longer than the
+// lease takeover after a crash.
 const sessionWait = 60 * time.Second
 
-// sessionAdapter lends the session to the client and words its errors.
+// sessionAdapter connects the session to the client and converts its errors.
 type sessionAdapter struct {
 	m interface {
 		Do(ctx context.Context, route session.Route, send session.Send) error
 	}
-	wait    time.Duration // of a person's call for pair and slot; background work waits on
-	awaited time.Duration // of a background call that somebody waits for
+	wait    time.Duration // of a person's call for pair and slot; background work waits without limit
+	awaited time.Duration // of a background call that a person waits for
 }
 
-// waitFor is the wait that leaves [limits] max_wait whole.
+// waitFor is a wait that includes all of [limits] max_wait.
 func waitFor(maxWait time.Duration) time.Duration { return max(sessionWait, maxWait+sessionWait/2) }
 
 func (s sessionAdapter) Do(ctx context.Context, route session.Route, send api.Send) error {
@@ -42,13 +42,12 @@ func (s sessionAdapter) Do(ctx context.Context, route session.Route, send api.Se
 		defer stop()
 	}
 	err := s.m.Do(bound, route, func(_ context.Context, a session.Access) (int, http.Header, error) {
-		return send(ctx, a.Token) // a request that was sent has its own deadline
+		return send(ctx, a.Token) // the sent request has its own deadline
 	})
 	return SessionError(err)
 }
 
-// SessionError turns the session's errors into the client's: the kind fixes the
-// exit code, the hint says what to do.
+// SessionError converts the session's errors to the client's: the kind sets the exit code, the hint says what to do.
 func SessionError(err error) error {
 	var e *session.Error
 	if !errors.As(err, &e) {
@@ -67,7 +66,7 @@ func SessionError(err error) error {
 	case session.NoPassword:
 		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context",
 			Names: []string{"password_env, password_file and password_command"}}
-		if e.Err != nil { // the config's own sentence; it never holds the password
+		if e.Err != nil { // the config's own sentence, without the password
 			out.Public = sentence("the password is not available: " + e.Err.Error())
 		}
 	case session.StoreUnavailable:
@@ -88,7 +87,7 @@ func SessionError(err error) error {
 	return out
 }
 
-// storeTrouble fills in the sentence and the hint for an error of the store.
+// storeTrouble fills in the sentence and the hint for a store error.
 func storeTrouble(out *api.Error, err error) {
 	out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor}
 	var known *store.Error

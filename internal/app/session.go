@@ -11,13 +11,12 @@ import (
 	"opdeck/internal/store/journal"
 )
 
-// SharedSession is the session that all processes share, with what people may do to it.
+// SharedSession is the session of all processes, with the acts on it.
 type SharedSession struct{ app *App }
 
-// SharedSession is the session of this context.
 func (a *App) SharedSession() SharedSession { return SharedSession{a} }
 
-// Status reads the shared session; it costs no call.
+// Status reads the shared session, without a call.
 func (s SharedSession) Status(ctx context.Context) (session.Status, error) {
 	st, err := s.app.Session.Status(ctx)
 	if err != nil {
@@ -30,28 +29,28 @@ func (s SharedSession) Status(ctx context.Context) (session.Status, error) {
 	return st, nil
 }
 
-// Borrowers are the scripts that used the session within a day; it costs no call.
+// Borrowers are the scripts that used the session within a day; it makes no call.
 func (s SharedSession) Borrowers(ctx context.Context) ([]session.Borrower, error) {
 	posts, err := journal.NewBorrowers(s.app.Store.Core).Posts(ctx, s.app.Scope())
 	return lending.Together(posts), err
 }
 
-// Refresh replaces the pair by a refresh; everybody's token changes.
+// Refresh replaces the pair with a refresh, for all processes.
 func (s SharedSession) Refresh(ctx context.Context) error {
 	return s.act(ctx, api.ActSessionRefresh, s.app.Session.Refresh)
 }
 
-// Login logs in again, which ends whatever session there was.
+// Login logs in again, which ends the current session.
 func (s SharedSession) Login(ctx context.Context) error {
 	return s.act(ctx, api.ActSessionLogin, s.app.Session.Login)
 }
 
-// Reset forgets the pair and what blocks logins; the next call logs in.
+// Reset clears the pair and the login blocks; the next call logs in.
 func (s SharedSession) Reset(ctx context.Context) error {
 	return s.act(ctx, api.ActSessionReset, s.app.Session.Reset)
 }
 
-// act passes the gate like every other write.
+// act passes the gate like every write.
 func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(context.Context) error) error {
 	r := endpoint.Of(kind)
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,

@@ -8,44 +8,42 @@ import (
 	"opdeck/internal/domain/index"
 )
 
-// Status is what the index holds, how old it is, and how the sync stands.
+// IndexStatus is the content and age of the index, and the state of its sync.
 type IndexStatus struct {
 	Enabled    bool      `json:"enabled"`
-	AsOf       time.Time `json:"as_of,omitzero"` // of an answer over everything; missing: not known
+	AsOf       time.Time `json:"as_of,omitzero"` // of an answer from all rows; missing: not known
 	Complete   bool      `json:"complete"`
 	Indexed    int64     `json:"indexed"`
-	KnownTotal *int64    `json:"known_total"`      // null: the service does not say
-	Gone       int64     `json:"gone"`             // known, and not at the service any more
-	Unseen     int64     `json:"unseen"`           // known by webhooks only
-	Oldest     time.Time `json:"oldest,omitzero"`  // sight of a row
+	KnownTotal *int64    `json:"known_total"`      // null: not reported
+	Gone       int64     `json:"gone"`             // known, but deleted at the service
+	Unseen     int64     `json:"unseen"`           // known from webhooks only
+	Oldest     time.Time `json:"oldest,omitzero"`  // the oldest read of a row
 	Newest     time.Time `json:"newest,omitzero"`  //
-	News       time.Time `json:"news_at,omitzero"` // last complete look for new operations
+	News       time.Time `json:"news_at,omitzero"` // the last complete read of new operations
 	Order      string    `json:"order"`            // newest, oldest, newest-changed, oldest-changed, none, unknown
 	PageSize   int       `json:"page_size"`        // 0: not known yet
 	Pass       PassState `json:"pass"`
 	Owed       int       `json:"owed"`    // single reads that are due
-	Trouble    string    `json:"trouble"` // why the sync waits
-	Note       string    `json:"note"`    // what about the service's list keeps the index from being complete
+	Trouble    string    `json:"trouble"` // why the sync is paused
+	Note       string    `json:"note"`    // what keeps the index from being complete
 }
 
-// PassState is where the rolling pass over all pages stands.
+// PassState is the state of the rolling pass over all pages.
 type PassState struct {
-	Running  bool      `json:"running"`           // a process is at it
+	Running  bool      `json:"running"`           // a process is running it
 	Page     int       `json:"page"`              // read so far
 	Pages    int       `json:"pages"`             // of a whole pass
-	Verified int       `json:"verified"`          // operations that no page showed, asked for alone
-	Finished time.Time `json:"finished,omitzero"` // the last whole pass
-	Seconds  float64   `json:"seconds"`           // that a pass takes at the present rate
+	Verified int       `json:"verified"`          // operations that no page showed, read one by one
+	Finished time.Time `json:"finished,omitzero"` // the end of the last complete pass
+	Seconds  float64   `json:"seconds"`           // the duration of a pass at the current rate
 }
 
-// Mirror is the index of operations as people ask for it: how it stands, its sync, and
-// exports of it.
+// Mirror is the index of operations for people: its state, its sync, and exports.
 type Mirror struct{ app *App }
 
-// Mirror is the index of this context.
 func (a *App) Mirror() Mirror { return Mirror{a} }
 
-// Status returns how complete and how old the index is; it costs no call.
+// Status returns how complete and how old the index is, without a call.
 func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	if err := api.Need(ctx, "index status", api.MayRead); err != nil {
 		return IndexStatus{}, err
@@ -77,8 +75,8 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	return s, nil
 }
 
-// Sync looks for new operations now, with wait until a whole pass that began
-// after it was asked for has ended; tell gets the progress.
+// Sync reads new operations now; with wait it also waits for a complete pass that begins after the call. tell gets
+// the progress.
 func (m Mirror) Sync(ctx context.Context, wait bool, tell func(index.Freshness)) error {
 	if err := m.need(ctx, "index sync"); err != nil {
 		return err
@@ -94,7 +92,7 @@ func (m Mirror) Sync(ctx context.Context, wait bool, tell func(index.Freshness))
 	return s.Round(ctx, roundCalls)
 }
 
-const roundCalls = 20 // billing calls of one round that a person asks for
+const roundCalls = 20 // billing calls of one round for a person
 
 // Verify compares the index with the service and repairs it.
 func (m Mirror) Verify(ctx context.Context, tell func(done, total int64)) (index.Comparison, error) {
@@ -104,7 +102,7 @@ func (m Mirror) Verify(ctx context.Context, tell func(done, total int64)) (index
 	return m.syncer(false).Verify(ctx, tell)
 }
 
-// Rebuild drops the rows of the index; the sync starts over.
+// Rebuild deletes the rows of the index; the sync starts over.
 func (m Mirror) Rebuild(ctx context.Context) error {
 	if err := m.need(ctx, "index rebuild"); err != nil {
 		return err

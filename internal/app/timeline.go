@@ -10,10 +10,10 @@ import (
 	"opdeck/internal/present"
 )
 
-// maxOfOne is how many deliveries or records about one operation are read.
+// maxOfOne bounds the deliveries or records that are read about one operation.
 const maxOfOne = 1000
 
-// Of lists the deliveries about an operation, the newest first.
+// Of lists the deliveries about an operation, newest first.
 func (h Hooks) Of(ctx context.Context, opid string) ([]present.Webhook, error) {
 	list, err := h.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: opid, Limit: maxOfOne})
 	if err != nil || len(list) == 0 {
@@ -30,14 +30,14 @@ func (h Hooks) Of(ctx context.Context, opid string) ([]present.Webhook, error) {
 	return out, nil
 }
 
-// DocumentWrites lists the writes to an operation's documents that were done; none for a person who may not read the
-// audit trail. That they read it is recorded.
+// DocumentWrites lists the completed writes to an operation's documents; none for a person who may not read the audit
+// trail. The read is recorded.
 func (t Trail) DocumentWrites(ctx context.Context, opid string) ([]present.Write, error) {
 	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
 		return nil, nil
 	}
 	page, err := t.Find(ctx, audit.Query{Object: "operation", ID: opid, Event: "document.*", Limit: maxOfOne})
-	done := map[string]bool{} // by the intent's UID
+	done := map[string]bool{} // by the intent's id
 	for _, e := range page.Entries {
 		if e.Phase == audit.PhaseOutcome && e.Outcome == audit.ResultOK && !e.Damaged {
 			done[e.Ref] = true

@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/store/liveness"
 )
 
-// AuditKeyFile is where the key stands that signs the audit trail's checkpoints.
+// AuditKeyFile is the path of the key that signs the audit trail's checkpoints.
 func (a *App) AuditKeyFile() string {
 	if a.Config.Audit.KeyFile != "" {
 		return a.Config.Audit.KeyFile
@@ -68,7 +68,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	return nil
 }
 
-// otherHosts are the keys of other hosts that the config names.
+// otherHosts parses the configured keys of other hosts.
 func otherHosts(verifiers []string) ([]audit.Trusted, error) {
 	var keys []audit.Trusted
 	for _, s := range verifiers {

@@ -15,8 +15,8 @@ import (
 	"opdeck/internal/app/config"
 )
 
-// tlsConfig is for everything that opdeck calls: the system's authorities and,
-// beside them, the context's own. There is no way to switch verification off.
+// tlsConfig is used for every connection of opdeck: the system's authorities plus the context's own. Verification
+// cannot be switched off.
 func tlsConfig(c config.Context) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile == "" {
@@ -38,14 +38,14 @@ func tlsConfig(c config.Context) (*tls.Config, error) {
 	return conf, nil
 }
 
-// newTransport carries API calls, through no proxy.
+// newTransport is the transport of API calls, without a proxy.
 func newTransport(conf *tls.Config) *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		DialContext:           d.DialContext,
 		TLSClientConfig:       conf,
 		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: 0, // the call's own deadline counts
+		ResponseHeaderTimeout: 0, // the call's own deadline applies
 		IdleConnTimeout:       60 * time.Second,
 		MaxIdleConnsPerHost:   4,
 		ForceAttemptHTTP2:     true,
@@ -68,7 +68,7 @@ func checkEnvironment(c config.Context, env func(string) string) error {
 	return nil
 }
 
-// errNoContext says which contexts there are.
+// errNoContext lists the existing contexts.
 func errNoContext(name string, names []string) error {
 	return &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("There is no context %q.", name),
 		Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}, Err: errors.New("context")}

@@ -10,11 +10,10 @@ import (
 	"opdeck/internal/system/folder"
 )
 
-// ReadUpload reads a file that is to be uploaded, no more of it than the service
-// can take.
+// ReadUpload reads a file to upload, at most as much as the service accepts.
 func ReadUpload(path string) (api.Upload, error) {
 	name := untrusted.Text(filepath.Base(path)).Line(80)
-	st, err := os.Stat(path) // before it is opened: a named pipe would wait for a writer
+	st, err := os.Stat(path) // before opening: a named pipe would block
 	if err != nil {
 		return badUpload(name+" "+folder.Reason(err), err)
 	}
@@ -29,8 +28,8 @@ func ReadUpload(path string) (api.Upload, error) {
 	return ReadUploadFrom(f, path)
 }
 
-// ReadUploadFrom reads from r what is to be uploaded under the last element of
-// name, no more of it than the service can take.
+// ReadUploadFrom reads an upload from r, at most as much as the service accepts; its name is the last element of
+// name.
 func ReadUploadFrom(r io.Reader, name string) (api.Upload, error) {
 	base := filepath.Base(name)
 	if base == "." || base == ".." || base == string(filepath.Separator) {

@@ -10,30 +10,30 @@ import (
 	"opdeck/api"
 )
 
-// Times of what is told of a wait.
+// When a wait is reported.
 const (
-	waitReported = 2 * time.Second  // until the wait is reported
-	waitAgain    = 20 * time.Second // until it is reported again
-	moveAgain    = 5 * time.Second  // the same of a body that moves
+	waitReported = 2 * time.Second  // until the first report
+	waitAgain    = 20 * time.Second // between reports
+	moveAgain    = 5 * time.Second  // between reports of a body's progress
 )
 
-// waits reports what a call waits for when it takes long.
+// waits reports what slow calls wait for.
 type waits struct {
 	tell func(sentence string, moves bool)
 	say  func(api.Call) string
 
 	mu     sync.Mutex
 	timers map[string]*time.Timer // guarded by mu: by call
-	latest map[string]api.Call    // guarded by mu: as it was told last
+	latest map[string]api.Call    // guarded by mu: as last received
 }
 
-// tellWaits reports what this App's calls wait for, and how much of a body has moved.
+// tellWaits reports what this App's calls wait for, and the progress of bodies.
 func (a *App) tellWaits(tell func(sentence string, moves bool)) {
 	w := newWaits(tell, func(c api.Call) string { return a.Session.WaitsFor(context.Background(), c.Class) })
 	a.OnCall(w.onCall)
 }
 
-// newWaits words by room what a call waits for that is not sent yet.
+// newWaits words with room what an unsent call waits for.
 func newWaits(tell func(sentence string, moves bool), room func(api.Call) string) *waits {
 	w := &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}}
 	w.say = func(c api.Call) string {
@@ -55,18 +55,18 @@ func newWaits(tell func(sentence string, moves bool), room func(api.Call) string
 	return w
 }
 
-// moves reports whether some of the call's body went, and not all of it.
+// moves reports whether the call's body is partly transferred.
 func moves(c api.Call) bool {
 	return c.Phase == api.CallRuns && c.Moved > 0 && (c.Size == 0 || c.Moved < c.Size)
 }
 
-// onCall gets each step of each call.
+// onCall receives each phase of each call.
 func (w *waits) onCall(c api.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t, moved := w.timers[c.ID], moves(w.latest[c.ID])
 	if w.latest[c.ID] = c; t != nil && moved && c.Phase == api.CallRuns {
-		return // it goes on
+		return // the timer continues
 	}
 	if t != nil {
 		t.Stop()

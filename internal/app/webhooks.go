@@ -20,15 +20,12 @@ import (
 	"opdeck/internal/store/inbox"
 )
 
-// Hooks are the webhooks of one context: receiving them, their inbox, and what they tell
-// the index.
+// Hooks are the webhooks of one context: the receiver, the inbox, and the merging into the index.
 type Hooks struct{ app *App }
 
-// Hooks are the webhooks of this context.
 func (a *App) Hooks() Hooks { return Hooks{a} }
 
-// Inbox is the inbox of this account's webhooks, shared by all processes on the
-// store.
+// Inbox is the inbox of this account's webhooks, which all processes on the store share.
 func (h Hooks) Inbox() *inbox.Inbox { return h.app.inboxIn(h.app.Store) }
 
 func (a *App) inboxIn(s *store.Store) *inbox.Inbox {
@@ -36,23 +33,22 @@ func (a *App) inboxIn(s *store.Store) *inbox.Inbox {
 	return inbox.New(s.Bulk, key.BaseURL, key.Account)
 }
 
-// rules are the ways in which [webhooks] lets a delivery be authenticated.
+// rules are the ways to authenticate a delivery that [webhooks] allows.
 func (h Hooks) rules() hook.Rules {
 	w := h.app.Config.Webhooks
 	r := hook.Rules{Algorithms: w.Algorithms, MaxAge: w.MaxAge.D()}
 	if r.MaxAge == 0 {
-		r.MaxAge = -1 // no bound
+		r.MaxAge = -1 // no limit
 	}
 	return r
 }
 
-// Meanings are what the numeric codes of events mean, as far as all processes
-// have learnt it.
+// Meanings are the meanings of event codes learnt by all processes.
 func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) {
 	return hook.LoadMeanings(ctx, h.Inbox())
 }
 
-// Secrets reads the secret of [webhooks] from where the config says.
+// Secrets reads the secret of [webhooks] from its configured source.
 func (h Hooks) Secrets(env func(string) string) (hook.Secrets, error) {
 	w := h.app.Config.Webhooks
 	switch {
@@ -78,7 +74,7 @@ func hookConfig(what string, err error) error {
 		Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
 }
 
-// Signer makes deliveries that a receiver with our config accepts.
+// Signer signs deliveries for a receiver with this config.
 func (h Hooks) Signer(env func(string) string) (hook.Signer, error) {
 	s, err := h.Secrets(env)
 	if err != nil {
@@ -91,8 +87,8 @@ func (h Hooks) Signer(env func(string) string) (hook.Signer, error) {
 	return sign, nil
 }
 
-// Receiver makes the webhook receiver of the config; without network nothing
-// verifies, and only Send and Replay work. The caller closes it.
+// Receiver returns the configured webhook receiver; without network it verifies nothing, and only Send and Replay
+// work. The caller closes it.
 func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
 	w := h.app.Config.Webhooks
 	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log,
@@ -116,7 +112,7 @@ func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiv
 	return rec, nil
 }
 
-// Server opens the port of [webhooks] for rec.
+// Server opens the configured port for rec.
 func (h Hooks) Server(ctx context.Context, rec *receiver.Receiver) (*receiver.Server, error) {
 	w := h.app.Config.Webhooks
 	opt := receiver.ServerOptions{Listen: w.Listen}
@@ -139,9 +135,8 @@ func (h Hooks) Server(ctx context.Context, rec *receiver.Receiver) (*receiver.Se
 	return srv, nil
 }
 
-// take merges a stored event into the index. It is believed where its
-// authentication covers its body; else it is a hint to read the operation again.
-// Events of other objects, and those set aside, change nothing.
+// take merges a stored event into the index. It is a fact only if its authentication covers its body; else it is a
+// hint to read the operation again. Events of other objects, and unusable ones, change nothing.
 func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) error {
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
@@ -157,8 +152,7 @@ func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) err
 	return h.app.Index.Owe(ctx, string(e.ObjectID))
 }
 
-// indexEvent is what an event tells the index. Words are filled in only where the
-// evidence for a code's meaning has no contradiction.
+// indexEvent converts an event for the index. It sets words only for codes without contradicting evidence.
 func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 	word := func(f hook.Field, c hook.Code) string {
 		w, evidence, against := l.Meaning(f, c.Value)
@@ -197,8 +191,8 @@ func doubted(issues []hook.Issue, path string) bool {
 	return false
 }
 
-// Learn keeps what a read of an operation, sent at that moment, shows about the
-// codes of its events. Trouble is logged only.
+// Learn stores what a read of an operation, sent at sent, shows about the codes of its events. Errors are only
+// logged.
 func (h Hooks) Learn(ctx context.Context, op api.Operation, sent time.Time) {
 	if _, err := receiver.Learn(ctx, h.Inbox(), h.Inbox(), op, sent); err != nil {
 		h.app.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Choice is one column of a person's choice for the list of operations, as the
-// config and the state folder hold it:
+// Choice is one chosen column of the list of operations, as stored in the config and the state folder:
 //
-//	created          as wide as it likes
+//	created          of any width
 //	amount:24        24 cells wide
-//	documents!       kept: other columns go first in a narrow window
+//	documents!       kept: other columns are hidden first in a narrow window
 type Choice struct {
 	Name  string // of ColumnNames
-	Width int    // cells that a person gave it; 0: as wide as it likes
-	Kept  bool   // others are hidden before it in narrow windows
+	Width int    // in cells; 0: any
+	Kept  bool   // in narrow windows others are hidden first
 }
 
-// MaxWidth is the most cells that a person may give a column.
+// MaxWidth is the largest width that a person may set, in cells.
 const MaxWidth = 200
 
-// ColumnNames lists all columns of operations, those that are usually shown first.
+// ColumnNames lists all columns of operations, the usual ones first.
 func ColumnNames() []string {
 	var out []string
 	for _, f := range Operations.Columns(usual...) {
@@ -31,7 +30,7 @@ func ColumnNames() []string {
 	return out
 }
 
-// UsualColumns is what is shown when nobody has chosen.
+// UsualColumns are the columns without a choice.
 func UsualColumns() []Choice {
 	out := make([]Choice, len(usual))
 	for i, name := range usual {
@@ -40,11 +39,11 @@ func UsualColumns() []Choice {
 	return out
 }
 
-// Wanted reports whether a person wants the column, so that others are hidden
-// before it: it was kept, given a width, or is not among the usual ones.
+// Wanted reports whether the person asked for the column, so that others are hidden first: it is kept, has a width,
+// or is not a usual one.
 func (c Choice) Wanted() bool { return c.Kept || c.Width > 0 || !slices.Contains(usual, c.Name) }
 
-// String is NAME, NAME:WIDTH or NAME! as ParseColumns reads it.
+// String formats the choice for ParseColumns: NAME, NAME:WIDTH or NAME!.
 func (c Choice) String() string {
 	out := c.Name
 	if c.Width > 0 {
@@ -56,7 +55,7 @@ func (c Choice) String() string {
 	return out
 }
 
-// ColumnStrings is a choice as ParseColumns reads it.
+// ColumnStrings formats a choice for ParseColumns.
 func ColumnStrings(list []Choice) []string {
 	out := make([]string, len(list))
 	for i, c := range list {
@@ -65,9 +64,8 @@ func ColumnStrings(list []Choice) []string {
 	return out
 }
 
-// ParseColumns reads a choice; a column may be named by an alias. Each column
-// comes once; a width is from Column.Least to MaxWidth. No entries are no
-// choice: nil. The error is a sentence for people.
+// ParseColumns parses a choice; aliases are allowed. Each column may occur once; a width is from Column.Least to
+// MaxWidth. An empty list is nil. The error is a sentence for people.
 func ParseColumns(list []string) ([]Choice, error) {
 	var out []Choice
 	for _, e := range list {
@@ -101,7 +99,7 @@ func parseColumn(e string) (Choice, error) {
 	return c, nil
 }
 
-// cutItem cuts "documents[g-1].isLock" behind the bracket.
+// cutItem splits "documents[g-1].isLock" after the bracket.
 func cutItem(path string) (item, rest string, ok bool) {
 	item, rest, ok = strings.Cut(path, "].")
 	return item + "]", rest, ok && strings.HasPrefix(path, "documents[")

@@ -104,7 +104,7 @@ func lockWord(f api.CustomerFile) untrusted.Text {
 	return ""
 }
 
-// lockedOne is Locked of a record that can itself be locked.
+// lockedOne is Locked for a record that can itself be locked.
 func lockedOne(locked bool) int {
 	if locked {
 		return 1
@@ -112,8 +112,8 @@ func lockedOne(locked bool) int {
 	return 0
 }
 
-// PathLabel words a path of an operation's record, those of its documents included:
-// "documents[g-1].isLock" is "documents[g-1].locked".
+// PathLabel is the name of a path in an operation's record, including its documents: "documents[g-1].locked" for
+// "documents[g-1].isLock".
 func PathLabel(path string) string {
 	label := Operations.Label(path)
 	if head, rest, ok := cutItem(label); ok {

@@ -1,7 +1,6 @@
-// Package field is the catalogue of fields: everything that the program shows,
-// filters, sorts, exports or compares of an operation, a document or a customer
-// is declared here once. Columns, labels, filter, orders, cards, CSV and the
-// words of a difference read it.
+// Package field is the catalogue of fields: every field of an operation, a document or a customer that the program
+// shows, filters, sorts, exports or compares is declared here once. Columns, labels, filters, orders, cards, CSV and
+// differences use it.
 package field
 
 import (
@@ -12,7 +11,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Kind says what a field holds, and with it which getter is set.
+// Kind is the kind of a field's value; it determines which getter is set.
 type Kind int
 
 // The kinds.
@@ -27,23 +26,23 @@ const (
 	Party             // one side of an operation: Party, and Text for its name
 )
 
-// Ordered reports whether values have a size: people want the largest or newest first.
+// Ordered reports whether people want the largest or newest values first.
 func (k Kind) Ordered() bool { return k == Money || k == Time || k == Count }
 
 // Field is one field of a record T.
 type Field[T any] struct {
-	Name    string   // the one name: column, label, filter, order, CSV header
-	Aliases []string // other names that are understood when somebody writes them
-	JSON    string   // where the service's record has it: "sourceAmount.sum"
+	Name    string   // its only name: column, label, filter, order, CSV header
+	Aliases []string // other accepted names
+	JSON    string   // path in the service's record: "sourceAmount.sum"
 	Kind    Kind
 	About   string // one line for people
-	Example string // a filter with this field; empty: filters do not name it
+	Example string // a filter on this field; empty: it cannot be filtered
 
 	Sensitive bool   // holds account numbers: masked for roles that may not reveal them
-	Sortable  bool   // the index keeps an order of it
-	Status    bool   // of a Code: a status word, which has a sign
-	Bytes     bool   // of a Count: a number of bytes, -1 for one that is not known
-	Column    Column // in a list; Min 0: lists do not offer it
+	Sortable  bool   // the index can sort by it
+	Status    bool   // for a Code: a status word, which has a sign
+	Bytes     bool   // for a Count: a number of bytes, -1 if not known
+	Column    Column // in a list; Min 0: not available
 
 	Text  func(T) untrusted.Text
 	Money func(T) api.Money
@@ -52,20 +51,19 @@ type Field[T any] struct {
 	Flag  func(T) bool
 	Party func(T) api.Party
 
-	// Locked is how many of what it counts are locked; of a Code or Flag, a positive number says
-	// that the record is. nil: nothing of it can be locked.
+	// Locked is how many of the counted things are locked; for a Code or Flag, positive if the record is. nil: cannot
+	// be locked.
 	Locked func(T) int
 
-	// Reported reports whether the answer told a Count or Flag, which have no value that says
-	// so; nil: it is always told.
+	// Reported reports whether the record has a value for a Count or Flag, whose zero value does not show it; nil: it
+	// always has.
 	Reported func(T) bool
 }
 
-// IsReported reports whether the record tells the field: what it does not tell is not none
-// and not no.
+// IsReported reports whether the record has the field; a missing value is neither zero nor no.
 func (f Field[T]) IsReported(r T) bool { return f.Reported == nil || f.Reported(r) }
 
-// YesNo is a Flag as a word; "–" when the answer did not tell it.
+// YesNo is a Flag as a word; "–" if not reported.
 func (f Field[T]) YesNo(r T) string {
 	switch {
 	case !f.IsReported(r):
@@ -77,27 +75,27 @@ func (f Field[T]) YesNo(r T) string {
 	}
 }
 
-// Column is how a field is shown in a list. Widths are cells. Amounts stand with
-// their decimal points in one line; everything else is on the left.
+// Column is a field's column in a list. Widths are cells. Amounts are aligned by the decimal point; everything else
+// is on the left.
 type Column struct {
-	Title        string // its heading, where that is not the field's name
-	Min, Max     int    // never narrower, never wider (0: any width)
-	Flex         int    // share of the room that is left; 0: stays at Min
-	HidePriority int    // narrow windows hide the column with the highest first; 0: never
-	Least        int    // how narrow a person may make it
+	Title        string // heading, if not the field's name
+	Min, Max     int    // limits of the width (Max 0: none)
+	Flex         int    // share of the spare width; 0: stays at Min
+	HidePriority int    // narrow windows hide the highest first; 0: never hidden
+	Least        int    // the least width that a person may set
 	CutMiddle    bool   // cut in the middle, both ends kept
 	Dim          bool   // secondary; a Count, Flag or ID always is
-	Age          bool   // of a Time: how long ago it was
-	NoZero       bool   // of a Count: 0 is left empty
+	Age          bool   // for a Time: as an age
+	NoZero       bool   // for a Count: 0 is shown empty
 }
 
-// Catalogue is the fields of one kind of record.
+// Catalogue lists the fields of one kind of record.
 type Catalogue[T any] struct {
 	fields []Field[T]
 	byName map[string]int // names and aliases
 }
 
-// New makes a catalogue. It panics when two fields have one name: catalogues are written in Go.
+// New returns a catalogue. It panics if two fields have one name.
 func New[T any](fields ...Field[T]) *Catalogue[T] {
 	c := &Catalogue[T]{fields: fields, byName: map[string]int{}}
 	for i, f := range fields {
@@ -111,10 +109,10 @@ func New[T any](fields ...Field[T]) *Catalogue[T] {
 	return c
 }
 
-// All lists the fields. The list is shared and not to be changed.
+// All lists the fields. The caller must not change the list.
 func (c *Catalogue[T]) All() []Field[T] { return c.fields }
 
-// Find finds a field by its name or an alias.
+// Find returns the field with a name or alias.
 func (c *Catalogue[T]) Find(name string) (Field[T], bool) {
 	i, ok := c.byName[name]
 	if !ok {
@@ -123,7 +121,7 @@ func (c *Catalogue[T]) Find(name string) (Field[T], bool) {
 	return c.fields[i], true
 }
 
-// Get is Find for a name that is known to exist.
+// Get is Find for a name that exists.
 func (c *Catalogue[T]) Get(name string) Field[T] {
 	f, ok := c.Find(name)
 	if !ok {
@@ -132,7 +130,7 @@ func (c *Catalogue[T]) Get(name string) Field[T] {
 	return f
 }
 
-// Sortable lists the names that an order may have, those with a size first.
+// Sortable lists the names that can be sorted by, Ordered ones first.
 func (c *Catalogue[T]) Sortable() []string {
 	var sized, others []string
 	for _, f := range c.fields {
@@ -147,9 +145,8 @@ func (c *Catalogue[T]) Sortable() []string {
 	return append(sized, others...)
 }
 
-// Label words a path of the record ("sourceAmount.sum", "source.account.number")
-// with the field's name ("amount", "source.account.number"). A path that belongs
-// to no field stays as it is.
+// Label is the field's name for a path of the record: "amount" for "sourceAmount.sum". A path without a field is
+// returned unchanged.
 func (c *Catalogue[T]) Label(path string) string {
 	f, rest, ok := c.at(path)
 	if !ok {
@@ -158,8 +155,7 @@ func (c *Catalogue[T]) Label(path string) string {
 	return f.Name + rest
 }
 
-// at finds the field with the longest JSON path that path begins with, and what
-// follows it.
+// at finds the field with the longest JSON path that is a prefix of path, and the rest of path.
 func (c *Catalogue[T]) at(path string) (found Field[T], rest string, ok bool) {
 	for _, f := range c.fields {
 		after, has := strings.CutPrefix(path, f.JSON)
@@ -173,7 +169,7 @@ func (c *Catalogue[T]) at(path string) (found Field[T], rest string, ok bool) {
 	return found, rest, ok
 }
 
-// named picks fields by name, in that order.
+// named returns fields by name, in that order.
 func (c *Catalogue[T]) named(names ...string) []Field[T] {
 	var out []Field[T]
 	for _, n := range names {
@@ -182,8 +178,7 @@ func (c *Catalogue[T]) named(names ...string) []Field[T] {
 	return out
 }
 
-// Columns are the fields that a list can show: those named, then all others that
-// have a column.
+// Columns returns the fields with a column: first the named ones, then all others.
 func (c *Catalogue[T]) Columns(first ...string) []Field[T] {
 	out := c.named(first...)
 	for _, f := range c.fields {

@@ -5,10 +5,10 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// hidden is the HidePriority of columns that are shown only when somebody asks for them.
+// hidden is the HidePriority of columns that are off by default.
 const hidden = 10
 
-// Names of fields of an operation that the index, which answers by them, names too.
+// Names of operation fields that the index uses too.
 const (
 	OpID          = "id"
 	OpStatus      = "status"
@@ -132,6 +132,6 @@ func lockedDocuments(o api.Operation) int {
 	return n
 }
 
-// usual are the columns of the operations list that are shown when nobody has chosen.
+// usual are the default columns of the operations list.
 var usual = []string{OpCreated, OpStatus, OpType, OpPayment, OpAmount, OpCustomer, OpDestination, OpDocuments,
 	OpUpdated, OpID}

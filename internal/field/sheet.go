@@ -14,9 +14,9 @@ type SheetColumn[T any] struct {
 	Cell func(T) string
 }
 
-// Sheet are the columns of all fields, in the order of the catalogue. An amount is two
-// columns, its currency and the number, unless the currency is a field of its own; a party
-// is its name and account number; what can be locked in part has a count of that.
+// Sheet returns the columns of all fields, in the catalogue's order. An amount has two columns, currency and number,
+// unless the currency is a field of its own; a party has its name and account number; a partly lockable field has a
+// count of locked items.
 func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 	var out []SheetColumn[T]
 	add := func(head string, cell func(T) string) { out = append(out, SheetColumn[T]{head, cell}) }
@@ -46,13 +46,13 @@ func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 	return out
 }
 
-// declares reports whether a field has this place in the service's record.
+// declares reports whether a field has this path in the service's record.
 func (c *Catalogue[T]) declares(path string) bool {
 	f, rest, ok := c.at(path)
 	return ok && rest == "" && f.JSON == path
 }
 
-// ifReported is a cell that stays empty where the record does not tell the field.
+// ifReported is a cell that is empty if the record does not have the field.
 func (f Field[T]) ifReported(cell func(T) string) func(T) string {
 	return func(r T) string {
 		if !f.IsReported(r) {
@@ -62,7 +62,7 @@ func (f Field[T]) ifReported(cell func(T) string) func(T) string {
 	}
 }
 
-// exactAmount is an amount without its currency; one that is not a number is written as it came.
+// exactAmount is an amount without its currency; one that is not a number is written raw.
 func exactAmount(m api.Money) string {
 	if m.Empty() {
 		return ""

@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	// deepest is the level from which on JSON is laid out no further to the right: ten
-	// thousand levels would be a hundred million spaces.
+	// deepest is the level from which on JSON is not indented further: ten thousand levels would be a hundred million
+	// spaces.
 	deepest = 64
-	// widest is how much of a line of JSON is shown, in characters.
+	// widest bounds a shown line of JSON, in runes.
 	widest = 4096
 )
 
-// Indent lays valid JSON out as json.Indent does with two spaces a level, but for levels
-// beyond the 64th, which are below each other.
+// Indent is json.Indent with two spaces a level for valid JSON, but deeper than level 64 it does not indent further.
 func Indent(doc []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(doc) + len(doc)/4)
-	depth, empty := 0, false // empty: an object or list has begun, and nothing stood in it
+	depth, empty := 0, false // empty: an object or list has begun and has no element yet
 	line := func() {
 		b.WriteByte('\n')
 		for range min(depth, deepest) {
@@ -37,7 +36,7 @@ func Indent(doc []byte) []byte {
 		if ends {
 			depth = max(depth-1, 0)
 		}
-		if empty != ends { // the first of a level, or the end of one that is not empty
+		if empty != ends { // the first element of a level, or the end of a non-empty one
 			line()
 		}
 		if empty = false; c == '"' {
@@ -66,9 +65,8 @@ func Indent(doc []byte) []byte {
 	return b.Bytes()
 }
 
-// JSON lays a JSON document out as safe lines (Indent). Numbers,
-// order and unknown fields stay as they came. What is not JSON is shown line by
-// line, cleaned. At most max lines; false when there were more, or one was cut.
+// JSON formats a JSON document as safe lines (Indent). Numbers, order and unknown fields are unchanged. Text that is
+// not JSON is shown line by line, cleaned. It returns at most max lines; whole is false if any were omitted or cut.
 func JSON(doc []byte, max int) (lines []string, whole bool) {
 	rest := string(doc)
 	if json.Valid(doc) {

@@ -1,5 +1,5 @@
-// Package format words values in the one way that every surface prints them: money, moments, sizes,
-// counts. All of it is safe to draw.
+// Package format formats values in one way for every surface: money, times, sizes, counts. Its results are safe to
+// draw.
 package format
 
 import (
@@ -14,14 +14,13 @@ import (
 // Moneyer is an amount of money: api.Money.
 type Moneyer interface {
 	Currency() untrusted.Text
-	Empty() bool // no amount was sent
-	// Decimal returns the exact value, or why it cannot be trusted (the signs of
-	// units and nanos disagree, nanos out of range, no number).
+	Empty() bool // there is no amount
+	// Decimal returns the exact value, or why it is not valid (the signs of units and nanos differ, nanos out of
+	// range, not a number).
 	Decimal() (*apd.Decimal, error)
 }
 
-// Digits is how many decimals a currency has by ISO 4217; false when the code
-// is not one.
+// Digits is the number of decimals of a currency by ISO 4217; ok is false for an unknown code.
 func Digits(code string) (int, bool) {
 	if len(code) != 3 {
 		return 0, false
@@ -34,9 +33,8 @@ func Digits(code string) (int, bool) {
 	return n, true
 }
 
-// Number draws an exact decimal with thousands grouped by commas and at least
-// digits decimals; it never rounds: more decimals are shown when the value has
-// more. Nothing is drawn in exponent form.
+// Number formats an exact decimal with thousands grouped by commas and at least digits decimals. It never rounds and
+// never uses an exponent.
 func Number(d *apd.Decimal, digits int) string {
 	if d == nil || d.Form != apd.Finite {
 		return "?"
@@ -79,9 +77,8 @@ func group(whole string) string {
 	return b.String()
 }
 
-// Amount draws the number of m without its currency, "1,234.50": for columns
-// that are aligned by the decimal point. ok is false when there is no value, "–", and
-// when it cannot be trusted; the text is "?" then and the screen shows the raw fields.
+// Amount formats the number of m without its currency, "1,234.50", for columns aligned by the decimal point. ok is
+// false without an amount ("–") and for an invalid one ("?"), whose raw fields the screen shows.
 func Amount(m Moneyer) (s string, ok bool) {
 	if m.Empty() {
 		return "–", false
@@ -94,8 +91,7 @@ func Amount(m Moneyer) (s string, ok bool) {
 	return Number(d, n), true
 }
 
-// Money draws m as "1,234.50 EUR". An unknown currency keeps what it holds; a
-// value that cannot be trusted is "? EUR".
+// Money formats m as "1,234.50 EUR". An unknown currency keeps all decimals; an invalid amount is "? EUR".
 func Money(m Moneyer) string {
 	s, _ := Amount(m)
 	c := m.Currency().Line(12)

@@ -2,8 +2,7 @@ package format
 
 import "opdeck/api/untrusted"
 
-// File is a file name from outside in at most max characters, both ends kept: it shows how it begins and its real
-// ending.
+// File is a file name from outside, cut in the middle to at most max runes: its start and its real extension remain.
 func File(u untrusted.Text, max int) string {
 	all := []rune(u.Line(512))
 	if len(all) <= max {

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Time draws an instant in zone to the second, with the zone's name; "–" for
-// the zero time.
+// Time formats t in zone to the second, with the zone's name; "–" for the zero time.
 func Time(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05 MST") }
 
-// TimeAgo is Time and how long ago that was, or in how long it is.
+// TimeAgo is Time with the age, or the time until then.
 func TimeAgo(t, now time.Time, zone *time.Location) string {
 	ago, _ := Ago(t, now)
 	return Time(t, zone) + ", " + ago
 }
 
-// Minute draws an instant in zone to the minute, without the zone: for columns.
+// Minute formats t in zone to the minute, without the zone: for columns.
 func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04") }
 
 // Second is Minute with the seconds.
 func Second(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05") }
 
-// Clock draws the time of day in zone to the second.
+// Clock formats the time of day in zone to the second.
 func Clock(t time.Time, zone *time.Location) string { return stamp(t, zone, "15:04:05") }
 
 func stamp(t time.Time, zone *time.Location, layout string) string {
@@ -34,11 +33,9 @@ func stamp(t time.Time, zone *time.Location, layout string) string {
 	return t.In(zone).Format(layout)
 }
 
-// Until draws how long it is from now to end, coarse when far: hours beyond two
-// days, minutes beyond five minutes, tens of seconds beyond one minute, seconds
-// below. Coarse steps are rounded down: there is at least as much time as drawn.
-// next is when the drawn text changes; zero when it does not any more. A time
-// that has come is "0s", the last second "1s".
+// Until formats the time from now to end: in hours beyond two days, minutes beyond five minutes, tens of seconds
+// beyond one minute, else seconds. It rounds down: there is at least as much time as shown. next is when the text
+// changes; zero if it no longer does. A time that has passed is "0s", the last second "1s".
 func Until(end, now time.Time) (s string, next time.Time) {
 	if end.IsZero() {
 		return "–", time.Time{}
@@ -60,16 +57,14 @@ func Until(end, now time.Time) (s string, next time.Time) {
 	}
 	shown := left / step * step
 	next = end.Add(-shown + 1)
-	if shown == time.Minute { // the seconds below begin with the same text
+	if shown == time.Minute { // below it, the seconds have the same text
 		next = end.Add(-59 * time.Second)
 	}
 	return span(shown), next
 }
 
-// Ago draws how long ago t was, coarse: "now" below ten seconds, tens of seconds
-// below a minute, then minutes, hours, days. A t that is a minute or more ahead is
-// "in 3m", by the same steps; less is how far two clocks differ. next is when the text
-// changes.
+// Ago formats how long ago t was: "now" below ten seconds, tens of seconds below a minute, then minutes, hours, days.
+// A t that is a minute or more ahead is "in 3m"; less is a clock difference. next is when the text changes.
 func Ago(t, now time.Time) (s string, next time.Time) {
 	s, past, next := age(t, now)
 	if past {
@@ -78,13 +73,13 @@ func Ago(t, now time.Time) (s string, next time.Time) {
 	return s, next
 }
 
-// Age is Ago without the word: "3m".
+// Age is Ago without the word "ago": "3m".
 func Age(t, now time.Time) (s string, next time.Time) {
 	s, _, next = age(t, now)
 	return s, next
 }
 
-// age is the length of time from t to now; past reports that t lies behind by a step at least.
+// age is the time from t to now; past reports whether t is at least one step ago.
 func age(t, now time.Time) (s string, past bool, next time.Time) {
 	if t.IsZero() {
 		return "–", false, time.Time{}
@@ -116,7 +111,7 @@ func age(t, now time.Time) (s string, past bool, next time.Time) {
 	return s, true, t.Add((n + 1) * step)
 }
 
-// span draws a length of time in its one or two largest units.
+// span formats a duration in its one or two largest units.
 func span(d time.Duration) string {
 	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
 	switch {
@@ -132,7 +127,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// Duration draws how long something lasted: "84ms", "1.2s", "2m 05s".
+// Duration formats how long something took: "84ms", "1.2s", "2m 05s".
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:

@@ -11,8 +11,8 @@ import (
 	"opdeck/internal/format"
 )
 
-// Request is all that a second person decides about: how the request stands, what would be sent, the act, the record
-// that it is about, and the people. about are sections of that record, as far as they are known.
+// Request is everything that an approver decides about: the state of the request, what would be sent, the act, its
+// record, and the people. about are known sections of that record.
 func Request(o Options, r approval.Request, about ...Section) []Section {
 	sent := Section{Title: "Request", Facts: append(Texts("id", r.ID, "state", string(r.State), "what", r.Act.Summary,
 		"request", strings.TrimSpace(r.Act.Method+" "+r.Act.Path), "body", string(r.Act.Body),
@@ -20,7 +20,7 @@ func Request(o Options, r approval.Request, about ...Section) []Section {
 	return append(append([]Section{sent}, about...), RequestFacts(o, r)...)
 }
 
-// RequestFacts are the act, who asked, and who decided.
+// RequestFacts are the act, the requester, and the approver.
 func RequestFacts(o Options, r approval.Request) []Section {
 	acted := append(actFacts(r.Act), Fact{Label: "digest", Value: safe(r.Digest, 128), Tone: Dim, Long: true,
 		Copy: r.Digest})
@@ -40,7 +40,7 @@ func RequestFacts(o Options, r approval.Request) []Section {
 	return append(out, Section{Title: "Decided by", Facts: under("decided by", decided)})
 }
 
-// RequestTitle is an act in one safe line: what is done to which record.
+// RequestTitle is an act in one safe line: what happens to which record.
 func RequestTitle(a api.Act) string {
 	out := safe(string(a.Kind), 40)
 	if name := cmp.Or(a.Name, a.Item); name != "" {
@@ -59,7 +59,7 @@ func verdict(v api.Verdict) string {
 	return safe(string(v), 20)
 }
 
-// actFacts are what an act is about and what its requester saw.
+// actFacts are the object of an act and what its requester saw.
 func actFacts(a api.Act) []Fact {
 	var out []Fact
 	for _, f := range []struct{ label, text, none string }{{"act", string(a.Kind), "–"}, {"summary", a.Summary, "–"},
@@ -74,7 +74,7 @@ func actFacts(a api.Act) []Fact {
 	return out
 }
 
-// person is who somebody is, as far as it is proven.
+// person identifies somebody, as far as it is proven.
 func person(who approval.Person) []Fact {
 	out := append(Text("name", untrusted.Text(who.Name), "–"), Text("role", untrusted.Text(who.Role), "–")...)
 	login := who.Login
@@ -85,7 +85,7 @@ func person(who approval.Person) []Fact {
 		who.Via, "from", who.From)...)
 }
 
-// binds names the people who can be the second person for a request, and those whom the rule cannot stop.
+// binds lists who may approve a request, and whom the rule cannot exclude.
 func binds(q approval.Request) string {
 	if q.Requester.Local() {
 		return "another user id of this host; root and people with the password of the account or of the store are not bound"
@@ -94,5 +94,5 @@ func binds(q approval.Request) string {
 		" are not bound"
 }
 
-// safe is a text from outside as one line of at most max characters.
+// safe is a text from outside as one line of at most max runes.
 func safe(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -11,24 +11,28 @@ import (
 	"opdeck/internal/format"
 )
 
-// Mark is a state in a word, with its look.
+// Mark is a state as a word with a look.
 type Mark struct {
 	Look
 	Word string
 }
 
-// Cell is the mark in a column.
+// Cell is the mark as a cell.
 func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, Tone: m.Tone} }
 
-// Unsettled is the mark of an act of which no outcome is known.
+// Unsettled is the mark of an act without a known outcome.
 var Unsettled = Mark{Look{SignUnknown, Bad}, "no outcome"}
 
+<<<<<<< HEAD
 // outcomes are the marks of the outcomes that a record can have.
 var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},
 	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
 	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "not seen"}}
 
 // AuditOutcome is what became of what a record is about.
+=======
+// AuditOutcome is the outcome of a record.
+>>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func AuditOutcome(e audit.Entry) Mark {
 	mark, known := outcomes[e.Outcome]
 	switch {
@@ -44,10 +48,10 @@ func AuditOutcome(e audit.Entry) Mark {
 	return Mark{Look{SignInfo, Dim}, "note"}
 }
 
-// AuditText is a text of a record as it was before it was quoted, as a safe line.
+// AuditText is a text of a record without its quoting, as a safe line.
 func AuditText(s string, max int) string { return audit.Unquote(s).Line(max) }
 
-// AuditEvent is the event of a record, and how often it happened where the record counts several.
+// AuditEvent is the event of a record, with the number of times if the record counts several.
 func AuditEvent(e audit.Entry) string {
 	out := AuditText(e.Event, 60)
 	if e.Count > 1 {
@@ -56,7 +60,7 @@ func AuditEvent(e audit.Entry) string {
 	return out
 }
 
-// AuditObject is the id of an operation, and kind and id of anything else.
+// AuditObject is the id of an operation, or the kind and id of another object.
 func AuditObject(e audit.Entry) string {
 	kind, id := AuditText(e.Object, 30), AuditText(e.ID, 100)
 	switch {
@@ -68,7 +72,7 @@ func AuditObject(e audit.Entry) string {
 	return kind + " " + id
 }
 
-// AuditOdd reports whether a text that names something in a record is not what it looks like.
+// AuditOdd reports whether a name in a record is deceptive.
 func AuditOdd(e audit.Entry) bool {
 	for _, s := range []string{e.Actor.Name, e.Event, e.ID, e.Item, e.Name} {
 		if audit.Unquote(s).Flags().Suspicious() {
@@ -78,10 +82,10 @@ func AuditOdd(e audit.Entry) bool {
 	return false
 }
 
-// The columns of a list of records: with times to the minute, and to the second.
+// The columns of a list of records, with times to the minute and to the second.
 var auditColumns, auditColumnsSeconds = auditColumnsTo(false), auditColumnsTo(true)
 
-// AuditColumns are the columns of a list of records, which nobody changes. seconds draws times to the second.
+// AuditColumns are the fixed columns of a list of records. seconds shows times to the second.
 func AuditColumns(seconds bool) []Column[audit.Entry] {
 	if seconds {
 		return auditColumnsSeconds
@@ -89,7 +93,7 @@ func AuditColumns(seconds bool) []Column[audit.Entry] {
 	return auditColumns
 }
 
-// AuditListed are the columns of a list of records as commands print it.
+// AuditListed are the columns of a list of records in commands.
 var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("who", func(e audit.Entry) string { return e.Actor.Who() }),
 	recordColumn("via", func(e audit.Entry) string { return e.Via }),
@@ -101,12 +105,12 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("object", func(e audit.Entry) string { return e.Object }),
 }, auditColumnsTo(true)), "seq", "at", "who", "via", "event", "phase", "outcome", "object", "id", "item", "what")
 
-// recordColumn is a text of a record as it was before it was quoted.
+// recordColumn is a column with a text of a record without its quoting.
 func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
 	return textColumn(name, field.Column{}, func(e audit.Entry) string { return AuditText(text(e), 300) })
 }
 
-// auditWhat is what a record says beside its columns.
+// auditWhat is the part of a record that has no column.
 func auditWhat(e audit.Entry) string {
 	var what []string
 	if e.Damaged {
@@ -143,7 +147,7 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
-// AuditEntry is all of a record of the audit trail. Texts are shown as they were.
+// AuditEntry is a whole record of the audit trail. Texts are shown without quoting.
 func AuditEntry(o Options, e audit.Entry) []Section {
 	act := Section{Title: "Act", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},
 		recorded("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID,
@@ -204,7 +208,7 @@ func auditRequest(e audit.Entry) Section {
 	return Section{Title: "Request", Facts: facts}
 }
 
-// recorded are Texts of a record, as they were before they were quoted.
+// recorded are Texts of a record without their quoting.
 func recorded(labelsAndTexts ...string) []Fact {
 	for i := 1; i < len(labelsAndTexts); i += 2 {
 		labelsAndTexts[i] = string(audit.Unquote(labelsAndTexts[i]))
@@ -212,7 +216,7 @@ func recorded(labelsAndTexts ...string) []Fact {
 	return Texts(labelsAndTexts...)
 }
 
-// digest is a hash in full; none stands for an empty one.
+// digest is a full hash; none replaces an empty one.
 func digest(label, hash, none string) Fact {
 	if hash == "" {
 		return Fact{Label: label, Value: none, Tone: Dim}
@@ -220,24 +224,24 @@ func digest(label, hash, none string) Fact {
 	return Fact{Label: label, Value: AuditText(hash, 128), Tone: Dim, Long: true}
 }
 
-// Sentence is a line for people, with its meaning.
+// Sentence is a line for people with a look.
 type Sentence struct {
 	Look
 	Text string
 }
 
-// Line is the sentence behind its sign.
+// Line is the sentence after its sign.
 func (s Sentence) Line(o Options) string { return o.sign(s.Sign) + s.Text }
 
-// Finding is a part of a report.
+// Finding is one part of a report.
 type Finding struct {
 	Title string
-	None  string // in the place of lines, when there are none
+	None  string // shown if there are no lines
 	Lines []Sentence
-	Note  string // below the lines on a screen
+	Note  string // shown below the lines on a screen
 }
 
-// Verified is what a verification of the trail found: the verdict, what was checked, and what is wrong.
+// Verified is the result of a verification of the trail: the verdict, what was checked, and what is wrong.
 func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, found []Finding) {
 	verdict = Sentence{Look{SignGood, Good}, safe(r.Summary(), 600)}
 	switch {

@@ -18,17 +18,17 @@ import (
 type Cell struct {
 	Text  string // safe to draw
 	Tone  Tone
-	Until time.Time // when it looks different by time alone; zero: never
+	Until time.Time // when its text changes by time alone; zero: never
 }
 
-// Align is where the text of a column stands.
+// Align is the alignment of a column.
 type Align uint8
 
 // The alignments.
 const (
 	Left Align = iota
 	Right
-	Decimal // amounts, with their decimal points below each other
+	Decimal // amounts, aligned by the decimal point
 )
 
 // Column is a column of a list: its name, heading, widths and cells.
@@ -37,9 +37,10 @@ type Column[T any] struct {
 	Name  string
 	Align Align
 	Cell  func(Options, T) Cell
-	Exact func(T) string // for programs: whole moments, the words that filters take; nil: the text of Cell
+	Exact func(T) string // for programs: full times, words that filters accept; nil: the text of Cell
 }
 
+<<<<<<< HEAD
 // column is a column whose heading is its name.
 func column[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
 	c.Title = cmp.Or(c.Title, name)
@@ -70,6 +71,9 @@ func inLine[T any](o Options, columns []Column[T], r T) string {
 }
 
 // Named are the columns of these names, in that order.
+=======
+// Named returns the columns with these names, in that order.
+>>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func Named[T any](list []Column[T], names ...string) []Column[T] {
 	out := make([]Column[T], 0, len(names))
 	for _, name := range names {
@@ -80,7 +84,7 @@ func Named[T any](list []Column[T], names ...string) []Column[T] {
 	return out
 }
 
-// Columns are the columns of these fields of a catalogue, in that order.
+// Columns returns the columns of these fields of a catalogue, in that order.
 func Columns[T any](c *field.Catalogue[T], names ...string) []Column[T] {
 	out := make([]Column[T], len(names))
 	for i, name := range names {
@@ -89,7 +93,7 @@ func Columns[T any](c *field.Catalogue[T], names ...string) []Column[T] {
 	return out
 }
 
-// ColumnOf is the column of a field.
+// ColumnOf returns the column of a field.
 func ColumnOf[T any](f field.Field[T]) Column[T] {
 	out := Column[T]{Column: f.Column, Name: f.Name, Cell: func(o Options, r T) Cell { return CellOf(o, f, r) }}
 	if out.Title == "" {
@@ -104,7 +108,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 	return out
 }
 
-// CellOf is a field of a record in a row of a list.
+// CellOf is the cell of a record's field.
 func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 	out := Cell{Tone: Plain}
 	if f.Column.Dim {
@@ -137,7 +141,7 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 	return out
 }
 
-// lock is whether a record is locked.
+// lock is a cell that shows a lock.
 func (o Options) lock(locked bool) Cell {
 	if !locked {
 		return Cell{}
@@ -145,7 +149,7 @@ func (o Options) lock(locked bool) Cell {
 	return Cell{Text: o.sign(SignLocked) + "locked", Tone: Warn}
 }
 
-// count is a number in a list, with a sign when some of what it counts is locked.
+// count is a number in a list, with a sign if some of the counted things are locked.
 func count[T any](o Options, f field.Field[T], r T) string {
 	n := f.Count(r)
 	switch {
@@ -177,8 +181,7 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	return Cell{Text: value.Line(200), Tone: tone}
 }
 
-// Exact is a field as commands print it: moments as they were sent, whole numbers without commas; max bounds the
-// characters of a text.
+// Exact is a field for commands: times as received, whole numbers without commas; max bounds a text in runes.
 func Exact[T any](f field.Field[T], r T, max int) string {
 	switch f.Kind {
 	case field.Money:
@@ -196,6 +199,7 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	return f.Text(r).Line(max)
 }
 
+<<<<<<< HEAD
 // Moments in CSV, in UTC.
 const (
 	exactSeconds = "2006-01-02 15:04:05"
@@ -203,6 +207,9 @@ const (
 )
 
 // exactMoment is a moment as it came, in RFC 3339 where it came as a number, which people do not read.
+=======
+// exactMoment is a time as received, or in RFC 3339 if it was received as a number.
+>>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func exactMoment(t api.Time) string {
 	if _, err := strconv.ParseInt(string(t.Raw), 10, 64); err == nil && !t.IsZero() {
 		return t.UTC().Format(time.RFC3339Nano)
@@ -210,7 +217,7 @@ func exactMoment(t api.Time) string {
 	return t.Raw.Line(40)
 }
 
-// exactMoney is an amount, exact; one that cannot be trusted is shown as it came.
+// exactMoney is an exact amount; an invalid one is shown raw.
 func exactMoney(m api.Money) string {
 	s := format.Money(m)
 	if _, ok := format.Amount(m); !ok && !m.Empty() {

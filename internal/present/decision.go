@@ -7,10 +7,11 @@ import (
 
 const (
 	maxBody = 30  // lines of a body in a question
-	oneLine = 200 // a body up to this many bytes is on one line
+	oneLine = 200 // a body of at most so many bytes is on one line
 )
 
-// Decision is what a person reads who decides about a request. reason is that of a denial; "" for an approval.
+// Decision lists the facts in the question about a decision on a request. reason is that of a denial; "" for an
+// approval.
 func Decision(r approval.Request, reason string) []Fact {
 	p := []Fact{{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role), 40)},
 		{Label: "sends",

@@ -13,11 +13,11 @@ import (
 	"opdeck/internal/format"
 )
 
-// Differences are what differs between two states of an operation, what people look for first.
+// Differences lists the differences between two states of an operation, the most important first.
 func Differences(a, b api.Operation) []index.Change { return Important(index.Diff(a, b)) }
 
-// entry reports whether a change is part of a list's entry that came, went or
-// changed in several fields, and says that once: "documents[g-1]", "removed".
+// entry reports whether a change is part of a list entry that was added, removed or changed in several fields, and
+// describes it once: "documents[g-1]", "removed".
 func entry(all []index.Change, c index.Change) (item, word string) {
 	i := strings.IndexByte(c.Path, ']')
 	if i < 0 {
@@ -42,8 +42,7 @@ func entry(all []index.Change, c index.Change) (item, word string) {
 	return "", ""
 }
 
-// Important puts what people look for first: status, then money, then the rest;
-// the moment of the change itself last.
+// Important sorts changes by importance: status, money, the rest, and last the time of the change.
 func Important(list []index.Change) []index.Change {
 	var first, money, rest, last []index.Change
 	for _, c := range list {
@@ -61,11 +60,11 @@ func Important(list []index.Change) []index.Change {
 	return append(append(append(first, money...), rest...), last...)
 }
 
-// FieldName is the field of a change by its name of the catalogue; others come from outside.
+// FieldName is the catalogue's name of a change's field; other names come from outside.
 func FieldName(c index.Change) string { return untrusted.Text(field.PathLabel(c.Path)).Line(120) }
 
-// Value is a value of a change in at most max characters, exact for money; account numbers are masked while masking is
-// on. A missing one is a dash.
+// Value is a value of a change in at most max runes, exact for money; account numbers are masked if masking is on. A
+// missing one is a dash.
 func Value(o Options, c index.Change, v untrusted.Text, max int) string {
 	switch {
 	case v == "":
@@ -76,13 +75,12 @@ func Value(o Options, c index.Change, v untrusted.Text, max int) string {
 	return Held(o, c, v).Line(max)
 }
 
-// Held is what a field held, masked while masking is on.
+// Held is the value of a field, masked if masking is on.
 func Held(o Options, c index.Change, v untrusted.Text) untrusted.Text {
 	return mask.Detail(api.Detail{Path: c.Path, Value: v}, o.Masked)
 }
 
-// amount turns "EUR 12.5" into the console's way of writing money, digits of the
-// currency and thousands grouped; anything else is shown as it is.
+// amount reformats "EUR 12.5" as the console shows money; anything else is unchanged.
 func amount(s string) string {
 	code, number, ok := strings.Cut(s, " ")
 	if !ok || number == "" || strings.Trim(number, "-.0123456789") != "" {

@@ -5,7 +5,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// Document is all that is known of a document of an operation.
+// Document lists all facts of an operation's document.
 func Document(o Options, d api.Document) []Fact {
 	out := []Fact{{Label: "name", Value: d.FileName.Line(400), Copy: string(d.FileName)},
 		{Label: "id", Value: d.GUID.Line(64), Copy: string(d.GUID)},

@@ -16,16 +16,16 @@ import (
 	"opdeck/internal/format"
 )
 
-// Event is a stored delivery of a webhook, read.
+// Event is a decoded delivery of a webhook.
 type Event struct {
 	receiver.Stored
 	Said   hook.Envelope
-	Good   bool        // Said can be used
-	Before *hook.Event // the state of the same object that came before; nil: not known
-	Late   bool        // a newer state of the object came earlier
+	Good   bool        // Said is usable
+	Before *hook.Event // the previous state of the same object; nil: not known
+	Late   bool        // a newer state of the object arrived earlier
 }
 
-// EventOf reads a stored delivery.
+// EventOf decodes a stored delivery.
 func EventOf(s receiver.Stored) Event {
 	out := Event{Stored: s}
 	if s.Status != receiver.Quarantined {
@@ -36,10 +36,10 @@ func EventOf(s receiver.Stored) Event {
 	return out
 }
 
-// Sensitive reports whether masking cannot say what the body holds.
+// Sensitive reports whether the body cannot be masked, because it is not JSON.
 func (e Event) Sensitive() bool { return !json.Valid(e.Raw) }
 
-// Trust is how far an event can be believed; the second result is a sentence.
+// Trust is how far an event is trusted, as a mark and a sentence.
 func Trust(s receiver.Stored) (Mark, string) {
 	switch {
 	case s.Status == receiver.Conflict:
@@ -57,7 +57,7 @@ func Trust(s receiver.Stored) (Mark, string) {
 		"to read the object again."
 }
 
-// EventType is a type by the service's name for it.
+// EventType is the service's name of a type.
 func EventType(t hook.Type) string {
 	if t == 0 {
 		return "Unknown type"
@@ -65,7 +65,7 @@ func EventType(t hook.Type) string {
 	return t.String()
 }
 
-// shortTypes are the words for types in a list.
+// shortTypes are the words for types in lists.
 var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
 	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
 
@@ -74,7 +74,7 @@ func shortType(t hook.Type) string {
 		return s
 	}
 	if t == 0 {
-		return "unknown" // it was no whole number
+		return "unknown" // not a whole number
 	}
 	return t.String()
 }
@@ -110,7 +110,7 @@ func EventColumns(codes hook.Meanings) []Column[Event] {
 	return out
 }
 
-// EventChange is what an event reports on its object: before → after where both are known.
+// EventChange describes the change of an event's object: before → after if both are known.
 func EventChange(e Event, codes hook.Meanings) Cell {
 	if !e.Good {
 		return Cell{Text: safe(SetAside(e.Stored), 200), Tone: Warn}
@@ -130,7 +130,7 @@ func EventChange(e Event, codes hook.Meanings) Cell {
 	return Cell{Text: is}
 }
 
-// SetAside is why an event cannot be used; "" for one that can.
+// SetAside is why an event is unusable; "" if it is usable.
 func SetAside(s receiver.Stored) string {
 	if s.Reason == "" {
 		return ""
@@ -145,8 +145,8 @@ func eventStatus(e hook.Event, codes hook.Meanings) string {
 	return hook.StatusText(e.Object, e.Status)
 }
 
-// learntCode is a code of an operation with its learnt meaning; "?" where something
-// speaks against it, "(unlisted)" where nothing is known. Nothing is guessed.
+// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "(unlisted)" if nothing
+// is known.
 func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
 	m := codes.Lookup(f, c.Value)
 	switch {
@@ -162,8 +162,8 @@ func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
 	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
 }
 
-// EventFacts are all of an event but its body: how it came, and what it says of its object with codes as far as they
-// are known.
+// EventFacts lists everything about an event except its body: how it was received, and what it says of its object,
+// with known meanings of codes.
 func EventFacts(o Options, e Event, codes hook.Meanings) []Section {
 	out := []Section{{Title: "Delivery", Facts: delivered(o, e.Stored)}}
 	if e.Good {
@@ -204,7 +204,7 @@ func delivered(o Options, s receiver.Stored) []Fact {
 		Fact{Label: "SHA-256", Value: hex.EncodeToString(s.Hash[:]), Tone: Dim, Long: true})
 }
 
-// EventIssues are the parts of an event that cannot be used as they came.
+// EventIssues lists the unusable parts of an event.
 func EventIssues(e Event) []Sentence {
 	var out []Sentence
 	for _, issue := range e.Said.Issues {
@@ -213,7 +213,7 @@ func EventIssues(e Event) []Sentence {
 	return out
 }
 
-// Attempt is where an event was sent once more, and what came back: what happened, then where and when.
+// Attempt describes a replay of an event: the answer, then where and when.
 func Attempt(o Options, a receiver.Attempt) (answer Sentence, to string) {
 	answer = Sentence{Look{SignGood, Good}, AttemptAnswer(a)}
 	if !a.OK() {
@@ -222,7 +222,7 @@ func Attempt(o Options, a receiver.Attempt) (answer Sentence, to string) {
 	return answer, safe(a.Act, 20) + " to " + safe(a.Target, 200) + ", " + format.Time(a.At, o.Zone)
 }
 
-// AttemptAnswer is what came back: status and latency, or why nothing did.
+// AttemptAnswer is the answer to a replay: status and latency, or why there is none.
 func AttemptAnswer(a receiver.Attempt) string {
 	if a.Error != "" {
 		return safe(a.Error, 200)
@@ -230,7 +230,7 @@ func AttemptAnswer(a receiver.Attempt) string {
 	return strconv.Itoa(a.Status) + " after " + format.Duration(a.Latency)
 }
 
-// eventObject is what an event says of its object.
+// eventObject is the part of an event about its object.
 type eventObject struct {
 	Options
 	Event
@@ -358,7 +358,7 @@ func eventFlag(f hook.Flag) string {
 	return format.YesNo(f == hook.Yes)
 }
 
-// dashed are Texts in which a dash stands for an empty one.
+// dashed are Texts with a dash for empty ones.
 func dashed(labelsAndTexts ...string) []Fact {
 	var out []Fact
 	for i := 0; i+1 < len(labelsAndTexts); i += 2 {

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// FactsOf are a field of a record: one fact, and what is odd about it.
+// FactsOf returns the facts of a record's field: its value and a note if that is suspicious.
 func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 	switch f.Kind {
 	case field.Money:
@@ -32,7 +32,7 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 	return Text(f.Name, value, "–")
 }
 
-// exactCount is a number as a fact: bytes are words and the exact number.
+// exactCount is a number as a fact: bytes are rounded, with the exact number.
 func exactCount[T any](f field.Field[T], r T) string {
 	switch n := f.Count(r); {
 	case !f.IsReported(r):
@@ -44,7 +44,7 @@ func exactCount[T any](f field.Field[T], r T) string {
 	}
 }
 
-// Fields are these fields of a record.
+// Fields returns the facts of these fields of a record.
 func Fields[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact {
 	var out []Fact
 	for _, name := range names {
@@ -53,8 +53,8 @@ func Fields[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fac
 	return out
 }
 
-// rest are the names of a catalogue's fields that are not among known, in its order: a field that was added to the
-// catalogue is shown without more.
+// rest lists the catalogue's fields that are not in known, in its order, so that a new field is shown without further
+// code.
 func rest[T any](c *field.Catalogue[T], known ...[]string) []string {
 	placed := map[string]bool{}
 	for _, list := range known {
@@ -71,8 +71,8 @@ func rest[T any](c *field.Catalogue[T], known ...[]string) []string {
 	return out
 }
 
-// Text is a text from outside as a fact: the safe text, and below it what is odd about it. none stands for an empty
-// text; where that is empty too there is no fact.
+// Text is a text from outside as facts: the safe text and a note if it is suspicious. none replaces an empty text; if
+// none is empty too, there is no fact.
 func Text(label string, u untrusted.Text, none string) []Fact {
 	switch {
 	case u == "" && none == "":
@@ -87,7 +87,7 @@ func Text(label string, u untrusted.Text, none string) []Fact {
 	return out
 }
 
-// Texts are Text for labels and texts in turn; empty texts are left out.
+// Texts is Text for alternating labels and texts; empty texts are omitted.
 func Texts(labelsAndTexts ...string) []Fact {
 	var out []Fact
 	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
@@ -96,7 +96,7 @@ func Texts(labelsAndTexts ...string) []Fact {
 	return out
 }
 
-// Money is an amount as a fact; one that is not a number is shown as it came, too.
+// Money is an amount as facts; one that is not a number is also shown raw.
 func (o Options) Money(label string, m api.Money) []Fact {
 	if m.Empty() {
 		return []Fact{{Label: label, Value: format.Money(m), Tone: Dim, What: "the amount", Amount: true}}
@@ -109,10 +109,10 @@ func (o Options) Money(label string, m api.Money) []Fact {
 	return out
 }
 
-// plainMoney is an amount for other programs: thousands are not grouped.
+// plainMoney is an amount for other programs, without thousands separators.
 func plainMoney(m api.Money) string { return strings.ReplaceAll(format.Money(m), ",", "") }
 
-// Moment is an instant as a fact; one that cannot be read is shown as it came.
+// Moment is a time as a fact; an unreadable one is shown raw.
 func (o Options) Moment(label string, t api.Time) Fact {
 	out := Fact{Label: label, Copy: string(t.Raw), What: "the moment"}
 	switch {
@@ -128,7 +128,7 @@ func (o Options) Moment(label string, t api.Time) Fact {
 	return out
 }
 
-// Details are values that may lead to a person.
+// Details returns values that may identify a person.
 func (o Options) Details(list []api.Detail) []Fact {
 	out := make([]Fact, len(list))
 	for i, d := range list {
@@ -149,7 +149,7 @@ func (o Options) Details(list []api.Detail) []Fact {
 	return out
 }
 
-// More are members of a record that have no name here, at most limit of them; left is how many more there are.
+// More returns members of a record without a Go field, at most limit of them; left is how many are omitted.
 func (o Options) More(unknown []api.Field, limit int) (facts []Fact, left int) {
 	n := min(len(unknown), limit)
 	return o.Details(api.Details(unknown[:n])), len(unknown) - n

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// HookSettings are the service's webhook settings without the secret. Their names are the flags that change them.
+// HookSettings lists the service's webhook settings without the secret, named by the flags that change them.
 func HookSettings(h api.HookSettings) []Fact {
 	enabled := OnOff(h, "enabled", "enabled", h.Enabled)
 	if enabled.Label = "webhooks"; !h.Enabled {
@@ -31,7 +31,7 @@ func HookSettings(h api.HookSettings) []Fact {
 		OnOff(h, "counterparties", "hookCounterparty", h.HookCounterparty))
 }
 
-// OnOff is a switch of the settings; not reported where the answer does not hold it.
+// OnOff is a switch of the settings; it says so if the answer lacks it.
 func OnOff(h api.HookSettings, label, member string, on bool) Fact {
 	value := "off"
 	switch {
@@ -43,15 +43,15 @@ func OnOff(h api.HookSettings, label, member string, on bool) Fact {
 	return Fact{Name: label, Label: label, Value: value}
 }
 
-// Meaning is what was learnt of a numeric code.
+// Meaning is the learnt meaning of a numeric code.
 type Meaning struct {
 	Mark          // the word
 	Code   string // the number
-	Weight string // what speaks for the word and against it
+	Weight string // evidence for the word and against it
 	Seen   []string
 }
 
-// MeaningOf is what was learnt of a code, with each word that was seen with it.
+// MeaningOf is the learnt meaning of a code, with each word that was seen with it.
 func MeaningOf(m hook.Meaning) Meaning {
 	out := Meaning{Mark: Mark{Look{SignGood, Good}, m.Word.Line(64)}, Code: strconv.FormatInt(m.Code, 10),
 		Weight: "for " + strconv.Itoa(m.Evidence) + ", against " + strconv.Itoa(m.Contradictions)}
@@ -72,7 +72,7 @@ func MeaningOf(m hook.Meaning) Meaning {
 	return out
 }
 
-// Rejected is all that is known of a delivery that was not accepted, but its body.
+// Rejected lists all facts of a rejected delivery except its body.
 func Rejected(x receiver.Rejection) []Fact {
 	out := []Fact{{Label: "answered", Value: strconv.Itoa(x.Status)}}
 	out = append(out, Texts("reason", x.Reason, "what to do", x.Detail, "request", x.Request, "algorithm", x.Algorithm,
@@ -87,7 +87,7 @@ func Rejected(x receiver.Rejection) []Fact {
 	return append(out, Fact{Label: "body", Value: size})
 }
 
-// RejectedAt says which delivery was not accepted, when, and who sent it.
+// RejectedAt says which delivery was rejected, when, and from whom.
 func RejectedAt(o Options, x receiver.Rejection) string {
 	return x.Key() + "  " + format.Time(x.At, o.Zone) + "  " + safe(string(x.Source), 64)
 }

@@ -13,8 +13,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// Begun is a verification that was started, not finalized, in a row of the list of customers: since when, and
-// what it waits for.
+// Begun is the cell of an unfinished verification in the list of customers: since when, and what it waits for.
 func Begun(o Options, r journey.Record) Cell {
 	state := standing(r, o.Now)
 	out := Cell{Text: state, Tone: Warn}
@@ -26,7 +25,7 @@ func Begun(o Options, r journey.Record) Cell {
 	return out
 }
 
-// standing says where an unfinished journey stands, in a word or two.
+// standing is the state of an unfinished journey in a word or two.
 func standing(r journey.Record, now time.Time) string {
 	switch {
 	case r.Unclear:
@@ -46,13 +45,13 @@ func standing(r journey.Record, now time.Time) string {
 // JourneyStep is a step of a customer's verification.
 type JourneyStep struct {
 	Mark
-	Number int // the first is 1
+	Number int // from 1
 	Name   string
 	Note   string // safe to draw
 	state  journey.State
 }
 
-// JourneyColumns are the columns of the checklist of a verification.
+// JourneyColumns are the columns of a verification's checklist.
 var JourneyColumns = []Column[JourneyStep]{
 	{Name: "step", Column: field.Column{Title: "step"}, Cell: func(_ Options, s JourneyStep) Cell {
 		return Cell{Text: strconv.Itoa(s.Number) + " " + s.Name}
@@ -65,8 +64,8 @@ var JourneyColumns = []Column[JourneyStep]{
 	}},
 }
 
-// JourneySteps are the steps of a verification. One is next, unless it was finalized, an answer was lost, or it is the
-// customer's turn.
+// JourneySteps lists the steps of a verification. One of them is next, unless the verification was finalized, an
+// answer was lost, or the customer must act.
 func JourneySteps(j journey.Journey) []JourneyStep {
 	last := len(j.Steps) - 1
 	next := last >= 0 && j.Steps[last].State != journey.Done && !j.Record.Unclear && !j.Record.FinalizeUnclear &&
@@ -75,7 +74,7 @@ func JourneySteps(j journey.Journey) []JourneyStep {
 	for i, st := range j.Steps {
 		out[i] = JourneyStep{Mark: stepMark(st), Number: i + 1, Name: safe(st.Name, 60), Note: safe(st.Note, 300),
 			state: st.State}
-		if next && st.State == journey.Todo && st.Key != "outstanding" { // the link is what one does about those
+		if next && st.State == journey.Todo && st.Key != "outstanding" { // outstanding documents are requested by the link
 			out[i].Mark, next = Mark{Look{SignNext, Accent}, "next"}, false
 		}
 		if st.Key == "application" && st.State == journey.Done {
@@ -104,13 +103,13 @@ func stepMark(st journey.Step) Mark {
 	return Mark{Look{SignWait, Dim}, "open"}
 }
 
-// AskedCustomer is what a question about a customer shows below the customer's id.
+// AskedCustomer lists the facts in a question about a customer, below the customer's id.
 func AskedCustomer(id string, c api.Customer) []Fact {
 	return []Fact{{Label: "customer", Value: CustomerName(id, c), Long: true}, {Label: "kind", Value: known(c.Type)},
 		{Label: "status", Value: known(c.Status)}}
 }
 
-// AskedFinalize is what a question about finalizing shows.
+// AskedFinalize lists the facts in a question about finalizing.
 func AskedFinalize(id string, j journey.Journey) []Fact {
 	out, app := AskedCustomer(id, j.Customer), "none seen"
 	switch k := j.Application.Kind(); {
@@ -129,7 +128,7 @@ func AskedFinalize(id string, j journey.Journey) []Fact {
 	return out
 }
 
-// CustomerName is what a customer is called: by the record, else by the id.
+// CustomerName is the customer's name from the record, else the id.
 func CustomerName(id string, c api.Customer) string {
 	if n := c.FullName().Line(200); n != "" {
 		return n

@@ -9,13 +9,13 @@ import (
 	"opdeck/internal/format"
 )
 
-// Budget is how much of the rate of a class of calls is used.
+// Budget is the usage of a class of calls.
 type Budget struct {
 	limit.Usage
-	Read time.Duration // how long ago the usage was read
+	Read time.Duration // the age of the usage
 }
 
-// Budgets are usages that were read a while ago.
+// Budgets returns budgets of usages read ago earlier.
 func Budgets(list []limit.Usage, ago time.Duration) []Budget {
 	out := make([]Budget, len(list))
 	for i, u := range list {
@@ -45,8 +45,8 @@ var BudgetColumns = []Column[Budget]{
 	numberColumn("waiting", field.Column{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
-// Look is bad where calls are refused or went beyond the rate, a warning where the next one waits. A budget of one call
-// a minute is full after each, which says nothing until another call waits for it.
+// Look is bad if calls are throttled or exceeded the rate, and a warning if the next call waits. A budget of one call
+// a minute is full after each call, which matters only when another call waits.
 func (b Budget) Look() Look {
 	switch {
 	case b.left(b.Blocked) > 0 || b.Over > 0 || b.Throttled > 0:
@@ -57,7 +57,7 @@ func (b Budget) Look() Look {
 	return Look{SignGood, Good}
 }
 
-// RowLook is Look in a list, where a budget of which two thirds are used is to be seen too.
+// RowLook is Look in a list, which also marks a budget of which two thirds are used.
 func (b Budget) RowLook() Look {
 	if look := b.Look(); look.Tone != Good || b.Recommended <= 1 || b.Used*3 < b.Recommended*2 {
 		return look
@@ -65,7 +65,7 @@ func (b Budget) RowLook() Look {
 	return Look{SignWait, Warn}
 }
 
-// Line is the budget in a sentence, for who does not see the columns.
+// Line is the budget in a sentence, for output without columns.
 func (b Budget) Line() string {
 	out := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", b.Class, b.Used, b.Recommended, b.Room)
 	if b.Waiting > 0 {
@@ -77,7 +77,7 @@ func (b Budget) Line() string {
 	return out + "."
 }
 
-// BudgetVerdict says whether calls go now, and whether the service refused some.
+// BudgetVerdict says whether calls can be sent now, and whether the service throttled any.
 func BudgetVerdict(list []Budget) Sentence {
 	out := Sentence{Look: Look{SignGood, Good}, Text: "calls left in every class"}
 	refused := 0
@@ -107,7 +107,7 @@ func BudgetVerdict(list []Budget) Sentence {
 	return out
 }
 
-// BudgetNotes say which calls wait, and why numbers do not make the rate.
+// BudgetNotes say which calls wait, and why numbers do not add up to the rate.
 func BudgetNotes(list []Budget) []string {
 	var out, sums []string
 	for _, b := range list {
@@ -121,7 +121,7 @@ func BudgetNotes(list []Budget) []string {
 	return append(out, sums...)
 }
 
-// held says that a class has no room, and until when; "" when it has.
+// held says that a class has no room, and until when; "" if it has.
 func (b Budget) held() string {
 	switch {
 	case b.left(b.Blocked) > 0:
@@ -143,13 +143,13 @@ func (b Budget) slot() time.Duration {
 	return b.left(time.Duration(b.NextSlot * float64(time.Second)))
 }
 
-// left is what is left now of a time that was reported with the usage, in whole seconds, rounded up: the last one
-// is "1s".
+// left is what remains of a time that was reported with the usage, in whole seconds, rounded up: the last one is
+// "1s".
 func (b Budget) left(d time.Duration) time.Duration {
 	return max((d - b.Read + time.Second - 1).Truncate(time.Second), 0)
 }
 
-// lasts is a length of time until something comes.
+// lasts formats a time until an event.
 func lasts(d time.Duration) string {
 	out, _ := format.Until(time.Unix(0, 0).Add(d), time.Unix(0, 0))
 	return out

@@ -10,17 +10,17 @@ import (
 	"opdeck/internal/format"
 )
 
-// The fields of an operation, by their sections. A field that is in none of them is a fact of the operation itself.
+// The sections of an operation with their fields. A field in none of them is a fact of the operation itself.
 var (
-	operationState   = []string{"status", "type", "payment", "currency", "documents"} // in the head of the screen
+	operationState   = []string{"status", "type", "payment", "currency", "documents"} // in the header of the screen
 	operationOwn     = []string{"id", "reference", "comment", "created", "updated", "parent", "visible"}
 	operationWho     = []string{"customer", "cuid"}
 	operationSides   = []string{"source", "destination"}
 	operationAmounts = []string{"amount", "received", "commission", "balance"}
 )
 
-// Operation is all of an operation: its facts, how it stands, its documents, and what has no name here. phase is what
-// its status means.
+// Operation is a whole operation: its facts, its state, its documents, and the members without a Go field. phase is
+// the meaning of its status.
 func Operation(o Options, op api.Operation, phase api.Phase) []Section {
 	state := Section{Title: "Status", Facts: Fields(o, field.Operations, op, operationState[1:]...)}
 	look := StatusOf(op.Status)
@@ -36,7 +36,7 @@ func Operation(o Options, op api.Operation, phase api.Phase) []Section {
 	return append(out, documents, Section{Title: "Other fields", Facts: more})
 }
 
-// LockWord says that a document is locked, "" for one that is not.
+// LockWord is the word for a locked document, "" if it is not locked.
 func LockWord(d api.Document) string {
 	if d.IsLock {
 		return "locked"
@@ -44,7 +44,7 @@ func LockWord(d api.Document) string {
 	return ""
 }
 
-// OperationFacts are the facts of an operation: of itself, its customer, its two sides, and its amounts.
+// OperationFacts lists the facts of an operation: its own, its customer, its two sides, and its amounts.
 func OperationFacts(o Options, op api.Operation) []Section {
 	own := Section{Title: "Operation"}
 	more := rest(field.Operations, operationState, operationOwn, operationWho, operationSides, operationAmounts)
@@ -67,7 +67,7 @@ func OperationFacts(o Options, op api.Operation) []Section {
 	return append(out, amounts)
 }
 
-// ownFacts are a field of the operation itself; two flags say what they mean.
+// ownFacts are the facts of a field of the operation itself; two flags are explained.
 func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact {
 	out := FactsOf(o, f, op)
 	switch {
@@ -79,7 +79,7 @@ func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact 
 	return out
 }
 
-// side is one side of the operation: its account, and whose that is.
+// side is one side of the operation: its account and the owner.
 func side(o Options, name string, p api.Party) Section {
 	out := Section{Title: strings.ToUpper(name[:1]) + name[1:]}
 	if a := p.Account; a != nil {
@@ -97,8 +97,8 @@ func side(o Options, name string, p api.Party) Section {
 	return out
 }
 
-// sideFacts are the fields of an account that is a side of the operation. opens has what the fields of an object within
-// the account lead to, by its name in the service's record, and under "" what all others lead to.
+// sideFacts are the fields of an account that is a side of the operation. opens maps the name of an object within the
+// account, in the service's record, to the record that its fields open; "" is for all others.
 func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, opens map[string]Ref) []Fact {
 	var out []Fact
 	for _, f := range c.All() {
@@ -119,7 +119,7 @@ func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, 
 	return out
 }
 
-// rate is what one unit of the source currency is in the other one; none where they are the same.
+// rate is the exchange rate from the source currency; none if both are the same.
 func rate(op api.Operation) []Fact {
 	src, dst := op.SourceAmount.Sum, op.DestinationAmount.Sum
 	r, exact, ok := api.Rate(src, dst)
@@ -134,7 +134,7 @@ func rate(op api.Operation) []Fact {
 	return []Fact{{Label: "rate", Value: value, Copy: value}}
 }
 
-// Attached says in a line what hangs on an operation.
+// Attached summarises an operation's documents in a line.
 func Attached(op api.Operation) string {
 	n, locked := len(op.Documents), field.Operations.Get(field.OpDocuments).Locked(op)
 	out := "no document"
@@ -156,7 +156,7 @@ type Span struct {
 	Tone Tone
 }
 
-// Headline answers in one line what an operation is and how it stands. phase is what its status means.
+// Headline summarises an operation and its state in one line. phase is the meaning of its status.
 func Headline(o Options, op api.Operation, phase api.Phase) []Span {
 	look := StatusOf(op.Status)
 	out := []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}, {"  ", Plain},

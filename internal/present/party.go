@@ -10,10 +10,10 @@ import (
 	"opdeck/internal/format"
 )
 
-// maxMore is how many members without a name here a record lists.
+// maxMore bounds the listed members without a Go field.
 const maxMore = 200
 
-// The fields of accounts, counterparties and rules, by their sections; one that is in none of them follows the first.
+// The fields of accounts, counterparties and rules by section; a field in none of them follows the first section.
 var (
 	accountOwn      = []string{"status", "name", "number", "id", "currency", "default", "associate", "created", "updated"}
 	accountMoney    = []string{"balance", "hold"}
@@ -21,10 +21,10 @@ var (
 	counterpartyOwn = []string{"name", "description", "id", "created", "updated"}
 	counterpartyOf  = []string{"status", "accounts", "customer", "cuid"} // in sections of their own
 	tariffOwn       = []string{"from", "to", "type", "payment", "percent", "fixed", "cuid", "id"}
-	tariffOthers    = []string{"others"} // each by itself, below
+	tariffOthers    = []string{"others"} // one by one, below
 )
 
-// held are those of the fields that the record holds: empty texts are left out.
+// held are the fields that the record has: empty texts are omitted.
 func held[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact {
 	return Fields(o, c, r, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		f := c.Get(name)
@@ -32,7 +32,7 @@ func held[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact 
 	})...)
 }
 
-// under gives facts names that tell them from others of the record: "customer name".
+// under prefixes the names of facts, to distinguish them within the record: "customer name".
 func under(of string, facts []Fact) []Fact {
 	for i := range facts {
 		facts[i].Name = of + " " + facts[i].Label
@@ -40,7 +40,7 @@ func under(of string, facts []Fact) []Fact {
 	return facts
 }
 
-// others are the members of a record that this program has no name for; none: no section.
+// others is the section of members without a Go field; no section if there are none.
 func others(o Options, unknown []api.Field) []Section {
 	facts, left := o.More(unknown, maxMore)
 	if left > 0 {
@@ -53,7 +53,7 @@ func others(o Options, unknown []api.Field) []Section {
 	return []Section{{Title: "More that the service sent", Facts: facts}}
 }
 
-// Account is all of an account: itself, its money, its requisites, and its customer.
+// Account is a whole account: its own facts, its money, its requisites, and its customer.
 func Account(o Options, a api.Account) []Section {
 	own := held(o, field.Accounts, a, slices.Concat(accountOwn, rest(field.Accounts, accountOwn, accountMoney,
 		accountWho))...)
@@ -82,7 +82,7 @@ func Account(o Options, a api.Account) []Section {
 	return append(append(out, Section{Title: "Customer", Facts: who}), others(o, a.Unknown())...)
 }
 
-// Counterparty is all of a counterparty: its accounts, itself, and the customer who pays it.
+// Counterparty is a whole counterparty: its accounts, its own facts, and the customer who pays it.
 func Counterparty(o Options, p api.Counterparty) []Section {
 	var out []Section
 	for _, a := range p.Accounts {
@@ -105,13 +105,13 @@ func Counterparty(o Options, p api.Counterparty) []Section {
 		others(o, p.Unknown())...)
 }
 
-// Tariff is all of a limit of payments or a commission.
+// Tariff is a whole payment limit or commission.
 func Tariff(o Options, t api.Tariff) []Section {
 	own := held(o, field.Tariffs, t, slices.Concat(tariffOwn, rest(field.Tariffs, tariffOwn, tariffOthers))...)
 	return append([]Section{{Title: "Rule", Facts: own}}, others(o, t.Unknown())...)
 }
 
-// Customer is all of a customer's record.
+// Customer is a whole customer record.
 func Customer(o Options, c api.Customer) []Section {
 	return []Section{{Facts: append([]Fact{{Label: "name", Value: c.FullName().Line(200), Long: true,
 		Copy: string(c.FullName())},
@@ -119,7 +119,7 @@ func Customer(o Options, c api.Customer) []Section {
 		o.Details(c.Details())...)}}
 }
 
-// File is all that a list reports on a customer's file; its id is first.
+// File lists the facts of a customer's file; its id is first.
 func File(o Options, cuid string, f api.CustomerFile) []Fact {
 	out := []Fact{{Label: "id", Value: f.ID.Line(64), Copy: string(f.ID)},
 		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},

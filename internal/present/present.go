@@ -1,6 +1,7 @@
-// Package present is how each record is presented: its facts in sections, its columns, what differs between two
-// states, and its timeline. Values are words with a meaning; a screen draws them, plain mode says them, and commands
-// print them as cards, tables and CSV. Records come masked; Options.Masked hides what a person has not asked to see.
+// Package present defines the one presentation of each record: its facts in sections, its columns, the differences
+// between two states, and its timeline. Values are texts with a meaning; a screen draws them, plain mode says them,
+// and commands print them as cards, tables and CSV. Records are already masked for the role; Options.Masked hides
+// what the person has not revealed.
 package present
 
 import (
@@ -16,15 +17,15 @@ type Tone uint8
 const (
 	Plain  Tone = iota
 	Dim         // secondary
-	Accent      // where the eye should go: titles, focus, keys
+	Accent      // draws the eye: titles, focus, keys
 	Good        // done, allowed
 	Warn        // soon, careful, pending
 	Bad         // refused, failed, production
 	Info        // running, neutral news
-	Strong      // more important than its neighbours
+	Strong      // more important than the text around it
 )
 
-// Sign is the meaning of a sign that is beside a word.
+// Sign is the meaning of a sign beside a word.
 type Sign uint8
 
 // The signs.
@@ -38,18 +39,18 @@ const (
 	SignOff
 	SignInfo
 	SignLocked
-	SignNext // what to do now
+	SignNext // the next thing to do
 )
 
-// Options is for whom a record is presented.
+// Options say for whom a record is presented.
 type Options struct {
 	Now    time.Time
-	Zone   *time.Location    // nil: moments are shown as the service sent them
-	Masked bool              // account numbers and what leads to a person are hidden
-	Sign   func(Sign) string // the characters of a sign; nil: there are none
+	Zone   *time.Location    // nil: times are shown as received
+	Masked bool              // hide account numbers and personal data
+	Sign   func(Sign) string // the characters of a sign; nil: no signs
 }
 
-// sign is a sign as text with what is between it and the word behind it.
+// sign is a sign as text, with the separator before the word.
 func (o Options) sign(s Sign) string {
 	if o.Sign == nil || s == NoSign {
 		return ""
@@ -57,33 +58,33 @@ func (o Options) sign(s Sign) string {
 	return o.Sign(s) + " "
 }
 
-// moment is an instant with how long ago that was.
+// moment is a time with its age.
 func (o Options) moment(t time.Time) string { return format.TimeAgo(t, o.Now, o.Zone) }
 
-// Section is a part of a record under its heading.
+// Section is a part of a record with a heading.
 type Section struct {
 	Title   string
-	Aligned bool // amounts in it are drawn with their decimal points below each other
+	Aligned bool // amounts are aligned by the decimal point
 	Facts   []Fact
 }
 
-// Fact is a value of a record under its label. All texts but Copy are safe to draw.
+// Fact is a labelled value of a record. All texts but Copy are safe to draw.
 type Fact struct {
-	Name   string // tells it from the other facts of the record; empty: Label
+	Name   string // unique in the record; empty: Label
 	Label  string
 	Value  string
 	Tone   Tone
 	Long   bool // the value may take several lines
 	Amount bool // the value is an amount of money
-	Note   bool // it says something about the fact above it, and is nothing to copy
+	Note   bool // a remark on the fact above; not copied
 
-	Copy  string // the value exactly, for another program
+	Copy  string // the exact value, for another program
 	What  string // names Copy: "the account number"
-	Opens Ref    // the record that it leads to; zero: none
-	Stop  bool   // it stands for that record: the cursor stops here
+	Opens Ref    // the record that it opens; zero: none
+	Stop  bool   // it represents that record: the cursor stops here
 }
 
-// Key is the name of the fact, by which a card lists it.
+// Key is the name of the fact in a card.
 func (f Fact) Key() string {
 	if f.Name != "" {
 		return f.Name
@@ -91,13 +92,13 @@ func (f Fact) Key() string {
 	return f.Label
 }
 
-// Ref names a record.
+// Ref identifies a record.
 type Ref struct {
 	Kind RefKind
 	ID   string
 }
 
-// RefKind is a kind of records that facts lead to.
+// RefKind is a kind of record that facts open.
 type RefKind uint8
 
 // The kinds of records.

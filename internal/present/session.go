@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/format"
 )
 
+<<<<<<< HEAD
 // The times of a session are the store's, and so is Options.Now wherever one is presented; those of its borrowers are
 // their host's.
 
@@ -83,6 +84,10 @@ func (l Life) Line() string {
 }
 
 // SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced.
+=======
+// SessionPair lists the facts of a session's token pair: its account, its maker, and its next refresh. Times are the
+// store's.
+>>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func SessionPair(o Options, s session.Status) []Fact {
 	out := []Fact{{Label: "account", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
 		{Label: "generation", Value: fmt.Sprint(s.Generation)}}
@@ -108,19 +113,20 @@ func SessionPair(o Options, s session.Status) []Fact {
 	return out
 }
 
-// SessionCounts is what happened to the session since the store has it.
+// SessionCounts counts the session's events since the store was created.
 func SessionCounts(c session.Counts) []Fact {
 	return []Fact{{Label: "logins", Value: fmt.Sprint(c.Logins)}, {Label: "refreshes", Value: fmt.Sprint(c.Refreshes)},
 		{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)}, {Label: "revoked", Value: fmt.Sprint(c.Premature)}}
 }
 
-// SessionCountsLine is SessionCounts where there is one line for them.
+// SessionCountsLine is SessionCounts in one line.
 func SessionCountsLine(c session.Counts) Fact {
 	return Fact{Label: "counts", Long: true, Value: fmt.Sprintf("%s, %s, %s, %d revoked",
 		format.Plural(int(c.Logins), "login", "logins"), format.Plural(int(c.Refreshes), "refresh", "refreshes"),
 		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
 }
 
+<<<<<<< HEAD
 // Trouble is what is or was wrong with a session. All texts are safe to draw; "" is none.
 type Trouble struct {
 	Warning  string
@@ -289,6 +295,9 @@ func sessionEventWhy(e session.Event) string {
 }
 
 // Countdown is a length of time to the second: "2:30", "1:02:30".
+=======
+// Countdown is a duration to the second: "2:30", "1:02:30".
+>>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func Countdown(d time.Duration) string {
 	d = d.Round(time.Second)
 	if d >= time.Hour {
@@ -297,7 +306,7 @@ func Countdown(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// clock is the time of day; with the day where no zone is known to whoever reads it.
+// clock is the time of day, with the date if the reader's zone is not known.
 func (o Options) clock(t time.Time) string {
 	if o.Zone == nil {
 		return format.Time(t, nil)

@@ -8,13 +8,13 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Look is how a status word is shown: never by a tone alone.
+// Look is the look of a status word: never a tone alone.
 type Look struct {
 	Sign Sign
 	Tone Tone
 }
 
-// statuses are the status words of operations that are known, and their looks.
+// statuses are the known status words of operations with their looks.
 var statuses = []struct {
 	words []string
 	look  Look
@@ -27,7 +27,7 @@ var statuses = []struct {
 }
 
 // standings are the looks of the status words of customers and accounts; severity orders the words of several
-// accounts: the one that most needs a look stands for all.
+// accounts: the most severe represents all.
 var standings = map[api.Standing]struct {
 	severity int
 	look     Look
@@ -37,7 +37,7 @@ var standings = map[api.Standing]struct {
 	api.StandingRejected: {5, Look{SignBad, Bad}}, api.StandingBanned: {6, Look{SignBad, Bad}},
 }
 
-// StatusWords are the status words of operations that share a look, look by look.
+// StatusWords groups the status words of operations by look.
 func StatusWords() [][]string {
 	out := make([][]string, len(statuses))
 	for i, s := range statuses {
@@ -46,8 +46,8 @@ func StatusWords() [][]string {
 	return out
 }
 
-// StatusOf is the look of a status word of the service, compared without case. The service's set of words is open:
-// a word not known here has the sign for that, and is still shown as it came.
+// StatusOf is the look of a status word of the service, ignoring case. The service may use other words: an unknown
+// word has its own sign and is shown unchanged.
 func StatusOf(word untrusted.Text) Look {
 	upper := strings.ToUpper(strings.TrimSpace(string(word)))
 	for _, s := range statuses {
@@ -58,7 +58,7 @@ func StatusOf(word untrusted.Text) Look {
 	return standings[api.StandingOf(untrusted.Text(upper))].look
 }
 
-// statusOfAll is the look of several words in one text.
+// statusOfAll is the look of a text with several words.
 func statusOfAll(words untrusted.Text) Look {
 	var out Look
 	most := 0
@@ -74,7 +74,7 @@ func statusOfAll(words untrusted.Text) Look {
 	return out
 }
 
-// status is a status word in a column.
+// status is a cell with a status word.
 func (o Options) status(words untrusted.Text) Cell {
 	if strings.TrimSpace(string(words)) == "" {
 		return Cell{Text: "–", Tone: Dim}
@@ -83,7 +83,7 @@ func (o Options) status(words untrusted.Text) Cell {
 	return Cell{Text: o.sign(look.Sign) + words.Line(60), Tone: look.Tone}
 }
 
-// Status is a status word with what it means, as a fact of a record.
+// Status is a status word with its meaning, as a fact of a record.
 func (o Options) Status(label string, status untrusted.Text) Fact {
 	if status == "" {
 		return Fact{Label: label, Value: "–", Tone: Dim}

@@ -11,20 +11,20 @@ import (
 	"opdeck/internal/format"
 )
 
-// memberWidth is how many cells a column of a member without a name here takes at most.
+// memberWidth bounds the column of a member without a Go field, in cells.
 const memberWidth = 24
 
-// numeric is a number, or an amount with its currency.
+// numeric matches a number, or an amount with its currency.
 var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
 
-// Member is a column of what the service sent of rules beside the named members, under its own name.
+// Member is the column of a member without a Go field, under the service's name.
 type Member struct {
 	Column[api.Tariff]
-	Moment bool // it holds moments
+	Moment bool // it holds times
 }
 
-// Members are the members of these rules that have no name here, each as wide as what it holds; moments come last and
-// are hidden first where there is no room.
+// Members returns the columns of these rules' members without a Go field, each as wide as its content; times come
+// last and are hidden first in a narrow window.
 func Members(o Options, all []api.Tariff) []Member {
 	labels, moments := api.Members(all)
 	out := make([]Member, len(labels))
@@ -52,7 +52,7 @@ func Members(o Options, all []api.Tariff) []Member {
 	return out
 }
 
-// member is what a rule holds under a label. Commands show moments as they were sent.
+// member is the cell of a rule's member. Commands show times as received.
 func member(o Options, t api.Tariff, label string, moment bool) Cell {
 	d := t.Member(label)
 	out := Cell{Text: mask.Detail(d, o.Masked).Line(200)}

@@ -14,40 +14,40 @@ import (
 	"opdeck/internal/format"
 )
 
-// MomentKind is what a moment of a timeline is.
+// MomentKind is the kind of a timeline entry.
 type MomentKind string
 
-// The kinds of moments, as commands print them.
+// The kinds of entries, as commands print them.
 const (
 	StateMoment   MomentKind = "state"
 	WebhookMoment MomentKind = "event"
-	GoneMoment    MomentKind = "gone" // from here on the service did not have it
+	GoneMoment    MomentKind = "gone" // the service no longer had it
 )
 
-// Moment is one row of an operation's timeline.
+// Moment is one entry of an operation's timeline.
 type Moment struct {
-	ID     string // of the row, for as long as the index keeps it
+	ID     string // of the row, while the index keeps it
 	At     time.Time
 	Kind   MomentKind
 	From   string // list, read or webhook
 	Status untrusted.Text
 
 	// Of a state.
-	Place   int // among the states, the oldest is 0
+	Place   int // position among the states; the oldest is 0
 	State   index.State
-	Before  *Moment           // the state before; nil for the first one
-	Changes []index.Change    // from the one before
-	Who     map[string]string // who changed documents, by entry of the list
+	Before  *Moment           // the previous state; nil for the first
+	Changes []index.Change    // from the previous state
+	Who     map[string]string // who changed documents, by list entry
 
 	Webhook Webhook // of a webhook
 }
 
-// Write is what somebody did to a document of the operation through opdeck.
+// Write is a person's write to a document of the operation through opdeck.
 type Write struct {
 	Who  string
 	Act  api.ActKind
 	Item string    // the document's id
-	At   time.Time // when it was about to be sent
+	At   time.Time // right before it was sent
 }
 
 // Webhook is a delivery about the operation.
@@ -55,10 +55,10 @@ type Webhook struct {
 	Key    string // in the inbox
 	Trust  string // verified, unverified, …
 	At     time.Time
-	Status untrusted.Text // the code that it named, with its word where that is known
+	Status untrusted.Text // the code in it, with its word if known
 }
 
-// WebhookOf is a delivery as the timeline shows it.
+// WebhookOf converts a delivery for the timeline.
 func WebhookOf(s receiver.Stored, known hook.Meanings) Webhook {
 	out := Webhook{Key: s.Key, Trust: string(s.Status), At: s.ReceivedAt}
 	if e, err := s.Event(); err == nil && e.Status.Given {
@@ -67,8 +67,8 @@ func WebhookOf(s receiver.Stored, known hook.Meanings) Webhook {
 	return out
 }
 
-// codeText is a status code with the word that was learnt for it, or said to be unlisted where nothing is known or
-// something speaks against it.
+// codeText is a status code with its learnt word, or marked as unlisted if nothing is known or evidence contradicts
+// it.
 func codeText(c hook.Code, known hook.Meanings) string {
 	if word, _, against := known.Meaning(hook.FieldStatus, c.Value); word != "" && against == 0 {
 		return strconv.FormatInt(c.Value, 10) + " " + string(word)
@@ -76,8 +76,8 @@ func codeText(c hook.Code, known hook.Meanings) string {
 	return c.String()
 }
 
-// Timeline is what happened to an operation, oldest first: the states that became known here, which come oldest first,
-// what changed in each and who changed its documents, and the webhooks about it.
+// Timeline is the history of an operation, oldest first: its known states (given oldest first) with their changes and
+// who changed its documents, and the webhooks about it.
 func Timeline(states []index.State, webhooks []Webhook, writes []Write) []Moment {
 	out := moments(states)
 	attribute(out, writes)
@@ -89,7 +89,7 @@ func Timeline(states []index.State, webhooks []Webhook, writes []Write) []Moment
 	return out
 }
 
-// moments pairs each state with the one before. Two that came in the same instant are told apart by their place.
+// moments pairs each state with the previous one. Two with the same time are distinguished by their place.
 func moments(states []index.State) []Moment {
 	out := make([]Moment, len(states))
 	seen := map[string]int{}
@@ -113,7 +113,7 @@ func moments(states []index.State) []Moment {
 	return out
 }
 
-// Look is the status of the moment, as a cell; the code of a webhook is no status word.
+// Look is the status of the moment as a cell; a webhook's code is not a status word.
 func (m Moment) Look(o Options) Cell {
 	if m.Kind == WebhookMoment {
 		return Cell{Text: m.Status.Line(30), Tone: Dim}
@@ -121,7 +121,7 @@ func (m Moment) Look(o Options) Cell {
 	return o.status(m.Status)
 }
 
-// DocumentsChanged reports whether a document came, went or changed in what is known.
+// DocumentsChanged reports whether a document was added, removed or changed.
 func DocumentsChanged(all []Moment) bool {
 	for _, m := range all {
 		for _, c := range m.Changes {
@@ -133,8 +133,8 @@ func DocumentsChanged(all []Moment) bool {
 	return false
 }
 
-// Summary is what happened at a moment, on one line: at most full changes with their values, more with their names.
-// A document is called by its file's name, and who changed it is named as far as it is known.
+// Summary describes a moment in one line: at most full changes with values, further ones by name. A document is named
+// by its file, with the person who changed it if known.
 func (m Moment) Summary(o Options, full int) string {
 	switch {
 	case m.Kind == WebhookMoment:
@@ -176,19 +176,19 @@ func (m Moment) by(item string) string {
 	return " by " + m.Who[item]
 }
 
-// By is who changed what a change is part of; "" where that is not known.
+// By is the person behind a change; "" if not known.
 func (m Moment) By(c index.Change) string {
 	item, _ := entry(m.Changes, c)
 	return m.Who[item]
 }
 
-// documentOf is the id of the document that an entry of a list is: "documents[g-1]".
+// documentOf is the document id of a list entry: "documents[g-1]".
 func documentOf(item string) (guid string, ok bool) {
 	guid, ok = strings.CutPrefix(item, "documents[")
 	return strings.TrimSuffix(guid, "]"), ok
 }
 
-// FieldName is the field of a change; one of a document begins with the name of its file.
+// FieldName is the field of a change; for a document it begins with the file name.
 func (m Moment) FieldName(c index.Change) string {
 	name := FieldName(c)
 	if item, rest, ok := strings.Cut(name, "]."); ok {
@@ -197,7 +197,7 @@ func (m Moment) FieldName(c index.Change) string {
 	return name
 }
 
-// itemName is what people call an entry of a list: a document by its file's name.
+// itemName is the display name of a list entry: for a document its file name.
 func (m Moment) itemName(item string) string {
 	guid, _ := documentOf(item)
 	for _, op := range []*Moment{&m, m.Before} {

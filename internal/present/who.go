@@ -8,15 +8,15 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// words are what the acts do to an entry of the documents.
+// words describe what the acts do to a document's entry.
 var words = map[api.ActKind]string{api.ActRemoveDocument: "removed", api.ActAttachDocument: "added"}
 
-// overlap is how long before the state before its own a write may have been sent: news of
-// other fields can come while its answer is on the way.
+// overlap is how long before the previous state a write may have been sent: news of other fields can arrive before
+// its answer.
 const overlap = 2 * time.Minute
 
-// attribute notes in moments, oldest first, who changed documents. A write explains
-// one change: the first of its kind to its document that was seen after it.
+// attribute records in moments, oldest first, who changed documents. A write explains one change: the first of its
+// kind to its document that was seen after it.
 func attribute(all []Moment, writes []Write) {
 	left := slices.Clone(writes)
 	slices.SortFunc(left, func(a, b Write) int { return a.At.Compare(b.At) })

@@ -1,6 +1,5 @@
-// Package remedy words what can be done about an error, for each surface in its own
-// terms. The client and the domain say it as data (api.Remedy) and know neither
-// commands nor keys.
+// Package remedy words remedies of errors for each surface. The client and the domain return them as data
+// (api.Remedy) and know neither commands nor keys.
 package remedy
 
 import (
@@ -11,10 +10,10 @@ import (
 	"opdeck/api"
 )
 
-// Command words e's remedy for the command line and for the hint in JSON, "" for none.
+// Command words e's remedy for the command line and for the JSON hint, "" for none.
 func Command(e *api.Error) string { return tell(e, sentences[e.Remedy.Kind].command) }
 
-// Screen words it for the screens, which name no keys here: the status line does.
+// Screen words it for the screens, without keys: the status line has those.
 func Screen(e *api.Error) string {
 	s := sentences[e.Remedy.Kind]
 	return tell(e, cmp.Or(s.screen, s.command))
@@ -26,8 +25,8 @@ func Plain(e *api.Error) string {
 	return tell(e, cmp.Or(s.plain, s.screen, s.command))
 }
 
-// words are those of a remedy: for the command line, and where they differ for the
-// screens and the line shell. {id} and {names} stand for the remedy's own.
+// words are a remedy's sentences: for the command line and, if different, for the screens and plain mode. {id} and
+// {names} are replaced.
 type words struct{ command, screen, plain string }
 
 const session = "opdeck session status says why"
@@ -104,7 +103,7 @@ var sentences = map[api.RemedyKind]words{
 	api.WaitingEvents: {command: "The console and opdeck serve try again; opdeck event list --waiting shows it."},
 }
 
-// tell fills a sentence in and puts what a surface said itself before it.
+// tell fills in a sentence and prepends the surface's own hint.
 func tell(e *api.Error, sentence string) string {
 	r := e.Remedy
 	parts := []string{e.Hint}

@@ -21,7 +21,7 @@ import (
 	"opdeck/internal/field"
 )
 
-// checker gathers mistakes with the lines of their keys.
+// checker collects mistakes with the lines of their keys.
 type checker struct {
 	file string
 	src  []byte
@@ -56,7 +56,7 @@ func (c *Config) check(file string, src []byte) Mistakes {
 
 var queryName = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
 
-// checkPaging checks the names of paging, and that each way has those that it needs.
+// checkPaging checks the names for paging, and that each way has those that it needs.
 func (c *Config) checkPaging(k *checker) {
 	s := c.Service
 	k.oneOf(s.Paging, []string{"auto", "page", "offset", "cursor", "none"}, "service", "paging")
@@ -79,7 +79,7 @@ func (c *Config) checkPaging(k *checker) {
 	}
 }
 
-// checkProxy checks the proxy's address, which may hold a password and is not repeated.
+// checkProxy checks the proxy's address. It may hold a password, so the mistake does not repeat it.
 func (c *Config) checkProxy(k *checker) {
 	p := c.Service.Proxy
 	if p == "" || p == EnvironmentProxy {
@@ -154,7 +154,7 @@ func (c *Config) checkGeneral(k *checker) {
 	c.checkRetention(k)
 }
 
-// checkRetention checks the ages: within a day nothing is settled for sure.
+// checkRetention checks the ages: less than a day is too short to settle everything.
 func (c *Config) checkRetention(k *checker) {
 	r := c.Retention
 	for name, a := range map[string]Age{"inbox": r.Inbox, "history": r.History, "gone": r.Gone, "ended": r.Ended,
@@ -232,7 +232,7 @@ func (c *Config) checkListeners(k *checker) {
 	}
 }
 
-// listen checks an address to listen at and reports whether it is loopback.
+// listen checks a listen address and reports whether it is loopback.
 func (k *checker) listen(addr string, path ...string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -243,7 +243,7 @@ func (k *checker) listen(addr string, path ...string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// contextLetters are those of a name of a context or borrower.
+// contextLetters are allowed in names of contexts and borrowers.
 const contextLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 func (x Context) check(k *checker, name string) {
@@ -277,9 +277,8 @@ func (x Context) check(k *checker, name string) {
 	}
 }
 
-// CheckBaseURL accepts https:// anywhere and http:// to a literal loopback
-// address only; no version of the service in the path, which every call has
-// already, and no user information, query or fragment (security rule 3.2.4).
+// CheckBaseURL returns an error unless the address is https://, or http:// to a literal loopback address, without an
+// API version in the path (every call has it), user information, query or fragment (security rule 3.2.4).
 func CheckBaseURL(s string) error {
 	if s == "" {
 		return fmt.Errorf("is required, for example https://stage.example.com")
@@ -313,7 +312,7 @@ func CheckBaseURL(s string) error {
 	return nil
 }
 
-// ErrPlainHTTP refuses an address that would be asked without encryption.
+// ErrPlainHTTP refuses an address without encryption.
 var ErrPlainHTTP = errors.New("plain http:// is refused except to a loopback address like 127.0.0.1")
 
 func portOK(p string) bool {
@@ -321,7 +320,7 @@ func portOK(p string) bool {
 	return p == "" || err == nil && n > 0
 }
 
-// similar suggests the known key that looks most like an unknown one.
+// similar suggests the known key closest to an unknown one.
 func similar(k toml.Key) string {
 	if near := filter.Nearest(k[len(k)-1], knownKeys(reflect.TypeFor[Config]())); near != "" {
 		return "; did you mean " + near + "?"

@@ -12,7 +12,7 @@ import (
 	"opdeck/api/limit"
 )
 
-// Config is the whole file with its defaults filled in.
+// Config is the whole file with defaults filled in.
 type Config struct {
 	DefaultContext string             `toml:"default_context"`
 	Store          Store              `toml:"store"`
@@ -30,17 +30,17 @@ type Config struct {
 	UI             UI                 `toml:"ui"`
 	Views          map[string]View    `toml:"views"`
 
-	// Path is the file that was read, "" when there is none.
+	// Path is the file that was read, "" for none.
 	Path string `toml:"-"`
 }
 
-// Store says where the shared state lives.
+// Store says where the shared state is.
 type Store struct {
 	URL     string `toml:"url"`
 	KeyFile string `toml:"key_file"`
 }
 
-// Kind says what a mistake in a context costs.
+// Kind says how serious a mistake in a context is.
 type Kind string
 
 // The kinds of context.
@@ -64,23 +64,22 @@ type Context struct {
 	Role            api.Role `toml:"role"`
 	Sandbox         bool     `toml:"sandbox"`
 
-	// Name is the context's name in the file.
+	// Name is the context's key in the file.
 	Name string `toml:"-"`
-	// Proxy is that of [service]: "", EnvironmentProxy or an address.
+	// Proxy is copied from [service]: "", EnvironmentProxy or an address.
 	Proxy string `toml:"-"`
 }
 
-// EnvironmentProxy is the Proxy that takes HTTPS_PROXY and NO_PROXY from the environment.
+// EnvironmentProxy as Proxy means HTTPS_PROXY and NO_PROXY from the environment.
 const EnvironmentProxy = "environment"
 
-// Limits are the budgets.
 type Limits struct {
 	Policy    string              `toml:"policy"` // wait, warn
 	MaxWait   Duration            `toml:"max_wait"`
 	PerMinute map[limit.Class]int `toml:"per_minute"`
 }
 
-// Service holds what the service's documents leave open.
+// Service holds settings for what the service's documents leave open.
 type Service struct {
 	Proxy           string            `toml:"proxy"` // between opdeck and the service; "", EnvironmentProxy or an address
 	ShareTokenField string            `toml:"share_token_field"`
@@ -100,7 +99,7 @@ type Service struct {
 	StatusWords     map[string]string `toml:"status_words"`
 }
 
-// Writes is how long the outcome of a write is looked for.
+// Writes says how long the outcome of a write is looked up.
 type Writes struct {
 	SettleWait Duration `toml:"settle_wait"`
 	LateAfter  Duration `toml:"late_after"`
@@ -114,16 +113,16 @@ type Index struct {
 	Memory      bool     `toml:"memory"`
 }
 
-// Retention is for how long the store keeps what has ended.
+// Retention says how long the store keeps ended things.
 type Retention struct {
-	Inbox   Age `toml:"inbox"`   // deliveries of webhooks, those that were not accepted too
-	History Age `toml:"history"` // states of operations, since they were replaced
+	Inbox   Age `toml:"inbox"`   // deliveries of webhooks, rejected ones too
+	History Age `toml:"history"` // earlier states of operations
 	Gone    Age `toml:"gone"`    // operations that the service no longer has
 	Ended   Age `toml:"ended"`   // replacements and requests for approval
-	Audit   Age `toml:"audit"`   // records, before they go to the archive
+	Audit   Age `toml:"audit"`   // records, before they move to the archive
 }
 
-// Webhooks is the receiver.
+// Webhooks configures the receiver.
 type Webhooks struct {
 	Listen      string   `toml:"listen"`
 	Path        string   `toml:"path"`
@@ -138,7 +137,7 @@ type Webhooks struct {
 	BehindProxy bool     `toml:"behind_proxy"`
 }
 
-// SSH serves the console.
+// SSH configures the console's SSH server.
 type SSH struct {
 	Listen         string   `toml:"listen"`
 	HostKey        string   `toml:"host_key"`
@@ -148,12 +147,12 @@ type SSH struct {
 	MaxSessions    int      `toml:"max_sessions"`
 }
 
-// Serve is what `opdeck serve` offers beside SSH and webhooks.
+// Serve configures what `opdeck serve` offers besides SSH and webhooks.
 type Serve struct {
 	Metrics string `toml:"metrics"`
 }
 
-// Lend lends the session to scripts.
+// Lend configures lending the session to scripts.
 type Lend struct {
 	Socket    string              `toml:"socket"`
 	Listen    string              `toml:"listen"`
@@ -169,27 +168,25 @@ type Borrower struct {
 	PerMinute int      `toml:"per_minute"`
 }
 
-// Audit is the trail's second place.
+// Audit configures the trail's archive.
 type Audit struct {
 	Checkpoints string `toml:"checkpoints"`
 	KeyFile     string `toml:"key_file"`
 	Archive     string `toml:"archive"`
-	// Keys are those of other hosts that sign for the same store, as opdeck audit key prints them.
+	// Keys are the keys of other hosts that sign for the same store, as printed by opdeck audit key.
 	Keys []string `toml:"keys"`
 }
 
-// UI is how the console looks.
+// UI configures the look of the console.
 type UI struct {
 	Theme    string `toml:"theme"`
 	TimeZone string `toml:"time_zone"`
 	Mask     bool   `toml:"mask"`
-	// IdleVeil is how long no key is pressed before the local console goes blank; 0: never.
+	// IdleVeil is the time without a key after which the local console is blanked; 0: never.
 	IdleVeil Duration `toml:"idle_veil"`
-	// Mouse lets wheel and clicks move, select and open; the terminal then selects text
-	// only with shift held.
+	// Mouse lets wheel and clicks move, select and open; then the terminal selects text only while shift is held.
 	Mouse bool `toml:"mouse"`
-	// Columns are those of the operations list for a person who has chosen none, by
-	// their names in package field; none: the usual ones.
+	// Columns are the default columns of the operations list, by their names in package field; empty: the usual ones.
 	Columns []string `toml:"columns"`
 }
 
@@ -197,13 +194,13 @@ type UI struct {
 type View struct {
 	Filter  string   `toml:"filter"`
 	Sort    string   `toml:"sort"`
-	Columns []string `toml:"columns"` // none: those of UI
+	Columns []string `toml:"columns"` // empty: those of UI
 }
 
 // Duration is a time.Duration written as text ("15s", "5m").
 type Duration time.Duration
 
-// UnmarshalText reads a duration above zero.
+// UnmarshalText parses a duration above zero.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
@@ -213,17 +210,15 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText writes the duration as Go does.
+// MarshalText formats the duration as Go does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// D returns the duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
-// Age is for how long something is kept: days ("90d"), a duration ("36h"), or 0 for ever, which
-// is written "forever".
+// Age is how long something is kept: days ("90d"), a duration ("36h"), or 0 for ever, written "forever".
 type Age time.Duration
 
-// UnmarshalText reads an age.
+// UnmarshalText parses an age.
 func (a *Age) UnmarshalText(b []byte) error {
 	if string(b) == forever {
 		*a = 0
@@ -239,7 +234,7 @@ func (a *Age) UnmarshalText(b []byte) error {
 	return orAge(err)
 }
 
-// MarshalText writes whole days as such.
+// MarshalText formats whole days as days.
 func (a Age) MarshalText() ([]byte, error) {
 	switch d := a.D(); {
 	case d == 0:
@@ -251,7 +246,7 @@ func (a Age) MarshalText() ([]byte, error) {
 	}
 }
 
-// D returns the age as a duration, 0 for ever.
+// D returns the age as a duration; 0 for ever.
 func (a Age) D() time.Duration { return time.Duration(a) }
 
 const (
@@ -266,8 +261,7 @@ func orAge(err error) error {
 	return nil
 }
 
-// Default is the configuration without a file. It has no context: the built-in
-// service is used instead.
+// Default is the configuration without a file. It has no context, so the built-in service is used.
 func Default() Config {
 	return Config{
 		Store:    Store{URL: "sqlite"},
@@ -289,7 +283,7 @@ func Default() Config {
 	}
 }
 
-// SandboxContext is the built-in service as a context of its own.
+// SandboxContext is the context of the built-in service.
 func SandboxContext() Context {
 	c := defaultContext("sandbox")
 	c.Sandbox, c.BaseURL, c.Login = true, "https://sandbox.invalid", "machine@sandbox"

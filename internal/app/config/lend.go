@@ -11,13 +11,13 @@ import (
 	"opdeck/internal/domain/lending"
 )
 
-// filled has the defaults for what the file leaves out.
+// filled returns b with defaults for what the file omits.
 func (b Borrower) filled() Borrower {
 	b.Role, b.Priority = cmp.Or(b.Role, api.Viewer), cmp.Or(b.Priority, string(lending.Background))
 	return b
 }
 
-// Key reads the borrower's key from where the config says.
+// Key reads the borrower's key from the configured source.
 func (b Borrower) Key(env func(string) string) (secret.Value, error) {
 	key := secret.Value{}
 	if b.KeyFile != "" {
@@ -36,7 +36,7 @@ func (b Borrower) Key(env func(string) string) (secret.Value, error) {
 
 const maxBorrowerName = 40
 
-// checkLend checks where the session is lent, and to whom.
+// checkLend checks the lending addresses and borrowers.
 func (c *Config) checkLend(k *checker) {
 	if c.Lend.Listen != "" && !k.listen(c.Lend.Listen, "lend", "listen") {
 		k.add("must be a loopback address: the session is lent on this host only", "lend", "listen")

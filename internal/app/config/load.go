@@ -24,10 +24,10 @@ var (
 
 const maxFile = 1 << 20 // bytes
 
-// Mistake is one thing wrong in a config file.
+// Mistake is one error in a config file.
 type Mistake struct {
 	File string
-	Line int // 0: the file as a whole
+	Line int // 0: the whole file
 	Key  string
 	What string
 }
@@ -43,7 +43,7 @@ func (m Mistake) Error() string {
 	return at + ": " + m.What
 }
 
-// Mistakes lists everything wrong in a file, in the order of its lines.
+// Mistakes lists all errors in a file by line.
 type Mistakes []Mistake
 
 func (m Mistakes) Error() string {
@@ -54,9 +54,8 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Path finds the config file: flag, else $OPDECK_CONFIG, else
-// $XDG_CONFIG_HOME/opdeck/config.toml (default ~/.config). named is true
-// when the file was asked for, so that its absence is an error.
+// Path finds the config file: flag, else $OPDECK_CONFIG, else $XDG_CONFIG_HOME/opdeck/config.toml (default
+// ~/.config). named is true if the user named the file, so that its absence is an error.
 func Path(flag string, env func(string) string) (path string, named bool) {
 	if flag != "" {
 		return flag, true
@@ -90,10 +89,9 @@ func xdg(env func(string) string, name, under string) string {
 	return filepath.Join(home, under)
 }
 
-// Load reads and checks the file. It must belong to this user or to root, and no
-// other user may write to it: it names commands that are run, where the password is
-// sent, and who may log in. A missing file gives the defaults unless it was named.
-// Errors are Mistakes.
+// Load reads and checks the file. It must belong to this user or to root and be writable by no other user, because it
+// names commands to run, the address that gets the password, and who may log in. A missing file gives the defaults
+// unless it was named. Errors are Mistakes.
 func Load(path string, named bool) (Config, error) {
 	b, err := read(path)
 	if errors.Is(err, os.ErrNotExist) && !named {
@@ -133,7 +131,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Parse reads and checks the text of a config file; path is for messages.
+// Parse parses and checks the text of a config file; path is for messages.
 func Parse(path string, b []byte) (Config, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	c := Default()
@@ -149,8 +147,8 @@ func Parse(path string, b []byte) (Config, error) {
 	return c, nil
 }
 
-// decodeContexts decodes into c, with each context starting from its defaults:
-// a map's values would otherwise start from zero.
+// decodeContexts decodes into c and starts each context from its defaults; map values would otherwise start from
+// zero.
 func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 	var names struct {
 		Contexts map[string]toml.Primitive `toml:"contexts"`
@@ -164,7 +162,7 @@ func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 	if err != nil {
 		return md, err
 	}
-	for class, n := range perMinute { // a file that names one class keeps the others
+	for class, n := range perMinute { // a file that sets one class keeps the others
 		if _, ok := c.Limits.PerMinute[class]; !ok {
 			c.Limits.PerMinute[class] = n
 		}
@@ -182,10 +180,10 @@ func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 	return md, nil
 }
 
-// lastKey is how the decoder words a mistake of type, for which it has no type of error.
+// lastKey matches a type mistake in the decoder's error text; there is no error type for it.
 var lastKey = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
 
-// syntax turns the decoder's error into a Mistake without the line's content.
+// syntax converts the decoder's error to a Mistake without the line's content.
 func syntax(path string, err error) Mistake {
 	m := Mistake{File: path, What: err.Error()}
 	var p toml.ParseError
@@ -216,8 +214,8 @@ func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
 	return out
 }
 
-// lineOf finds the line of a key: under its table's header, dotted,
-// or as a header itself. 0 when it is written in a way this does not see.
+// lineOf finds the line of a key: under its table's header, dotted, or as a header itself; 0 if it is written in
+// another way.
 func lineOf(b []byte, key toml.Key) int {
 	table := ""
 	for i, line := range strings.Split(string(b), "\n") {

@@ -18,8 +18,8 @@ const (
 	commandTimeout = 30 * time.Second
 )
 
-// Password reads the machine account's password from where the context says.
-// Exactly one trailing line end is dropped; nothing of it is ever in an error.
+// Password reads the machine account's password from the context's source. It drops exactly one trailing line end;
+// its errors never contain the password.
 func (x Context) Password(ctx context.Context, env func(string) string) (secret.Value, error) {
 	switch {
 	case x.Sandbox:
@@ -82,7 +82,7 @@ func oneSecret(b []byte, what string) (secret.Value, error) {
 	return secret.New(s), nil
 }
 
-// limited drops what is more than enough.
+// limited discards everything beyond a limit.
 type limited struct {
 	w    io.Writer
 	left int

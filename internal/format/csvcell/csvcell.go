@@ -1,5 +1,4 @@
-// Package csvcell makes cells of CSV files safe for spreadsheets, which run text that
-// begins like a formula.
+// Package csvcell makes cells of CSV files safe for spreadsheets, which run text that looks like a formula.
 package csvcell
 
 import (
@@ -11,12 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// starts are the characters that a program may take for the beginning of a formula or
-// of a command. Other widths of them count as well.
+// starts are the characters that may start a formula or a command, full-width forms included.
 const starts = "=+-@|%−\t\r\n"
 
-// Text is s as a cell of text: one that a spreadsheet could take for a formula gets an
-// apostrophe before it. Spaces and characters without a width before it do not hide it.
+// Text is s as a text cell: it prepends an apostrophe if a spreadsheet could take s for a formula, also behind spaces
+// or zero-width characters.
 func Text(s string) string {
 	rest := strings.TrimLeftFunc(s, func(r rune) bool {
 		return !strings.ContainsRune(starts, r) && (unicode.IsSpace(r) || unicode.In(r, unicode.C, unicode.Z, unicode.Mn))
@@ -33,12 +31,12 @@ func Text(s string) string {
 	return s
 }
 
-// number is a number as we write it: digits, grouped or not, with a point and an
-// exponent, and with a currency of three letters behind it or before it.
+// number matches numbers as we write them: digits, grouped or not, with a point, an exponent, and a currency of three
+// letters after or before.
 var number = regexp.MustCompile(
 	`^([A-Z]{3} )?[+-]?[0-9]+([ ,'\x{a0}\x{202f}][0-9]{3})*(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?( [A-Z]{3})?$`)
 
-// Number is s as a cell of a column of numbers: a number stays one, all else is Text.
+// Number is s as a cell of a column of numbers: a number is unchanged, anything else is Text.
 func Number(s string) string {
 	if number.MatchString(s) {
 		return s

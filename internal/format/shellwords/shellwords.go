@@ -1,9 +1,9 @@
-// Package shellwords writes words for a POSIX shell.
+// Package shellwords quotes words for a POSIX shell.
 package shellwords
 
 import "strings"
 
-// Quote writes a word so that a shell takes it as it is.
+// Quote quotes a word so that a shell passes it unchanged.
 func Quote(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,") == "" {
 		return word
@@ -11,8 +11,7 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Remote writes the words of a command that ssh runs on the other side: ssh joins them
-// with spaces, and the other side takes them apart again.
+// Remote quotes the words of a command for ssh, which joins them with spaces for the remote shell to split.
 func Remote(words ...string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

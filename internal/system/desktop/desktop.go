@@ -1,4 +1,4 @@
-// Package desktop opens a file with the program that the person's desktop has for its kind.
+// Package desktop opens a file with the desktop's default program for it.
 package desktop
 
 import (
@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Opener starts the desktop's own opener: xdg-open, open of macOS, or the protocol handler of Windows.
+// Opener is the desktop's own opener: xdg-open, open of macOS, or the protocol handler of Windows.
 type Opener struct {
-	words []string // the program and its first arguments; the file follows
+	words []string // the program and its first arguments; the file is appended
 }
 
-// Find looks for the opener of a system (runtime.GOOS) in PATH; why says why there is none.
-// Inside an SSH login there is none: the file would open on the other computer's screen.
+// Find searches PATH for the opener of a system (runtime.GOOS); why says why there is none. An SSH login has none:
+// the file would open on the other computer's screen.
 func Find(system string, env func(string) string) (o Opener, why string) {
 	if env("SSH_CONNECTION") != "" || env("SSH_TTY") != "" {
 		return o, "This is an SSH login, and a program would open on the screen of the other computer."
@@ -47,9 +47,8 @@ func (o Opener) String() string { return filepath.Base(o.words[0]) }
 // startWait is how long an opener may take to say that it failed.
 const startWait = 2 * time.Second
 
-// Start opens the file at an absolute path. The opener gets no terminal and the environment
-// env, and runs on by itself. The error is that of starting it, or an *exec.ExitError when it
-// fails within two seconds.
+// Start opens the file at an absolute path. The opener has no terminal, gets the environment env, and keeps running
+// on its own. The error is that of starting it, or an *exec.ExitError if it fails within two seconds.
 func (o Opener) Start(ctx context.Context, path string, env []string) error {
 	cmd := exec.Command(o.words[0], append(slices.Clone(o.words[1:]), path)...)
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = env, filepath.Dir(path), detached()
@@ -69,12 +68,11 @@ func (o Opener) Start(ctx context.Context, path string, env []string) error {
 	return nil
 }
 
-// office are the name extensions of documents that begin as a zip archive does.
+// office are the extensions of documents in the zip format.
 var office = []string{".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp"}
 
-// Extension is the name extension for a file of this name that begins with these bytes, by
-// which a desktop chooses a program that only shows it. It is empty for anything that a desktop
-// could run instead: the bytes decide, not the name.
+// Extension is the extension for a file that begins with begins, by which a desktop chooses a program that only shows
+// it. It is empty for anything that a desktop could run: the bytes decide, not the name.
 func Extension(name string, begins []byte) string {
 	own := strings.ToLower(filepath.Ext(name))
 	kind, _, _ := strings.Cut(http.DetectContentType(begins), ";")

@@ -4,5 +4,5 @@ package desktop
 
 import "syscall"
 
-// detached gives a program a session of its own, without our terminal.
+// detached starts a program in a session of its own, without our terminal.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -2,7 +2,7 @@ package desktop
 
 import "syscall"
 
-// detached keeps ctrl+c at our console from the program.
+// detached keeps our console's ctrl+c from the program.
 func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

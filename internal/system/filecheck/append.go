@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// errNotRegular says that a name is that of a folder, a pipe, a device or a link.
+// errNotRegular: the name is that of a folder, a pipe, a device or a link.
 var errNotRegular = errors.New("it is not a regular file")
 
-// Append opens a regular file to write at its end, and makes it with mode 0600 when
-// there is none. A link, a pipe, a device or a folder is refused; it never waits.
+// Append opens a regular file for appending, and creates it with mode 0600 if missing. It refuses a link, a pipe, a
+// device and a folder, and never blocks.
 func Append(path string) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, errNotRegular
@@ -28,7 +28,7 @@ func Append(path string) (*os.File, error) {
 	return f, nil
 }
 
-// why is an error without the path, which the caller names.
+// why is an error without the path, which the caller adds.
 func why(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package filecheck says whether a file can be believed by its owner and its mode.
+// Package filecheck checks the owner and mode of files.
 package filecheck
 
 import (
@@ -10,12 +10,10 @@ import (
 	"syscall"
 )
 
-// noFollow keeps Append from following a link that took the file's place, and from
-// waiting for the reader of a pipe.
+// noFollow keeps Append from following a symbolic link and from blocking on a pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// Private says why a file is not ours alone: it must belong to the user of this
-// process and have mode 0400 or 0600.
+// Private returns an error unless the file belongs to the user of this process and has mode 0400 or 0600.
 func Private(st os.FileInfo) error {
 	if m := st.Mode().Perm(); m != 0o400 && m != 0o600 {
 		return fmt.Errorf("its mode is %04o and must be 0400 or 0600", m)
@@ -23,8 +21,7 @@ func Private(st os.FileInfo) error {
 	return owned(st, false)
 }
 
-// Trusted says why a file that decides what happens cannot be believed: another
-// user than ours and root could have written it.
+// Trusted returns an error if a user other than ours and root can have written the file.
 func Trusted(st os.FileInfo) error {
 	if m := st.Mode().Perm(); m&0o022 != 0 {
 		return fmt.Errorf("others may write to it (mode %04o); chmod go-w", m)

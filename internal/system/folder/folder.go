@@ -1,4 +1,4 @@
-// Package folder looks at files and folders of this host for a person who names one.
+// Package folder completes and checks paths that a person types.
 package folder
 
 import (
@@ -17,33 +17,33 @@ import (
 )
 
 const (
-	most    = 200     // names that are kept of a folder
-	scanned = 200_000 // names that are looked at
-	chunk   = 1_000   // names that are read at once
+	most    = 200     // names kept of a folder
+	scanned = 200_000 // names read of a folder
+	chunk   = 1_000   // names per read
 )
 
-// Name is a name that a typed path can go on with.
+// Name is a completion of a typed path.
 type Name struct {
-	Path   string // what is typed then; a folder ends in a slash
-	Name   string // the last element, as the disk has it: hostile text
+	Path   string // the completed path; a folder ends in a slash
+	Name   string // the last element as on disk: hostile text
 	Folder bool
 	Link   bool // a symbolic link
 	Broken bool // a link to nothing
 }
 
-// Names are the names that a typed path can go on with.
+// Names are the completions of a typed path.
 type Names struct {
 	Found  []Name // sorted, folders first
-	Common string // the typed path with what all of them begin with
-	More   bool   // there are others that were not kept or not looked at
+	Common string // the typed path plus their common prefix
+	More   bool   // there are others that were not kept or not read
 }
 
-// problem is an error that is a sentence for people.
+// problem is an error whose text is a sentence for people.
 type problem string
 
 func (p problem) Error() string { return string(p) }
 
-// Expand puts the person's home folder in the place of a leading ~.
+// Expand replaces a leading ~ with the home folder.
 func Expand(path string) string {
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path
@@ -55,10 +55,9 @@ func Expand(path string) string {
 	return filepath.Join(home, path[1:])
 }
 
-// Complete lists what is in the folder of a typed path and begins with its last
-// element. Hidden names are left out unless that begins with a dot; so are names that
-// cannot be typed, and what is neither a file nor a folder. It reads a bounded number
-// of names, and ends early with ctx. Errors are sentences.
+// Complete lists the entries of a typed path's folder that begin with its last element. It omits hidden names unless
+// that begins with a dot, names that cannot be typed, and anything but files and folders. It reads a bounded number
+// of names and stops when ctx ends. Errors are sentences.
 func Complete(ctx context.Context, typed string) (Names, error) {
 	if typed == "~" {
 		typed = "~/"
@@ -114,7 +113,7 @@ func Complete(ctx context.Context, typed string) (Names, error) {
 	return out, nil
 }
 
-// offered reports whether an entry goes on with what was typed.
+// offered reports whether an entry completes what was typed.
 func offered(e fs.DirEntry, begin string) bool {
 	name := e.Name()
 	return strings.HasPrefix(name, begin) && (begin != "" || name[0] != '.') && utf8.ValidString(name) &&
@@ -122,7 +121,7 @@ func offered(e fs.DirEntry, begin string) bool {
 		(e.IsDir() || e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0)
 }
 
-// shorten sorts the names and keeps the first of them.
+// shorten sorts the names and keeps the first ones.
 func (n *Names) shorten() {
 	slices.SortFunc(n.Found, func(a, b Name) int {
 		if a.Folder != b.Folder {
@@ -138,7 +137,7 @@ func (n *Names) shorten() {
 	}
 }
 
-// follow looks where links lead, and ends folders in a slash.
+// follow resolves links and ends folders in a slash.
 func (n *Names) follow(where string) {
 	for i := range n.Found {
 		e := &n.Found[i]
@@ -152,7 +151,7 @@ func (n *Names) follow(where string) {
 	}
 }
 
-// both is what a and b begin with.
+// both is the common prefix of a and b.
 func both(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -164,12 +163,12 @@ func both(a, b string) string {
 	return a[:n]
 }
 
-// head is how many bytes tell the kind of a file.
+// head is how many bytes determine the kind of a file.
 const head = 512
 
-// Look returns the size of a regular file and how it begins. Errors are sentences.
+// Look returns the size of a regular file and its first bytes. Errors are sentences.
 func Look(path string) (size int64, begins []byte, err error) {
-	st, err := os.Stat(path) // before it is opened: a pipe would wait for a writer
+	st, err := os.Stat(path) // before opening: a pipe would block
 	switch {
 	case err != nil:
 		return 0, nil, problem("The file " + Reason(err))
@@ -191,7 +190,7 @@ func Look(path string) (size int64, begins []byte, err error) {
 	return st.Size(), begins[:n], nil
 }
 
-// Reason words an error of the file system as the end of a sentence about the file.
+// Reason words a file system error as the end of a sentence about the file.
 func Reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process keeps other processes of the same user from reading this one's memory and
-// environment (PR_SET_DUMPABLE), and the kernel from writing them to a core file.
-// Programs that it starts get the second only.
+// Process keeps other processes of the same user from reading this one's memory and environment (PR_SET_DUMPABLE),
+// and the kernel from writing them to a core file. Child processes inherit the second only.
 func Process() error {
 	return errors.Join(noCore(), unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 }

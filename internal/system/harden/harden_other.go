@@ -1,7 +1,7 @@
 //go:build !unix
 
-// Package harden closes what the system leaves open about a running process.
+// Package harden protects the memory of the running process.
 package harden
 
-// Process does nothing: this system writes no core files of its own accord.
+// Process does nothing: this system writes no core files by default.
 func Process() error { return nil }

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package harden closes what the system leaves open about a running process.
+// Package harden protects the memory of the running process.
 package harden
 
 import "golang.org/x/sys/unix"
 
-// noCore forbids core files, for good.
+// noCore disables core files permanently.
 func noCore() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }

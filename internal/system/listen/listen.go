@@ -1,4 +1,4 @@
-// Package listen is how the program's HTTP servers open their port and end.
+// Package listen opens the ports of the program's HTTP servers and shuts them down.
 package listen
 
 import (
@@ -20,9 +20,8 @@ func Open(ctx context.Context, what, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers on l until ctx ends, then lets the requests at work finish for as
-// long as grace and cuts those that do not. It returns nil after an end in which
-// none was cut.
+// Serve serves on l until ctx ends, then gives running requests grace to finish and cuts the others. It returns nil
+// if none was cut.
 func Serve(ctx context.Context, what string, s *http.Server, l net.Listener, grace time.Duration) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// LogLimit lets one line a minute through for each source and reason, so that those
-// who are turned away, and a store that fails, cannot fill the disk with the log. The
-// zero value is ready; it is safe for many goroutines.
+// LogLimit allows one line a minute for each source and reason, so that refused clients or a failing store cannot
+// fill the disk with the log. The zero value is ready to use and safe for concurrent use.
 type LogLimit struct {
 	mu    sync.Mutex
 	lines map[logKey]*logLine // guarded by mu
@@ -17,18 +16,18 @@ type logKey struct{ source, reason string }
 
 type logLine struct {
 	at     time.Time // of the last line
-	missed int64     // since then
+	missed int64     // since then, not logged
 }
 
-// logEvery is the time from one line to the next, maxLines how many sources and
-// reasons are told apart; all beyond share one line for each reason.
+// logEvery is the time between lines, maxLines how many sources and reasons are distinguished; all others share one
+// line for each reason.
 const (
 	logEvery = time.Minute
 	maxLines = 256
 )
 
-// Allow reports whether a line is due at that time, and how many were not written
-// since the last one. There must be few reasons; sources may be many.
+// Allow reports whether a line is due, and how many were skipped since the last one. There should be few reasons;
+// sources may be many.
 func (l *LogLimit) Allow(source, reason string, at time.Time) (missed int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,14 +40,14 @@ func (l *LogLimit) Allow(source, reason string, at time.Time) (missed int64, ok 
 		l.prune(at)
 	}
 	if line == nil && len(l.lines) >= maxLines {
-		k.source = "" // some source
+		k.source = "" // any source
 		line = l.lines[k]
 	}
 	if line == nil {
 		l.lines[k] = &logLine{at: at}
 		return 0, true
 	}
-	if d := at.Sub(line.at); d >= 0 && d < logEvery { // a clock that was set back hides nothing
+	if d := at.Sub(line.at); d >= 0 && d < logEvery { // a clock set back must not suppress lines
 		line.missed++
 		return 0, false
 	}
@@ -57,7 +56,7 @@ func (l *LogLimit) Allow(source, reason string, at time.Time) (missed int64, ok 
 	return missed, true
 }
 
-// prune forgets lines that have expired. mu is held.
+// prune drops expired lines. The caller holds mu.
 func (l *LogLimit) prune(at time.Time) {
 	for k, line := range l.lines {
 		if at.Sub(line.at) >= logEvery {

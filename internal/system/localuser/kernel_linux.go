@@ -10,18 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noLogin is what the kernel keeps as the login user id of a process that nobody
-// logged in for.
+// noLogin is the kernel's login user id of a process without a login.
 const noLogin = 1<<32 - 1
 
 // procRoot is the inode of the root of every proc file system.
 const procRoot = 1
 
-// errNotProc says that /proc is something else.
+// errNotProc: something else is mounted at /proc.
 var errNotProc = errors.New("localuser: /proc is not a proc file system")
 
-// readProc reads a small file of /proc. A user namespace of one's own is enough
-// to mount other files over those of /proc, so nothing mounted there is followed.
+// readProc reads a small file of /proc. In a user namespace of their own, anybody can mount files over those of
+// /proc, so it follows no mount.
 func readProc(name string) (string, error) {
 	root, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +37,7 @@ func readProc(name string) (string, error) {
 	}
 	fd, err := unix.Openat2(root, name,
 		&unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS})
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // Linux before 5.6, or a filter of system calls
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // Linux before 5.6, or a system call filter
 		fd, err = unix.Openat(root, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
@@ -75,8 +74,8 @@ func bootID() string {
 	return s
 }
 
-// mapped says why the user id may be one that the person chose: every user can
-// make a user namespace and be any user id in it.
+// mapped says why the person may have chosen the user id: every user can create a user namespace and have any user id
+// in it.
 func mapped() string {
 	s, err := readProc("self/uid_map")
 	switch {
@@ -96,8 +95,7 @@ func noNamespaces() bool {
 	return err == nil
 }
 
-// identity reports whether a uid_map maps every user id to itself, as that of the
-// host does.
+// identity reports whether a uid_map maps every user id to itself, as on the host.
 func identity(uidMap string) bool {
 	f := strings.Fields(uidMap)
 	return len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == strconv.FormatUint(noLogin, 10)

@@ -1,7 +1,5 @@
-// Package localuser says who the person at this host is: the user id that the
-// kernel knows, and never what the environment says. $USER, $LOGNAME and the
-// name service are not asked; the name beside the id comes from /etc/passwd and
-// is a label.
+// Package localuser identifies the person at this host by the kernel's user id, never by the environment: it does not
+// use $USER, $LOGNAME or the name service. The name comes from /etc/passwd and is only a label.
 package localuser
 
 import (
@@ -15,25 +13,22 @@ import (
 type User struct {
 	// UID is the real user id (a SID on Windows). It is never empty.
 	UID string
-	// LoginUID is the user id that the person logged in with, where the kernel
-	// keeps it (Linux, /proc/self/loginuid); "" where it does not. sudo and su
-	// change UID, not this.
+	// LoginUID is the user id of the login, if the kernel records it (Linux, /proc/self/loginuid); else "". sudo and
+	// su change UID, not this.
 	LoginUID string
-	// Host is the identity of the running kernel (its boot id), the same in all
-	// containers of one host; "" where the system has none that can be read.
+	// Host is the boot id of the running kernel, which all containers of one host share; "" if not readable.
 	Host string
-	// Name is the name that /etc/passwd has for UID, "uid 54321" without one. It is
-	// a label: it proves nothing.
+	// Name is the name for UID in /etc/passwd, or "uid 54321". It is only a label.
 	Name string
-	// Doubt says why UID does not tell people apart here; "" when it does. It ends
-	// a sentence that begins with "user id 54321".
+	// Doubt says why UID may be shared here; "" if it identifies one person. It ends a sentence that begins with
+	// "user id 54321".
 	Doubt string
 }
 
-// Current looks once; a process does not change its user.
+// Current returns the user of this process. It is read once, since it does not change.
 var Current = sync.OnceValue(look)
 
-// look asks the system. The first doubt found is told.
+// look reads the user from the system. It reports the first doubt.
 func look() User {
 	u := User{UID: userID(), LoginUID: loginUID(), Host: bootID()}
 	name, known := nameOf(u.UID)
@@ -62,7 +57,7 @@ func Known(uid string) bool {
 	return known
 }
 
-// passwdName finds the name of a user id in the text of a passwd file.
+// passwdName finds the name of a user id in a passwd file.
 func passwdName(passwd []byte, uid string) (name string, ok bool) {
 	want, err := strconv.ParseUint(uid, 10, 32)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
-// nameOf asks the directory of the system, which keeps ordinary users outside
-// /etc/passwd. os/user asks libSystem here with cgo and without; a build with
-// osusergo would answer from $USER for the process's own user, so it answers for
-// another id too or is not believed.
+// nameOf asks the system's directory, which keeps ordinary users outside /etc/passwd. os/user asks libSystem here
+// with and without cgo; a build with osusergo would take $USER for its own user, so it is checked with another id
+// first.
 func nameOf(uid string) (name string, known bool) {
 	if u, err := user.LookupId("0"); err != nil || u.Username != "root" {
 		return "", false

@@ -8,13 +8,12 @@ import (
 	"strconv"
 )
 
-// maxPasswd bounds what is read of /etc/passwd, in bytes.
+// maxPasswd bounds the bytes read of /etc/passwd.
 const maxPasswd = 16 << 20
 
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
-// nameOf looks in /etc/passwd only. The package os/user asks the name service in
-// one build and $USER in the other.
+// nameOf reads only /etc/passwd. Depending on the build, os/user would use the name service or $USER.
 func nameOf(uid string) (name string, known bool) {
 	f, err := os.Open("/etc/passwd")
 	if err != nil {

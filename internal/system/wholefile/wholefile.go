@@ -1,5 +1,5 @@
-// Package wholefile writes files that are complete or not there. They have mode
-// 0600, and file and folder entry are on the disk before a call returns.
+// Package wholefile writes files completely or not at all. They have mode 0600, and the file and its folder entry are
+// synced to disk before a call returns.
 package wholefile
 
 import (
@@ -12,11 +12,10 @@ import (
 	"unicode"
 )
 
-// Create writes a file that does not exist yet. When there is one, the error is
-// fs.ErrExist and it stays as it is.
+// Create writes a new file. If it exists, the error is fs.ErrExist and the file is unchanged.
 func Create(path string, content []byte) error { return write(path, content, Link) }
 
-// Replace writes a file, in place of the one that may be there.
+// Replace writes a file and replaces an existing one.
 func Replace(path string, content []byte) error { return write(path, content, Rename) }
 
 func write(path string, content []byte, put func(tmp, path string) error) error {
@@ -28,16 +27,15 @@ func write(path string, content []byte, put func(tmp, path string) error) error 
 	return f.Finish(err)
 }
 
-// File is a file that is written in pieces under another name in its folder, and gets
-// its own when it is whole: a process that is killed leaves no part under that.
+// File is written in pieces under a temporary name in its folder and renamed when complete, so that a killed process
+// leaves no partial file under the final name.
 type File struct {
 	*os.File
 	path string
 	put  func(tmp, path string) error
 }
 
-// New begins a file that does not exist yet; fs.ErrExist when there is one, and at
-// Finish when one came meanwhile.
+// New begins a new file; fs.ErrExist if it exists, also from Finish.
 func New(path string) (*File, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
@@ -45,10 +43,10 @@ func New(path string) (*File, error) {
 	return begin(path, Link)
 }
 
-// Over begins a file that takes the place of the one that may be there.
+// Over begins a file that replaces an existing one.
 func Over(path string) (*File, error) { return begin(path, Rename) }
 
-// errName refuses a name that a terminal would take for a command when it is listed.
+// errName refuses a name with characters that control a terminal when listed.
 var errName = errors.New("the name holds a control character")
 
 func begin(path string, put func(tmp, path string) error) (*File, error) {
@@ -62,8 +60,8 @@ func begin(path string, put func(tmp, path string) error) (*File, error) {
 	return &File{tmp, path, put}, nil
 }
 
-// Finish ends the file. With err, how writing it went, or when it cannot be ended, nothing
-// of it is left and the error returned.
+// Finish completes the file. If err, the caller's result of writing, is not nil, or on failure, it removes the file
+// and returns the error.
 func (f *File) Finish(err error) error {
 	defer func() { _ = os.Remove(f.Name()) }()
 	if err == nil {
@@ -84,13 +82,12 @@ func Write(path string, fn func(io.Writer) error) error {
 	return f.Finish(fn(f))
 }
 
-// Link gives a complete file another name in its folder; fs.ErrExist when that name
-// is taken. The first name may be gone then.
+// Link gives a complete file a second name in its folder; fs.ErrExist if that name exists. The first name may be gone
+// afterwards.
 func Link(file, name string) error { return durable(name, put(os.Link, file, name)) }
 
-// put links, and where a file system has no links takes the name with an empty file, which
-// fails like a link when the name is taken, and moves the complete one over that. A process
-// that is killed in between leaves it empty.
+// put links. On a file system without links it reserves the name with an empty file, which fails like a link if the
+// name exists, and moves the complete file over it. A process killed in between leaves an empty file.
 func put(link func(file, name string) error, file, name string) error {
 	err := link(file, name)
 	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
@@ -106,11 +103,10 @@ func put(link func(file, name string) error, file, name string) error {
 	return err
 }
 
-// Rename gives a complete file another name in its folder, in place of the file that
-// may have it.
+// Rename renames a complete file within its folder and replaces an existing one.
 func Rename(file, name string) error { return durable(name, os.Rename(file, name)) }
 
-// durable writes the folder of a name that was given to the disk.
+// durable syncs the folder of a new name to disk.
 func durable(name string, err error) error {
 	if err != nil {
 		return err

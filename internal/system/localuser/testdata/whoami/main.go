@@ -1,4 +1,4 @@
-// Command whoami prints who runs it, for the tests.
+// Command whoami prints the user who runs it, for tests.
 package main
 
 import (
