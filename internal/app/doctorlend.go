@@ -7,18 +7,6 @@ import (
 	"opdeck/api"
 )
 
-<<<<<<< HEAD
-=======
-// Advice is the remedy for a problem of a session, as an error; nil if the problem resolves by itself.
-func Advice(s session.Status) *api.Error {
-	e := &api.Error{}
-	if s.Verdict.Cause == session.ForeignClient {
-		e.Remedy.Kind = api.LendSession
-	}
-	return e
-}
-
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 // lend reports whether scripts can borrow the session, and lists those that do.
 func (d *doctor) lend(ctx context.Context, a *App) {
 	c := a.Config.Lend

@@ -23,16 +23,12 @@ func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, 
 // Unsettled is the mark of an act without a known outcome.
 var Unsettled = Mark{Look{SignUnknown, Bad}, "no outcome"}
 
-<<<<<<< HEAD
 // outcomes are the marks of the outcomes that a record can have.
 var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},
 	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
 	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "not seen"}}
 
 // AuditOutcome is what became of what a record is about.
-=======
-// AuditOutcome is the outcome of a record.
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func AuditOutcome(e audit.Entry) Mark {
 	mark, known := outcomes[e.Outcome]
 	switch {

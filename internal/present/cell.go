@@ -40,7 +40,6 @@ type Column[T any] struct {
 	Exact func(T) string // for programs: full times, words that filters accept; nil: the text of Cell
 }
 
-<<<<<<< HEAD
 // column is a column whose heading is its name.
 func column[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
 	c.Title = cmp.Or(c.Title, name)
@@ -71,9 +70,6 @@ func inLine[T any](o Options, columns []Column[T], r T) string {
 }
 
 // Named are the columns of these names, in that order.
-=======
-// Named returns the columns with these names, in that order.
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func Named[T any](list []Column[T], names ...string) []Column[T] {
 	out := make([]Column[T], 0, len(names))
 	for _, name := range names {
@@ -199,7 +195,6 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	return f.Text(r).Line(max)
 }
 
-<<<<<<< HEAD
 // Moments in CSV, in UTC.
 const (
 	exactSeconds = "2006-01-02 15:04:05"
@@ -207,9 +202,6 @@ const (
 )
 
 // exactMoment is a moment as it came, in RFC 3339 where it came as a number, which people do not read.
-=======
-// exactMoment is a time as received, or in RFC 3339 if it was received as a number.
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func exactMoment(t api.Time) string {
 	if _, err := strconv.ParseInt(string(t.Raw), 10, 64); err == nil && !t.IsZero() {
 		return t.UTC().Format(time.RFC3339Nano)

@@ -13,7 +13,6 @@ import (
 	"opdeck/internal/format"
 )
 
-<<<<<<< HEAD
 // The times of a session are the store's, and so is Options.Now wherever one is presented; those of its borrowers are
 // their host's.
 
@@ -84,10 +83,6 @@ func (l Life) Line() string {
 }
 
 // SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced.
-=======
-// SessionPair lists the facts of a session's token pair: its account, its maker, and its next refresh. Times are the
-// store's.
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func SessionPair(o Options, s session.Status) []Fact {
 	out := []Fact{{Label: "account", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
 		{Label: "generation", Value: fmt.Sprint(s.Generation)}}
@@ -126,7 +121,6 @@ func SessionCountsLine(c session.Counts) Fact {
 		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
 }
 
-<<<<<<< HEAD
 // Trouble is what is or was wrong with a session. All texts are safe to draw; "" is none.
 type Trouble struct {
 	Warning  string
@@ -295,9 +289,6 @@ func sessionEventWhy(e session.Event) string {
 }
 
 // Countdown is a length of time to the second: "2:30", "1:02:30".
-=======
-// Countdown is a duration to the second: "2:30", "1:02:30".
->>>>>>> 44364f71 (comments: app, fields, presenters and system packages in plain terms)
 func Countdown(d time.Duration) string {
 	d = d.Round(time.Second)
 	if d >= time.Hour {
