@@ -11,19 +11,16 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// maxComment bounds a comment, in characters.
+// maxComment bounds a comment, in runes.
 const maxComment = 500
 
-// Approve lets the requester repeat the act, once. The person in ctx needs
-// api.MayApprove and must be another one than the requester. digest is that of
-// the request which they looked at, or "" when they looked at nothing in
-// particular; comment may be empty.
+// Approve lets the requester repeat the act once. The person in ctx needs api.MayApprove and must not be the
+// requester. digest is that of the request as they saw it, or "" if they saw none; comment may be empty.
 func (s *Service) Approve(ctx context.Context, id, digest, comment string) (Request, error) {
 	return s.decide(ctx, id, digest, comment, Approved)
 }
 
-// Deny refuses a request; comment says why and is shown to the requester. The
-// same rules as for Approve hold.
+// Deny refuses a request; the requester sees the comment. The rules of Approve apply.
 func (s *Service) Deny(ctx context.Context, id, digest, comment string) (Request, error) {
 	return s.decide(ctx, id, digest, comment, Denied)
 }
@@ -51,7 +48,7 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 	r, err = s.store.Decide(ctx, s.scope, id, Open, func(now time.Time, r *Request) {
 		r.State, r.Decider, r.Decided, r.Comment = to, &me, now, comment
 	})
-	if now, nowErr := s.store.Now(ctx); nowErr == nil { // else its times are as the store has them
+	if now, nowErr := s.store.Now(ctx); nowErr == nil { // else its times stay the store's
 		r = r.onHostClock(now, s.now())
 	}
 	switch {
@@ -60,7 +57,7 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 		return r, closed(r.asOf(s.now()))
 	case err != nil:
 		return r, missing(id, err)
-	case to == Denied: // a denial counts even when nobody can write it down
+	case to == Denied: // a denial counts even if it cannot be recorded
 		if err := s.audit.Note(ctx, who, decided); err != nil {
 			return r, fmt.Errorf("the request is denied, but the audit trail could not be written: %w", err)
 		}
@@ -68,8 +65,7 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 	return r, nil
 }
 
-// mayDecide checks the person and the request. It returns the request as far as
-// it is known.
+// mayDecide checks the person and the request. It returns the request, as far as it is known.
 func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest string) (Request, error) {
 	// decide records it; MayDecide is not an attempt
 	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil {
@@ -94,7 +90,7 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	return r, nil
 }
 
-// closed explains why a request cannot be decided any more.
+// closed says why a request can no longer be decided.
 func closed(r Request) error {
 	by := ""
 	if r.Decider != nil && (r.State == Approved || r.State == Denied) {
@@ -104,7 +100,7 @@ func closed(r Request) error {
 		"The requester can try again to ask anew.")
 }
 
-// Show returns one request. The person in ctx needs api.MayRead.
+// Show returns one request, or an api.Error of kind NotFound. The person in ctx needs api.MayRead.
 func (s *Service) Show(ctx context.Context, id string) (Request, error) {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return Request{}, err
@@ -113,7 +109,7 @@ func (s *Service) Show(ctx context.Context, id string) (Request, error) {
 	return mask.For(ctx, r), err
 }
 
-// get returns a request as it stands by the store's clock, told by this host's.
+// get returns a request with its state by the store's clock and its times by this host's.
 func (s *Service) get(ctx context.Context, id string) (Request, error) {
 	r, err := s.store.Get(ctx, s.scope, id)
 	if err != nil {
@@ -126,8 +122,8 @@ func (s *Service) get(ctx context.Context, id string) (Request, error) {
 	return r.asOf(now).onHostClock(now, s.now()), nil
 }
 
-// List returns the newest requests first; only those in the given states when
-// there are any. The person in ctx needs api.MayRead.
+// List returns requests, newest first, in the given states or, without any, in all. The person in ctx needs
+// api.MayRead.
 func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) {
 	if err := api.Need(ctx, op, api.MayRead); err != nil {
 		return nil, err
@@ -149,8 +145,8 @@ func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) 
 	return mask.For(ctx, list), nil
 }
 
-// MayDecide reports why the person in ctx cannot decide about r, nil when they
-// can: for keys and buttons that say why they are off.
+// MayDecide returns the reason why the person in ctx cannot decide r, nil if they can. Screens use it to explain a
+// disabled key.
 func (s *Service) MayDecide(ctx context.Context, r Request) error {
 	_, err := s.mayDecide(ctx, api.ActorOf(ctx), r.ID, r.Digest)
 	return err

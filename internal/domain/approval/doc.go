@@ -1,12 +1,10 @@
-// Package approval asks a second person before a write, where a context wants
-// it. The first attempt files a request; another person, with another name and
-// another key, approves or denies it; the requester then repeats the very same
-// act, which spends the approval, once.
+// Package approval requires a second person for writes in contexts that are configured so. The first attempt files a
+// request; another person, with another name and another key, approves or denies it; the requester then repeats the
+// same act, which spends the approval.
 //
-// An approval binds to the act to the letter: kind, request, object and the
-// content that the requester saw. A requester who repeats the act after the object has
-// changed finds the approval void. Requests end by themselves after 30 minutes.
+// An approval is bound to the exact act: kind, request, object and the content that the requester saw. If the object
+// has changed when the requester repeats the act, the approval is void. Requests expire after 30 minutes.
 //
-// This is a control of this program, not of the service: who holds the
-// account's password can call the service without it.
+// This is a control of opdeck, not of the service: anyone with the account's password can call the service without
+// it.
 package approval

@@ -13,7 +13,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Person is one side of a request, as api.Actor says.
+// Person is the requester or approver of a request, copied from api.Actor.
 type Person struct {
 	Name     string   `json:"name"`
 	Role     api.Role `json:"role"`
@@ -35,7 +35,7 @@ func person(a api.Actor) Person {
 		Serial: a.Serial, Proof: a.Proof, UID: a.UID, LoginUID: a.LoginUID, Host: a.Host, Doubt: a.Doubt}
 }
 
-// String is the name and what it rests on.
+// String is the name and what it is based on.
 func (p Person) String() string {
 	switch claim := p.Claim(); {
 	case claim != "":
@@ -48,19 +48,18 @@ func (p Person) String() string {
 	return p.Name
 }
 
-// Claim says what the name of a local person rests on; see api.Actor.
+// Claim says what the name of a local person is based on; see api.Actor.
 func (p Person) Claim() string {
 	return api.Actor{UID: p.UID, LoginUID: p.LoginUID, Doubt: p.Doubt}.Claim()
 }
 
-// Local reports whether the person is known by a user id of a host.
+// Local reports whether the person is identified by a user id of a host.
 func (p Person) Local() bool { return p.UID != "" }
 
-// proven reports whether anything but the name says who the person is.
+// proven reports whether anything besides the name identifies the person.
 func (p Person) proven() bool { return p.Local() || p.Key != "" && p.Login != "" }
 
-// id is what requests of one person are found by: the login name over SSH, the
-// user id and its host locally.
+// id is the key of a person's requests: the login name over SSH, the user id and host locally.
 func (p Person) id() string {
 	switch {
 	case p.Local():
@@ -71,8 +70,8 @@ func (p Person) id() string {
 	return "name " + fold(p.Name)
 }
 
-// same reports whether p is certainly who asked as q: the same login name with
-// the same key or certificate id, or the same user id of the same host.
+// same reports whether p is certainly q: the same login name with the same key or certificate id, or the same user id
+// of the same host.
 func (p Person) same(q Person) bool {
 	if p.id() != q.id() || p.Local() != q.Local() {
 		return false
@@ -94,9 +93,9 @@ func (p Person) names() []string {
 // IsRequester reports whether this person filed r; only they can use its approval.
 func IsRequester(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
-// WhyNotSecond says why who cannot be the second person for the requester; nil when they can.
-// It refuses everybody who might be the requester under another name: with a key, login
-// name, certificate id or user id in common, or with a difference that proves nothing.
+// WhyNotSecond says why who cannot approve a request of requester; nil if they can. It refuses everybody who might be
+// the requester under another name: with the same key, login name, certificate id or user id, or with a difference
+// that proves nothing.
 func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
@@ -122,7 +121,7 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	return nil
 }
 
-// barsLocal compares two people who are known by user ids.
+// barsLocal compares two people with user ids.
 func barsLocal(p, q Person) *api.Error {
 	const ssh = "Over SSH, keys identify people."
 	switch {
@@ -152,12 +151,11 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// SameName reports whether two names count as one. A name proves nothing: use this only
-// to choose whom to notify.
+// SameName reports whether two names are treated as equal. Names prove nothing: use it only to choose whom to notify.
 func SameName(a, b string) bool { return fold(a) == fold(b) }
 
-// fold is a name as it is compared: case, marks, widths, spaces and letters of other
-// scripts that look like Latin ones make no difference.
+// fold normalises a name for comparison: it ignores case, marks, widths, spaces, and look-alikes of Latin letters in
+// other scripts.
 func fold(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if l, ok := latin[r]; ok {
@@ -173,7 +171,7 @@ func fold(s string) string {
 	}, cases.Fold().String(s))
 }
 
-// latin maps letters of other scripts to the Latin ones that they look like.
+// latin maps look-alikes in other scripts to Latin letters.
 var latin = func() map[rune]rune {
 	m := map[rune]rune{}
 	for to, alike := range map[rune]string{

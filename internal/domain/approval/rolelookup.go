@@ -8,15 +8,14 @@ import (
 	"opdeck/api"
 )
 
-// RoleLookup returns the role that a person has today, or an error, for people, that says
-// why they are not who they were when they asked or decided: their key was removed,
-// their certificate was revoked or has expired.
+// RoleLookup returns a person's current role, or an error for people that says why they have none any more: their key
+// was removed, or their certificate was revoked or has expired.
 type RoleLookup func(p Person) (now api.Role, err error)
 
-// SetRoleLookup must be called before anything else; without a RoleLookup no approval counts.
+// SetRoleLookup must be called before any other method; without a RoleLookup no approval is valid.
 func (s *Service) SetRoleLookup(l RoleLookup) { s.roleOf = l }
 
-// mayNoLonger says why a person may not approve any more; nil when they may.
+// mayNoLonger says why a person may no longer approve; nil if they may.
 func (s *Service) mayNoLonger(p Person) *api.Error {
 	if s.roleOf == nil {
 		return refuse(api.RuleRole, p.Name+" cannot be looked up here", "")
@@ -30,8 +29,7 @@ func (s *Service) mayNoLonger(p Person) *api.Error {
 	return nil
 }
 
-// invalid says why the approval that who was given does not count any more; nil when
-// it counts or there is none.
+// invalid says why the approval given by who is no longer valid; nil if it is valid or there is none.
 func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 	if r.State != Approved || r.Decider == nil {
 		return nil
@@ -42,14 +40,13 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 	return s.mayNoLonger(*r.Decider)
 }
 
-// revoked is the refusal when the approval of r does not count any more.
+// revoked is the refusal if the approval of r is no longer valid.
 func revoked(r Request) error {
 	return refuse(api.RuleApproval, "Approval "+r.ID+" no longer counts. "+r.Ended+".",
 		"Try again to ask for a new approval.")
 }
 
-// Waiting counts the requests that are open, and those that were approved and not
-// used yet, by state; 1000 at most.
+// Waiting counts the open requests and the unused approvals, by state; 1000 at most.
 func (s *Service) Waiting(ctx context.Context) (map[State]int, error) {
 	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: []State{Open, Approved}, Limit: 1000})
 	if err != nil {
@@ -63,8 +60,8 @@ func (s *Service) Waiting(ctx context.Context) (map[State]int, error) {
 	return n, err
 }
 
-// Recheck ends unused approvals whose approver, known at host, has lost their key or
-// their role, and requests whose requester has lost theirs.
+// Recheck ends unused approvals whose approver, known at host, has lost their key or role, and requests whose
+// requester has.
 func (s *Service) Recheck(ctx context.Context, host string) error {
 	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: []State{Open, Approved}, Limit: 1000})
 	for _, r := range list {
@@ -85,7 +82,7 @@ func (s *Service) Recheck(ctx context.Context, host string) error {
 	return err
 }
 
-// lapseReason says why a request lapses before its time; "" when it does not.
+// lapseReason says why a request lapses early; "" if it does not.
 func (s *Service) lapseReason(host string, r Request) string {
 	if s.roleOf == nil {
 		return ""

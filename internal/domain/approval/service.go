@@ -12,21 +12,19 @@ import (
 	"opdeck/api"
 )
 
-// Service takes requests and decisions for one context. It implements
-// api.Approver.
+// Service handles requests and decisions for one context. It implements api.Approver.
 type Service struct {
 	store  Store
 	audit  api.Auditor
 	scope  string
-	now    func() time.Time // for people only
-	roleOf RoleLookup       // nil: no approval counts
+	now    func() time.Time // for display only
+	roleOf RoleLookup       // nil: no approval is valid
 }
 
 var _ api.Approver = (*Service)(nil)
 
-// New returns the Service of one base URL and account; approvals of one pair do not
-// count for another. Requests lapse by the store's clock. now is this host's clock,
-// for times that people read; nil for time.Now.
+// New returns the Service of one base URL and account; approvals are valid only for that pair. Requests expire by the
+// store's clock. now is this host's clock for display; nil: time.Now.
 func New(store Store, audit api.Auditor, baseURL, account string, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
@@ -36,10 +34,9 @@ func New(store Store, audit api.Auditor, baseURL, account string, now func() tim
 
 const op = "approval"
 
-// Check spends the approval of the act and returns its id. Without one it files
-// a request, or finds the one that waits, and returns a refusal: RuleApproval
-// (wait), RuleDenied, or RuleChanged when the content differs from what was
-// asked about; the next attempt then files a new request.
+// Check spends the approval of the act and returns its id. Without one it files a request, or finds the open one, and
+// returns a refusal: RuleApproval (wait), RuleDenied, or RuleChanged if the content differs from the request; the
+// next attempt then files a new request.
 func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if fold(who.Name) == "" {
 		return "", refuse(api.RuleApproval, "You are not signed in, so you cannot ask for approval.",
@@ -59,7 +56,7 @@ func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string
 	}
 	for i, r := range v.changed {
 		if err := s.audit.Note(ctx, who, event(v.events[i], r)); err != nil && v.refusal == nil {
-			_ = s.store.Settle(ctx, s.scope, v.id, api.Failed) // spent, and nothing is sent
+			_ = s.store.Settle(ctx, s.scope, v.id, api.Failed) // spent, but nothing is sent
 			return "", notRecorded(err)
 		}
 	}
@@ -69,9 +66,9 @@ func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string
 	return v.id, nil
 }
 
-// verdict is what Check finds in the requests for one target.
+// verdict is the result of evaluate.
 type verdict struct {
-	id      string // of the approval that is spent
+	id      string // of the spent approval
 	refusal error
 	changed []Request
 	events  []string // one for each changed request
@@ -81,8 +78,8 @@ func (v *verdict) change(r Request, event string) {
 	v.changed, v.events = append(v.changed, r), append(v.events, event)
 }
 
-// evaluate decides about an act at the store's time now. known are requests for the same
-// target that were filed under who's login name or user id, newest first.
+// evaluate decides about an act at the store's time now. known are the requests for the same target under who's login
+// name or user id, newest first.
 func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Request) (v verdict) {
 	digest, here := act.Digest(), s.now()
 	undecided := func() bool { return v.id == "" && v.refusal == nil }
@@ -124,15 +121,14 @@ func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Re
 	return v
 }
 
-// file makes a request. The id is short enough to be read out; the store
-// refuses one that is taken.
+// file makes a request. Its id is short enough to read out; the store refuses a duplicate.
 func (s *Service) file(who api.Actor, act api.Act, now time.Time) Request {
 	id := "r" + strings.ReplaceAll(uuid.Must(uuid.NewRandom()).String(), "-", "")[:11]
 	return Request{ID: id, Scope: s.scope, State: Open, Act: act, Digest: act.Digest(), Target: target(act),
 		Requester: person(who), Created: now, Expires: now.Add(Lifetime)}
 }
 
-// Settle notes what became of the act.
+// Settle records the outcome of the act.
 func (s *Service) Settle(ctx context.Context, id string, out api.Outcome) error {
 	if err := s.store.Settle(ctx, s.scope, id, out.Verdict); err != nil {
 		return fmt.Errorf("approval %s: %w", id, err)
@@ -140,7 +136,7 @@ func (s *Service) Settle(ctx context.Context, id string, out api.Outcome) error 
 	return nil
 }
 
-// lapse ends the requests that have expired, and records that.
+// lapse ends expired requests and records that.
 func (s *Service) lapse(ctx context.Context) error {
 	gone, err := s.store.Lapse(ctx, s.scope)
 	for _, r := range gone {
@@ -157,8 +153,7 @@ func event(name string, r Request) api.Event {
 	return api.Event{Name: name, Object: r.Act.Object, ID: r.Act.ID, Detail: auditDetail(r)}
 }
 
-// Version is a number that grows with each change of any request. Time alone raises
-// no version.
+// Version increases with each change of any request, except by time alone.
 func (s *Service) Version(ctx context.Context) (int64, error) { return s.store.Version(ctx) }
 
 // auditDetail describes a request for the audit trail.
@@ -191,7 +186,7 @@ func waiting(r Request) error {
 	return e
 }
 
-// stillCounts is the refusal while a denied or just spent request still counts.
+// stillCounts is the refusal because of a denied or just spent request.
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,
@@ -212,7 +207,7 @@ func colon(s string) string {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
 
-// unavailable is the refusal when the requests cannot be read or written.
+// unavailable is the refusal if the requests cannot be read or written.
 func unavailable(err error) error {
 	return &api.Error{Op: op, Kind: api.Unavailable,
 		Public: "opdeck cannot read or write approval requests, so it did nothing.",

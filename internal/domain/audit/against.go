@@ -10,39 +10,39 @@ import (
 	"opdeck/api"
 )
 
-// KeptNote is a checkpoint that somebody kept outside the store, as opdeck audit checkpoint printed it.
+// KeptNote is a checkpoint kept outside the store, as printed by opdeck audit checkpoint.
 type KeptNote struct {
-	File string // its name, for the report
+	File string // file name, for the report
 	Text []byte
 }
 
-// ComparisonResult says how the trail relates to a kept note.
+// ComparisonResult is the relation of the trail to a kept note.
 type ComparisonResult string
 
 // The results.
 const (
 	Continues ComparisonResult = "continues" // the trail begins with the records that the note signed
 	Older     ComparisonResult = "older"     // the trail ends before the note
-	Another   ComparisonResult = "another"   // other records, or another log
+	Another   ComparisonResult = "another"   // other records, or another trail
 )
 
-// Comparison is the trail compared with one kept note.
+// Comparison compares the trail with one kept note.
 type Comparison struct {
 	File    string           `json:"file"`
 	Records int64            `json:"records"` // of the note
 	At      time.Time        `json:"at"`      // of the note
 	Result  ComparisonResult `json:"result"`
-	Seq     int64            `json:"seq,omitempty"` // the first record that is known to differ or to be missing
+	Seq     int64            `json:"seq,omitempty"` // the first record known to differ or to be missing
 	Text    string           `json:"text"`          // a sentence
 }
 
-// signedNote is a KeptNote that was read.
+// signedNote is a parsed KeptNote.
 type signedNote struct {
 	file string
 	Signed
 }
 
-// read reads the note to the letter; it must be signed by one of keys. The error names the file.
+// read parses the note, which must be exact and signed by one of keys. The error names the file.
 func (k KeptNote) read(keys []ed25519.PublicKey) (signedNote, error) {
 	s, err := ParseCheckpoint(string(k.Text))
 	switch {
@@ -57,18 +57,18 @@ func (k KeptNote) read(keys []ed25519.PublicKey) (signedNote, error) {
 	return signedNote{k.File, s}, nil
 }
 
-// noteCheck gathers what a verification must know of the trail to compare it with kept notes.
+// noteCheck collects what is needed to compare the trail with kept notes.
 type noteCheck struct {
 	notes        []signedNote
 	passed       map[int64]passedRecord // by the number of records of a note
-	firstDamaged int64                  // the first record that is not as it was written; 0 for none
+	firstDamaged int64                  // the first record that was changed; 0 for none
 	damage       string                 // what is wrong with it
 }
 
-// passedRecord is a record as the verification met it.
+// passedRecord is a record at which a note ends.
 type passedRecord struct {
 	hash string
-	root tlog.Hash // of the tree up to it
+	root tlog.Hash // of the tree up to the record
 	tree bool      // root is known
 }
 
@@ -85,7 +85,7 @@ func (c *noteCheck) readNotes(notes []KeptNote, keys []ed25519.PublicKey) error 
 	return nil
 }
 
-// pass remembers the record when a note ends with it. edge is nil when the tree is not known.
+// pass remembers the record if a note ends with it. edge is nil if the tree is not known.
 func (c *noteCheck) pass(seq int64, hash string, edge Edge) {
 	for _, n := range c.notes {
 		if n.N != seq {
@@ -99,7 +99,7 @@ func (c *noteCheck) pass(seq int64, hash string, edge Edge) {
 	}
 }
 
-// compare compares the whole trail, which r describes, with one note.
+// compare compares the whole trail, described by r, with one note.
 func (c *noteCheck) compare(n signedNote, r Report) Comparison {
 	out := Comparison{File: n.file, Records: n.N, At: n.At, Result: Another}
 	end, met := c.passed[n.N]

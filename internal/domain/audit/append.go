@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// clockSlack is how far apart the clocks of writers may be that share a log: more is a clock that
-// went back.
+// clockSlack is the tolerated difference between the clocks of writers of a log; beyond it a clock went back.
 const clockSlack = 2 * time.Second
 
-// append stores r at the end of the chain, an outcome together with a checkpoint
-// that covers it, which then goes to the checkpoint file. When the store reports an
-// error the record is looked for: a commit whose answer got lost did happen.
+// append stores r at the end of the chain. An outcome is stored with a checkpoint that covers it, which then goes to
+// the checkpoint file. If the store returns an error, append checks whether the record was committed after all.
 func (l *Log) append(ctx context.Context, r *Record) error {
 	sign, cannot := l.prepareSigning(ctx, r)
 	var point *Signed
@@ -57,9 +55,8 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// prepareSigning readies r for the checkpoint that comes with it, if one does, and
-// returns why none can. The record says which key signs, and up to where it knows
-// checkpoints of it: their loss shows.
+// prepareSigning prepares r for the checkpoint that is stored with it, if any, and returns why there cannot be one.
+// The record names the signing key and its newest known checkpoint, so that a lost checkpoint is detected.
 func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot error) {
 	if !l.signs() {
 		return false, nil
@@ -76,7 +73,7 @@ func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot 
 	return r.Phase == PhaseOutcome && cannot == nil, cannot
 }
 
-// makeRows makes the rows of r after h, and the head that they lead to.
+// makeRows returns the rows of r after h, and the new head.
 func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 	var rows []Row
 	add := func(r *Record) error {
@@ -98,17 +95,17 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 	return rows, h, err
 }
 
-// clockStep is the record that goes before one whose clock went back.
+// clockStep is the record before one whose clock went back.
 func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 	return &Record{UID: l.newID(), At: r.At, Mono: r.Mono, Boot: r.Boot, Event: EventClock, Phase: PhaseNote,
 		Code: code(EventClock, PhaseNote, ""), Context: r.Context, Build: r.Build, Signer: r.Signer, Signed: r.Signed,
 		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
 }
 
-// isStored reports whether r is in the store after all.
+// isStored reports whether r was stored after all.
 func (l *Log) isStored(ctx context.Context, r *Record) bool {
 	if r.Seq == 0 {
-		return false // it never got a place in the chain
+		return false // it was never placed in the chain
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -120,7 +117,7 @@ func (l *Log) isStored(ctx context.Context, r *Record) bool {
 	return err == nil && bytes.Equal(b, row.Bytes)
 }
 
-// Flush stores the records that wait, in their order.
+// Flush stores the waiting records in order.
 func (l *Log) Flush(ctx context.Context) error {
 	if l.Health().Waiting == 0 {
 		return nil
@@ -148,7 +145,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 }
 
-// failing are the intents whose outcomes wait to be stored; true when storing them fails.
+// failing returns the intents whose outcomes wait to be stored; the value is true if storing them fails.
 func (l *Log) failing() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// A segment is written when so many records are old enough, or when the oldest of them
-// has been so for segmentAge.
+// A segment is written once this many records are old enough, or segmentAge after the oldest of them was.
 const (
 	segmentLeast = 1000
 	segmentMost  = 5000
@@ -22,15 +21,15 @@ const (
 	dropBatch    = 200
 )
 
-// Archivist moves old records out of the store, into segments that are signed.
+// Archivist moves old records from the store to signed segments.
 type Archivist struct {
 	*core
 	signer *Signer
 }
 
-// Step does one piece of what is due: it removes some records that are in the archive from the store, or
-// writes the next segment of records from before that moment. more says that something may be left. A crash at
-// any place loses nothing: the file is whole before the store notes it, and the store notes it before records go.
+// Step does one unit of due work: it removes archived records from the store, or writes the next segment of records
+// older than before. more: there may be further work. It is crash-safe: the file is complete before the store records
+// it, and recorded before records are removed.
 func (ar *Archivist) Step(ctx context.Context, before time.Time) (more bool, err error) {
 	if !ar.signs() || ar.opt.Archive == "" {
 		return false, nil
@@ -58,8 +57,8 @@ func (ar *Archivist) Step(ctx context.Context, before time.Time) (more bool, err
 	return true, ar.opt.Store.Archive(ctx, s)
 }
 
-// next returns the records of the next segment with the checkpoint that it ends with; none when it is not due. A file
-// that was written before the store noted it says where it ends.
+// next returns the records of the next segment and the checkpoint that ends it; none if it is not due. If a file was
+// written but not yet recorded in the store, it determines the end.
 func (ar *Archivist) next(ctx context.Context, last Segment, before time.Time) ([]Row, Signed, error) {
 	rows, err := ar.opt.Store.Rows(ctx, last.Last+1, segmentMost)
 	if err != nil || len(rows) == 0 || !rows[0].At.Before(before) {
@@ -90,7 +89,7 @@ func (ar *Archivist) next(ctx context.Context, last Segment, before time.Time) (
 		}
 		end = p
 		if _, err := os.Lstat(filepath.Join(ar.opt.Archive, fileName(p.Chain, last.Last+1, p.N))); err == nil {
-			break // written already
+			break // already written
 		}
 	}
 	return rows[:max(0, end.N-last.Last)], end, nil
@@ -122,7 +121,7 @@ func (ar *Archivist) genuine(ctx context.Context, last Segment, rows []Row, end 
 	return nil
 }
 
-// write writes the segment, whole and on the disk. One that is there already with the same records is that.
+// write writes the segment durably. An existing file with the same records is reused.
 func (ar *Archivist) write(rows []Row, end Signed) (Segment, error) {
 	first, lastRow := rows[0], rows[len(rows)-1]
 	host, _ := os.Hostname()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Checkpoint says how the trail stood at a moment.
+// Checkpoint is the signed state of the trail at a time.
 type Checkpoint struct {
 	Chain string
 	N     int64     // records
@@ -26,16 +26,16 @@ type Checkpoint struct {
 type Signed struct {
 	Checkpoint
 	Note string // the signed note
-	Line []byte // the line of a checkpoint file that holds it, without its end
+	Line []byte // its line in a checkpoint file, without the line end
 }
 
-// What surrounds the note in a line of a checkpoint file.
+// The text around the note in a line of a checkpoint file.
 const (
 	noteOpen = `{"note":"`
 	lineEnd  = `"}`
 )
 
-// errTorn is a last line without its end: a power cut while writing.
+// errTorn: the last line has no end, because of a crash while writing.
 var errTorn = errors.New("audit: the last line is torn")
 
 // By reports whether one of the keys signed s.
@@ -51,7 +51,7 @@ func (s Signed) signer(keys []ed25519.PublicKey) string {
 	return ""
 }
 
-// parseSigned reads a line to the letter: it holds nothing else.
+// parseSigned parses a line, which must be exact.
 func parseSigned(line []byte) (Signed, error) {
 	body := strings.TrimSuffix(strings.TrimPrefix(string(line), noteOpen), lineEnd)
 	s, err := ParseCheckpoint(strings.ReplaceAll(body, `\n`, "\n"))
@@ -61,8 +61,8 @@ func parseSigned(line []byte) (Signed, error) {
 	return s, nil
 }
 
-// ReadCheckpoints reads a checkpoint file. A torn last line is left out and
-// reported by torn; signatures are not looked at.
+// ReadCheckpoints reads a checkpoint file. torn: it ends with a torn line, which is omitted. Signatures are not
+// verified.
 func ReadCheckpoints(r io.Reader) (list []Signed, torn bool, err error) {
 	lines := newLines(r)
 	for {
@@ -83,7 +83,7 @@ func ReadCheckpoints(r io.Reader) (list []Signed, torn bool, err error) {
 	}
 }
 
-// maxLine is the longest line that can be a record or a checkpoint, in bytes.
+// maxLine is the longest possible line of a record or a checkpoint, in bytes.
 const maxLine = 256 << 10
 
 // lines reads whole lines of bounded length.
@@ -94,8 +94,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, maxLine)} }
 
-// next returns a line without its end, valid until the next call; io.EOF at the
-// end, errTorn when the last line has none.
+// next returns a line without its end, valid until the next call; io.EOF at the end, errTorn if the last line has no
+// end.
 func (l *lines) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	l.n++

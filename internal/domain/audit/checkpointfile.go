@@ -21,11 +21,11 @@ type checkpointFiles struct {
 	*core
 	mu         sync.Mutex
 	chain      string // guarded by mu: name of the log, once known
-	parsedLast Signed // guarded by mu: the last line that was read of a checkpoint file
+	parsedLast Signed // guarded by mu: the last parsed line of a checkpoint file
 }
 
-// CheckpointFile is the file of the checkpoints that this Log signs, "" when
-// there is none. In a folder each log and each key has its own.
+// CheckpointFile is the path of this Log's own checkpoint file, "" for none. In a folder each log and each key has
+// its own.
 func (c *checkpointFiles) CheckpointFile(ctx context.Context) (string, error) {
 	if !c.signs() {
 		return "", nil
@@ -41,8 +41,7 @@ func (c *checkpointFiles) CheckpointFile(ctx context.Context) (string, error) {
 	return filepath.Join(folder, "audit-"+chain+"-"+c.fingerprint()+".jsonl"), nil
 }
 
-// Chain is the name of the log, "" before its first record. A Log keeps to the one
-// that it saw first.
+// Chain is the name of the log, "" before its first record. It does not change during the life of a Log.
 func (c *checkpointFiles) Chain(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	chain := c.chain
@@ -62,8 +61,7 @@ func (c *checkpointFiles) Chain(ctx context.Context) (string, error) {
 	return c.chain, nil
 }
 
-// checkpointFolder is Options.Checkpoints if that is a folder, which is made
-// when the name ends in a separator.
+// checkpointFolder is Options.Checkpoints if that is a folder; it is created if the name ends in a separator.
 func (c *checkpointFiles) checkpointFolder() (string, error) {
 	place := c.opt.Checkpoints
 	if place == "" {
@@ -80,8 +78,7 @@ func (c *checkpointFiles) checkpointFolder() (string, error) {
 	return place, nil
 }
 
-// otherLogs names the files of checkpoints that this key signed for other logs:
-// the store may have been exchanged for another one.
+// otherLogs lists the files of checkpoints that this key signed for other logs: the store may have been replaced.
 func (c *checkpointFiles) otherLogs(own string) ([]string, error) {
 	folder, err := c.checkpointFolder()
 	if err != nil || folder == "" {
@@ -94,7 +91,7 @@ func (c *checkpointFiles) otherLogs(own string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == own }), nil
 }
 
-// openCheckpointFile opens a checkpoint file; nil without an error when there is none.
+// openCheckpointFile opens a checkpoint file; nil without an error if there is none.
 func openCheckpointFile(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +103,7 @@ func openCheckpointFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-// readCheckpointFile reads a checkpoint file; one that is not there holds none.
+// readCheckpointFile reads a checkpoint file; a missing one is empty.
 func readCheckpointFile(name string) ([]Signed, error) {
 	f, err := openCheckpointFile(name)
 	if f == nil {
@@ -117,7 +114,7 @@ func readCheckpointFile(name string) ([]Signed, error) {
 	return list, err
 }
 
-// checkpointNow signs the end of the trail where that was not done yet, and reads the checkpoint.
+// checkpointNow signs the end of the trail unless that is done, and returns the checkpoint.
 func (s *Signer) checkpointNow(ctx context.Context) (Signed, error) {
 	if err := s.Checkpoint(ctx); err != nil {
 		return Signed{}, err
@@ -125,8 +122,8 @@ func (s *Signer) checkpointNow(ctx context.Context) (Signed, error) {
 	return s.lastCheckpoint(ctx)
 }
 
-// lastCheckpoint reads the newest checkpoint in the checkpoint file; the zero Signed when
-// there is none. What another process is writing just now is left out.
+// lastCheckpoint returns the newest checkpoint in the checkpoint file; the zero Signed if there is none. It ignores a
+// line that another process is writing.
 func (c *checkpointFiles) lastCheckpoint(ctx context.Context) (Signed, error) {
 	name, err := c.CheckpointFile(ctx)
 	if err != nil || name == "" {
@@ -144,8 +141,7 @@ func (c *checkpointFiles) lastCheckpoint(ctx context.Context) (Signed, error) {
 	return c.parsed(line)
 }
 
-// parsed is parseSigned, which remembers the last one: most often nobody else has
-// signed since.
+// parsed is parseSigned with a cache of one line, since the last line rarely changes.
 func (c *checkpointFiles) parsed(line []byte) (Signed, error) {
 	c.mu.Lock()
 	last := c.parsedLast
@@ -163,11 +159,11 @@ func (c *checkpointFiles) parsed(line []byte) (Signed, error) {
 	return s, nil
 }
 
-// tailSize is how much is read of the end of a checkpoint file. A line is shorter.
+// tailSize is how much is read of the end of a checkpoint file, in bytes. A line is shorter.
 const tailSize = 8 << 10
 
-// tailOf reads the last whole line of a checkpoint file, without its end, where it
-// ends, and the size of the file.
+// tailOf returns the last complete line of a checkpoint file, without its end, the offset after it, and the size of
+// the file.
 func tailOf(f interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)
@@ -187,8 +183,8 @@ func tailOf(f interface {
 	return whole[bytes.LastIndexByte(whole, '\n')+1:], end, info.Size(), nil
 }
 
-// addLine writes a line at the end of a checkpoint file, durably, when want says
-// so, given the last one. A torn line before it is cut off.
+// addLine appends a line to a checkpoint file durably, if want agrees, given the last one. It first cuts off a torn
+// line.
 func (c *checkpointFiles) addLine(name string, line []byte, want func(last Signed) bool) error {
 	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
 	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

@@ -5,40 +5,38 @@ import (
 	"opdeck/api/endpoint"
 )
 
-// Names of events that this package writes by itself; acts have the names of
-// their kinds. Events whose name ends in .denied, .failed, .refused or .quarantined,
-// and "denied" itself, are only counted when they come too often.
+// Names of this package's own events; acts have the names of their kinds. Frequent events whose name ends in .denied,
+// .failed, .refused or .quarantined, and "denied" itself, are only counted.
 const (
-	EventStart     = "audit.start"     // a process began to keep the trail
-	EventStop      = "audit.stop"      // it ended in order
-	EventRead      = "audit.read"      // somebody read the trail
-	EventExport    = "audit.export"    // somebody exported it
-	EventEvidence  = "audit.extract"   // somebody exported the records of one object
+	EventStart     = "audit.start"     // a process started writing the trail
+	EventStop      = "audit.stop"      // it stopped in order
+	EventRead      = "audit.read"      // a person read the trail
+	EventExport    = "audit.export"    // a person exported it
+	EventEvidence  = "audit.extract"   // a person exported the records of one object
 	EventClock     = "clock.step"      // the clock went back
-	EventTamper    = "audit.tampered"  // the trail is not what a checkpoint says
+	EventTamper    = "audit.tampered"  // the trail contradicts a checkpoint
 	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
 	EventDenied    = "denied"
 )
 
-// Names of events that other packages note, so that they have stable codes.
+// Names of events of other packages, so that they have stable codes.
 const (
 	EventConsoleOpen  = "console.open" // a person opened a console, locally or over SSH
 	EventConsoleClose = "console.close"
-	EventLoginRefused = "ssh.refused"       // a connection that was not let in
-	EventReload       = "config.reload"     // config or keys were read again
+	EventLoginRefused = "ssh.refused"       // a refused connection
+	EventReload       = "config.reload"     // config or keys were reloaded
 	EventQuarantine   = "hook.quarantined"  // a webhook that failed its check
-	EventReveal       = "reveal"            // masked values were shown
+	EventReveal       = "reveal"            // masked values were revealed
 	EventTakeAway     = "export"            // operations or documents were exported or copied
-	EventDownload     = "document.download" // a document's content was saved or handed out
+	EventDownload     = "document.download" // a document's content was saved or passed to a program
 	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
-	EventForward      = "event.forward"     // webhook events are sent on to another address
+	EventForward      = "event.forward"     // webhook events are forwarded to another address
 	EventLendBegan    = "lend.began"        // a script began to use the session
-	EventLent         = "lend.calls"        // what it called since the last such record
-	EventLendDenied   = "lend.denied"       // a request of nobody who may
+	EventLent         = "lend.calls"        // its calls since the last such record
+	EventLendDenied   = "lend.denied"       // a request without permission
 )
 
-// numbers are the stable numbers of events that are no acts. A number is never used again for
-// another event.
+// numbers are the stable numbers of events that are not acts. A number is never reused.
 var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
@@ -49,7 +47,7 @@ var numbers = map[string]string{
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
 }
 
-// Code is the stable number of an event; empty for one without.
+// Code is the stable number of an event; "" for none.
 func Code(event string) string {
 	if n := numbers[event]; n != "" {
 		return n
@@ -57,9 +55,8 @@ func Code(event string) string {
 	return endpoint.Number(api.ActKind(event))
 }
 
-// code is the stable code of a record: OP, the number of the event (000 for one
-// without), and a letter: I intent, S success, D denied, F failed, U unknown,
-// N note.
+// code is the stable code of a record: OP, the number of the event (000 for none), and a letter: I intent, S success,
+// D denied, F failed, U unknown, N note.
 func code(event string, phase Phase, res Result) string {
 	n := Code(event)
 	if n == "" {

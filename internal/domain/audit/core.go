@@ -5,19 +5,19 @@ import (
 	"crypto/ed25519"
 )
 
-// core is what the parts of a Log share.
+// core is the state shared by the parts of a Log.
 type core struct {
 	opt  Options
-	boot string // this process: a UUID made at its start
+	boot string // id of this process: a UUID made at its start
 }
 
 // signs reports whether this process signs checkpoints.
 func (c *core) signs() bool { return c.opt.Key != nil && c.opt.Checkpoints != "" }
 
-// fingerprint is that of the key that signs here.
+// fingerprint is the fingerprint of this process's signing key.
 func (c *core) fingerprint() string { return Fingerprint(c.opt.Key.Public()) }
 
-// knownKeys are the keys whose checkpoints count here: our own and those of other hosts.
+// knownKeys are the keys whose checkpoints are accepted: our own and those of other hosts.
 func (c *core) knownKeys() []ed25519.PublicKey {
 	var keys []ed25519.PublicKey
 	if c.signs() {
@@ -29,21 +29,21 @@ func (c *core) knownKeys() []ed25519.PublicKey {
 	return keys
 }
 
-// processGone reports that the process of an intent is known to have ended.
+// processGone reports whether the process of an intent is known to have ended.
 func (c *core) processGone(e Entry) bool {
 	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
 }
 
-// Process is what is known of a process that has an act under way.
+// Process is what is known of a process with a running act.
 type Process int
 
 // What is known.
 const (
-	Unmarked Process = iota + 1 // nothing reports whether it still runs
+	Unmarked Process = iota + 1 // it is not known whether it still runs
 	Running
 )
 
-// process reports whether the process of an intent is known to run.
+// process reports what is known of the process of an intent.
 func (c *core) process(e Entry) Process {
 	if c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Lives(e.Boot) {
 		return Running

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// cover is what a verification knows about who signed the trail.
+// cover is what a verification knows about the signers of the trail.
 type cover struct {
-	signed     map[string]map[int64]bool  // by key: the records that its checkpoints are for
-	claimed    map[string]map[int64]int64 // by key: the checkpoints that records speak of, and the first of these records
-	outcomes   []int64                    // outcomes, which are signed as soon as they are stored, by seq
-	storedOnly map[string]int64           // keys of other hosts: what the store says that they signed, to where
-	partial    bool                       // only some records are there: nothing can be missing
+	signed     map[string]map[int64]bool  // by key: the numbers of records of its checkpoints
+	claimed    map[string]map[int64]int64 // by key: the checkpoints that records mention, and the first such record
+	outcomes   []int64                    // seq of outcomes, which are signed as soon as they are stored
+	storedOnly map[string]int64           // keys of other hosts: up to where they signed, by the store
+	partial    bool                       // the input is incomplete by design, so nothing counts as missing
 }
 
 func newCover() cover {
@@ -20,7 +20,7 @@ func newCover() cover {
 		storedOnly: map[string]int64{}}
 }
 
-// noteSignature notes a checkpoint by that key.
+// noteSignature records a checkpoint of a key.
 func (v *verifier) noteSignature(s Signed, by string) {
 	if v.signed[by] == nil {
 		v.signed[by] = map[int64]bool{}
@@ -28,7 +28,7 @@ func (v *verifier) noteSignature(s Signed, by string) {
 	v.signed[by][s.N] = true
 }
 
-// noteSigner notes what a record says about checkpoints.
+// noteSigner records what a record says about checkpoints.
 func (v *verifier) noteSigner(r Record) {
 	if r.Signer == "" {
 		return
@@ -54,7 +54,7 @@ func (v *verifier) reportUncovered() {
 	if v.partial {
 		return
 	}
-	v.line = 0 // it is about all of them
+	v.line = 0 // it concerns all of them
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
 		v.reportMissing(key, v.claimed[key])
 	}

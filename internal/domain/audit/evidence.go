@@ -17,11 +17,11 @@ import (
 	"opdeck/api"
 )
 
-// evidenceFormat names the form of a pack.
+// evidenceFormat names the format of a pack.
 const evidenceFormat = "opdeck-evidence/v1"
 
-// Evidence is a pack of the records of one object, with what ties each to the
-// chain, for a person who does not get the whole log.
+// Evidence is a pack of the records of one object, with proofs that they are in the chain, for a person who does not
+// get the whole log.
 type Evidence struct {
 	Format  string           `json:"format"`
 	Chain   string           `json:"chain"`
@@ -31,25 +31,25 @@ type Evidence struct {
 	MadeBy  Person           `json:"made_by"`
 	Build   string           `json:"build,omitempty"`
 	Records []EvidenceRecord `json:"records"` // oldest first
-	// the first that covers each record, and that of the proofs, as signed
+	// the first that covers each record, and the one of the proofs, as signed
 	Checkpoints []json.RawMessage `json:"checkpoints"`
-	// the checkpoint that the proofs lead to: its number of records
+	// number of records of the checkpoint of the proofs
 	ProvenBy int64    `json:"proven_by,omitempty"`
 	Keys     []string `json:"public_keys"` // PEM
 }
 
-// EvidenceRecord is a record with the hashes around it.
+// EvidenceRecord is a record with the hashes of its neighbours.
 type EvidenceRecord struct {
 	Seq      int64           `json:"seq"`
-	PrevHash string          `json:"prev_hash"` // of the record before
+	PrevHash string          `json:"prev_hash"` // of the previous record
 	Hash     string          `json:"hash"`
-	NextHash string          `json:"next_hash,omitempty"` // of the record after; none at the end
+	NextHash string          `json:"next_hash,omitempty"` // of the next record; "" at the end
 	Record   json.RawMessage `json:"record"`              // the exact bytes
-	Proof    []tlog.Hash     `json:"proof,omitempty"`     // that it is in the tree (RFC 6962, 2.1.1)
+	Proof    []tlog.Hash     `json:"proof,omitempty"`     // of inclusion in the tree (RFC 6962, 2.1.1)
 }
 
-// Extract writes the evidence pack of an object as JSON. The person in ctx needs
-// api.MayAuditOut, and the extract is recorded as an export is.
+// Extract writes the evidence pack of an object as JSON. The person in ctx needs api.MayAuditOut, and the extract is
+// recorded like an export.
 func (pr *Prover) Extract(ctx context.Context, w io.Writer, object, id string) error {
 	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: object, ID: id}); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (pr *Prover) Extract(ctx context.Context, w io.Writer, object, id string) e
 	ev := Evidence{Format: evidenceFormat, Object: bounded(object, maxWord), ID: bounded(id, maxWord),
 		MadeAt: who.At, MadeBy: who.Actor, Build: who.Build, Records: []EvidenceRecord{}, Checkpoints: []json.RawMessage{},
 		Keys: []string{}}
-	signed := pr.signer.Checkpoint(ctx) // so that all of it can be proven; Health reports a failure
+	signed := pr.signer.Checkpoint(ctx) // so that all records can be proven; Health reports a failure
 	if err := pr.addRecords(ctx, &ev); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (pr *Prover) Extract(ctx context.Context, w io.Writer, object, id string) e
 	return err
 }
 
-// addRecords collects the records, that of this extract included. It looks at the
-// bytes of all records: columns may have been changed so that some are not found.
+// addRecords collects the records, including that of this extract. It checks the bytes of all records, because
+// changed columns can hide some.
 func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 	head, err := pr.opt.Store.Head(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 	if err != nil {
 		return fmt.Errorf("audit: evidence: %w", err)
 	}
-	before := int64(-1) // seq of the row before, if that is an exhibit
+	before := int64(-1) // seq of the previous row, if it is in the pack
 	return pr.each(ctx, 1, head.N, func(row Row) error {
 		if n := len(ev.Records); before == row.Seq-1 {
 			ev.Records[n-1].NextHash = row.Hash
@@ -103,7 +103,7 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 			return nil
 		}
 		if e.Object != ev.Object && Hash(row.Bytes) == row.Hash {
-			return nil // its columns say so only
+			return nil // only its columns say so
 		}
 		if e.Chain != "" {
 			ev.Chain = e.Chain
@@ -117,7 +117,7 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 	})
 }
 
-// addProofs adds the proof that each record is in the tree of the newest checkpoint.
+// addProofs adds a proof for each record that it is in the tree of the newest checkpoint.
 func (pr *Prover) addProofs(ctx context.Context, ev *Evidence) error {
 	last, err := pr.signer.lastCheckpoint(ctx)
 	if err != nil || last.Chain != ev.Chain {
@@ -170,11 +170,10 @@ func (pr *Prover) addCheckpoints(ctx context.Context, ev *Evidence) error {
 	return nil
 }
 
-// VerifyEvidence checks a pack without the log: that each record is what its hash
-// says, holds the hash of the one before, and is in the tree of a checkpoint
-// that one of the keys signed, which must not be taken from the pack itself. When
-// checkpoint files are given, those of the pack must be among them. That no record
-// about the object was left out is for Verify with the whole log to say.
+// VerifyEvidence verifies a pack without the log: each record has its hash, holds the hash of the previous one, and
+// is in the tree of a checkpoint signed by one of keys, which must not come from the pack itself. If checkpoint files
+// are given, the pack's checkpoints must be in them. Only Verify with the whole log can show that no record about the
+// object was omitted.
 func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.PublicKey) (Report, error) {
 	var ev Evidence
 	d := json.NewDecoder(in)
@@ -187,7 +186,7 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 		return Report{}, err
 	}
 	known := v.points
-	v.points = map[int64][]Signed{} // ends beyond the pack are no cut
+	v.points = map[int64][]Signed{} // checkpoints beyond the pack do not mean a cut
 	for _, raw := range ev.Checkpoints {
 		if err := v.checkpoints(bytes.NewReader(append(bytes.Clone(raw), '\n')), keys...); err != nil {
 			return Report{}, err
@@ -205,7 +204,7 @@ func VerifyEvidence(in io.Reader, checkpoints []io.Reader, keys ...ed25519.Publi
 	return v.end(nil), nil
 }
 
-// checkAmong compares the checkpoints of the pack with those that were given.
+// checkAmong compares the checkpoints of the pack with the given ones.
 func (v *verifier) checkAmong(known map[int64][]Signed) {
 	newest := int64(0)
 	for n, list := range known {
@@ -254,7 +253,7 @@ func (v *verifier) checkEvidenceRecord(ev Evidence, x EvidenceRecord) {
 	v.compareWithCheckpoints(x.Seq, x.Hash)
 	v.matchIntent(r)
 	if ev.ProvenBy < x.Seq {
-		return // written while nothing could be signed
+		return // written while signing was impossible
 	}
 	for _, s := range v.points[ev.ProvenBy] {
 		if s.Chain == ev.Chain && tlog.CheckRecord(x.Proof, s.N, s.Root, x.Seq-1, tlog.RecordHash(x.Record)) == nil {

@@ -13,7 +13,7 @@ import (
 	"opdeck/api"
 )
 
-// A line of an export: the hash and then the exact bytes of the record.
+// A line of an export: the hash, then the exact bytes of the record.
 const (
 	exportOpen = `{"hash":"`
 	exportMid  = `","record":`
@@ -26,7 +26,7 @@ func exportLine(hash string, record []byte) []byte {
 	return fmt.Appendf(make([]byte, 0, len(record)+100), "%s%s%s%s%s", exportOpen, hash, exportMid, record, exportEnd)
 }
 
-// parseLine takes a line apart to the letter.
+// parseLine splits a line, which must be exact.
 func parseLine(line []byte) (hash string, record []byte, ok bool) {
 	head := len(exportOpen) + hashLen + len(exportMid)
 	if len(line) <= head+len(exportEnd) || !bytes.HasPrefix(line, []byte(exportOpen)) ||
@@ -39,10 +39,9 @@ func parseLine(line []byte) (hash string, record []byte, ok bool) {
 	return hash, line[head : len(line)-len(exportEnd)], err == nil && hex.EncodeToString(raw) == hash
 }
 
-// Export writes the records from seq from to seq to (0: the end, as it is now)
-// as JSON lines with the exact bytes of the records and their hashes, and
-// returns their number. The person in ctx needs api.MayAuditOut. The export is
-// recorded first, and is part of itself; without a record there is no export.
+// Export writes the records from seq from to seq to (0: the current end) as JSON lines with exact bytes and hashes,
+// and returns their number. The person in ctx needs api.MayAuditOut. The export is recorded first and contains its
+// own record; if that fails, there is no export.
 func (rd *Reader) Export(ctx context.Context, w io.Writer, from, to int64) (int64, error) {
 	from = max(from, 1)
 	detail := fmt.Sprintf("records %d to the end", from)

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Per minute a process keeps at most floodAll refused attempts of a kind in full, and
-// floodOne of one person at one address; it counts the rest.
+// Per minute a process stores at most floodAll refused attempts of a kind, and floodOne of one person at one address,
+// in full; it counts the rest.
 const (
 	floodWindow = time.Minute
 	floodAll    = 60
 	floodOne    = 10
-	floodNames  = 5 // names in the record that counts the rest
+	floodNames  = 5 // names in the record of the count
 )
 
 // bound counts one kind of event within a window.
 type bound struct {
 	began time.Time
-	full  int            // kept in full
-	who   map[string]int // kept in full, by person and address
+	full  int            // stored in full
+	who   map[string]int // stored in full, by person and address
 	rest  Record         // the last one that was only counted
 	count int64
 	first time.Time
 	names []string
 }
 
-// rateLimited reports whether an event is only counted when it comes too often.
+// rateLimited reports whether frequent events of this name are only counted.
 func rateLimited(event string) bool {
 	if event == EventDenied {
 		return true
@@ -36,8 +36,7 @@ func rateLimited(event string) bool {
 	return i >= 0 && slices.Contains([]string{".denied", ".failed", ".refused", ".quarantined"}, event[i:])
 }
 
-// limitRate counts a note; drop says that it is not to be stored. due are the records
-// of windows that ended.
+// limitRate counts a note; drop: it must not be stored. due are the records of windows that ended.
 func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,8 +65,8 @@ func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
 	return due, true
 }
 
-// closeWindows takes the windows that are over (or all) out of l.windows and returns the
-// records that count the others. It needs mu.
+// closeWindows removes the windows that are over (or all) from l.windows and returns the records of their counts. The
+// caller holds mu.
 func (l *Log) closeWindows(all bool) []*Record {
 	var due []*Record
 	for event, b := range l.windows {

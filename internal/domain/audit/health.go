@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Health is the state of the trail, for a banner.
+// Health is the state of the trail for display.
 type Health struct {
-	Err        error     // why the trail cannot be written; nil when it can
+	Err        error     // why the trail cannot be written; nil if it can
 	Since      time.Time // since when
 	Waiting    int       // records that wait to be stored
-	Checkpoint error     // why the last checkpoint failed; nil when it did not
+	Checkpoint error     // why the last checkpoint failed; nil if it did not
 }
 
-// OK reports whether there is no trouble.
+// OK reports whether there is no problem.
 func (h Health) OK() bool { return h.Err == nil && h.Waiting == 0 && h.Checkpoint == nil }
 
-// Tampered returns what a checkpoint found wrong with the trail: then none is
-// signed until somebody has looked; nil when it found nothing.
+// Tampered returns the contradiction between the trail and a checkpoint, nil for none. Until a person has checked it,
+// nothing is signed.
 func (h Health) Tampered() *TamperedError {
 	var bad *TamperedError
 	if errors.As(h.Checkpoint, &bad) {
@@ -36,8 +36,7 @@ func (l *Log) Health() Health {
 	return h
 }
 
-// writable notes whether the trail can be written (err is nil) and passes err on. A
-// change is passed to Alarm.
+// writable records whether the trail can be written (err is nil) and returns err. It passes a change to Alarm.
 func (l *Log) writable(err error) error {
 	l.mu.Lock()
 	news := (l.health.Err == nil) != (err == nil)
@@ -54,7 +53,7 @@ func (l *Log) writable(err error) error {
 	return err
 }
 
-// notify signals Run: there is work.
+// notify tells Run that there is work.
 func (l *Log) notify() {
 	select {
 	case l.notified <- struct{}{}:

@@ -10,20 +10,20 @@ import (
 	"opdeck/api"
 )
 
-// Entry is a record as it is stored.
+// Entry is a stored record.
 type Entry struct {
 	Record
 	Hash    string
 	Raw     []byte // the exact bytes
-	Damaged bool   // the bytes are not those that were hashed, or no record, or a column beside them differs
-	Why     string // what is damaged, for a sentence; "" when nothing is
+	Damaged bool   // the bytes were changed, are not a record, or differ from a column
+	Why     string // what is damaged, as a sentence; "" for nothing
 }
 
-// Genuine reports whether the bytes are those that were hashed, so that what the
-// record says can be relied on even when a column beside it was changed.
+// Genuine reports whether the bytes match their hash, so that the record can be relied on even if a column was
+// changed.
 func (e Entry) Genuine() bool { return Hash(e.Raw) == e.Hash }
 
-// Intents reads the acts that were begun, and their outcomes.
+// Intents reads intents and their outcomes.
 type Intents struct {
 	*core
 	log    *Log
@@ -33,21 +33,18 @@ type Intents struct {
 	recent  recent // guarded by reading
 }
 
-// recent is what was read of the newest records: the intents among them
-// that have no outcome, by their bytes.
+// recent caches the open intents among the newest records, from their bytes.
 type recent struct {
 	next int64
 	open map[string]Row
 }
 
-// OpenIntents lists the intents of which nobody knows what became of them, oldest first:
-// the process ended in between, or the outcome could not be stored. The writes may
-// have happened: read their objects again, then call Conclude.
+// OpenIntents lists the intents without a known outcome, oldest first: the process ended in between, or the outcome
+// could not be stored. The writes may have been done: read their objects again, then call Conclude.
 //
-// Acts that are under way, here or (for Options.Grace, unless their process is known
-// to have ended) in other processes, are in underWay instead, by UID. An intent of this
-// process is in underWay also while its outcome waits to be stored, and in both when
-// storing fails: its outcome is known here, so nobody else may look for it.
+// Acts that are running, here or (for Options.Grace, unless their process is known to have ended) in other processes,
+// are in underWay instead, by UID. An intent of this process whose outcome waits to be stored is in underWay too, and
+// in both if storing fails: this process knows the outcome, so no other must look it up.
 func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay map[string]Process, err error) {
 	rows, err := in.opt.Store.Open(ctx)
 	if err != nil {
@@ -77,8 +74,7 @@ func (in *Intents) OpenIntents(ctx context.Context) (unsettled []Entry, underWay
 	return unsettled, underWay, nil
 }
 
-// Maker is the intent of an event whose outcome says that it made what has that id, "" for
-// none.
+// Maker returns the intent of an event whose outcome created the object with that id, "" for none.
 func (in *Intents) Maker(ctx context.Context, event, item string) (ref string, err error) {
 	p, err := in.reader.find(ctx, Query{ID: item, Event: event, Phase: PhaseOutcome, Limit: 10})
 	for _, e := range p.Entries {
@@ -98,8 +94,8 @@ func (in *Intents) Entry(ctx context.Context, uid string) (Entry, error) {
 	return entry(row), nil
 }
 
-// LastOutcome returns the newest outcome of an intent, "" when it has none. What
-// was unknown at first may have a later one.
+// LastOutcome returns the newest outcome of an intent; ok is false if there is none. An unknown outcome may be
+// followed by another.
 func (in *Intents) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, error) {
 	p, err := in.reader.find(ctx, Query{Object: intent.Object, ID: intent.ID, Event: intent.Event, Phase: PhaseOutcome,
 		Limit: 1000})
@@ -114,14 +110,13 @@ func (in *Intents) LastOutcome(ctx context.Context, intent Entry) (Entry, bool, 
 	return Entry{}, false, nil
 }
 
-// Outcome is Log.Outcome: an unknown outcome may be followed by a later one.
+// Outcome is Log.Outcome; an unknown outcome may be followed by another.
 func (in *Intents) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 	return in.log.Outcome(ctx, ref, out)
 }
 
-// Conclude closes an unsettled intent: note says in a sentence what who found. The
-// trail keeps it as an outcome that stays unknown, since nobody can prove which act
-// made the object what it is. The caller has checked that who may.
+// Conclude closes an open intent; note says in a sentence what who found. The trail records the outcome as unknown,
+// since nobody can prove which act caused the object's state. The caller has checked the permission of who.
 func (in *Intents) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
 	if e.Damaged {
 		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)
@@ -133,8 +128,7 @@ func (in *Intents) Conclude(ctx context.Context, who api.Actor, e Entry, note st
 	return in.log.append(ctx, &r)
 }
 
-// withUnlisted adds to the intents without an outcome those that the store's list
-// of them does not hold though the newest records do.
+// withUnlisted adds to rows the open intents in the newest records that the store's list lacks.
 func (in *Intents) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) {
 	head, err := in.opt.Store.Head(ctx)
 	if err != nil {
@@ -143,7 +137,7 @@ func (in *Intents) withUnlisted(ctx context.Context, rows []Row) ([]Row, error) 
 	in.reading.Lock()
 	defer in.reading.Unlock()
 	if in.recent.open == nil || in.recent.next > head.N+1 {
-		last, err := in.archived(ctx) // of older ones the store keeps what has no outcome, and not all outcomes
+		last, err := in.archived(ctx) // of older ones the store keeps open intents, but not all outcomes
 		if err != nil {
 			return nil, err
 		}

@@ -19,13 +19,13 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// maxKeyFile is the size of the largest file that is read as a key.
+// maxKeyFile bounds a key file, in bytes.
 const maxKeyFile = 4096
 
 // Key signs checkpoints. The zero Key cannot be used.
 type Key struct{ private ed25519.PrivateKey }
 
-// NewKey makes a Key of a seed of 32 bytes.
+// NewKey makes a Key from a seed of 32 bytes.
 func NewKey(seed []byte) (*Key, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("audit: the seed of a key has %d bytes, not %d", len(seed), ed25519.SeedSize)
@@ -33,8 +33,8 @@ func NewKey(seed []byte) (*Key, error) {
 	return &Key{ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// OpenKey reads the key in file (PEM, PKCS 8) or, when there is none, makes one
-// with mode 0600. made reports that it did: show the public key then.
+// OpenKey reads the key in file (PEM, PKCS 8) or, if there is none, creates one with mode 0600. made: it was created,
+// so show the public key.
 func OpenKey(file string) (k *Key, made bool, err error) {
 	k, err = readKey(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func OpenKey(file string) (k *Key, made bool, err error) {
 		return nil, false, err
 	}
 	made, err = k.write(file)
-	if err == nil && !made { // somebody was faster
+	if err == nil && !made { // another process was faster
 		k, err = readKey(file)
 	}
 	return k, made, err
@@ -78,7 +78,7 @@ func readKey(file string) (*Key, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may contain parts of it
+		return nil, fmt.Errorf("audit: the key %s cannot be read", file) // the cause may contain parts of the key
 	}
 	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
@@ -87,7 +87,7 @@ func readKey(file string) (*Key, error) {
 	return &Key{private}, nil
 }
 
-// write puts the key in place complete, unless there is one already.
+// write writes the complete key, unless the file exists.
 func (k *Key) write(file string) (made bool, err error) {
 	der, err := x509.MarshalPKCS8PrivateKey(k.private)
 	if err != nil {
@@ -102,10 +102,10 @@ func (k *Key) write(file string) (made bool, err error) {
 	return true, nil
 }
 
-// Public is the key that verifies.
+// Public is the public key.
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
-// PublicPEM is the public key as a file for the verification.
+// PublicPEM is the public key as a PEM file.
 func (k *Key) PublicPEM() string {
 	der, err := x509.MarshalPKIXPublicKey(k.Public())
 	if err != nil {
@@ -114,8 +114,8 @@ func (k *Key) PublicPEM() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-// ReadPublic reads the public keys of a file, one or more: in PEM form, and as lines
-// of name+hash+key. A key in both forms counts once.
+// ReadPublic reads the public keys in a file, one or more: in PEM form, and as lines of name+hash+key. A key in both
+// forms counts once.
 func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {
@@ -152,11 +152,11 @@ func ReadPublic(r io.Reader) ([]ed25519.PublicKey, error) {
 
 // Trusted is the key of another host that signs for the same store.
 type Trusted struct {
-	Chain string // the log it is for
+	Chain string // the log that it signs
 	Key   ed25519.PublicKey
 }
 
-// Fingerprint is a short name of a public key.
+// Fingerprint is a short name for a public key.
 func Fingerprint(pub ed25519.PublicKey) string {
 	s := sha256.Sum256(pub)
 	return hex.EncodeToString(s[:8])

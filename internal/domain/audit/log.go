@@ -13,50 +13,49 @@ import (
 	"opdeck/api"
 )
 
-// Options says how a Log works.
+// Options configure a Log.
 type Options struct {
 	Store   Store            // required
-	Context Context          // the service and the account that acts go to
+	Context Context          // the service and account of the acts
 	Build   string           // version of the program
 	Now     func() time.Time // nil: time.Now
 
-	// Archive is the folder for records that leave the store; "": none do.
+	// Archive is the folder for records that leave the store; "": records stay.
 	Archive     string
-	Key         *Key          // signs checkpoints; nil: none are made
-	Checkpoints string        // their file, or a folder for it; "": none are made
+	Key         *Key          // signs checkpoints; nil: no checkpoints
+	Checkpoints string        // their file, or a folder for it; "": no checkpoints
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
-	Every       int64         // records from one checkpoint to the next at most; 0 means 100
-	Interval    time.Duration // time from one checkpoint to the next while records come; 0 means 60 s
+	Every       int64         // most records between checkpoints; 0 means 100
+	Interval    time.Duration // most time between checkpoints of new records; 0 means 60 s
 
-	// Grace is how long another process may take from intent to outcome before
-	// its act counts as unsettled; 0 means 5 minutes.
+	// Grace is how long another process may take from intent to outcome before its act counts as open; 0 means 5
+	// minutes.
 	Grace time.Duration
-	// Alive notices processes that ended without recording it, so that their acts need
-	// no Grace; may be nil. See also Log.Mark.
+	// Alive detects processes that ended unexpectedly, so that their acts need no Grace; may be nil. See also
+	// Log.Mark.
 	Alive Alive
-	// Alarm is called, without locks held, when the trail or its checkpoints
-	// cannot be written, and with nil when they can again. It must not block.
+	// Alarm is called, without locks held, when the trail or its checkpoints cannot be written, and with nil once
+	// they can again. It must not block.
 	Alarm func(error)
 }
 
-// Alive marks processes that have acts under way, by their Boot.
+// Alive marks processes with running acts, by their Boot.
 type Alive interface {
-	// Hold marks this process until release is called or it ends. behind: acts without a
-	// stored outcome stay behind, so that Gone must be true for it from then on.
+	// Hold marks this process until release is called or it ends. behind: it leaves acts without a stored outcome, so
+	// Gone must be true for it from then on.
 	Hold(boot string) (release func(behind bool), ok bool)
-	// Gone reports that a process has ended; false when in doubt. It is asked only
-	// about processes that were marked.
+	// Gone reports that a process has ended; false when in doubt. It is called only for processes that were marked.
 	Gone(boot string) bool
-	// Lives reports that a process runs; false when in doubt, as Gone is.
+	// Lives reports that a process is running; false when in doubt.
 	Lives(boot string) bool
 }
 
-// Log writes the trail: intents, outcomes and notes. It implements api.Auditor. Many
-// Logs, in one process or in many, may write to one store; together they keep one chain.
+// Log writes the trail: intents, outcomes and notes. It implements api.Auditor. Any number of Logs and processes may
+// share a store; they write one chain.
 type Log struct {
 	*core
-	Reader  *Reader  // records, by questions and as exports
-	Intents *Intents // writes whose outcome is not known
+	Reader  *Reader  // queries and exports
+	Intents *Intents // writes with an unknown outcome
 	Signer  *Signer  // checkpoints
 	Prover  *Prover  // verification, proofs, evidence
 	// Archivist moves old records out of the store.
@@ -67,23 +66,23 @@ type Log struct {
 	notified chan struct{} // holds one token: there is work for Run
 
 	marking sync.Once
-	release func(behind bool) // ends the mark of this process; nil: there is none
-	marked  bool              // set before the first intent, never changed afterwards
+	release func(behind bool) // removes the mark of this process; nil: none
+	marked  bool              // set before the first intent, then constant
 
 	flushing sync.Mutex // serialises work on pending
 
 	mu         sync.Mutex
-	unfinished map[string]Record // guarded by mu: intents of ours without an outcome
+	unfinished map[string]Record // guarded by mu: our intents without an outcome
 	pending    []*Record         // guarded by mu: records that could not be stored, in order
 	windows    map[string]*bound // guarded by mu: floods, by event
 	health     Health            // guarded by mu; Signer has the part about checkpoints
-	started    *api.Actor        // guarded by mu: who started us, for the end
+	started    *api.Actor        // guarded by mu: the actor of Start, for the stop record
 	compared   time.Time         // guarded by mu: when Run last compared the trail with its checkpoint
 }
 
 var _ api.Auditor = (*Log)(nil)
 
-// New makes a Log. It writes nothing until something happens.
+// New returns a Log. It writes nothing yet.
 func New(opt Options) (*Log, error) {
 	if opt.Store == nil {
 		return nil, errors.New("audit: no store")
@@ -106,16 +105,16 @@ func New(opt Options) (*Log, error) {
 	return l, nil
 }
 
-// Mark sets Options.Alive after New. It must be called before anything else.
+// Mark sets Options.Alive after New. Call it before any other method.
 func (l *Log) Mark(alive Alive) { l.opt.Alive = alive }
 
-// newUUID makes a UUID of version 7; without randomness a process cannot go on.
+// newUUID returns a UUID of version 7; it panics without randomness.
 func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Intent stores the act before it is sent and returns the reference for its
-// outcome. When it returns an error nothing may be sent.
+// Intent stores the act before it is sent and returns the reference for its outcome. After an error nothing may be
+// sent.
 func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
-	if err := l.Flush(ctx); err != nil { // outcomes that wait are stored first
+	if err := l.Flush(ctx); err != nil { // waiting outcomes are stored first
 		return "", err
 	}
 	l.marking.Do(func() {
@@ -140,16 +139,15 @@ func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, e
 	return r.UID, nil
 }
 
-// Outcome stores what became of an intent. One that cannot be stored is kept
-// and tried again by Run, by Flush and before the next record; until then the
-// act is unsettled and the error says so.
+// Outcome stores the outcome of an intent. If that fails, the outcome is kept and retried by Run, by Flush and before
+// the next record; until then the act is open, and the error says so.
 func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 	r, err := l.intentOf(ctx, ref)
 	if err != nil {
 		return err
 	}
 	l.stamp(&r)
-	r.Ref, r.Seq = ref, 0 // it has no place in the chain yet
+	r.Ref, r.Seq = ref, 0 // it is not in the chain yet
 	r.outcome(out)
 	l.mu.Lock()
 	l.pending = append(l.pending, &r)
@@ -160,8 +158,7 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 	return nil
 }
 
-// Note stores an event that is not a write. Refused attempts that come too often are
-// only counted.
+// Note stores an event that is not a write. Frequent refusals are only counted.
 func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
 	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail)
@@ -181,15 +178,14 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	return l.append(ctx, &r)
 }
 
-// noteOwn records an event of this package itself. It may be called while other
-// records wait.
+// noteOwn records an event of this package. It may be called while other records wait.
 func (l *Log) noteOwn(ctx context.Context, event, detail string) {
 	r := l.record(api.Actor{Name: "opdeck", Via: "service"}, event, PhaseNote)
 	r.Object, r.Detail = "audit", prose(detail)
 	_ = l.append(ctx, &r) // reported by Health and Alarm
 }
 
-// record begins a record of now.
+// record returns a new record with the current time.
 func (l *Log) record(who api.Actor, event string, phase Phase) Record {
 	r := Record{Event: event, Phase: phase, Context: l.context(),
 		Actor: personOf(who),
@@ -205,14 +201,14 @@ func (l *Log) context() Context {
 		Account: bounded(c.Account, maxWord)}
 }
 
-// stamp gives the record its own identity and the time of now.
+// stamp gives the record a new identity and the current time.
 func (l *Log) stamp(r *Record) {
 	now := l.opt.Now()
 	r.UID, r.Boot, r.Build = l.newID(), l.boot, bounded(l.opt.Build, maxWord)
 	r.At, r.Mono = now.UTC().Truncate(time.Microsecond), now.Sub(l.began).Microseconds()
 }
 
-// intentOf returns a copy of the intent with that reference, ours or stored.
+// intentOf returns a copy of the intent with that reference, from memory or the store.
 func (l *Log) intentOf(ctx context.Context, ref string) (Record, error) {
 	l.mu.Lock()
 	r, ours := l.unfinished[ref]

@@ -26,24 +26,23 @@ import (
 //
 //	— opdeck.audit/<chain> <signature>
 
-// originPrefix comes before the chain in the first line of a checkpoint.
+// originPrefix precedes the chain in the first line of a checkpoint.
 const originPrefix = "opdeck.audit/"
 
-// timeForm is how a checkpoint writes its time: UTC, ms.
+// timeForm is the time format of a checkpoint: UTC, ms.
 const timeForm = "2006-01-02T15:04:05.000Z"
 
-// origin is the name of a log in its checkpoints and in the note keys of those
-// that sign for it.
+// origin is the name of a log in its checkpoints and in the note keys of its signers.
 func origin(chain string) string { return originPrefix + chain }
 
 var errNoNote = errors.New("audit: this is not a checkpoint")
 
-// text is what is signed of a checkpoint.
+// text is the signed text of a checkpoint.
 func (c Checkpoint) text() string {
 	return fmt.Sprintf("%s\n%d\n%s\nhead %s\ntime %s\n", origin(c.Chain), c.N, c.Root, c.Head, c.At.UTC().Format(timeForm))
 }
 
-// parseText reads the text of a checkpoint to the letter.
+// parseText parses the text of a checkpoint, which must be exact.
 func parseText(text string) (c Checkpoint, err error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) != 6 {
@@ -75,17 +74,16 @@ func parseText(text string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// verifierKey is the key in the form that package note reads.
+// verifierKey is the key in the format of package note.
 func verifierKey(name string, pub ed25519.PublicKey) string {
 	v, err := note.NewEd25519VerifierKey(name, pub)
 	if err != nil {
-		return "" // the key has another length
+		return "" // wrong key length
 	}
 	return v
 }
 
-// VerifierKey is the public key as tools for signed notes read it, for the log
-// with that name.
+// VerifierKey is the public key for the log of that name, in the format of tools for signed notes.
 func (k *Key) VerifierKey(chain string) string { return verifierKey(origin(chain), k.Public()) }
 
 // noteSigner signs with a Key under a name.
@@ -110,7 +108,7 @@ func (k *Key) signNote(c Checkpoint) (Signed, error) {
 	return Signed{Checkpoint: c, Note: string(b), Line: noteLine(string(b))}, nil
 }
 
-// ParseCheckpoint reads a checkpoint, a note with one signature, to the letter. By checks the signature.
+// ParseCheckpoint parses a checkpoint, a note with one signature, which must be exact. By verifies the signature.
 func ParseCheckpoint(text string) (Signed, error) {
 	_, err := note.Open([]byte(text), note.VerifierList())
 	var unverified *note.UnverifiedNoteError
@@ -122,7 +120,7 @@ func ParseCheckpoint(text string) (Signed, error) {
 		return Signed{}, err
 	}
 	if len(n.UnverifiedSigs) != 1 || n.Text+"\n"+sigLine(n.UnverifiedSigs[0]) != text {
-		return Signed{}, errNoNote // a second signature, another spelling, a line that nobody checks
+		return Signed{}, errNoNote // a second signature, another spelling, an unsigned line
 	}
 	if _, err := base64.StdEncoding.Strict().DecodeString(n.UnverifiedSigs[0].Base64); err != nil {
 		return Signed{}, errNoNote // another spelling of the same bytes
@@ -143,10 +141,10 @@ func (s Signed) signedBy(key ed25519.PublicKey) bool {
 	return err == nil && len(n.Sigs) == 1
 }
 
-// noteAlgorithm comes before the bytes of an Ed25519 key in a note key.
+// noteAlgorithm precedes the bytes of an Ed25519 key in a note key.
 const noteAlgorithm = 1
 
-// splitKey takes a note key apart.
+// splitKey splits a note key.
 func splitKey(s string) (name string, pub ed25519.PublicKey, err error) {
 	name, rest, _ := strings.Cut(s, "+")
 	short, long, _ := strings.Cut(rest, "+")
@@ -161,13 +159,12 @@ func splitKey(s string) (name string, pub ed25519.PublicKey, err error) {
 	return name, raw[1:], nil
 }
 
-// plainName reports whether a name can be used in a note.
+// plainName reports whether a name is allowed in a note.
 func plainName(name string) bool {
 	return name != "" && len(name) <= 200 && plain(name) && !strings.ContainsAny(name, " +")
 }
 
-// ReadVerifierKey reads a key that signs checkpoints in the form name+hash+key,
-// and the log that it is for.
+// ReadVerifierKey parses a public key in the form name+hash+key, with the log that it signs.
 func ReadVerifierKey(s string) (pub ed25519.PublicKey, chain string, err error) {
 	name, pub, err := splitKey(s)
 	if err != nil {
@@ -180,11 +177,11 @@ func ReadVerifierKey(s string) (pub ed25519.PublicKey, chain string, err error) 
 	return pub, chain, nil
 }
 
-// noteLine is the line of a checkpoint file that holds a note.
+// noteLine is the line of a note in a checkpoint file.
 func noteLine(text string) []byte {
 	var b bytes.Buffer
 	b.WriteString(noteOpen)
-	b.WriteString(strings.ReplaceAll(text, "\n", `\n`)) // nothing else in it needs an escape
+	b.WriteString(strings.ReplaceAll(text, "\n", `\n`)) // nothing else in it needs escaping
 	b.WriteString(lineEnd)
 	return b.Bytes()
 }

@@ -6,7 +6,7 @@ import (
 	"opdeck/api"
 )
 
-// mustMay is api.Need that leaves a record of a refusal.
+// mustMay is api.Need that also records a refusal.
 func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
 	err := api.Need(api.WithTrail(ctx, nil), op, p)
 	if err != nil {
@@ -15,7 +15,7 @@ func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
 	return err
 }
 
-// mayExport checks that the person in ctx may export, and records that they do.
+// mayExport checks that the person in ctx may export, and records the export.
 func (l *Log) mayExport(ctx context.Context, e api.Event) error {
 	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
 		return err

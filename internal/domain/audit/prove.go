@@ -16,13 +16,11 @@ import (
 	"opdeck/api"
 )
 
-// Proof shows with a few hashes that a record is in the log that a checkpoint
-// signed (inclusion), or that one checkpoint's log continues another's
-// (consistency). It says nothing about other records.
+// Proof proves with a few hashes that a record is in the log that a checkpoint signed (inclusion), or that the log of
+// one checkpoint continues that of another (consistency). It says nothing about other records.
 //
-// An inclusion proof is the record as one line, and below it a proof as
-// c2sp.org/tlog-proof has it. A consistency proof is consistencyHead, the hashes,
-// and the two checkpoints, the older one first, with an empty line before each.
+// An inclusion proof is the record as one line, followed by a proof in the form of c2sp.org/tlog-proof. A consistency
+// proof is consistencyHead, the hashes, and the two checkpoints, the older one first, with an empty line before each.
 type Proof struct {
 	Record     []byte // exact bytes; inclusion only
 	Hashes     []tlog.Hash
@@ -35,20 +33,20 @@ const (
 	consistencyHead = "opdeck.audit/consistency@v1"
 )
 
-// maxProof is the size of the largest file that is read as a proof, in bytes.
+// maxProof bounds a proof file, in bytes.
 const maxProof = 64 << 10
 
 var errNoProof = errors.New("audit: this is not a proof")
 
-// Prover verifies the trail, and proves parts of it to others.
+// Prover verifies the trail and makes proofs for others.
 type Prover struct {
 	*core
 	log    *Log
 	signer *Signer
 }
 
-// NewestNote signs the end of the trail as Checkpoint does and returns the newest checkpoint. The person in
-// ctx needs api.MayAudit. The note has the number of records and hashes, and nothing of the records.
+// NewestNote signs the end of the trail like Checkpoint and returns the newest checkpoint. The person in ctx needs
+// api.MayAudit. The note holds the number of records and hashes, but no record.
 func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 	if err := pr.log.mustMay(ctx, "sign the audit trail", api.MayAudit); err != nil {
 		return Signed{}, err
@@ -64,8 +62,8 @@ func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 	return s, err
 }
 
-// Prove proves that record seq is in the log, against the newest checkpoint. The person in ctx needs
-// api.MayAuditOut, and the proof is recorded as an export is.
+// Prove proves that record seq is in the log of the newest checkpoint. The person in ctx needs api.MayAuditOut, and
+// the proof is recorded like an export.
 func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit",
 		Detail: fmt.Sprintf("proof of record %d", seq)}); err != nil {
@@ -107,8 +105,8 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
 	Public: "There are no checkpoints: the store in memory has none."}
 
-// ProveConsistency proves that the trail of n records continues that of m. For
-// both there must be a checkpoint, or n is 0 for the newest.
+// ProveConsistency proves that the trail of n records continues that of m. Both need a checkpoint; n 0 means the
+// newest.
 func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, error) {
 	if err := pr.log.mayExport(ctx, api.Event{Name: EventEvidence, Object: "audit",
 		Detail: fmt.Sprintf("proof of consistency from %d", m)}); err != nil {
@@ -147,7 +145,7 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 	return p, nil
 }
 
-// checkpointAt is the checkpoint for n records.
+// checkpointAt returns the checkpoint of n records.
 func (pr *Prover) checkpointAt(ctx context.Context, n int64) (Signed, error) {
 	name, err := pr.signer.CheckpointFile(ctx)
 	if err != nil {
@@ -178,7 +176,7 @@ func (pr *Prover) checkpointAt(ctx context.Context, n int64) (Signed, error) {
 // seq is the number of the proven record.
 func (p Proof) seq() int64 {
 	var r Record
-	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have read it
+	_ = json.Unmarshal(p.Record, &r) // Prove and ParseProof have parsed it
 	return r.Seq
 }
 
@@ -200,7 +198,7 @@ func (p Proof) Text() []byte {
 	return b.Bytes()
 }
 
-// ProofJSON is a proof in JSON: the parts of its text.
+// ProofJSON is a proof in JSON, in the parts of its text.
 type ProofJSON struct {
 	Seq    int64  `json:"seq,omitempty"`
 	Record string `json:"record,omitempty"` // the exact bytes
@@ -217,7 +215,7 @@ func (p Proof) JSON() ProofJSON {
 	return ProofJSON{p.seq(), record, rest}
 }
 
-// ParseProof reads a proof, as text or JSON, to the letter.
+// ParseProof parses a proof, as text or JSON, which must be exact.
 func ParseProof(b []byte) (Proof, error) {
 	if len(b) > maxProof {
 		return Proof{}, errNoProof
@@ -273,7 +271,7 @@ func ParseProof(b []byte) (Proof, error) {
 	return p, nil
 }
 
-// holds checks the hashes of the proof against its checkpoints.
+// holds verifies the hashes of the proof against its checkpoints.
 func (p Proof) holds() error {
 	c := p.Checkpoint
 	var r Record
@@ -298,7 +296,7 @@ func (p Proof) holds() error {
 	return nil
 }
 
-// Proven is what a good proof shows.
+// Proven is the result of a valid proof.
 type Proven struct {
 	Log     string          `json:"log"`
 	Seq     int64           `json:"seq,omitempty"` // inclusion
@@ -309,8 +307,7 @@ type Proven struct {
 	Key     string          `json:"key"`            // fingerprint of the key that signed it
 }
 
-// VerifyProof checks a proof with nothing but public keys of the log, which must
-// not come with the proof.
+// VerifyProof verifies a proof with public keys of the log only, which must not come with the proof.
 func VerifyProof(b []byte, keys []ed25519.PublicKey) (Proven, error) {
 	p, err := ParseProof(b)
 	if err != nil {

@@ -10,22 +10,21 @@ import (
 	"opdeck/api"
 )
 
-// Page is a part of the trail, newest first.
+// Page is one page of the trail, newest first.
 type Page struct {
 	Entries []Entry
-	Next    int64 // Query.Before of the next page; 0 at the end
-	// Archived is, at the end, the last part of the archive that may hold older records; the zero Segment for none.
+	Next    int64 // Query.Before of the next page; 0 for the last
+	// Archived is, on the last page, the newest archive segment with older records; zero for none.
 	Archived Segment
 }
 
-// Reader reads records for people. It leaves a record of who read.
+// Reader reads records for people, and records who read.
 type Reader struct {
 	*core
 	log *Log
 }
 
-// entry reads a stored row. All it returns comes from the bytes that were hashed,
-// as long as they are these.
+// entry converts a stored row. It uses only the hashed bytes, unless they were changed.
 func entry(row Row) Entry {
 	e := Entry{Hash: row.Hash, Raw: row.Bytes}
 	err := json.Unmarshal(row.Bytes, &e.Record)
@@ -48,9 +47,8 @@ func entry(row Row) Entry {
 	return e
 }
 
-// Find returns a page of the trail to the person in ctx, who needs
-// api.MayAudit. That they looked is recorded with the first page of a question;
-// a trail that cannot be written can still be read.
+// Find returns a page of the trail. The person in ctx needs api.MayAudit. The query is recorded with its first page;
+// if the trail cannot be written, it can still be read.
 func (rd *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	if err := rd.log.mustMay(ctx, "read the audit trail", api.MayAudit); err != nil {
 		return Page{}, err
@@ -95,12 +93,12 @@ func (rd *Reader) find(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// maxComplete is over how many records the answer to a question is made complete
-// by reading them; beyond that columns that were changed are for Verify to find.
+// maxComplete bounds the records that are read to complete the answer of a query; beyond it only Verify finds changed
+// columns.
 const maxComplete = 5000
 
-// addUnindexed adds to the answer of a question the records that answer it by their
-// bytes and were not found by their columns, which somebody may have changed.
+// addUnindexed adds the records that match the query by their bytes but not by their columns, which may have been
+// changed.
 func (rd *Reader) addUnindexed(ctx context.Context, q Query, found []Entry) ([]Entry, error) {
 	to := q.Before - 1
 	if to < 0 {
@@ -136,13 +134,13 @@ func (rd *Reader) addUnindexed(ctx context.Context, q Query, found []Entry) ([]E
 	return found, err
 }
 
-// selects reports whether q leaves anything out by a column.
+// selects reports whether q filters by a column.
 func (q Query) selects() bool {
 	q.Before, q.Limit = 0, 0
 	return q != Query{}
 }
 
-// matches reports whether q selects the record, by its bytes.
+// matches reports whether the record matches q by its bytes.
 func (q Query) matches(e Entry) bool {
 	event := q.Event == "" || e.Event == q.Event
 	if start, ok := strings.CutSuffix(q.Event, "*"); ok {
@@ -153,7 +151,7 @@ func (q Query) matches(e Entry) bool {
 		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }
 
-// words says what was asked for, for the record of the question.
+// words describes the query for its record.
 func (q Query) words() string {
 	s := ""
 	add := func(name, v string) {

@@ -15,17 +15,17 @@ import (
 // Version is the version of the record format.
 const Version = 1
 
-// Phase is the part of an act that a record is about.
+// Phase is the phase of an act that a record is about.
 type Phase string
 
 // The phases.
 const (
-	PhaseIntent  Phase = "intent"  // durable before the write leaves
-	PhaseOutcome Phase = "outcome" // what became of it; Ref names the intent
+	PhaseIntent  Phase = "intent"  // durable before the write is sent
+	PhaseOutcome Phase = "outcome" // the outcome; Ref names the intent
 	PhaseNote    Phase = "note"    // anything else worth recording
 )
 
-// Result is what became of an act.
+// Result is the outcome of an act.
 type Result string
 
 // The results.
@@ -33,19 +33,19 @@ const (
 	ResultOK      Result = "ok"
 	ResultDenied  Result = "denied"
 	ResultFailed  Result = "failed"   // nothing was sent
-	ResultUnknown Result = "unknown"  // sent or perhaps sent, and nothing proves what became of it
-	ResultNotSeen Result = "not_seen" // it did not show in time; it may have been done all the same
+	ResultUnknown Result = "unknown"  // sent or perhaps sent, with an unproven outcome
+	ResultNotSeen Result = "not_seen" // it did not show in time, but may have been done
 )
 
-// Context names the service and the account that a record is about.
+// Context names the service and the account of a record.
 type Context struct {
 	Name    string `json:"name,omitempty"`
 	BaseURL string `json:"base_url,omitempty"`
 	Account string `json:"account,omitempty"`
 }
 
-// Record is one record of the trail. Its texts are as bounded makes them: plain,
-// or in double quotes with everything unusual escaped; Reading undoes that.
+// Record is one record of the trail. bounded made its texts: plain, or in double quotes with everything unusual
+// escaped; Unquote undoes that.
 type Record struct {
 	V       int       `json:"v"`
 	Chain   string    `json:"chain"` // the log it belongs to
@@ -53,11 +53,11 @@ type Record struct {
 	UID     string    `json:"uid"`   // UUID version 7
 	At      time.Time `json:"at"`    // UTC, µs
 	Mono    int64     `json:"mono_us"`
-	Boot    string    `json:"boot"` // the process: a UUID made at its start
+	Boot    string    `json:"boot"` // id of the process: a UUID made at its start
 	Event   string    `json:"event"`
 	Code    string    `json:"code"`
 	Phase   Phase     `json:"phase"`
-	Marked  bool      `json:"marked,omitempty"` // intent: the end of its process can be noticed
+	Marked  bool      `json:"marked,omitempty"` // intent: the end of its process can be detected
 	Ref     string    `json:"ref,omitempty"`    // outcome: the UID of the intent
 	Context Context   `json:"context"`
 	Actor   Person    `json:"actor"`
@@ -71,11 +71,11 @@ type Record struct {
 	Name    string    `json:"name,omitempty"`
 	Method  string    `json:"method,omitempty"`
 	Path    string    `json:"path,omitempty"`
-	Body    string    `json:"body_sha256,omitempty"`   // of the body with its secrets as dots
+	Body    string    `json:"body_sha256,omitempty"`   // of the body with dots for its secrets
 	Secret  string    `json:"secret_sha256,omitempty"` // of secrets and file contents
 	Act     string    `json:"act,omitempty"`           // digest of the whole act
 	Before  string    `json:"before,omitempty"`        // digest of what the person saw
-	After   string    `json:"after,omitempty"`         // digest of what the service answered
+	After   string    `json:"after,omitempty"`         // digest of the service's answer
 	Summary string    `json:"summary,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	Outcome Result    `json:"outcome,omitempty"`
@@ -84,12 +84,12 @@ type Record struct {
 	Error   string    `json:"error,omitempty"` // the service's words
 	Detail  string    `json:"detail,omitempty"`
 	Took    int64     `json:"took_us,omitempty"`
-	Count   int64     `json:"count,omitempty"` // more than one: the record counts so many
+	Count   int64     `json:"count,omitempty"` // if more than one: the record counts so many
 	Since   string    `json:"since,omitempty"` // the first of them
 	Build   string    `json:"build,omitempty"`
-	Signer  string    `json:"signer,omitempty"` // fingerprint of the key with which its process signs checkpoints
-	Signed  int64     `json:"signed,omitempty"` // records of the newest checkpoint of that key when it was written
-	Prev    string    `json:"prev"`             // hash of the record before, zeros for the first
+	Signer  string    `json:"signer,omitempty"` // fingerprint of the process's signing key
+	Signed  int64     `json:"signed,omitempty"` // records of that key's newest checkpoint at the time
+	Prev    string    `json:"prev"`             // hash of the previous record; zeros for the first
 }
 
 // zeroHash is the hash before the first record.
@@ -107,8 +107,7 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// encode returns the bytes that are stored: one line, ASCII. They stay the same
-// when they are embedded in other JSON by encoding/json.
+// encode returns the stored bytes: one line of ASCII. encoding/json embeds it in other JSON unchanged.
 func (r Record) encode() ([]byte, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -128,7 +127,7 @@ func (r *Record) row(h Head) (Row, error) {
 		Actor: r.Actor.Name, Object: r.Object, ID: r.ID, Item: r.Item, Bytes: b, Hash: Hash(b)}, nil
 }
 
-// act copies what a record may hold of an act: digests instead of contents.
+// act copies the parts of an act that a record may hold: digests instead of contents.
 func (r *Record) act(a api.Act) {
 	r.Object, r.ID, r.Item = bounded(a.Object, maxWord), bounded(a.ID, maxWord), bounded(a.Item, maxWord)
 	r.Name, r.Summary, r.Reason = prose(a.Name), prose(a.Summary), prose(a.Reason)
@@ -139,7 +138,7 @@ func (r *Record) act(a api.Act) {
 	r.Secret, r.Before, r.Act = bounded(a.SecretDigest, maxWord), bounded(a.Seen, maxWord), a.Digest()
 }
 
-// outcome makes r the outcome of the intent that it is a copy of.
+// outcome turns r, a copy of the intent, into its outcome.
 func (r *Record) outcome(out api.Outcome) {
 	r.Phase, r.Marked, r.Outcome = PhaseOutcome, false, results[out.Verdict]
 	if r.Outcome == "" {
@@ -147,7 +146,7 @@ func (r *Record) outcome(out api.Outcome) {
 	}
 	r.Status, r.Rule = out.Status, bounded(string(out.Rule), maxWord)
 	if r.Item == "" {
-		r.Item = bounded(out.Found, maxWord) // what the act made is what it was about
+		r.Item = bounded(out.Found, maxWord) // the created object is the item
 	}
 	if out.Verdict == api.Done && len(out.Why.Rests) > 0 {
 		r.Detail = prose(out.Why.Line(time.UTC))

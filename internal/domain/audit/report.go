@@ -8,9 +8,9 @@ import (
 // Exit codes of a verification.
 const (
 	ExitIntact     = 0 // nothing is wrong
-	ExitBroken     = 1 // the log was changed, or cannot be proven whole
-	ExitUnreadable = 2 // it could not be checked
-	ExitOther      = 2 // it is older than a note that was kept, or another one
+	ExitBroken     = 1 // the log was changed, or its integrity cannot be proven
+	ExitUnreadable = 2 // it could not be verified
+	ExitOther      = 2 // it is older than a kept note, or another log
 )
 
 // ProblemKind is a kind of problem.
@@ -18,29 +18,29 @@ type ProblemKind string
 
 // The kinds of problems.
 const (
-	Changed    ProblemKind = "changed"   // the bytes are not those of the hash
-	Broken     ProblemKind = "broken"    // a record does not continue the one before
-	Missing    ProblemKind = "missing"   // records are not there
+	Changed    ProblemKind = "changed"   // the bytes do not match the hash
+	Broken     ProblemKind = "broken"    // a record does not continue the previous one
+	Missing    ProblemKind = "missing"   // records are missing
 	Misplaced  ProblemKind = "misplaced" // a record is out of order, or was inserted
-	Repeated   ProblemKind = "repeated"  // a record is there twice
-	Malformed  ProblemKind = "malformed" // no record at all
-	Torn       ProblemKind = "torn"      // the last line is not whole: a power cut, or cut by hand
+	Repeated   ProblemKind = "repeated"  // a record occurs twice
+	Malformed  ProblemKind = "malformed" // not a record
+	Torn       ProblemKind = "torn"      // the last line is incomplete: a crash, or cut by hand
 	OtherLog   ProblemKind = "other_log" // a record or a checkpoint belongs to another log
 	Forged     ProblemKind = "forged"    // a checkpoint that no known key signed
-	Reordered  ProblemKind = "reordered" // checkpoints are not in their order
-	Cut        ProblemKind = "cut"       // a checkpoint says there were more records
-	Rewritten  ProblemKind = "rewritten" // a checkpoint says there was another record
-	Unproven   ProblemKind = "unproven"  // the first record is not number 1 and no checkpoint leads to it
-	HeadDiffer ProblemKind = "head"      // the store's note of the end is not the end
-	Column     ProblemKind = "column"    // a column beside a record is not what the record says
-	SideTable  ProblemKind = "side"      // a table beside the records is not what the records say
-	Unsigned   ProblemKind = "unsigned"  // a checkpoint that ought to be there is not
-	Exchanged  ProblemKind = "exchanged" // there are checkpoints of another log beside this one
+	Reordered  ProblemKind = "reordered" // checkpoints are out of order
+	Cut        ProblemKind = "cut"       // by a checkpoint there were more records
+	Rewritten  ProblemKind = "rewritten" // by a checkpoint there was another record
+	Unproven   ProblemKind = "unproven"  // the first record is not number 1, and no checkpoint leads to it
+	HeadDiffer ProblemKind = "head"      // the store's recorded end is not the end
+	Column     ProblemKind = "column"    // a column differs from its record
+	SideTable  ProblemKind = "side"      // a derived table differs from the records
+	Unsigned   ProblemKind = "unsigned"  // a checkpoint is missing
+	Exchanged  ProblemKind = "exchanged" // there are checkpoints of another log
 )
 
-// Problem is one thing that is wrong.
+// Problem is one finding.
 type Problem struct {
-	Seq  int64       `json:"seq"`  // the record; 0 when none can be named
+	Seq  int64       `json:"seq"`  // the record; 0 if unknown
 	Line int64       `json:"line"` // of the log, from 1
 	Kind ProblemKind `json:"kind"`
 	Text string      `json:"text"` // a sentence
@@ -72,24 +72,24 @@ type Report struct {
 	Head        string       `json:"head"` // hash of the last
 	From        time.Time    `json:"from"`
 	Until       time.Time    `json:"until"`
-	Archived    int64        `json:"archived,omitempty"` // records up to this one are in the archive
-	Checkpoints int          `json:"checkpoints"`        // good ones
-	Covered     int64        `json:"covered"`            // records up to this one are held by a checkpoint
-	Problems    []Problem    `json:"problems"`           // the first ones, in the order they were met
+	Archived    int64        `json:"archived,omitempty"` // records up to this one are archived
+	Checkpoints int          `json:"checkpoints"`        // valid ones
+	Covered     int64        `json:"covered"`            // a checkpoint covers the records up to this one
+	Problems    []Problem    `json:"problems"`           // the first ones, in order of detection
 	More        int          `json:"more_problems"`
 	Unsettled   []OpenIntent `json:"unsettled"`
 	ClockSteps  []ClockStep  `json:"clock_steps"`
 	Warnings    []string     `json:"warnings"`
-	Against     []Comparison `json:"against,omitempty"` // one for each note that was kept
+	Against     []Comparison `json:"against,omitempty"` // one for each kept note
 
-	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven to be in the log
+	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven
 	Evidence bool  `json:"evidence,omitempty"`
 }
 
-// Intact reports whether nothing is wrong, with the trail and against the notes that were kept.
+// Intact reports whether the trail has no problem and continues all kept notes.
 func (r Report) Intact() bool { return len(r.Problems) == 0 && r.differing() == nil }
 
-// differing is the first note that the trail does not continue, nil for none.
+// differing returns the first note that the trail does not continue, nil for none.
 func (r Report) differing() *Comparison {
 	for i, c := range r.Against {
 		if c.Result != Continues {
@@ -110,7 +110,7 @@ func (r Report) Exit() int {
 	return ExitIntact
 }
 
-// Summary says the result in one sentence.
+// Summary is the result in one sentence.
 func (r Report) Summary() string {
 	if r.Archived == 0 || !r.Intact() {
 		return r.verdict()

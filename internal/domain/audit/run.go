@@ -8,11 +8,11 @@ import (
 	"opdeck/api"
 )
 
-// retry is how long Run waits before it tries to store a record again.
+// retry is the pause before Run retries to store a record.
 const retry = 5 * time.Second
 
-// Start records that this process begins to write the trail for who; Close then records
-// the end. Short commands need neither.
+// Start records that this process starts writing the trail for who; Close then records the end. Short commands need
+// neither.
 func (l *Log) Start(ctx context.Context, who api.Actor) error {
 	l.mu.Lock()
 	l.started = &who
@@ -20,10 +20,9 @@ func (l *Log) Start(ctx context.Context, who api.Actor) error {
 	return l.Note(ctx, who, api.Event{Name: EventStart, Object: "audit", Detail: "process " + l.boot})
 }
 
-// Run does in the background what is due: it stores waiting outcomes and the counts of
-// refused attempts, and signs checkpoints, also of other processes' records. It compares the trail with its newest
-// checkpoint at the start and every
-// Interval; otherwise it sleeps while nothing is due. It returns when ctx ends.
+// Run does background work until ctx ends: it stores waiting outcomes and counts of refused attempts, and signs
+// checkpoints, also of other processes' records. It compares the trail with its newest checkpoint at the start and
+// every Interval; it sleeps while nothing is due.
 func (l *Log) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -44,7 +43,7 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// nextWork reports whether work will be due, and in how long.
+// nextWork reports whether work is planned, and in how long.
 func (l *Log) nextWork() (wait time.Duration, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +70,7 @@ func (l *Log) nextWork() (wait time.Duration, some bool) {
 	return wait, some
 }
 
-// work does what is due now.
+// work does what is due.
 func (l *Log) work(ctx context.Context) {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.closeWindows(false)...)
@@ -87,9 +86,9 @@ func (l *Log) work(ctx context.Context) {
 	}
 }
 
-// Close stores what waits, records the end if Start was called, and signs the end
-// of the trail, also when other processes wrote it. The Log must not be used afterwards. The error
-// says what could not be stored: those acts stay unsettled.
+// Close stores waiting records, records the end if Start was called, and signs the end of the trail, even if other
+// processes wrote it. The Log must not be used afterwards. The error says what could not be stored: those acts stay
+// open.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.pending = append(l.pending, l.closeWindows(true)...)

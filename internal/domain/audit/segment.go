@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// Segment is a file with records that left the store: the lines of an export, and the
-// checkpoint for the last of them as the last line. Segments follow each other without gaps.
+// Segment is a file with archived records: the lines of an export, followed by the checkpoint for the last of them.
+// Segments are contiguous.
 type Segment struct {
 	First, Last int64     // records
 	Hash        string    // of the last one
 	At          time.Time // of the last one
 	File        string    // its name
 	Folder      string    // where it was written
-	Host        string    // which host wrote it
+	Host        string    // the host that wrote it
 }
 
-// fileName is the name of the segment with these records.
+// fileName is the file name of the segment with these records.
 func fileName(chain string, first, last int64) string {
 	return fmt.Sprintf("audit-%s-%012d-%012d.jsonl", chain, first, last)
 }
 
-// path is where a segment is on this host.
+// path is the path of a segment on this host.
 func (c *core) path(s Segment) string {
 	folder := s.Folder
 	if c.opt.Archive != "" {
@@ -37,7 +37,7 @@ func (c *core) path(s Segment) string {
 	return filepath.Join(folder, s.File)
 }
 
-// segmentFrom returns the segment that holds record seq; ok is false while the store holds it.
+// segmentFrom returns the segment with record seq; ok is false while the store holds it.
 func (c *core) segmentFrom(ctx context.Context, seq int64) (s Segment, ok bool, err error) {
 	list, err := c.opt.Store.Segments(ctx)
 	for _, s := range list {
@@ -48,7 +48,7 @@ func (c *core) segmentFrom(ctx context.Context, seq int64) (s Segment, ok bool, 
 	return Segment{}, false, err
 }
 
-// archived is the last segment, the zero Segment when nothing was archived.
+// archived returns the last segment, the zero Segment if there is none.
 func (c *core) archived(ctx context.Context) (Segment, error) {
 	list, err := c.opt.Store.Segments(ctx)
 	if err != nil || len(list) == 0 {
@@ -57,8 +57,8 @@ func (c *core) archived(ctx context.Context) (Segment, error) {
 	return list[len(list)-1], nil
 }
 
-// readSegment calls record for each line of a segment that is one, and bad for each other line, and returns
-// the checkpoint at its end; the zero Signed when there is none. A file that is not there is fs.ErrNotExist.
+// readSegment calls record for each record line of a segment and bad for each other line, and returns the checkpoint
+// at its end; the zero Signed if it is missing. A missing file is fs.ErrNotExist.
 func (c *core) readSegment(s Segment, record func(hash string, b []byte) error, bad func(line int64)) (Signed, error) {
 	f, err := os.Open(c.path(s))
 	if err != nil {
@@ -90,15 +90,15 @@ func (c *core) readSegment(s Segment, record func(hash string, b []byte) error, 
 	}
 }
 
-// rowOf is the row that a record of a segment was.
+// rowOf rebuilds the row of an archived record.
 func rowOf(hash string, b []byte) Row {
 	var r Record
-	_ = json.Unmarshal(b, &r) // the verification says what cannot be read
+	_ = json.Unmarshal(b, &r) // the verification reports what cannot be read
 	return Row{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Phase: r.Phase, Ref: r.Ref, Boot: r.Boot,
 		Actor: r.Actor.Name, Object: r.Object, ID: r.ID, Item: r.Item, Bytes: b, Hash: hash}
 }
 
-// each calls fn for the records in order, those in the archive first.
+// each calls fn for the records in order, archived ones first.
 func (c *core) each(ctx context.Context, from, to int64, fn func(Row) error) error {
 	for from <= to {
 		s, ok, err := c.segmentFrom(ctx, from)
@@ -122,7 +122,7 @@ func (c *core) each(ctx context.Context, from, to int64, fn func(Row) error) err
 	return nil
 }
 
-// archivedNodes makes the hashes of the tree again for some records of the archive.
+// archivedNodes recomputes the tree's hashes for some archived records.
 func (c *core) archivedNodes(ctx context.Context, seqs map[int64]bool) (map[int64][]byte, error) {
 	last, err := c.archived(ctx)
 	if err != nil || last.Last == 0 {

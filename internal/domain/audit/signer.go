@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TamperedError says that the trail is not what a signed checkpoint says.
+// TamperedError: the trail contradicts a signed checkpoint.
 type TamperedError struct {
 	N      int64 // the checkpoint
 	Reason string
@@ -21,7 +21,7 @@ func (e *TamperedError) Error() string {
 		"the store", e.Reason, e.N)
 }
 
-// Signer signs checkpoints of the trail, also of what other processes wrote.
+// Signer signs checkpoints of the trail, including records of other processes.
 type Signer struct {
 	*core
 	*tree
@@ -32,28 +32,28 @@ type Signer struct {
 	publishing sync.Mutex // serialises work in the checkpoint file
 
 	mu        sync.Mutex
-	failure   error  // guarded by mu: why the last checkpoint failed; nil when it did not
-	recovered bool   // guarded by mu: recoverCheckpoint was done
-	unsigned  int64  // guarded by mu: records of ours since our last checkpoint
-	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not looked
-	newest    Signed // guarded by mu: of ours, to be published
-	published int64  // guarded by mu: records of the newest of ours that was
-	trusted   Head   // guarded by mu: an end of the trail that continues the newest checkpoint, as far as is known
+	failure   error  // guarded by mu: why the last checkpoint failed; nil if it did not
+	recovered bool   // guarded by mu: recoverCheckpoint has run
+	unsigned  int64  // guarded by mu: our records since our last checkpoint
+	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not read
+	newest    Signed // guarded by mu: our newest, to be published
+	published int64  // guarded by mu: records of our newest published one
+	trusted   Head   // guarded by mu: an end of the trail known to continue the newest checkpoint
 	trustedBy []byte // guarded by mu: the line of that checkpoint
 }
 
-// onStored counts a record of ours that was stored.
+// onStored counts a stored record of ours.
 func (sg *Signer) onStored() {
 	sg.mu.Lock()
 	sg.unsigned++
-	due := sg.unsigned >= sg.opt.Every || sg.unsigned == 1 // the first starts Run's timer
+	due := sg.unsigned >= sg.opt.Every || sg.unsigned == 1 // the first one starts Run's timer
 	sg.mu.Unlock()
 	if due {
 		sg.notify()
 	}
 }
 
-// full reports that Options.Every records of ours are in no checkpoint.
+// full reports whether Options.Every of our records have no checkpoint.
 func (sg *Signer) full() bool {
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
@@ -67,17 +67,16 @@ func (sg *Signer) used() bool {
 	return sg.unsigned > 0 || sg.published > 0
 }
 
-// lastFailure is why the last checkpoint failed; nil when it did not.
+// lastFailure is why the last checkpoint failed; nil if it did not.
 func (sg *Signer) lastFailure() error {
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
 	return sg.failure
 }
 
-// Checkpoint signs the end of the trail, also when other processes wrote it, and writes
-// the checkpoint to the file, unless it is there already. It first compares the trail
-// with the last checkpoint; when they differ it signs nothing and returns a
-// *TamperedError.
+// Checkpoint signs the end of the trail, even if other processes wrote it, and writes the checkpoint to the file
+// unless it is there. It first compares the trail with the last checkpoint; if they contradict, it signs nothing and
+// returns a *TamperedError.
 func (sg *Signer) Checkpoint(ctx context.Context) error {
 	if !sg.signs() {
 		return nil
@@ -88,9 +87,9 @@ func (sg *Signer) Checkpoint(ctx context.Context) error {
 
 func (sg *Signer) signHead(ctx context.Context) error {
 	sg.mu.Lock()
-	counted := sg.unsigned // these the head below holds
+	counted := sg.unsigned // covered by the head below
 	sg.mu.Unlock()
-	last, err := sg.lastCheckpoint(ctx) // before the head: it cannot be ahead of it
+	last, err := sg.lastCheckpoint(ctx) // read before the head, so it cannot be ahead of it
 	if err != nil {
 		return err
 	}
@@ -128,14 +127,14 @@ func (sg *Signer) toStore(s Signed) *StoredCheckpoint {
 	return &StoredCheckpoint{Key: sg.fingerprint(), N: s.N, Note: s.Note}
 }
 
-// checkpointResult notes the result of making a checkpoint and passes err on. It passes
-// a new error to Alarm and records what looks like tampering.
+// checkpointResult stores the result of a checkpoint and returns err. It passes a new error to Alarm and records
+// signs of tampering.
 func (sg *Signer) checkpointResult(ctx context.Context, err error) error {
 	sg.mu.Lock()
 	news := err != nil && sg.failure == nil
 	sg.failure = err
 	if err != nil {
-		sg.unsigned = max(sg.unsigned, 1) // try again an interval later
+		sg.unsigned = max(sg.unsigned, 1) // try again after an interval
 	}
 	sg.mu.Unlock()
 	if !news {
@@ -149,8 +148,8 @@ func (sg *Signer) checkpointResult(ctx context.Context, err error) error {
 	return err
 }
 
-// Uncovered is the number of records that no checkpoint covers, by this key or by
-// one in Options.Trusted; 0 when nothing is signed here.
+// Uncovered is the number of records without a checkpoint by this key or one in Options.Trusted; 0 if nothing is
+// signed here.
 func (sg *Signer) Uncovered(ctx context.Context) (int64, error) {
 	if !sg.signs() {
 		return 0, nil
@@ -175,8 +174,8 @@ func (sg *Signer) Uncovered(ctx context.Context) (int64, error) {
 	return max(0, head.N-covered), err
 }
 
-// publish writes a checkpoint to the checkpoint file, durably.
-// Many that come at once are written as one: the newest covers all.
+// publish writes a checkpoint to the checkpoint file durably. Of concurrent ones only the newest is written, since it
+// covers all.
 func (sg *Signer) publish(ctx context.Context, s Signed) error {
 	sg.mu.Lock()
 	if s.N > sg.newest.N {
@@ -206,8 +205,8 @@ func (sg *Signer) publish(ctx context.Context, s Signed) error {
 	return nil
 }
 
-// checkBeforeSigning compares the trail with the newest checkpoint in the file, unless
-// this process knows that nobody else has written since it last did.
+// checkBeforeSigning compares the trail with the newest checkpoint in the file, unless it is known that only this
+// process has written since the last comparison.
 func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
 	last, err := sg.lastCheckpoint(ctx)
 	if err != nil {
@@ -225,7 +224,7 @@ func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
 		last.N <= head.N &&
 		bytes.Equal(last.Line, sg.trustedBy)
 	sg.mu.Unlock()
-	if trusted { // nobody else has written since
+	if trusted { // only this process has written since
 		return nil
 	}
 	if err := sg.compareWithCheckpoint(ctx, last, head); err != nil {
@@ -237,8 +236,8 @@ func (sg *Signer) checkBeforeSigning(ctx context.Context) error {
 	return nil
 }
 
-// seenCheckpoint notes that there is a checkpoint for n records in the checkpoint file, and
-// returns the newest that was seen there; -1 when nobody has looked.
+// seenCheckpoint records that the checkpoint file has a checkpoint of n records, and returns the newest seen before;
+// -1 if it was not read.
 func (sg *Signer) seenCheckpoint(n int64) int64 {
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
@@ -246,8 +245,7 @@ func (sg *Signer) seenCheckpoint(n int64) int64 {
 	return sg.known
 }
 
-// onContinued notes that this process has added records to from, up to to, and
-// which checkpoint covers them, if one does.
+// onContinued records that this process appended the records from from to to, and their checkpoint, if any.
 func (sg *Signer) onContinued(from, to Head, point *Signed) {
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
@@ -284,7 +282,7 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 		return &TamperedError{last.N, fmt.Sprintf("record %d is not the one that was signed", last.N)}
 	}
 	root, err := sg.rootAt(ctx, last.N)
-	if errors.Is(err, errBehind) { // made again from the records before anything is signed
+	if errors.Is(err, errBehind) { // recomputed from the records before anything is signed
 		return nil
 	}
 	if err == nil && root != last.Root {
@@ -294,13 +292,11 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 	return err
 }
 
-// publishTime is how long a process may take from storing a checkpoint to writing it
-// to the checkpoint file.
+// publishTime bounds the time between storing a checkpoint and writing it to the checkpoint file.
 const publishTime = 10 * time.Second
 
-// recoverCheckpoint writes to the checkpoint file the checkpoint that a process stored and
-// did not write there before it ended, once, and records that. It keeps the
-// trail going: Verify reports what is wrong.
+// recoverCheckpoint publishes, once, a checkpoint that a process stored but did not publish before it ended, and
+// records that. It never stops the trail: Verify reports problems.
 func (sg *Signer) recoverCheckpoint(ctx context.Context) {
 	sg.mu.Lock()
 	done := sg.recovered
@@ -335,7 +331,7 @@ func (sg *Signer) recoverCheckpoint(ctx context.Context) {
 	}
 }
 
-// ownerEnded reports that the process that stored s will not write it any more.
+// ownerEnded reports whether the process that stored s will no longer publish it.
 func (sg *Signer) ownerEnded(ctx context.Context, s Signed) bool {
 	rows, err := sg.opt.Store.Rows(ctx, s.N, 1)
 	if err != nil || len(rows) == 0 {

@@ -13,14 +13,14 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// Bounds of a text in a record, in bytes before quoting.
+// Limits of a text in a record, in bytes before quoting.
 const (
 	maxWord = 200  // names, identifiers
 	maxText = 1000 // sentences
 	maxRead = 256 << 10
 )
 
-// secrets are shapes that must never be kept, wherever they turn up.
+// secrets matches secrets that must never be stored.
 var secrets = []struct {
 	shape *regexp.Regexp
 	with  string
@@ -32,13 +32,13 @@ var secrets = []struct {
 		"${1}***"},
 }
 
-// accounts are runs that may be account numbers: what has the shape of an IBAN,
-// with wrong check digits too, or ten digits and more.
+// accounts matches possible account numbers: the form of an IBAN, even with wrong check digits, or at least ten
+// digits.
 var accounts = regexp.MustCompile(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
 
 var accountShape = regexp.MustCompile(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
 
-// scrub takes known shapes of secrets out of s.
+// scrub removes known forms of secrets from s.
 func scrub(s string) string {
 	for _, x := range secrets {
 		s = x.shape.ReplaceAllString(s, x.with)
@@ -46,12 +46,11 @@ func scrub(s string) string {
 	return s
 }
 
-// hidden replaces all before the last four characters of an account number.
+// hidden replaces all but the last four characters of an account number.
 const hidden = "***"
 
-// maskAccounts leaves the last four characters of what looks like an account number:
-// IBANs as everywhere in the program, and here longer numbers of any kind too.
-// Identifiers in UUID form stay.
+// maskAccounts keeps the last four characters of anything like an account number: IBANs, and here any long number
+// too. UUIDs are kept.
 func maskAccounts(s string) string {
 	return accounts.ReplaceAllStringFunc(mask.TextWith(s, hidden), func(m string) string {
 		if uuid.Validate(m) == nil {
@@ -67,18 +66,18 @@ func maskAccounts(s string) string {
 	})
 }
 
-// bounded is s without secrets, at most max bytes and safe to keep in one line:
-// printable ASCII without quote and backslash as it is, all else quoted.
+// bounded returns s without secrets, at most max bytes, on one line: printable ASCII without quote and backslash
+// unchanged, anything else quoted.
 func bounded(s string, max int) string { return keep(s, max, scrub) }
 
-// prose is bounded for sentences, at most maxText bytes; account numbers are masked too.
+// prose is bounded for sentences of at most maxText bytes; it also masks account numbers.
 func prose(s string) string {
 	return keep(s, maxText, func(s string) string { return maskAccounts(scrub(s)) })
 }
 
 func keep(s string, max int, clean func(string) string) string {
 	whole := len(s)
-	if whole > maxRead { // what is cut in two here is dropped whole: it may be half a secret
+	if whole > maxRead { // a word cut in two is dropped: it may be half a secret
 		s = s[:maxRead]
 		s = s[:strings.LastIndexAny(s, " \n\t\"'")+1]
 	}
@@ -105,8 +104,7 @@ func plain(s string) bool {
 	return true
 }
 
-// Unquote returns a text of a record as it was before it was quoted, to be
-// drawn like any other text from outside.
+// Unquote returns a record's text before quoting, to be drawn like any text from outside.
 func Unquote(s string) untrusted.Text {
 	if strings.HasPrefix(s, `"`) {
 		if u, err := strconv.Unquote(s); err == nil {

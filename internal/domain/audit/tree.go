@@ -11,23 +11,22 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Node holds the hashes of the Merkle tree (RFC 6962, the leaves are the records'
-// bytes) that become final with one record: of the record itself, then of each
-// subtree that it completes, smallest first.
+// Node holds the hashes of the Merkle tree (RFC 6962; the leaves are the records' bytes) that become final with one
+// record: that of the record, then those of the subtrees that it completes, smallest first.
 type Node struct {
 	Seq    int64
 	Hashes []byte // 32 bytes each
 }
 
-// Edge is the right edge of the tree: the hashes of its complete subtrees,
-// largest first. It is enough to add a record and to compute the root.
+// Edge is the right edge of the tree: the hashes of its complete subtrees, largest first. It suffices to append a
+// record and to compute the root.
 type Edge []tlog.Hash
 
-// errBehind says that the stored hashes of the tree do not reach the head.
+// errBehind: the stored hashes of the tree end before the head.
 var errBehind = errors.New("audit: the stored tree does not reach the end of the trail")
 
-// EdgeOf returns the edge of a tree of n records, nil when hashes are missing.
-// nodes returns the stored hashes of records by seq.
+// EdgeOf returns the edge of a tree of n records, nil if hashes are missing. nodes returns the stored hashes of
+// records by seq.
 func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error) {
 	seqs, levels := edgeSeqs(n)
 	if len(seqs) == 0 {
@@ -48,13 +47,13 @@ func EdgeOf(n int64, nodes func([]int64) (map[int64][]byte, error)) (Edge, error
 	return edge, nil
 }
 
-// EdgeSeqs are the records whose hashes the edge of a tree of n records is made of.
+// EdgeSeqs returns the records whose hashes make the edge of a tree of n records.
 func EdgeSeqs(n int64) []int64 {
 	seqs, _ := edgeSeqs(n)
 	return seqs
 }
 
-// edgeSeqs is EdgeSeqs with the level of the hash that each gives.
+// edgeSeqs is EdgeSeqs with the level of each hash.
 func edgeSeqs(n int64) (seqs []int64, levels []int) {
 	at := int64(0)
 	for level := 62; level >= 0; level-- {
@@ -66,7 +65,7 @@ func edgeSeqs(n int64) (seqs []int64, levels []int) {
 	return seqs, levels
 }
 
-// hashAt is the hash of a level among those of one record.
+// hashAt returns the hash of a level among those of one record.
 func hashAt(hashes []byte, level int) (h tlog.Hash, ok bool) {
 	if len(hashes) < (level+1)*tlog.HashSize {
 		return h, false
@@ -75,7 +74,7 @@ func hashAt(hashes []byte, level int) (h tlog.Hash, ok bool) {
 	return h, true
 }
 
-// grow adds record n+1 to a tree of n records with that edge.
+// grow appends record n+1 to a tree of n records with that edge.
 func (e Edge) grow(n int64, record []byte) (hashes []byte, next Edge) {
 	h := tlog.RecordHash(record)
 	hashes = append(hashes, h[:]...)
@@ -92,7 +91,7 @@ func (e Edge) grow(n int64, record []byte) (hashes []byte, next Edge) {
 // fits reports whether e can be the edge of a tree of n records.
 func (e Edge) fits(n int64) bool { return e != nil && len(e) == bits.OnesCount64(uint64(n)) }
 
-// root is the root hash of a tree that is not empty.
+// root is the root hash of a non-empty tree.
 func (e Edge) root() tlog.Hash {
 	h := e[len(e)-1]
 	for i := len(e) - 2; i >= 0; i-- {
@@ -101,13 +100,13 @@ func (e Edge) root() tlog.Hash {
 	return h
 }
 
-// tree is the Merkle tree over the records, as the store keeps it.
+// tree is the Merkle tree of the records in the store.
 type tree struct {
 	*core
 	growing sync.Mutex // serialises work on a tree that is behind
 }
 
-// storedHashes reads the tree's hashes from the store, as package tlog numbers them.
+// storedHashes reads the tree's hashes from the store, numbered as in package tlog.
 func (t *tree) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 	return func(indexes []int64) ([]tlog.Hash, error) {
 		seqs := make([]int64, len(indexes))
@@ -135,7 +134,7 @@ func (t *tree) storedHashes(ctx context.Context) tlog.HashReaderFunc {
 	}
 }
 
-// addArchived adds the hashes of records that are in the archive only.
+// addArchived adds the hashes of records that are only in the archive.
 func (t *tree) addArchived(ctx context.Context, seqs []int64, nodes map[int64][]byte) error {
 	missing := map[int64]bool{}
 	for _, seq := range seqs {
@@ -155,13 +154,12 @@ func (t *tree) edgeOf(ctx context.Context, n int64) (Edge, error) {
 	return EdgeOf(n, func(seqs []int64) (map[int64][]byte, error) { return t.opt.Store.Nodes(ctx, seqs) })
 }
 
-// rootAt is the root of the tree of the first n records, by the stored hashes.
+// rootAt is the root of the tree of the first n records, from the stored hashes.
 func (t *tree) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
 	return tlog.TreeHash(n, t.storedHashes(ctx))
 }
 
-// proof is what make returns with the stored hashes, which are made again when
-// some are missing.
+// proof calls make with the stored hashes, which are recomputed if some are missing.
 func (t *tree) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
 	p, err := make(t.storedHashes(ctx))
 	if !errors.Is(err, errBehind) {
@@ -191,8 +189,7 @@ func (t *tree) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error
 	return p, nil
 }
 
-// edge returns the end of the chain with the edge of its tree, which is completed when
-// hashes are missing.
+// edge returns the head with the edge of its tree, which is completed if hashes are missing.
 func (t *tree) edge(ctx context.Context) (Head, error) {
 	head, err := t.storedEdge(ctx)
 	if !errors.Is(err, errBehind) {
@@ -219,8 +216,8 @@ func (t *tree) storedEdge(ctx context.Context) (Head, error) {
 // catchUpPage is how many records are added to the tree at once.
 const catchUpPage = 2000
 
-// catchUp completes the stored tree up to the head, after somebody emptied the table. Where hashes are missing in
-// between, all are made again.
+// catchUp completes the stored tree up to the head, for example after the table was emptied. If there are gaps, it
+// recomputes all hashes.
 func (t *tree) catchUp(ctx context.Context) error {
 	t.growing.Lock()
 	defer t.growing.Unlock()
@@ -236,7 +233,7 @@ func (t *tree) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if count != last-archived.Last || last >= head.N { // a gap: nothing of it is relied on
+	if count != last-archived.Last || last >= head.N { // a gap: recompute all
 		last = archived.Last
 	}
 	edge, err := t.edgeOf(ctx, last)
@@ -251,7 +248,7 @@ func (t *tree) catchUp(ctx context.Context) error {
 	return t.grow(ctx, last, head.N, edge)
 }
 
-// archivedEdge makes the edge of the tree at the end of the archive again, and stores it.
+// archivedEdge recomputes and stores the edge of the tree at the end of the archive.
 func (t *tree) archivedEdge(ctx context.Context, n int64) (int64, Edge, error) {
 	if n == 0 {
 		return 0, Edge{}, nil
@@ -275,7 +272,7 @@ func (t *tree) archivedEdge(ctx context.Context, n int64) (int64, Edge, error) {
 	return n, edge, err
 }
 
-// grow adds the records after last, where edge is the tree's, up to to.
+// grow appends the records after last, up to to; edge is the tree's edge at last.
 func (t *tree) grow(ctx context.Context, last, to int64, edge Edge) error {
 	for last < to {
 		rows, err := t.opt.Store.Rows(ctx, last+1, catchUpPage)

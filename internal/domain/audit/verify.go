@@ -12,17 +12,15 @@ import (
 	"time"
 )
 
-// VerifyInput is what an exported log is checked against.
+// VerifyInput is what an exported log is verified against.
 type VerifyInput struct {
 	Checkpoints []io.Reader         // checkpoint files
-	Keys        []ed25519.PublicKey // that may have signed them
-	Against     []KeptNote          // notes that were kept, signed by one of Keys
+	Keys        []ed25519.PublicKey // keys of possible signers
+	Against     []KeptNote          // kept notes, signed by one of Keys
 }
 
-// VerifyLog checks an exported log, whole or several exports one after the other,
-// against what is given beside it. It needs neither config nor network and writes
-// nothing. The error says that something could not be read; what is wrong with the
-// log is in the Report.
+// VerifyLog verifies an exported log, complete or in several consecutive exports. It needs neither config nor network
+// and writes nothing. The error says that something could not be read; the Report holds the problems of the log.
 func VerifyLog(log io.Reader, with VerifyInput) (Report, error) {
 	v := newVerifier()
 	if err := v.readFiles(with.Checkpoints, with.Keys); err != nil {
@@ -68,19 +66,19 @@ type verifier struct {
 	r         Report
 	line      int64
 	want      int64  // next seq
-	prev      string // hash that the next record must hold
-	lost      bool   // something before the next record is wrong: its prev proves nothing
+	prev      string // expected prev of the next record
+	lost      bool   // the previous record has a problem, so the next one's prev proves nothing
 	at        time.Time
 	open      map[string]OpenIntent
-	points    map[int64][]Signed // good checkpoints by N
+	points    map[int64][]Signed // valid checkpoints by N
 	cover                        // who signed what, and what the records say of it
-	noteCheck                    // the notes that were kept
+	noteCheck                    // the kept notes
 
-	edge   Edge   // of the tree over the records so far; nil when it is not known
-	hashes []byte // of the tree, with the last record
+	edge   Edge   // of the tree so far; nil if not known
+	hashes []byte // of the tree, for the last record
 
-	treeEnd   int64 // up to where the store has hashes of the tree
-	rewritten bool  // a checkpoint was found to say something else
+	treeEnd   int64 // the last record with stored hashes of the tree
+	rewritten bool  // a checkpoint contradicts the log
 }
 
 func newVerifier() *verifier {
@@ -97,7 +95,7 @@ func (v *verifier) problem(seq int64, kind ProblemKind, format string, args ...a
 	v.r.Problems = append(v.r.Problems, Problem{Seq: seq, Line: v.line, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// damaged is problem for a record that is not as it was written; the first one decides about kept notes.
+// damaged is problem for a changed record; the first one counts for kept notes.
 func (v *verifier) damaged(seq int64, kind ProblemKind, format string, args ...any) {
 	if v.firstDamaged == 0 {
 		v.firstDamaged, v.damage = seq, fmt.Sprintf(format, args...)
@@ -105,7 +103,7 @@ func (v *verifier) damaged(seq int64, kind ProblemKind, format string, args ...a
 	v.problem(seq, kind, format, args...)
 }
 
-// readFiles reads the checkpoint files that somebody gives.
+// readFiles reads the given checkpoint files.
 func (v *verifier) readFiles(files []io.Reader, keys []ed25519.PublicKey) error {
 	if len(files) > 0 && len(keys) == 0 {
 		return errors.New("audit: checkpoints cannot be checked without the public key")
@@ -118,7 +116,7 @@ func (v *verifier) readFiles(files []io.Reader, keys []ed25519.PublicKey) error 
 	return nil
 }
 
-// checkpoints reads one file of checkpoints, whose order counts.
+// checkpoints reads one file of checkpoints, whose order matters.
 func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 	list, torn, err := ReadCheckpoints(in)
 	if err != nil {
@@ -144,7 +142,7 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 	return nil
 }
 
-// addCheckpoint adds a good checkpoint.
+// addCheckpoint adds a valid checkpoint.
 func (v *verifier) addCheckpoint(s Signed, by string) {
 	if !slices.ContainsFunc(v.points[s.N], func(have Signed) bool { return have.Checkpoint == s.Checkpoint }) {
 		v.points[s.N] = append(v.points[s.N], s)
@@ -152,8 +150,7 @@ func (v *verifier) addCheckpoint(s Signed, by string) {
 	v.noteSignature(s, by)
 }
 
-// record checks the next record and returns what it says; false when its bytes
-// cannot be relied on.
+// record checks the next record and returns it; ok is false if its bytes were changed.
 func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	v.r.Records++
 	v.hashes = nil
@@ -180,7 +177,7 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	return r, true
 }
 
-// addLeaf adds the record to the tree, as long as all before it are there.
+// addLeaf appends the record to the tree, unless earlier ones are missing.
 func (v *verifier) addLeaf(seq int64, b []byte) {
 	if len(v.r.Problems) > 0 || !v.edge.fits(seq-1) {
 		v.edge = nil
@@ -189,8 +186,8 @@ func (v *verifier) addLeaf(seq int64, b []byte) {
 	v.hashes, v.edge = v.edge.grow(seq-1, b)
 }
 
-// checkStart takes the name of the log and, when the log does not begin at record 1,
-// a checkpoint that leads to its beginning.
+// checkStart takes the name of the log and, if it does not begin at record 1, a checkpoint that leads to its first
+// record.
 func (v *verifier) checkStart(r Record) {
 	if v.r.Chain == "" {
 		v.r.Chain, v.r.First, v.r.From = r.Chain, r.Seq, r.At
@@ -211,7 +208,7 @@ func (v *verifier) checkLead(r Record) {
 	}
 }
 
-// checkOrder compares the record with the one before.
+// checkOrder compares the record with the previous one.
 func (v *verifier) checkOrder(r Record, hash string) {
 	switch {
 	case r.Seq == v.want && r.Prev != v.prev && !v.lost:
@@ -234,19 +231,19 @@ func (v *verifier) checkOrder(r Record, hash string) {
 	v.at, v.r.Until = r.At, r.At
 }
 
-// follow makes the record the one before the next.
+// follow makes the record the previous one.
 func (v *verifier) follow(seq int64, hash string) {
 	v.want, v.prev, v.lost = seq+1, hash, false
 	v.r.Last, v.r.Head = seq, hash
 }
 
-// compareWithCheckpoints compares the record with the checkpoints for it.
+// compareWithCheckpoints compares the record with its checkpoints.
 func (v *verifier) compareWithCheckpoints(seq int64, hash string) {
 	for _, s := range v.points[seq] {
 		switch {
 		case s.Chain != v.r.Chain:
 			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another log", seq)
-		case s.Head != hash && v.rewritten: // said once: every later checkpoint differs too
+		case s.Head != hash && v.rewritten: // reported once: every later checkpoint differs too
 		case s.Head != hash:
 			v.rewritten = true
 			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d",
@@ -271,13 +268,12 @@ func (v *verifier) matchIntent(r Record) {
 	}
 }
 
-// unsettled are the intents without an outcome so far, oldest first.
+// unsettled returns the intents without an outcome so far, oldest first.
 func (v *verifier) unsettled() []OpenIntent {
 	return slices.SortedFunc(maps.Values(v.open), func(a, b OpenIntent) int { return int(a.Seq - b.Seq) })
 }
 
-// end finishes the report. head is what the store says about the end; nil for
-// an export.
+// end completes the report. head is the store's recorded end; nil for an export.
 func (v *verifier) end(head *Head) Report {
 	newest := int64(0)
 	for _, n := range slices.Sorted(maps.Keys(v.points)) {

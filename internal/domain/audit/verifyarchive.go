@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// verifySegment checks the records of a segment as those of the store. What is wrong names its file.
+// verifySegment checks the records of a segment like those of the store. Problems name its file.
 func (pr *Prover) verifySegment(s Segment, v *verifier) error {
 	path := pr.path(s)
 	v.r.Archived = s.Last

@@ -11,13 +11,12 @@ import (
 	"opdeck/api"
 )
 
-// Verify checks the stored trail where it is: the records, every column and table
-// that is derived from them, the checkpoints that this Log writes and those of the
-// keys in Options.Trusted. The person in ctx needs api.MayAudit.
+// Verify verifies the stored trail: the records, all derived columns and tables, this Log's checkpoints and those of
+// the keys in Options.Trusted. The person in ctx needs api.MayAudit.
 func (pr *Prover) Verify(ctx context.Context) (Report, error) { return pr.VerifyAgainst(ctx, nil) }
 
-// VerifyAgainst is Verify that also compares the trail with notes that were kept. A note that cannot be
-// read, or was signed by neither our key nor one in Options.Trusted, is an error.
+// VerifyAgainst is Verify that also compares the trail with kept notes. A note that cannot be read, or was signed
+// neither by our key nor by one in Options.Trusted, is an error.
 func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, error) {
 	if err := pr.log.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
@@ -54,8 +53,8 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	return v.end(&side.Head), nil
 }
 
-// awaitPublishing waits a moment for checkpoints that another process has stored and is
-// just writing to the checkpoint file.
+// awaitPublishing waits briefly for checkpoints that another process has stored and is writing to the checkpoint
+// file.
 func (pr *Prover) awaitPublishing(ctx context.Context) error {
 	if !pr.signs() {
 		return nil
@@ -67,7 +66,7 @@ func (pr *Prover) awaitPublishing(ctx context.Context) error {
 		}
 		last, err := pr.signer.lastCheckpoint(ctx)
 		if err != nil {
-			return nil // the reading of the whole file reports it
+			return nil // the read of the whole file reports it
 		}
 		soon := false
 		for _, p := range points {
@@ -88,8 +87,8 @@ func (pr *Prover) awaitPublishing(ctx context.Context) error {
 	return nil
 }
 
-// readFiles reads the checkpoint files of the keys that are trusted, and says up
-// to where our own goes, by key; a key without a file is not in it.
+// readFiles reads the checkpoint files of the trusted keys, and returns where they end, by key; a key without a file
+// is missing.
 func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64, error) {
 	newest := map[string]int64{}
 	own, err := pr.signer.CheckpointFile(ctx)
@@ -134,9 +133,8 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 	return newest, err
 }
 
-// checkStored compares the newest checkpoints that the store keeps with the files.
-// before and points are those that it kept before and after the files were read, since
-// other processes go on signing.
+// checkStored compares the stored newest checkpoints with the files. before and points were read before and after the
+// files, since other processes keep signing.
 func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, files map[string]int64) {
 	first := map[string]int64{}
 	for _, p := range before {
@@ -177,7 +175,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 	}
 }
 
-// walk checks all records up to the moment of the Side that it returns.
+// walk checks all records up to the snapshot that it returns.
 func (pr *Prover) walk(ctx context.Context, v *verifier) (Derived, error) {
 	next := int64(1)
 	pages := func(to int64) error {
@@ -199,17 +197,16 @@ func (pr *Prover) walk(ctx context.Context, v *verifier) (Derived, error) {
 	return side, err
 }
 
-// verifyPage is how many records are read at once.
+// verifyPage is the number of records per read.
 const verifyPage = 500
 
-// page checks the next records from seq from on, not beyond to unless that is 0,
-// and returns how far it got.
+// page checks the next records from seq from, up to to unless that is 0, and returns the last one.
 func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64, error) {
 	rows, err := pr.opt.Store.Rows(ctx, from, verifyPage)
 	if err != nil {
 		return 0, err
 	}
-	// after the rows: what they lack was noted in the archive before it went
+	// after the rows: a missing row was archived before it was removed
 	if s, archived, err := pr.segmentFrom(ctx, from); err != nil {
 		return 0, err
 	} else if archived {
@@ -247,8 +244,7 @@ func (pr *Prover) page(ctx context.Context, v *verifier, from, to int64) (int64,
 	return last - from + 1, nil
 }
 
-// differs names the first column of row that is not what its bytes say; "" for
-// none.
+// differs names the first column of row that differs from its bytes; "" for none.
 func (r Record) differs(row Row) string {
 	for _, c := range []struct {
 		name string
@@ -267,7 +263,7 @@ func (r Record) differs(row Row) string {
 	return ""
 }
 
-// checkTables compares the tables beside the records with the records.
+// checkTables compares the derived tables with the records.
 func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {

@@ -1,6 +1,5 @@
-// Package auditfilter is the filter language over the audit trail: the grammar of
-// the operations list with fields of its own, for the Audit screen and for opdeck
-// audit list.
+// Package auditfilter is the filter language for the audit trail: the grammar of the operations list with its own
+// fields, for the Audit screen and opdeck audit list.
 package auditfilter
 
 import (
@@ -19,7 +18,7 @@ type Expr = filter.Expr[audit.Entry]
 // Parse reads a filter. A mistake is a *filter.Error with its column.
 func Parse(input string) (Expr, error) { return table.Parse(input) }
 
-// Table is the language. It is shared and not to be changed.
+// Table is the language. The caller must not change it.
 func Table() *filter.Table[audit.Entry] { return table }
 
 var table = filter.NewTable(fields()...)
@@ -56,10 +55,10 @@ func fields() []filter.Field[audit.Entry] {
 	}
 }
 
-// Main is the filter of what the Audit screen shows first.
+// Main is the initial filter of the Audit screen.
 const Main = "is:write,refusal,trouble"
 
-// refusals are the events of requests that were turned away before they were an act.
+// refusals are the events of requests that were refused before they were an act.
 var refusals = []string{audit.EventDenied, audit.EventLoginRefused, audit.EventQuarantine, audit.EventLendDenied}
 
 func is(e audit.Entry, what string) bool {
@@ -89,8 +88,8 @@ func texts(e audit.Entry) []string {
 	return all
 }
 
-// narrow adds to q what the trail can select by: it lets through all that q and e
-// do, and mostly more, so that each record still has to Match.
+// narrow adds to q the parts of e that the trail can select by. The result includes all records that match q and e,
+// and usually more, so each record still has to Match.
 func narrow(q audit.Query, e Expr, now time.Time) audit.Query {
 	set := func(to *string, v string) {
 		if *to == "" {
@@ -126,25 +125,25 @@ func narrow(q audit.Query, e Expr, now time.Time) audit.Query {
 	return q
 }
 
-// Log is the trail that is searched.
+// Log is the searched trail.
 type Log interface {
 	Find(ctx context.Context, q audit.Query) (audit.Page, error)
 }
 
-// Found is what one search brought.
+// Found is the result of one search.
 type Found struct {
 	Entries []audit.Entry
-	Next    int64 // where older ones begin; 0: there are none
-	Seen    int   // records looked at
-	// Archived is what older records may be in, as in audit.Page.
+	Next    int64 // start of older ones; 0: none
+	Seen    int   // records examined
+	// Archived may hold older records, see audit.Page.
 	Archived audit.Segment
 }
 
-// maxPages are looked through in one search for what the trail cannot select.
+// maxPages bounds the pages read in one search for what the trail cannot select.
 const maxPages = 25
 
-// Find reads one page of what q and e let through, newest first. Words and outcomes
-// are not the trail's to select: pages are looked through until one is full.
+// Find returns one page of the records that match q and e, newest first. The trail cannot select by words and
+// outcomes, so pages are read until one is full.
 func Find(ctx context.Context, log Log, q audit.Query, e Expr, now time.Time) (Found, error) {
 	var out Found
 	q = narrow(q, e, now)

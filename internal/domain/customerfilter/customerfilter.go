@@ -1,6 +1,6 @@
-// Package customerfilter is the filter language over customers: the grammar of the
-// operations list over the catalogue of a customer's fields, with what this program
-// keeps of their verification, for the list of customers and for opdeck customer list.
+// Package customerfilter is the filter language for customers: the grammar of the operations list with the catalogue
+// of a customer's fields and opdeck's records of their verification, for the list of customers and opdeck customer
+// list.
 package customerfilter
 
 import (
@@ -13,10 +13,10 @@ import (
 	"opdeck/internal/field"
 )
 
-// Begun are the verifications that were begun and not finalised, by the customer's id.
+// Begun holds the unfinished verifications by customer id.
 type Begun map[string]journey.Record
 
-// BegunOf lists records by their customer; finished ones are left out.
+// BegunOf maps unfinished records by customer.
 func BegunOf(list []journey.Record) Begun {
 	out := Begun{}
 	for _, r := range list {
@@ -33,7 +33,7 @@ func Waits(c api.Customer) bool {
 	return standing == api.StandingNew || standing == api.StandingUnderWay
 }
 
-// Table is the language; begun is asked at each match.
+// Table is the language; it calls begun for each match.
 func Table(begun func() Begun) *filter.Table[api.Customer] {
 	yesNo := []string{"yes", "no"}
 	record := func(c api.Customer) (journey.Record, bool) {
@@ -55,8 +55,8 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 			Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)
 }
 
-// NameIn is the part of a name that the service can look for: a word of the filter
-// that every customer must hold; "" when there is none.
+// NameIn is the part of a name that the service can search: a word of the filter that every customer must contain; ""
+// if there is none.
 func NameIn(e filter.Expr[api.Customer]) string {
 	for _, part := range e.Parts() {
 		l, ok := part.(*filter.Leaf)
@@ -64,7 +64,7 @@ func NameIn(e filter.Expr[api.Customer]) string {
 			continue
 		}
 		text := l.Values[0].Text
-		if l.Field == "name" || l.Field == "" && !strings.ContainsAny(text, "0123456789_-") { // else it may be an identifier
+		if l.Field == "name" || l.Field == "" && !strings.ContainsAny(text, "0123456789_-") { // not an identifier
 			return text
 		}
 	}

@@ -1,6 +1,5 @@
-// Package eventfilter is the filter language over stored webhooks: the grammar of
-// the operations list with fields of its own, for the Events screen and for
-// opdeck event list, tail and forward.
+// Package eventfilter is the filter language for stored webhooks: the grammar of the operations list with its own
+// fields, for the Events screen and opdeck event list, tail and forward.
 package eventfilter
 
 import (
@@ -24,12 +23,12 @@ type Expr = filter.Expr[receiver.Stored]
 // Parse reads a filter. A mistake is a *filter.Error with its column.
 func Parse(input string) (Expr, error) { return table.Parse(input) }
 
-// Table is the language. It is shared and not to be changed.
+// Table is the language. The caller must not change it.
 func Table() *filter.Table[receiver.Stored] { return table }
 
 var table = filter.NewTable(fields()...)
 
-// types are the words for types of events; a type has several.
+// types maps words to types of events; a type has several words.
 var types = map[string]hook.Type{
 	"operation": hook.TypeOperation, "account": hook.TypeDepositAccount, "client": hook.TypeClient,
 	"counterparty": hook.TypeCounterparty, "requisite": hook.TypeDepositAccountRequisite,
@@ -38,16 +37,16 @@ var types = map[string]hook.Type{
 	"5": hook.TypeDepositAccountRequisite,
 }
 
-// unlisted is the word for every type that the service's documents do not list.
+// unlisted is the word for every type that the service does not document.
 const unlisted = "unlisted"
 
-// Types are the words for types, those for people first.
+// Types lists the words for types, display words first.
 func Types() []string {
 	return []string{"operation", "account", "client", "counterparty", "requisite", unlisted, "deposit_account",
 		"deposit_account_requisite", "1", "2", "3", "4", "5"}
 }
 
-// Statuses are the words for how far an event can be trusted.
+// Statuses lists the words for how far an event is trusted.
 func Statuses() []string {
 	return []string{string(receiver.Verified), string(receiver.Unverified), string(receiver.Quarantined),
 		string(receiver.Conflict)}
@@ -160,8 +159,7 @@ func about(s receiver.Stored) []string {
 
 func texts(s receiver.Stored) []string { return append(about(s), string(s.Raw)) }
 
-// masked is texts as the mask leaves them; of a body that cannot be read nobody can
-// say where account numbers are.
+// masked returns texts after masking; none for an unreadable body, where account numbers cannot be located.
 func masked(s receiver.Stored) []string {
 	if !json.Valid(s.Raw) {
 		return []string{s.Key, s.Type.String(), string(s.Status), string(s.Reason), string(s.Source)}
@@ -169,8 +167,8 @@ func masked(s receiver.Stored) []string {
 	return append(about(s), string(mask.JSON(s.Raw)))
 }
 
-// Narrow is what the inbox can choose by: it lets through all that e does, and
-// mostly more, so that each row still has to Match.
+// Narrow returns the parts of e that the inbox can select by. The result includes all rows that match e, and usually
+// more, so each row still has to Match.
 func Narrow(e Expr, now time.Time) receiver.Filter {
 	var f receiver.Filter
 	for _, n := range e.Parts() {
@@ -205,13 +203,12 @@ type Inbox interface {
 	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
 }
 
-// minPage is how many events are read at once at least.
+// minPage is the least number of events per read.
 const minPage = 300
 
-// Find reads the newest events below before (0: all) that e chooses, newest first, and
-// says below which Seq there may be more (0: none). Not all of a filter is the inbox's to
-// choose by: pages are read until there are limit events or more, and pages of them at
-// most.
+// Find returns the newest events with a Seq below before (0: all) that match e, newest first, and the Seq below which
+// there may be more (0: none). The inbox cannot select by all of a filter, so pages are read until there are limit
+// events, and at most pages of them.
 func Find(
 	ctx context.Context, inbox Inbox, e Expr, now time.Time, before int64, limit, pages int,
 ) ([]receiver.Stored, int64, error) {
@@ -238,11 +235,10 @@ func Find(
 	return out, q.Before, nil
 }
 
-// whole reports whether an identifier's beginning is all of it: operations are
-// named by UUIDs.
+// whole reports whether the prefix of an identifier is all of it: operations have UUIDs.
 func whole(s string) bool { return len(s) == 36 && strings.Count(s, "-") == 4 }
 
-// narrower keeps the first choice of two; either is right.
+// narrower keeps the first selection of two; either is correct.
 func narrower[T any](before, next []T) []T {
 	if before != nil {
 		return before
@@ -250,7 +246,7 @@ func narrower[T any](before, next []T) []T {
 	return next
 }
 
-// typesOf is nil where an unlisted type may be meant.
+// typesOf is nil if an unlisted type may match.
 func typesOf(l *filter.Leaf) []hook.Type {
 	var all []hook.Type
 	for _, v := range l.Values {
@@ -265,8 +261,7 @@ func typesOf(l *filter.Leaf) []hook.Type {
 	return all
 }
 
-// times takes the ends of one span, a millisecond wider on either side for what
-// the inbox rounds.
+// times selects the span of the leaf, a millisecond wider on either side because the inbox rounds.
 func times(f *receiver.Filter, l *filter.Leaf, now time.Time) {
 	if len(l.Values) != 1 {
 		return

@@ -1,8 +1,7 @@
-// Package followup settles writes whose outcome is not known. Any process that has
-// the store reads their objects again, at growing intervals and whenever an object is
-// read anyway, until the wanted state shows or late_after is over. The outcome then
-// goes to the audit trail, the approval, the journal of replacements, the record of a
-// verification and open screens. See docs/outcomes.md.
+// Package followup settles writes with an unknown outcome. Any process with the store reads their objects again, at
+// growing intervals and whenever an object is read anyway, until the wanted state shows or late_after is over. The
+// outcome then goes to the audit trail, the approval, the journal of replacements, the record of a verification and
+// open screens. See docs/outcomes.md.
 package followup
 
 import (
@@ -14,17 +13,17 @@ import (
 	"opdeck/api/evidence"
 )
 
-// State is what is known of a write.
+// State is the state of a write.
 type State string
 
-// The states. A write that is settled has no row any more.
+// The states. A settled write has no row.
 const (
-	Sending State = "sending"  // its process has not told an outcome (yet)
-	Unknown State = "unknown"  // sent, and nothing proves what became of it
+	Sending State = "sending"  // no outcome recorded by its process yet
+	Unknown State = "unknown"  // sent, with an unproven outcome
 	NotSeen State = "not_seen" // it did not show within late_after
 )
 
-// Write is what is kept of a write.
+// Write is the stored part of a write.
 type Write struct {
 	Kind     api.ActKind `json:"kind"`
 	Object   string      `json:"object"`
@@ -35,52 +34,50 @@ type Write struct {
 	Who      string      `json:"who"`
 	Approval string      `json:"approval,omitempty"`
 	Probe    api.Probe   `json:"probe"`
-	// When it was sent, by the service's clock and by that of the host that sent it; zero: not
-	// known. They are witnesses beside the store's clock.
+	// When it was sent, by the service's clock and by the sending host's; zero: not known. They corroborate the
+	// store's clock.
 	Date time.Time `json:"date,omitzero"`
 	Host time.Time `json:"host,omitzero"`
 }
 
-// Row is a write with its times, which are the store's.
+// Row is a write with its times, by the store's clock.
 type Row struct {
-	Ref   string // uid of the intent in the audit trail
+	Ref   string // UID of the intent in the audit trail
 	State State
 	Write
 	Claim  string // what no other write may do meanwhile, see api.WriteRule; "": nothing
 	Sent   time.Time
-	Until  time.Time // from when on it is looked for no longer
+	Until  time.Time // end of the lookups
 	Looked time.Time // zero: never
-	// Next is the next look; of NotSeen when it is forgotten; of Sending until when its
-	// process is waited for where nothing reports whether it runs.
+	// Next is the next look; for NotSeen the time when the row is dropped; for Sending how long to wait for its
+	// process if it is not known whether that runs.
 	Next  time.Time
 	Reads int
-	// Unsure: it is Sending, and nothing reports whether its process still runs.
+	// Unsure: it is Sending, and it is not known whether its process still runs.
 	Unsure bool
 }
 
 // Store keeps the rows of one account for all processes.
 type Store interface {
-	// Now is the store's time: intervals are measured by it, whatever hosts think.
+	// Now is the store's time, by which intervals are measured on all hosts.
 	Now(ctx context.Context) (time.Time, error)
-	// Add keeps a row; one that is there stays as it is. It is durable when Add returns nil.
-	// Another one with its claim is returned instead, unless free says that it is over, and
-	// nothing is kept: all in one transaction.
+	// Add stores a row, unless it exists; it is durable when Add returns nil. If another row has its claim and free
+	// says that this one is not over, Add returns that row instead and stores nothing: all in one transaction.
 	Add(ctx context.Context, r Row, free func(Row) bool) (holder *Row, err error)
-	// Move replaces the row that is as was; false: another process was first. A row that is
-	// NotSeen has no claim any more.
+	// Move replaces was by r; false if another process has changed it. A NotSeen row has no claim.
 	Move(ctx context.Context, was, r Row) (bool, error)
 	Forget(ctx context.Context, ref string) error
-	// Rows lists all, oldest first.
+	// Rows returns all rows, oldest first.
 	Rows(ctx context.Context) ([]Row, error)
 }
 
-// Settled says that a write got an outcome after it had been reported as unknown.
+// Settled is a write whose outcome was found after it had been reported as unknown.
 type Settled struct {
 	Row     Row
 	Outcome api.Outcome
 }
 
-// Sentence says it to people.
+// Sentence words it for people.
 func (s Settled) Sentence() string {
 	what := s.Row.What()
 	switch s.Outcome.Verdict {
@@ -92,7 +89,7 @@ func (s Settled) Sentence() string {
 	return what + ": " + string(s.Outcome.Verdict) + "."
 }
 
-// Advice says what to do about a write that was not seen in time.
+// Advice is what to do about a write that was not seen in time.
 func (s Settled) Advice() api.Remedy {
 	if s.Outcome.Verdict != api.NotSeen {
 		return api.Remedy{}
@@ -101,7 +98,7 @@ func (s Settled) Advice() api.Remedy {
 	return s.Row.Advice()
 }
 
-// What names the write in a few words: "Removing invoice.pdf, operation 62387cd9".
+// What names the write: "Removing invoice.pdf, operation 62387cd9".
 func (r Row) What() string {
 	what := endpoint.Doing(r.Kind)
 	switch {
@@ -116,7 +113,7 @@ func (r Row) What() string {
 	return what
 }
 
-// Why says what is concluded of the write, and what that rests on.
+// Why is the conclusion about the write with its evidence.
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 	c := evidence.Conclusion{Says: r.What() + ": not known", Object: r.ID,
@@ -135,7 +132,7 @@ func (r Row) Why() evidence.Conclusion {
 	return c
 }
 
-// Advice says what to do about a write whose outcome is not known.
+// Advice is what to do about a write with an unknown outcome.
 func (r Row) Advice() api.Remedy {
 	if r.State == NotSeen && r.Kind != api.ActShare && r.Kind != api.ActLink {
 		return api.Remedy{Kind: api.LookFirst}
@@ -143,20 +140,19 @@ func (r Row) Advice() api.Remedy {
 	return endpoint.Rule(r.Kind).Remedy()
 }
 
-// pauses lie between the looks of the background; the last one repeats.
+// pauses are the intervals between background looks; the last one repeats.
 var pauses = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, longest}
 
-// claimed is how long a process that looks keeps others off a row.
+// claimed is how long a looking process reserves a row.
 const claimed = time.Minute
 
-// remembered is how long a write that was not seen is kept, so that a later sight
-// of the wanted state still proves it.
+// remembered is how long a write that was not seen is kept, so that a later read of the wanted state still proves it.
 const remembered = 24 * time.Hour
 
-// longest is the longest time from a look to the next.
+// longest is the longest interval between looks.
 const longest = 4 * time.Minute
 
-// nextLook is when a row is looked at next.
+// nextLook is when a row is due for its next look.
 func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
 	late := r.Until
 	if !endpoint.Readable(r.Probe) {

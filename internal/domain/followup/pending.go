@@ -9,10 +9,9 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Pending lists the writes whose outcome is not known, oldest first, and those
-// that were not seen in time. What is under way in processes that are known to run is left
-// out; what died with its process is taken in, and so is, as Unsure, what is under way
-// where nothing reports whether its process runs.
+// Pending lists the writes with an unknown outcome, oldest first, and those that were not seen in time. It omits
+// writes of processes that are known to run; it includes those of dead processes and, as Unsure, those of processes
+// that may still run.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
 	if err != nil {
@@ -64,21 +63,20 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 	return out, nil
 }
 
-// neverSent closes an intent whose process ended before it kept the write, which it does
-// before anything leaves.
+// neverSent closes an intent whose process ended before it stored the write, and so before it sent anything.
 func (t *Tracker) neverSent(ctx context.Context, e audit.Entry) error {
 	return t.opt.Trail.Outcome(ctx, e.UID, api.Outcome{Verdict: api.Failed,
 		Detail: "its process ended before anything was sent"})
 }
 
-// Of lists those of one object, without looking whether processes died.
+// Of lists the writes on one object, without checking for dead processes.
 func (t *Tracker) Of(ctx context.Context, id string) ([]Row, error) {
 	rows, err := t.opt.Store.Rows(ctx)
 	return slices.DeleteFunc(rows, func(r Row) bool { return r.ID != id || r.State == Sending }), err
 }
 
-// closed looks at a row whose intent has an outcome although the row does not
-// say so: its process ended in between. ok: that outcome is an open one.
+// closed updates a row whose intent has an outcome that the row lacks, because its process ended in between. ok: that
+// outcome is an unknown one.
 func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 	e, err := t.opt.Trail.Entry(ctx, r.Ref)
 	if err != nil {
@@ -86,7 +84,7 @@ func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 	}
 	last, some, err := t.opt.Trail.LastOutcome(ctx, e)
 	if err != nil || !some {
-		return false, err // it came between two reads: the next look sees it
+		return false, err // it was added between two reads: the next look sees it
 	}
 	if last.Outcome != audit.ResultUnknown {
 		return false, t.opt.Store.Forget(ctx, r.Ref)
@@ -98,8 +96,7 @@ func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 	return moved, err
 }
 
-// adopt takes in the intent of an act on the session, of which no row is kept: nothing can
-// be read about it.
+// adopt adds the intent of an act on the session, which has no row: no read can show its outcome.
 func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	now, err := t.opt.Store.Now(ctx)
 	if err != nil {

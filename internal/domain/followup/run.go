@@ -9,8 +9,8 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Run looks in the background, with what people leave of the budgets, until ctx
-// ends. Any number of processes may run it: a row is looked at by one of them.
+// Run looks in the background, with spare budget, until ctx ends. Any number of processes may run it: one of them
+// looks at a row.
 func (t *Tracker) Run(ctx context.Context) {
 	ctx = limit.Background(ctx)
 	timer := time.NewTimer(0)
@@ -29,8 +29,7 @@ func (t *Tracker) Run(ctx context.Context) {
 	}
 }
 
-// notice says what other processes settled since the last time, and how long
-// nothing is due.
+// notice reports what other processes settled since the last call, and how long nothing is due.
 func (t *Tracker) notice(ctx context.Context) time.Duration {
 	rows, now, err := t.rows(ctx)
 	if err != nil {
@@ -60,11 +59,11 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 	return wait
 }
 
-// verdicts are the outcomes as the trail words them.
+// verdicts maps the trail's results to outcomes.
 var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied,
 	audit.ResultFailed: api.Failed, audit.ResultNotSeen: api.NotSeen}
 
-// Verdict is what the trail says became of a write, "" for nothing that is known.
+// Verdict is the outcome of a write by the trail, "" if not known.
 func (t *Tracker) Verdict(ctx context.Context, ref string) api.Verdict {
 	v, _ := t.verdict(ctx, ref)
 	return v
@@ -82,7 +81,7 @@ func (t *Tracker) verdict(ctx context.Context, ref string) (api.Verdict, audit.E
 	return verdicts[last.Outcome], last
 }
 
-// tellFound says what another process found.
+// tellFound reports what another process found.
 func (t *Tracker) tellFound(ctx context.Context, r Row) {
 	if v, last := t.verdict(ctx, r.Ref); v != "" {
 		t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})

@@ -11,9 +11,8 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Saw takes operations that were read for whatever reason, each by itself; ago is how long ago
-// they were asked for. What they prove is settled at once. What was asked for before a write
-// was sent proves nothing about it.
+// Saw takes operations that were read for any reason, one by one; ago is the time since the request. It settles at
+// once what they prove. A request before a write was sent proves nothing about it.
 func (t *Tracker) Saw(ctx context.Context, ops []api.Operation, ago time.Duration) {
 	t.proven(ctx, ago, func(r Row, at evidence.Moment) (s api.Observation) {
 		for _, op := range ops {
@@ -25,8 +24,8 @@ func (t *Tracker) Saw(ctx context.Context, ops []api.Operation, ago time.Duratio
 	})
 }
 
-// Listed takes operations of a page. A list does not prove what became of a write; where it
-// shows what one wanted, that one is looked at now.
+// Listed takes operations of a page. A list proves no outcome; if it shows the wanted state of a write, the write is
+// looked at now.
 func (t *Tracker) Listed(ctx context.Context, ops []api.Operation) {
 	rows, _, _ := t.rows(ctx)
 	for _, r := range rows {
@@ -39,7 +38,7 @@ func (t *Tracker) Listed(ctx context.Context, ops []api.Operation) {
 	}
 }
 
-// Shown takes a read by another part of the program that showed what the write wanted.
+// Shown takes a read by another part of the program that showed the state wanted by a write.
 func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
 	t.proven(ctx, 0, func(r Row, at evidence.Moment) api.Observation {
 		if p.Ref != r.Ref {
@@ -50,12 +49,12 @@ func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
 	})
 }
 
-// proven settles as done the rows that is shows so about. at is when was read what is judges,
-// by the store's clock.
+// proven settles as done the rows for which is returns Shown. at is when the data that is judges was requested, by
+// the store's clock.
 func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, at evidence.Moment) api.Observation) {
 	rows, now, err := t.rows(ctx)
 	if err != nil {
-		return // the callers that need the store report its trouble
+		return // callers that need the store report the error
 	}
 	for _, r := range rows {
 		s := is(r, evidence.Moment{At: now.Add(-ago), By: evidence.Store})
@@ -71,25 +70,24 @@ func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, 
 	}
 }
 
-// need is what evidence must meet to prove the write.
+// need is what evidence must fulfil to prove the write.
 func (r Row) need() evidence.Need {
 	return evidence.Need{After: []evidence.Moment{{At: r.Sent, By: evidence.Store}}}
 }
 
-// done is the outcome of a write that a sight proves.
+// done is the outcome of a write proven by an observation.
 func (r Row) done(s api.Observation) api.Outcome {
 	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "confirmed by a later read",
 		Why: evidence.Conclusion{Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
 }
 
-// dead reports that the process of a write has ended without an outcome.
+// dead reports whether the process of a write has ended without an outcome.
 func (t *Tracker) dead(ctx context.Context, ref string) bool {
 	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
 	return err == nil && underWay[ref] == 0 && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
 }
 
-// ObjectChanged makes the writes on an object due now, for the first process that
-// looks.
+// ObjectChanged makes the writes on an object due now, in any process.
 func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
@@ -102,7 +100,7 @@ func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
 		}
 		next := r
 		next.Next = now
-		_, _ = t.opt.Store.Move(ctx, r, next) // else another process is at it
+		_, _ = t.opt.Store.Move(ctx, r, next) // else another process handles it
 		t.notify()
 	}
 }

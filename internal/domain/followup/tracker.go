@@ -15,12 +15,12 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Trail is what is needed of the audit trail.
+// Trail is the required part of the audit trail.
 type Trail interface {
 	Outcome(ctx context.Context, ref string, out api.Outcome) error
 	OpenIntents(ctx context.Context) (unsettled []audit.Entry, underWay map[string]audit.Process, err error)
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
-	// Maker is the intent whose outcome says that it made what has that id; "" for none.
+	// Maker returns the intent whose outcome created the object with that id; "" for none.
 	Maker(ctx context.Context, event, item string) (ref string, err error)
 	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
 	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
@@ -31,34 +31,32 @@ type Options struct {
 	Store   Store
 	Trail   Trail
 	Context audit.Context // intents of other accounts are left to their own processes
-	// Date is the service's time, zero where it is not known; nil: it never is.
+	// Date is the service's time, zero if not known; may be nil.
 	Date func() time.Time
-	// LateAfter is how long after it was sent a write is looked for.
+	// LateAfter is how long a write is looked up after it was sent.
 	LateAfter time.Duration
 	Log       *slog.Logger
-	// Follow are told about each outcome that is found here, in this order; they may
-	// be told twice after a crash.
+	// Follow are called with each outcome that is found here, in this order; after a crash perhaps twice.
 	Follow []func(ctx context.Context, s Settled) error
 }
 
-// Tracker follows the writes of one account. It implements api.Follower. Client must
-// be set before it looks.
+// Tracker follows the writes of one account. It implements api.Follower. Set Client before it looks.
 type Tracker struct {
 	Client endpoint.Caller // unmasked
 	opt    Options
 
-	wake chan struct{} // holds one token: a row came or is due
+	wake chan struct{} // holds one token: a row was added or is due
 
 	mu         sync.Mutex
-	held       map[string]bool       // guarded by mu: rows that this process looks at
-	known      map[string]Row        // guarded by mu: rows that Run has seen, to notice what other processes settled
+	held       map[string]bool       // guarded by mu: rows that this process is looking at
+	known      map[string]Row        // guarded by mu: rows that Run has seen, to detect what other processes settled
 	tell       map[int]func(Settled) // guarded by mu
 	registered int                   // guarded by mu
 }
 
 var _ api.Follower = (*Tracker)(nil)
 
-// New makes a Tracker.
+// New returns a Tracker.
 func New(opt Options) *Tracker {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -67,13 +65,13 @@ func New(opt Options) *Tracker {
 		tell: map[int]func(Settled){}}
 }
 
-// Follow adds fn to Options.Follow; call it before anything happens.
+// Follow adds fn to Options.Follow; call it before any other method.
 func (t *Tracker) Follow(fn func(ctx context.Context, s Settled) error) {
 	t.opt.Follow = append(t.opt.Follow, fn)
 }
 
-// OnSettled registers fn for outcomes that were found later, here or by another
-// process while Run runs; stop ends that.
+// OnSettled registers fn for outcomes that are found later, here or by another process while Run runs; stop removes
+// it.
 func (t *Tracker) OnSettled(fn func(Settled)) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,12 +142,11 @@ func (r Row) doubt() *api.Doubt {
 	return &api.Doubt{Kind: r.Kind, Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: r.Until}
 }
 
-// over reports whether a write is in doubt no longer: it was looked for until the store's
-// clock said that late_after is over, and no other clock says otherwise, which it would when
-// the store's was set forward. date is the service's time. A clock that was set back is not
-// asked.
+// over reports whether a write is no longer in doubt: by the store's clock late_after is over, and no other clock
+// contradicts that, as it would if the store's had been set forward. date is the service's time. A clock that was set
+// back is ignored.
 func (t *Tracker) over(r Row, now, date time.Time) bool {
-	const cut = 2 * time.Second // a Date is cut to seconds
+	const cut = 2 * time.Second // Date has whole seconds
 	if r.State == NotSeen {
 		return true
 	}
@@ -160,8 +157,8 @@ func (t *Tracker) over(r Row, now, date time.Time) bool {
 	return !now.Before(r.Until) && !early(r.Date, date) && !early(r.Host, time.Now())
 }
 
-// rows lists the writes, and the store's time. What would be waited for longer than was ever
-// meant is from before the store's clock was set back; it begins to wait anew.
+// rows returns the writes and the store's time. A wait longer than ever planned is from before the store's clock was
+// set back; it starts again.
 func (t *Tracker) rows(ctx context.Context) ([]Row, time.Time, error) {
 	rows, err := t.opt.Store.Rows(ctx)
 	if err != nil || len(rows) == 0 {
@@ -204,7 +201,7 @@ func (t *Tracker) notBeyond(r Row, now time.Time) Row {
 	return r
 }
 
-// change changes the row of a write, if there is one and no other process is first.
+// change changes the row of a write, unless it is gone or another process is first.
 func (t *Tracker) change(ctx context.Context, ref string, change func(*Row)) error {
 	rows, err := t.opt.Store.Rows(ctx)
 	for _, r := range rows {
@@ -240,7 +237,7 @@ func (t *Tracker) Look(ctx context.Context, all bool) error {
 		case r.State == NotSeen && !now.Before(r.Next):
 			err = errors.Join(err, t.opt.Store.Forget(ctx, r.Ref))
 		case r.State == NotSeen && !all:
-		case r.Unsure && now.Before(r.Next): // its process may still be at it
+		case r.Unsure && now.Before(r.Next): // its process may still be sending
 		case r.State == Sending || all || !now.Before(r.Next):
 			err = errors.Join(err, t.look(ctx, r))
 		}
@@ -326,8 +323,8 @@ func (t *Tracker) release(ref string) {
 	delete(t.held, ref)
 }
 
-// settle gives a write its outcome: first in the trail, then to the followers, then in
-// the row. After a crash in between it is settled once more.
+// settle gives a write its outcome: first in the trail, then to the followers, then in the row. After a crash in
+// between it is repeated.
 func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
 	now, err := t.opt.Store.Now(ctx)
@@ -350,7 +347,7 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	t.mu.Lock()
 	delete(t.known, r.Ref)
 	t.mu.Unlock()
-	if out.Verdict == api.NotSeen { // it is kept: a later sight still proves it
+	if out.Verdict == api.NotSeen { // the row is kept: a later read may still prove it
 		err = errors.Join(err, t.change(ctx, r.Ref, func(is *Row) {
 			is.State, is.Looked, is.Reads, is.Next = NotSeen, r.Looked, r.Reads, now.Add(remembered)
 		}))
@@ -371,7 +368,7 @@ func (t *Tracker) say(s Settled) {
 	}
 }
 
-// Conclude closes a write by what a person found: who, with api.MayAudit.
+// Conclude closes a write with what a person found; who needs api.MayAudit.
 func (t *Tracker) Conclude(ctx context.Context, who api.Actor, ref, note string) error {
 	if err := api.Need(api.WithActor(ctx, who), "settle", api.MayAudit); err != nil {
 		return err
@@ -395,6 +392,6 @@ func (t *Tracker) Conclude(ctx context.Context, who api.Actor, ref, note string)
 }
 
 const (
-	idle  = 30 * time.Second // between two looks at the store while nothing is unsettled
-	tense = 5 * time.Second  // while something is
+	idle  = 30 * time.Second // between reads of the store while all is settled
+	tense = 5 * time.Second  // while something is not
 )
