@@ -12,8 +12,7 @@ import (
 	"opdeck/internal/field"
 )
 
-// Arrange keeps the operations that the filter lets through, in the order of Window,
-// for operations that are not in the index: one page of the service.
+// Arrange filters and sorts operations that are not in the index, such as one page of the service, like Window.
 func Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s Sort, now time.Time) []api.Operation {
 	f = f.For(ctx)
 	out := slices.DeleteFunc(slices.Clone(ops), func(o api.Operation) bool { return !f.Match(o, now) })
@@ -42,7 +41,7 @@ func compareField(f field.Field[api.Operation], a, b api.Operation) int {
 	return strings.Compare(filter.Fold(string(f.Text(a))), filter.Fold(string(f.Text(b))))
 }
 
-// told is a count; what the service did not tell comes before none.
+// countOf is a count for sorting; a count that was not reported sorts before zero.
 func countOf(f field.Field[api.Operation], o api.Operation) int64 {
 	if !f.IsReported(o) {
 		return filter.NotReported

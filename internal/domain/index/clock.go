@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// clock turns this host's times into the store's and back. The two may differ.
+// clock converts between this host's time and the store's, which may differ.
 type clock struct {
 	store Store
 	now   func() time.Time // this host's
-	// ahead is how far this host's clock is ahead of the store's, where that is fixed
-	// for several queries; nil: read for each.
+	// ahead is how far this host's clock is ahead of the store's, if fixed for several queries; nil: read for each.
 	ahead *time.Duration
 }
 
-// apart is how far two clocks may be apart to pass for one.
+// apart is the difference below which two clocks count as equal.
 const apart = 2 * time.Second
 
-// shift is what is added to a time of the store to have this host's.
+// shift is added to a store time for this host's time.
 func (c clock) shift(ctx context.Context) (time.Duration, error) {
 	if c.ahead != nil {
 		return *c.ahead, nil
@@ -30,7 +29,7 @@ func (c clock) shift(ctx context.Context) (time.Duration, error) {
 	return ahead, err
 }
 
-// StoreTime is the store's time of a moment of this host.
+// StoreTime converts this host's time to the store's.
 func (c clock) StoreTime(ctx context.Context, here time.Time) (time.Time, error) {
 	if here.IsZero() {
 		return here, nil
@@ -39,7 +38,7 @@ func (c clock) StoreTime(ctx context.Context, here time.Time) (time.Time, error)
 	return at.Add(-max(c.now().Sub(here), 0)), err
 }
 
-// Here is this host's time of a moment of the store, never ahead of now.
+// Here converts a store time to this host's, never ahead of now.
 func (c clock) Here(ctx context.Context, at time.Time) time.Time {
 	by, err := c.shift(ctx)
 	if err != nil {

@@ -18,9 +18,8 @@ type Change struct {
 	Money         bool // Before and After are "EUR 12.5", exact
 }
 
-// Diff lists what differs between two states, in the order of the paths. Money
-// is compared as numbers: 5 and 5.00 are the same. Documents are told apart by
-// their guid, other lists by place. A missing field is "".
+// Diff lists the differences between two states in path order. Money is compared as numbers: 5 equals 5.00. Documents
+// are matched by guid, other lists by position. A missing field is "".
 func Diff(a, b api.Operation) []Change {
 	x, y := leavesOf(a), leavesOf(b)
 	var out []Change
@@ -43,8 +42,7 @@ type leaf struct {
 	money bool
 }
 
-// leavesOf are the values of an operation by their paths. A made-up record that cannot
-// be written has none.
+// leavesOf returns the values of an operation by path; none for one that cannot be encoded.
 func leavesOf(o api.Operation) map[string]leaf {
 	out := map[string]leaf{}
 	b, err := json.Marshal(o)

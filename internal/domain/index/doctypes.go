@@ -9,11 +9,10 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// typesFrom is how many operations DocumentTypes looks at.
+// typesFrom is the number of operations that DocumentTypes reads.
 const typesFrom = 500
 
-// DocumentTypes lists the types of the documents of the newest operations that have any,
-// sorted: what the service's answers showed, without a call.
+// DocumentTypes lists the document types of the newest operations with documents, sorted, without a call.
 func (x *Index) DocumentTypes(ctx context.Context) ([]untrusted.Text, error) {
 	q, err := filter.Parse("docs>=1")
 	if err != nil {

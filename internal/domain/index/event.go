@@ -12,12 +12,11 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// errEvent says that an event names no operation.
+// errEvent: an event names no operation.
 var errEvent = errors.New("index: the event names no operation")
 
-// entry turns the event into a state: what is known, with what the event tells
-// over it. same is true when the event says nothing new at a moment that the
-// index has from the service itself.
+// entry merges the event into the known state. same: the event has nothing new for a time whose state the service
+// itself reported.
 func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
 	if e.OPID == "" {
 		return out, false, errEvent
@@ -50,10 +49,10 @@ func (e Event) entry(known Record, has bool) (out Entry, same bool, err error) {
 	return out, has && maps.EqualFunc(before, raw, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }), nil
 }
 
-// words reports whether the meaning of all codes is known.
+// words reports whether the meanings of all codes are known.
 func (e Event) words() bool { return e.Status != "" && e.Type != "" && e.PaymentType != "" }
 
-// agrees reports whether the operation already says what the event does.
+// agrees reports whether the operation already has the event's values.
 func (e Event) agrees(o api.Operation) bool {
 	word := func(w string, have untrusted.Text) bool { return w == "" || w == string(have) }
 	sum := func(m *api.Money, have api.Amount) bool { return m == nil || sameMoney(*m, have.Sum) }
@@ -72,7 +71,7 @@ func sameMoney(a, b api.Money) bool {
 	return a.CurrencyCode == b.CurrencyCode && x.Cmp(y) == 0
 }
 
-// fields are the record's fields that the event tells, by their REST names.
+// fields returns the record's fields that the event reports, by their REST names.
 func (e Event) fields(known api.Operation, has bool) map[string]any {
 	f := map[string]any{"opid": e.OPID}
 	put := func(on bool, name string, v any) {

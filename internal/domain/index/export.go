@@ -13,24 +13,23 @@ import (
 	"opdeck/internal/field"
 )
 
-// Format is the form of an export.
+// Format is a file format.
 type Format string
 
 // The formats.
 const (
 	CSV   Format = "csv"
-	JSONL Format = "jsonl" // one record a line, as the service sent it
+	JSONL Format = "jsonl" // one record a line, as received
 )
 
-// ErrFormat says that a format is not known.
+// ErrFormat: unknown format.
 var ErrFormat = errors.New("index: an export is csv or jsonl")
 
-// tellEvery is after how many rows an export tells its progress.
+// tellEvery is the number of rows between progress reports.
 const tellEvery = 500
 
-// Export writes a sheet: operations from a list that is frozen at the start. It
-// tells progress now and then and at the end. It ends early with ctx's error when
-// ctx does; what was written by then is whole rows.
+// Export writes a sheet from a list that is frozen at the start. It calls progress now and then and at the end. When
+// ctx ends, it stops with ctx's error after a complete row. It returns the number of rows.
 func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(done, total int)) (int, error) {
 	if s.Totals {
 		return x.exportTotals(ctx, w, s)
@@ -99,7 +98,7 @@ func (e *exporter) row(o api.Operation) error {
 	return nil
 }
 
-// oneLine turns line ends within JSON, which can only be spaces there, into spaces.
+// oneLine replaces line ends in JSON, which can only be white space, by spaces.
 func oneLine(b []byte) []byte {
 	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(b)))
 }

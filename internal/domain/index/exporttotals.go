@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/format/csvcell"
 )
 
-// GroupValue is what the operations of a line of totals share.
+// GroupValue is the value that a group of operations shares.
 type GroupValue struct {
 	By    By     `json:"by"`
 	Value string `json:"value"`          // code, currency, identifier, or the day, Monday or month
@@ -23,11 +23,11 @@ type TotalsLine struct {
 	Groups     []GroupValue `json:"groups"`
 	Currency   string       `json:"currency"`
 	Operations int64        `json:"operations"`
-	Unusable   int64        `json:"unusable"` // of operations: the amount is not a number, and in no sum
+	Unusable   int64        `json:"unusable"` // operations without a numeric amount, not in the sum
 	Sum        string       `json:"sum"`      // exact decimal
 }
 
-// Lines are all sums of the innermost groups; by is what g was divided by.
+// Lines returns the sums of the innermost groups; by are the groupings.
 func (g Group) Lines(by []By) []TotalsLine { return g.lines(by, []GroupValue{}) }
 
 func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
@@ -45,7 +45,7 @@ func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
 	return out
 }
 
-// TotalsHead are the columns of a table of totals.
+// TotalsHead returns the columns of a table of totals.
 func TotalsHead(by []By) []string {
 	var out []string
 	for _, b := range by {
@@ -59,7 +59,7 @@ func TotalsHead(by []By) []string {
 	return append(out, "operations", "unusable", "sum")
 }
 
-// Cells are the line in the columns of TotalsHead; the last three are numbers.
+// Cells returns the line in the columns of TotalsHead; the last three are numbers.
 func (l TotalsLine) Cells() []string {
 	var out []string
 	named := false
@@ -75,7 +75,7 @@ func (l TotalsLine) Cells() []string {
 	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), l.Sum)
 }
 
-// exportTotals writes the totals that a sheet asks for.
+// exportTotals writes the totals of a sheet.
 func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, error) {
 	all, err := x.Totals(ctx, s.Filter, s.By, 0, x.now())
 	if err != nil {

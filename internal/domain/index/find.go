@@ -15,23 +15,19 @@ import (
 	"opdeck/internal/field"
 )
 
-// Lookup is what the index holds about something typed.
+// Lookup is the result of a search for something typed.
 type Lookup struct {
-	// Beginning are the operations whose id begins with what was typed, or is what a
-	// list shows of it ("237f91d…8bf1b4"): the newest first. One whose id is exactly
-	// that comes first.
+	// Beginning are the operations whose id has what was typed as a prefix, or whose id lists abbreviate like that
+	// ("237f91d…8bf1b4"), newest first. An exact match comes first.
 	Beginning []Record
-	More      bool // there are further ones
-	// Related are operations whose reference holds it, then those of customers whose
-	// name does.
+	More      bool // there are more
+	// Related are operations whose reference contains it, then those of customers whose name does.
 	Related []Record
-	// Whole reports that it can be a whole id: the service may be asked for it though
-	// the index does not hold it.
+	// Whole: it may be a complete id, so the service can be asked for it even if the index lacks it.
 	Whole bool
 }
 
-// Only is the operation that was meant: the only one whose id begins so, or is so;
-// empty when there is none, or several.
+// Only is the only operation with that id or prefix; "" for none or several.
 func (l Lookup) Only(typed string) (opid string) {
 	if len(l.Beginning) == 0 {
 		return ""
@@ -43,11 +39,11 @@ func (l Lookup) Only(typed string) (opid string) {
 	return ""
 }
 
-// shownID is how many operations are looked through for the end of an id.
+// shownID is the number of operations searched for an abbreviated id.
 const shownID = 500
 
-// Find looks for operations by what a person typed: the beginning of an id, an id as
-// lists show it, a reference, a customer; at most limit of each. It costs no call.
+// Find searches operations by a typed prefix of an id, an abbreviated id, a reference or a customer; at most limit of
+// each. It makes no call.
 func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time) (Lookup, error) {
 	typed = strings.TrimSpace(typed)
 	out, err := lookup{x, now}.byID(ctx, typed, limit)
@@ -75,7 +71,7 @@ type lookup struct {
 	now   time.Time
 }
 
-// byID finds what Lookup reports on ids.
+// byID finds the id matches of a Lookup.
 func (l lookup) byID(ctx context.Context, typed string, limit int) (out Lookup, err error) {
 	head, tail, shortened := strings.Cut(strings.ReplaceAll(typed, "...", "…"), "…")
 	if api.CheckID("find operation", head) != nil ||
@@ -112,7 +108,7 @@ func (l lookup) byID(ctx context.Context, typed string, limit int) (out Lookup, 
 	return out, err
 }
 
-// exact puts the operation with this id first, also one that is gone from the list.
+// exact puts the operation with exactly this id first, even if it is gone from the list.
 func (l lookup) exact(ctx context.Context, out Lookup, id string) (Lookup, error) {
 	r, err := l.index.Get(ctx, id)
 	if errors.Is(err, ErrNone) {
@@ -124,8 +120,7 @@ func (l lookup) exact(ctx context.Context, out Lookup, id string) (Lookup, error
 	return out, err
 }
 
-// whole reports whether id can be a whole one: a UUID, or as long as an id that the
-// service gave. While nothing is known, everything can.
+// whole reports whether id can be a complete one: a UUID, or as long as a known id. Without known ids, any can.
 func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 	if _, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return true, nil
@@ -137,23 +132,22 @@ func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 	return len(w.Rows) == 0 || len(id) >= len(w.Rows[0].Op.OPID), nil
 }
 
-// holding lists the newest operations by one field of the filter language.
+// holding lists the newest operations that match one field of the filter language.
 func (l lookup) holding(ctx context.Context, name, value string, limit int) ([]Record, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
 	e, err := filter.Parse(name + ":" + filter.Quoted(value))
-	if err != nil { // nothing that the language can ask for
+	if err != nil { // not a valid filter value
 		return nil, nil
 	}
 	w, err := l.index.Window(ctx, Query{Filter: e, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, l.now)
 	return w.Rows, err
 }
 
-// Resolve is the whole id that was meant by what a person typed: the id itself, the
-// only beginning that the index holds, or an id as lists show it. Only whole ids go
-// to the service: for others it is an api.Error of kind NotFound, or Usage when
-// several operations begin so. It costs no call.
+// Resolve returns the complete id for what a person typed: the id itself, the only match by prefix in the index, or
+// an abbreviated id. Otherwise the error is an api.Error of kind NotFound, or Usage if several match. It makes no
+// call.
 func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (string, error) {
 	typed = strings.TrimSpace(typed)
 	l, err := lookup{x, now}.byID(ctx, typed, 5)
@@ -180,7 +174,7 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 	}
 	whole := strings.ReplaceAll(strings.ReplaceAll(typed, "…", ""), "...", "")
 	if err := api.CheckID("find operation", whole); err != nil {
-		return typed, nil // the call refuses it, and says why
+		return typed, nil // the call refuses it and says why
 	}
 	return "", &api.Error{Op: "find operation", Kind: api.NotFound,
 		Public: fmt.Sprintf("No known operation begins with %q, and it is not a complete id.", typed),

@@ -5,30 +5,28 @@ import (
 	"time"
 )
 
-// Freshness is how old what the index answers is, in this host's time.
+// Freshness is the age of the index's answers, in this host's time.
 type Freshness struct {
 	Sights
-	// AsOf is what an answer over the whole index, a total among them, is as old as:
-	// the oldest sight of a row, and no newer than the last complete look for new
-	// operations. Zero: not known.
+	// AsOf is the age of an answer from the whole index, such as a total: the oldest read of a row, and no newer than
+	// the last complete read of new operations. Zero: not known.
 	AsOf time.Time
-	// Complete: every page of the list was read, and nothing is known to be missing.
+	// Complete: every page of the list was read, and no row is known to be missing.
 	Complete bool
-	Total    int64 // operations, as the service last said; -1: not known
-	Owed     int   // operations that wait for a single read now, at most 1,000
-	Version  int64 // of the index: answers of two versions do not belong together
+	Total    int64 // operations by the service's last answer; -1: not known
+	Owed     int   // operations whose single read is due, at most 1,000
+	Version  int64 // of the index: answers of two versions may contradict
 	Progress Progress
 }
 
-// Answer is rows with how many there are in all and how old that is, all three
-// from one state of the index.
+// Answer is rows with their total number and their age, all from one state of the index.
 type Answer struct {
 	Window Window
 	Total  int64
 	Fresh  Freshness
 }
 
-// Consistent runs fn with an index that answers every question from one state.
+// Consistent runs fn with an index whose answers all come from one state.
 func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 	by, err := x.shift(ctx)
 	if err != nil {
@@ -39,7 +37,7 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 	})
 }
 
-// Freshness says how old what the index answers is.
+// Freshness returns the age of the index's answers.
 func (x *Index) Freshness(ctx context.Context) (f Freshness, err error) {
 	err = x.Consistent(ctx, func(x *Index) error {
 		f, err = x.freshness(ctx)
@@ -77,8 +75,7 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	return f, err
 }
 
-// asOf is in the store's time. Rows that were never seen, and sights of a clock
-// that has been set back since, leave it unknown.
+// asOf is in the store's time. It is unknown if a row was never read, or read by a clock that was set back since.
 func (f Freshness) asOf(p Progress, now time.Time) time.Time {
 	at := p.News.At
 	if p.Last.Started.After(at) {
@@ -89,13 +86,13 @@ func (f Freshness) asOf(p Progress, now time.Time) time.Time {
 		return time.Time{}
 	case f.Rows == 0, f.Oldest.IsZero():
 		return at
-	case at.IsZero() || f.Oldest.Before(at): // before the first look for new ones it is as old as what there is
+	case at.IsZero() || f.Oldest.Before(at): // before the first read of new operations it is as old as the rows
 		return f.Oldest
 	}
 	return at
 }
 
-// Answer reads rows, how many there are, and how old that is.
+// Answer reads rows, their total number, and their age.
 func (x *Index) Answer(ctx context.Context, q Query, now time.Time) (a Answer, err error) {
 	err = x.Consistent(ctx, func(x *Index) error {
 		if a.Window, err = x.Window(ctx, q, now); err != nil {

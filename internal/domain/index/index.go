@@ -9,17 +9,16 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// Mode says what the index keeps.
+// Mode says where the index is stored.
 type Mode int
 
 // The modes.
 const (
 	Shared Mode = iota // in the store that all instances share
-	Memory             // in this process only: give New a store in memory
+	Memory             // in this process only: pass New a store in memory
 )
 
-// Index is the local mirror of one machine account's operations. It is safe for
-// many goroutines.
+// Index is the local mirror of one machine account's operations. It is safe for concurrent use.
 type Index struct {
 	clock
 	subscribers
@@ -27,21 +26,19 @@ type Index struct {
 	mode  Mode
 }
 
-// New makes an index over a store.
+// New returns an index over a store.
 func New(store Store, mode Mode, now func() time.Time) *Index {
 	return &Index{store: store, mode: mode, clock: clock{store: store, now: now}}
 }
 
-// Mode says what the index keeps.
 func (x *Index) Mode() Mode { return x.mode }
 
-// Page merges a page of the list that somebody else than the sync has read; sent
-// is this host's time of the request.
+// Page merges a page of the list that was not read by the sync; sent is this host's time of the request.
 func (x *Index) Page(ctx context.Context, ops []api.Operation, sent time.Time) (Merged, error) {
 	return x.saw(ctx, List, ops, sent)
 }
 
-// Read merges the answer to a single read or a write.
+// Read merges the answer to a single read or a write; sent is this host's time of the request.
 func (x *Index) Read(ctx context.Context, op api.Operation, sent time.Time) (Merged, error) {
 	return x.saw(ctx, Read, []api.Operation{op}, sent)
 }
@@ -78,7 +75,7 @@ func (x *Index) commit(ctx context.Context, b Batch) (Merged, error) {
 	return m, err
 }
 
-// Owe makes a single read of an operation due, whether it is known or not.
+// Owe makes a single read of an operation due, even if it is not known.
 func (x *Index) Owe(ctx context.Context, opid string) error {
 	now, err := x.store.Now(ctx)
 	if err != nil {
@@ -87,8 +84,8 @@ func (x *Index) Owe(ctx context.Context, opid string) error {
 	return x.store.Owe(ctx, opid, now)
 }
 
-// Event merges a webhook. The operation is owed a read unless the event gave
-// words for all its codes and the index knew the operation.
+// Event merges a webhook. A read of the operation becomes due unless the event has words for all codes and the index
+// knew the operation.
 func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
 	known, err := x.store.Get(ctx, e.OPID)
 	if err != nil && !errors.Is(err, ErrNone) {
@@ -107,15 +104,13 @@ func (x *Index) Event(ctx context.Context, e Event) (Merged, error) {
 	return x.Put(ctx, []Entry{entry})
 }
 
-// Unmasked is the store behind the index, for the program itself: it asks nobody
-// who they are.
+// Unmasked returns the store, for the program itself: it does not check permissions.
 func (x *Index) Unmasked() Store { return x.store }
 
-// Version grows with every change that any process makes.
+// Version increases with every change by any process.
 func (x *Index) Version(ctx context.Context) (int64, error) { return x.store.Version(ctx) }
 
-// Poll reads the store's version (one small read) and notifies the subscribers
-// when it has grown.
+// Poll reads the store's version (one small read) and notifies the subscribers if it has increased.
 func (x *Index) Poll(ctx context.Context) (bool, error) {
 	v, err := x.Version(ctx)
 	if err != nil {
@@ -124,8 +119,7 @@ func (x *Index) Poll(ctx context.Context) (bool, error) {
 	return x.announce(v), nil
 }
 
-// Watch polls for changes of other processes every interval until ctx ends. Errors
-// of the store do not end it.
+// Watch polls for changes by other processes until ctx ends. It ignores errors of the store.
 func (x *Index) Watch(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -134,15 +128,15 @@ func (x *Index) Watch(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			_, _ = x.Poll(ctx) // the next tick asks again
+			_, _ = x.Poll(ctx) // the next tick polls again
 		}
 	}
 }
 
-// Suggest is filter completion with the values that the index has seen.
+// Suggest is filter completion with values from the index.
 func (x *Index) Suggest(ctx context.Context, input string, cursor int) []filter.Suggestion {
 	return filter.Operations().Complete(input, cursor, func(field, typed string) []string {
-		v, _ := x.Values(ctx, field, typed, 12) // no values are no suggestions
+		v, _ := x.Values(ctx, field, typed, 12) // without values there are no suggestions
 		return v
 	})
 }

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Alive says which processes that sync have ended, however they did.
+// Alive detects which syncing processes have ended.
 type Alive interface {
-	// Mark marks this process until it ends and names it; ok is false when that is not possible.
+	// Mark marks this process until it ends and returns its name; ok is false if that is not possible.
 	Mark() (name string, ok bool)
-	// Gone reports that a marked process has ended. When in doubt: false.
+	// Gone reports that a marked process has ended; false when in doubt.
 	Gone(name string) bool
 }
 
-// Lease is who syncs for all, as the store has it.
+// Lease says which process syncs for all.
 type Lease struct {
-	Owner string    // "" when nobody ever did
-	Until time.Time // the store's time; zero when it was given back
+	Owner string    // "" if none ever did
+	Until time.Time // the store's time; zero after Release
 }
 
-// marked begins the owner of a lease whose process is marked.
+// marked is the prefix of the owner of a lease whose process is marked.
 const marked = "alive:"
 
-// ended reports that the process which has the lease was marked and has ended.
+// ended reports whether the process with the lease was marked and has ended.
 func (l Lease) ended(alive Alive) bool {
 	name, is := strings.CutPrefix(l.Owner, marked)
 	return is && alive != nil && alive.Gone(name)
 }
 
-// running reports that a process syncs at now. One that is marked does while it lives, also between two pages.
+// running reports whether a process syncs at now. A marked one does while it lives, even between two pages.
 func (l Lease) running(alive Alive, now time.Time) bool {
 	if l.Until.IsZero() || l.ended(alive) {
 		return false
@@ -37,7 +37,7 @@ func (l Lease) running(alive Alive, now time.Time) bool {
 	return now.Before(l.Until) || strings.HasPrefix(l.Owner, marked) && alive != nil
 }
 
-// Running reports whether a process syncs now: only then does a pass that has begun go on.
+// Running reports whether a process syncs now; only then does an unfinished pass continue.
 func (x *Index) Running(ctx context.Context, alive Alive) (bool, error) {
 	now, err := x.store.Now(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (x *Index) Running(ctx context.Context, alive Alive) (bool, error) {
 	return l.running(alive, now), err
 }
 
-// owner is what this process is called in the lease.
+// owner is this process's name in the lease.
 func (s *Syncer) owner() string {
 	if s.name == "" {
 		s.name = s.opt.Owner
@@ -60,7 +60,7 @@ func (s *Syncer) owner() string {
 	return s.name
 }
 
-// lease takes or prolongs the lease. That of a process which has ended is taken at once.
+// lease takes or renews the lease. It takes that of an ended process at once.
 func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
 		return true, nil
@@ -84,7 +84,7 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	return mine, err
 }
 
-// keep prolongs the lease until stop is called: a call may wait long for its budget.
+// keep renews the lease until stop is called, since a call may wait long for its budget.
 func (s *Syncer) keep(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -107,10 +107,10 @@ func (s *Syncer) keep(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// Release gives the lease back, also after ctx has ended.
+// Release returns the lease, even after ctx has ended.
 func (s *Syncer) Release(ctx context.Context) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	s.leased = time.Time{}
-	_ = s.index.store.Release(end, leaseName, s.owner()) // else it runs out
+	_ = s.index.store.Release(end, leaseName, s.owner()) // else it expires
 }

@@ -9,17 +9,16 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// What people ask goes through here: whoever may not reveal account numbers gets
-// masked answers, and finds nothing by what the mask takes away. The program itself
-// asks the store.
+// The index's API for people: a person who may not reveal account numbers gets masked answers and finds nothing by
+// masked values. The program itself uses the store.
 
-// record is r as the person may see it, in this host's time.
+// record is r for the person in ctx, in this host's time.
 func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
 	r.Seen, r.Changed, r.Gone = x.local(r.Seen, by), x.local(r.Changed, by), x.local(r.Gone, by)
 	return mask.For(ctx, r)
 }
 
-// Get returns one operation; also one that is gone.
+// Get returns one operation, even if it is gone; ErrNone if it is not in the index.
 func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 	r, err := x.store.Get(ctx, opid)
 	if err != nil {
@@ -29,7 +28,7 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 	return x.record(ctx, r, by), err
 }
 
-// Window reads the rows around a place in the list.
+// Window reads the rows around a position in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
 	q.Filter = q.Filter.For(ctx)
 	by, err := x.shift(ctx)
@@ -43,8 +42,7 @@ func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, err
 	return w, err
 }
 
-// Each calls fn for every row in order, from a list that is frozen before the
-// first call.
+// Each calls fn for every row in order, from a list that is frozen before the first call.
 func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time,
 	fn func(total int, r Record) error) error {
 	by, err := x.shift(ctx)
@@ -56,28 +54,28 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	})
 }
 
-// Count counts the rows that the filter lets through.
+// Count counts the rows that match the filter.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
 	return x.store.Count(ctx, f.For(ctx), now)
 }
 
-// Place says where an operation is in a list.
+// Place returns the position of an operation in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
 	return x.store.Place(ctx, f.For(ctx), s, opid, now)
 }
 
-// Totals sums and counts what the filter lets through, divided by the groupings.
+// Totals sums and counts the matching rows, divided by the groupings.
 func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error) {
 	all, err := x.store.Totals(ctx, f.For(ctx), by, limit, now)
 	return mask.For(ctx, all), err
 }
 
-// Timeline counts what the filter lets through by time of creation.
+// Timeline counts the matching rows by time of creation.
 func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error) {
 	return x.store.Timeline(ctx, f.For(ctx), now)
 }
 
-// History returns the states of an operation, oldest first, the present last.
+// History returns the states of an operation, oldest first, ending with the current one.
 func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	by, err := x.shift(ctx)
 	if err != nil {
@@ -90,13 +88,12 @@ func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	return mask.For(ctx, states), err
 }
 
-// Values lists values of a field that hold what was typed, without those that
-// the mask would change.
+// Values lists values of a field that contain what was typed, without those that would be masked.
 func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
 	if !mask.Needed(ctx) {
 		return x.store.Values(ctx, field, typed, limit)
 	}
-	all, err := x.store.Values(ctx, field, typed, 8*limit) // those that are left out must not be told by a short list
+	all, err := x.store.Values(ctx, field, typed, 8*limit) // more, since omitted values must not show in a short list
 	var out []string
 	for _, v := range all {
 		if len(out) < limit && !mask.Changes(v) && !strings.Contains(v, mask.Dot) {
@@ -106,7 +103,7 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 	return out, err
 }
 
-// MarkSeen notes that a person has seen the operation ("" for the list).
+// MarkSeen records that a person has seen the operation ("" for the list).
 func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	by, err := x.shift(ctx)
 	if err != nil {
@@ -115,7 +112,7 @@ func (x *Index) MarkSeen(ctx context.Context, person, opid string, at time.Time)
 	return x.store.MarkSeen(ctx, person, opid, at.Add(-by))
 }
 
-// LastSeen is when that was; the zero time for never.
+// LastSeen is the time of MarkSeen; zero for never.
 func (x *Index) LastSeen(ctx context.Context, person, opid string) (time.Time, error) {
 	at, err := x.store.LastSeen(ctx, person, opid)
 	if err != nil || at.IsZero() {

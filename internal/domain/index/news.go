@@ -6,11 +6,10 @@ import (
 	"opdeck/api"
 )
 
-// readNews reads the next page of the list's growing end. A reading ends when a
-// page reaches below the mark that the one before has set: whatever else was
-// merged meanwhile, by webhooks or by others who read the same pages, does not
-// count. Newest first it goes from the first page on; oldest first from the last
-// page back, so that rows that leave the list never hide one from it.
+// readNews reads the next page of the list's growing end. A read of the news ends when a page reaches below the mark
+// of the previous one; rows that were merged otherwise meanwhile, by webhooks or other readers, do not count. A list
+// sorted newest first is read from the first page on, one sorted oldest first from the last page back, so that
+// removed rows never hide a new one.
 func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	n := &p.News
 	if n.Began.IsZero() || n.By != p.Order {
@@ -39,7 +38,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	}
 	n.Top = max(n.Top, n.By.top(page.Items, page.Sent))
 	switch {
-	case n.By.backwards() && was >= 0 && n.Total > was && !n.Seek: // rows moved behind, perhaps onto pages that are read
+	case n.By.backwards() && was >= 0 && n.Total > was && !n.Seek: // rows moved back, perhaps onto pages already read
 		n.Page += int(n.Total-was+int64(n.Size)-1) / n.Size
 	case n.By.backwards():
 		p.backwards(page.Items)
@@ -52,7 +51,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 		n.finish()
 	case p.Chained:
 		n.Page, n.Next = n.Page+1, page.After.Next
-	case n.Size < p.PageSize: // many: on with large pages
+	case n.Size < p.PageSize: // many new rows: continue with large pages
 		n.Page, n.Size = (n.Page+1)*n.Size/p.PageSize, p.PageSize
 	default:
 		n.Page++
@@ -60,20 +59,20 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	return s.commit(ctx, *p, Batch{Entries: entries(page)})
 }
 
-// beginNews sets out at the growing end.
+// beginNews starts at the growing end.
 func (s *Syncer) beginNews(p *Progress) {
 	n := &p.News
 	if n.By != p.Order {
 		*n = News{By: p.Order}
 	}
 	n.Began, n.Page, n.Next, n.Size, n.Seek, n.Top, n.Total = zero, 0, "", p.NewsSize, false, 0, -1
-	if n.By.backwards() { // in pages of the pass, whose size the first page has shown
+	if n.By.backwards() { // in pages of the pass, whose size the first page showed
 		n.Size = p.PageSize
 		n.Page, n.Seek = p.lastPage(n.Size), true
 	}
 }
 
-// lastPage is the number of the last page of that size, as far as is known.
+// lastPage is the number of the last page of that size, as far as known.
 func (p Progress) lastPage(size int) int {
 	rows := p.Total
 	if rows < 0 {
@@ -82,7 +81,7 @@ func (p Progress) lastPage(size int) int {
 	return p.Offset + int(max(rows-1, 0))/size
 }
 
-// backwards takes a page of a list that grows at its end.
+// backwards merges a page of a list that grows at its end.
 func (p *Progress) backwards(rows []api.Operation) {
 	n := &p.News
 	if n.Seek {
@@ -112,8 +111,8 @@ func (p *Progress) backwards(rows []api.Operation) {
 	n.Page--
 }
 
-// reaches reports that a row, the last of a page in the direction of reading, is
-// older than the mark: what has the mark's own key may be new.
+// reaches reports whether a row, the last of a page in reading direction, is older than the mark; a row with the
+// mark's own key may be new.
 func reaches(o Order, op api.Operation, mark int64) bool {
 	k, ok := o.key(op)
 	return ok && k < mark

@@ -8,13 +8,12 @@ import (
 	"opdeck/api"
 )
 
-// Order is how the service's list is sorted, as its pages show. Nothing states it.
+// Order is the sort order of the service's list, inferred from its pages; it is not documented.
 type Order string
 
-// The orders. With none of them news have no place in the list, and only the
-// rolling pass finds them.
+// The orders. Without one, new rows may be anywhere in the list, and only the rolling pass finds them.
 const (
-	OrderUnknown     Order = ""               // the pages do not show it yet
+	OrderUnknown     Order = ""               // not known yet
 	OrderNone        Order = "none"           // they contradict every order
 	NewestFirst      Order = "newest"         // by createdAt
 	OldestFirst      Order = "oldest"         //
@@ -22,18 +21,16 @@ const (
 	OldestChangeWise Order = "oldest-changed" //
 )
 
-// orders are the hypotheses, the preferred first; their places are bits of
-// Evidence.
+// orders are the hypotheses, preferred ones first; their indexes are the bits of Evidence.
 var orders = [...]Order{NewestFirst, OldestFirst, NewestChangeWise, OldestChangeWise}
 
-// Sorted reports whether news are at one end of the list.
+// Sorted reports whether new rows are at one end of the list.
 func (o Order) Sorted() bool { return o != OrderUnknown && o != OrderNone }
 
 // backwards reports whether the list grows at its last page.
 func (o Order) backwards() bool { return o == OldestFirst || o == OldestChangeWise }
 
-// key is what the list is sorted by, in µs since 1970; ok is false where the
-// record does not tell.
+// key is the sort key, in µs since 1970; ok is false if the record lacks it.
 func (o Order) key(op api.Operation) (us int64, ok bool) {
 	t := op.CreatedAt.Time
 	if o == NewestChangeWise || o == OldestChangeWise {
@@ -42,8 +39,8 @@ func (o Order) key(op api.Operation) (us int64, ok bool) {
 	return t.UnixMicro(), !t.IsZero()
 }
 
-// top is the newest key of rows that does not lie ahead of now: a record that is
-// dated ahead must not hide what comes below it. Where all do, the oldest.
+// top is the newest key of rows that is not ahead of now: a record with a future time must not hide older ones. If
+// all are ahead, it is the oldest.
 func (o Order) top(rows []api.Operation, now time.Time) int64 {
 	best, least, limit := int64(0), int64(0), now.UnixMicro()
 	for _, op := range rows {
@@ -64,20 +61,18 @@ func (o Order) top(rows []api.Operation, now time.Time) int64 {
 	return best
 }
 
-// Evidence is what pages have shown of the order since a pass began.
+// Evidence is what the pages since the start of a pass show of the order.
 type Evidence struct {
-	Against int      `json:"against,omitempty"` // bits of orders that a page contradicts
-	For     int      `json:"for,omitempty"`     // bits of orders that a page shows
+	Against int      `json:"against,omitempty"` // bits of orders contradicted by a page
+	For     int      `json:"for,omitempty"`     // bits of orders shown by a page
 	Low     [2]int64 `json:"low"`               // smallest createdAt and updatedAt of the last page
 	High    [2]int64 `json:"high"`              // largest
 }
 
-// odd is the share of neighbours that may stand the wrong way round: clocks of
-// several machines stamp the records.
+// odd: one neighbour in odd may be out of order, because several machines' clocks stamp the records.
 const odd = 20
 
-// observe adds a page; follows says that it continues the page before, with nothing
-// removed between them.
+// observe adds a page; follows: it directly continues the previous page, with nothing removed between them.
 func (e *Evidence) observe(rows []api.Operation, follows bool) {
 	for i, by := range [2]Order{NewestFirst, NewestChangeWise} {
 		up, down := 0, 0
@@ -121,8 +116,7 @@ func (e *Evidence) note(bit int, shown, contradicted bool) {
 	}
 }
 
-// decide says which order holds; have is the one that held so far, and stays until
-// a page contradicts it.
+// decide returns the order; the previous one, have, remains until a page contradicts it.
 func (e Evidence) decide(have Order) Order {
 	best, open := OrderUnknown, false
 	for i, o := range orders {
@@ -143,7 +137,7 @@ func (e Evidence) decide(have Order) Order {
 	return best
 }
 
-// digest tells two pages apart by their identifiers.
+// digest identifies a page by its identifiers.
 func digest(rows []api.Operation) string {
 	h := sha256.New()
 	for _, op := range rows {

@@ -11,8 +11,8 @@ import (
 
 var zero time.Time
 
-// readPass reads the next page of the rolling pass, until one is not full: that
-// the rows held are as many as the total proves nothing.
+// readPass reads the next page of the rolling pass, until one is not full: an equal number of rows and total proves
+// nothing.
 func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
 	n, size := p.Pass.Page, s.size(*p)
 	page, err := s.from.ListPage(ctx, PageRef{n, p.Pass.Next}, size)
@@ -27,8 +27,8 @@ func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
 	return s.commit(ctx, *p, Batch{Entries: entries(page)})
 }
 
-// size is what the next page is asked for with: the size that pages were seen to
-// have, or at the beginning of a pass the largest one that was not tried yet.
+// size is the size to request for the next page: the one that pages had, or, at the start of a pass, the largest one
+// not tried yet.
 func (s *Syncer) size(p Progress) int {
 	switch {
 	case p.PageSize == 0 && p.Start > 0:
@@ -43,16 +43,15 @@ func (s *Syncer) size(p Progress) int {
 	return s.opt.MaxSize
 }
 
-// probing reports that a larger page is to be tried.
+// probing reports whether to try a larger page.
 func (p Progress) probing(s *Syncer) bool {
 	atStart := p.Pass.Page == 0
 	return !p.Tried && atStart && p.PageSize > 0 && p.PageSize < s.opt.MaxSize &&
 		(p.Total < 0 || p.Total > int64(p.PageSize))
 }
 
-// smaller records that the service does not answer for pages of this size, and
-// reports whether smaller ones are to be tried at once. A service that
-// does not answer at all gets a second try.
+// smaller records that the service does not answer requests for pages of this size, and reports whether to try
+// smaller ones at once. A service that does not answer at all gets a second try.
 func (p *Progress) smaller(s *Syncer, size int, err error) bool {
 	e := api.AsError(err)
 	switch {
@@ -78,23 +77,22 @@ func (p *Progress) smaller(s *Syncer, size int, err error) bool {
 	return true
 }
 
-// leastSize is the smallest page that is asked for where larger ones are refused.
+// leastSize is the smallest page size to try.
 const leastSize = 10
 
-// refusedSize chooses what to try after a page as large as size was not given.
+// refusedSize chooses the next size after a page of this size failed.
 func (p *Progress) refusedSize(size int) {
 	p.Probe = size / 2
 	p.Tried = p.Probe <= p.PageSize
 }
 
-// fit is how many rows pages have that are asked for with size: the service may
-// send fewer or more.
+// fit is the actual size of pages requested with size: the service may send fewer or more rows.
 func (p Progress) fit(page Listed, n, size int) int {
 	rows := len(page.Items)
 	switch {
 	case rows == size || rows == 0:
 		return size
-	case p.Chained && n > 0: // it may be of any size
+	case p.Chained && n > 0: // it may have any size
 		return size
 	case rows > size:
 		return rows
@@ -106,7 +104,7 @@ func (p Progress) fit(page Listed, n, size int) int {
 	return size
 }
 
-// take moves the pass on behind page n, which was asked for with size.
+// take advances the pass after page n, requested with size.
 func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	rows := len(page.Items)
 	if beyond := int64(n-p.Offset) * int64(size); p.Pass.NoTotal || rows > 0 && !p.Chained && page.Total >= 0 &&
@@ -132,14 +130,14 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 		p.News = News{By: p.Order, At: page.Sent, Mark: t.Top}
 	}
 	if t.Page = 0; first && p.probing(s) {
-		return // again, with a larger page
+		return // read it again with a larger size
 	}
 	t.Page = n + 1
 	if p.repeated(page, n, page.Total == was) {
 		return
 	}
-	if gone := int(was - page.Total); was >= 0 && page.Total >= 0 && gone > 0 { // rows behind moved forward
-		if t.Disturbed = true; !p.Chained { // perhaps onto pages that are read
+	if gone := int(was - page.Total); was >= 0 && page.Total >= 0 && gone > 0 { // later rows moved forward
+		if t.Disturbed = true; !p.Chained { // perhaps onto pages already read
 			t.Page = max(0, (n-p.Offset)*p.PageSize-gone) / p.PageSize
 			return
 		}
@@ -147,26 +145,26 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	p.end(page)
 }
 
-// unknownNext is the Note about a list that goes on without saying how to ask for the rest.
+// unknownNext is the Note about a list that continues without saying how to request the rest.
 func (l Listed) unknownNext() string {
 	return fmt.Sprintf("The service's list goes on (“%s”), but opdeck does not know how to ask for the next page: set "+
 		"cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
 }
 
-// chains reports that a page names the next one by something else than its number.
+// chains reports whether a page names the next one by anything but its number.
 func (l Listed) chains() bool { return l.After.Next != "" && !l.After.ByNumber }
 
-// end decides whether a page is the last one, and whether the service showed that. A page that is not full is
-// the last only where a total says so, or none that follows has a row. The first total is believed once another
-// page has shown that it is not that of a page.
+// end decides whether a page is the last one, and whether the service proved that. A page that is not full is the
+// last only if a total says so or no later page has a row. The first total counts once another page shows that it is
+// not that of a page.
 func (p *Progress) end(page Listed) {
 	t, rows, more := &p.Pass, len(page.Items), page.After.More
-	left := page.Total - int64(t.Page-1-p.Offset)*int64(p.PageSize) - int64(rows) // by the total, behind this page
+	left := page.Total - int64(t.Page-1-p.Offset)*int64(p.PageSize) - int64(rows) // after this page, by the total
 	p.Counted = p.Counted || page.Total > 0 && (rows == 0 || left > 0 && t.Page > 1)
 	switch {
 	case p.Chained && page.chains() && more != api.NoMore:
 		t.Next = page.After.Next
-	case more == api.MoreFollows && (p.Chained || rows == 0): // and it does not say how it is asked for
+	case more == api.MoreFollows && (p.Chained || rows == 0): // and does not say how to request it
 		t.Listed, t.Stuck = true, page.unknownNext()
 	case p.Chained, rows == 0, more == api.NoMore && left <= 0:
 		t.Listed, t.End = true, true
@@ -176,8 +174,7 @@ func (p *Progress) end(page Listed) {
 	}
 }
 
-// learn takes the size of pages from the answer, and reports whether the pass
-// begins again with another one.
+// learn takes the page size from the answer, and reports whether the pass starts again with another one.
 func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bool, n int) (again bool) {
 	rows := len(page.Items)
 	at := p.Pass.At
@@ -187,14 +184,14 @@ func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bo
 		if fit > size { // the service ignores the size
 			p.NewsSize = fit
 		}
-	case probed && fit < p.PageSize: // so large a page gets less than a smaller one
+	case probed && fit < p.PageSize: // a larger page returns fewer rows than a smaller one
 		p.refusedSize(size)
 		again = true
 	case probed:
 		p.PageSize, p.NewsSize, p.Tried = fit, max(p.NewsSize, min(fit, s.opt.PageSize)), true
 	case fit != size && n == 0:
 		p.PageSize, p.NewsSize = fit, min(fit, p.NewsSize)
-	case fit != size || p.Pass.Short && rows > 0: // under the pass
+	case fit != size || p.Pass.Short && rows > 0: // during the pass
 		if again = p.Resized < mostResized; again {
 			*p = p.resized()
 		}
@@ -205,20 +202,19 @@ func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bo
 	return again
 }
 
-// mostResized is how often pages may change their size until they pass for pages of any size.
+// mostResized is how often the page size may change before pages count as variable.
 const mostResized = 3
 
-// resized is p for a service whose pages turned out to have another size: a page
-// in the middle does not say which, so that it is learnt again from the first.
+// resized is p for a service whose page size changed: a middle page does not show the new size, so it is learnt again
+// from the first.
 func (p Progress) resized() Progress {
 	p.PageSize, p.NewsSize, p.Tried, p.Probe, p.Resized = 0, 0, false, 0, p.Resized+1
 	p.Pass, p.News.Began = Pass{At: p.Pass.At}, zero
 	return p
 }
 
-// repeated looks for pages that come again: a list that counts its pages from 1, one that answers with its last
-// page for all behind it, one that is paged by cursors, or one without pages. again says that the pass begins
-// again, or has ended.
+// repeated detects repeated pages: a list that counts pages from 1, one that returns its last page for all later
+// ones, one with cursors, or one without pages. again: the pass starts again or has ended.
 func (p *Progress) repeated(page Listed, n int, still bool) (again bool) {
 	t, ids, rows := &p.Pass, digest(page.Items), len(page.Items)
 	same := rows > 0 && ids == t.Ids && still
@@ -239,8 +235,8 @@ func (p *Progress) repeated(page Listed, n int, still bool) (again bool) {
 	case p.Chained || page.After.More == api.MoreFollows && page.After.Next == "" && t.Repeats > 0:
 		t.Listed, t.Stuck = true, page.unknownNext()
 	case page.Total >= 0 && n == 1 && int64(rows) == page.Total && page.After.More != api.MoreFollows:
-		t.Listed = true // all of it is on one page, whatever its number
-	case n > 1 && t.Repeats == 0 && (page.Total >= 0 || rows < p.PageSize): // the last page, for all behind it
+		t.Listed = true // all rows are on one page, whatever its number
+	case n > 1 && t.Repeats == 0 && (page.Total >= 0 || rows < p.PageSize): // the last page, returned for all later ones
 		t.Listed, t.End = true, page.Total < 0
 	case t.Repeats > 0, n > 1:
 		t.Listed, t.Stuck = true, pagesRepeat
@@ -251,14 +247,14 @@ func (p *Progress) repeated(page Listed, n int, still bool) (again bool) {
 	return true
 }
 
-// noteOrder takes a page as evidence of the order.
+// noteOrder adds a page to the evidence of the order.
 func (p *Progress) noteOrder(rows []api.Operation, follows bool) {
 	p.Pass.Seen.observe(rows, follows)
 	p.Order = p.Pass.Seen.decide(p.Order)
 }
 
-// verifyNext asks for one operation that no page of the pass has shown, or ends the
-// pass. What the service does not have leaves the list.
+// verifyNext reads one operation that no page of the pass has shown, or ends the pass. Operations that the service no
+// longer has leave the list.
 func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error {
 	left, err := s.index.store.Candidates(ctx, p.Pass.Started, 1)
 	if err != nil {
@@ -281,8 +277,8 @@ func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error 
 	return s.commit(ctx, *p, b)
 }
 
-// asks is how many single reads a pass may end with. A pass during which rows left
-// the list has skipped some: another pass finds them for less.
+// asks bounds the single reads at the end of a pass. If rows left the list during the pass, it skipped some: another
+// pass finds them with fewer calls.
 func (p Progress) asks(held int64) int {
 	if p.Pass.Disturbed {
 		return p.pages(held)
@@ -290,8 +286,8 @@ func (p Progress) asks(held int64) int {
 	return max(100, 2*p.pages(held))
 }
 
-// ask reads one operation that no page has shown. A service that does not have it
-// says so in its own words; where it only answers 404, its total must agree.
+// ask reads one operation that no page has shown. If the service does not have it, it must say so in its own words;
+// after a bare 404, its total must agree.
 func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) {
 	now, err := s.index.store.Now(ctx)
 	if err != nil {
@@ -314,8 +310,7 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 const pagesRepeat = "The service answers with the same page for every page number, so the rest of its list cannot be " +
 	"read. opdeck doctor --deep tries other names for the page and prints the settings."
 
-// endPass ends the pass; whole says that nothing is left that it did not show. If
-// something is, the next pass begins at once.
+// endPass ends the pass; whole: it left nothing unread. Otherwise the next pass starts at once.
 func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 	t, same := p.Pass, 0
 	p.Pass, p.Note, p.Resized = Pass{At: t.At}, "", 0

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// plan tells, by reading only, what is due: reads that are owed, then news, then
-// the pass.
+// plan returns the due job, from reads of the store only: single reads, then news, then the pass.
 func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration,
 	err error) {
 	if p, err = LoadProgress(ctx, s.index.store); err != nil {
@@ -35,10 +34,10 @@ func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int6
 	return p, held, nothing, min(forNews, forPass, s.opt.Lease/2), nil
 }
 
-// never is a wait that is longer than any other.
+// never is longer than any other wait.
 const never = 24 * time.Hour
 
-// newsDue is how long the news are good for; never where they have no place.
+// newsDue is how long the news remain current; never if they have no place in the list.
 func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 	switch {
 	case !p.hasNews():
@@ -49,20 +48,18 @@ func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
 	return s.opt.MaxAge - now.Sub(p.News.At)
 }
 
-// hasNews reports that new operations are found at one end of the list. An index
-// that was complete before the order was known waits for the mark that the end of a
-// pass sets: else nobody has looked between the two.
+// hasNews reports whether new operations are at one end of the list. An index that was complete before the order was
+// known waits for the mark set at the end of a pass, since rows in between may have been missed.
 func (p Progress) hasNews() bool {
 	marked := p.News.Mark != 0 && p.News.By == p.Order
 	reached := p.Order.Sorted() && !(p.Chained && p.Order.backwards())
 	return reached && p.NewsSize > 0 && !p.short() && (marked || p.Last.Started.IsZero())
 }
 
-// short reports that the whole list is one page of news: a pass.
+// short reports whether the whole list is one page of news, and so a pass.
 func (p Progress) short() bool { return p.Total >= 0 && p.Total <= int64(p.NewsSize) }
 
-// passDue is how long until the next page of the pass, or the next single read
-// that completes it.
+// passDue is how long until the next page of the pass, or the next single read that completes it.
 func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
 	if p.Pass.Listed || p.Note == "" && !p.settled(held) {
 		return 0
@@ -75,10 +72,10 @@ func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
 	return gap - now.Sub(at)
 }
 
-// gap is how long a settled sync waits between two pages of the pass.
+// gap is the pause of a settled sync between two pages of the pass.
 func (s *Syncer) gap(p Progress, held int64) time.Duration {
 	round := passAges * s.opt.MaxAge
-	if !p.hasNews() { // the pass is what finds new operations
+	if !p.hasNews() { // the pass finds new operations
 		round = s.opt.MaxAge
 	}
 	gap := round / time.Duration(p.pages(held))
@@ -88,12 +85,12 @@ func (s *Syncer) gap(p Progress, held int64) time.Duration {
 	return gap
 }
 
-// PassTime is how many pages a pass has and how long it takes at the present rate.
+// PassTime is the number of pages of a pass and its duration at the current rate.
 func (s *Syncer) PassTime(p Progress, held int64) (pages int, took time.Duration) {
 	pages = p.pages(held)
 	gap := s.gap(p, held)
 	if !p.settled(held) {
-		gap = time.Minute * 3 / time.Duration(2*s.opt.PerMinute) // two thirds of the calls are for background work
+		gap = time.Minute * 3 / time.Duration(2*s.opt.PerMinute) // background work gets two thirds of the calls
 	}
 	return pages, time.Duration(pages) * gap
 }

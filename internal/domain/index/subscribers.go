@@ -6,12 +6,11 @@ import "sync"
 type subscribers struct {
 	mu      sync.Mutex
 	subs    map[chan int64]struct{} // guarded by mu
-	version int64                   // guarded by mu; the last one sent
+	version int64                   // guarded by mu; last one sent
 }
 
-// Changes gives a channel that receives the index's version after changes, of
-// this process at once and of others when Watch sees them. Only the newest
-// version waits in it. stop ends the subscription.
+// Changes returns a channel that receives the index's version after changes: those of this process at once, others
+// when Watch detects them. It holds the newest version only. stop ends the subscription.
 func (s *subscribers) Changes() (changes <-chan int64, stop func()) {
 	c := make(chan int64, 1)
 	s.mu.Lock()
@@ -27,7 +26,7 @@ func (s *subscribers) Changes() (changes <-chan int64, stop func()) {
 	}
 }
 
-// announce sends a version that was not sent last, and reports whether it was another.
+// announce sends a version unless it was sent last, and reports whether it did.
 func (s *subscribers) announce(version int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,21 +13,20 @@ import (
 // Listed is one page of the service's list.
 type Listed struct {
 	Items    []api.Operation
-	PageSize int       // as the answer says; 0: it does not
-	Total    int64     // likewise; -1: it does not
+	PageSize int       // from the answer; 0: not reported
+	Total    int64     // from the answer; -1: not reported
 	After    api.After // what it says about the next page
 	Sent     time.Time // the store's time at which the request was sent
 }
 
-// PageRef is where a page of the list is: its number from 0, and in a list of which each page names the next one
-// what the page before said (api.After.Next).
+// PageRef identifies a page of the list: its number from 0 and, if pages name the next one, the previous page's
+// api.After.Next.
 type PageRef struct {
 	Page int
 	Next string
 }
 
-// Lister reads from the service with background priority: it waits until
-// nobody else needs the budget. The sync never hurries it.
+// Lister reads from the service with background priority: it waits for spare budget.
 type Lister interface {
 	// ListPage reads one page of the list.
 	ListPage(ctx context.Context, at PageRef, size int) (Listed, error)
@@ -35,41 +34,40 @@ type Lister interface {
 	Operation(ctx context.Context, opid string) (op api.Operation, sent time.Time, err error)
 }
 
-// SyncOptions say how the sync works. Zero values take the defaults.
+// SyncOptions configure the sync. Zero values mean the defaults.
 type SyncOptions struct {
 	Owner     string        // this process, unique; required
-	Alive     Alive         // says which processes have ended; nil: nobody knows before their lease ends
+	Alive     Alive         // detects ended processes; nil: their lease must expire
 	PageSize  int           // of news and of the first page: 100 ([service] list_page_size)
 	MaxSize   int           // the largest page that the rolling pass asks for: 1000 ([index] max_page_size)
 	MaxAge    time.Duration // how old news may be ([index] max_age): 60 s
-	PerMinute int           // calls that the service recommends for lists: 12
-	Lease     time.Duration // 20 s: how long another instance waits for one that is dead or cannot be seen
+	PerMinute int           // recommended calls a minute for lists: 12
+	Lease     time.Duration // 20 s: how long other instances wait for one that may be dead
 	Log       *slog.Logger
 }
 
 const (
 	maxPause   = 5 * time.Minute
-	owedInARow = 5  // single reads before a page has its turn
-	passAges   = 15 // a complete index is read again within this many max_age, where the budget allows it
-	passShare  = 3  // and with at most this part of the recommended calls
+	owedInARow = 5  // single reads before a page is read
+	passAges   = 15 // a complete index is read again within this many max_age, if the budget allows it
+	passShare  = 3  // with at most this part of the recommended calls
 )
 
-// Syncer fills an index in the background. One instance works for all: the
-// holder of a lease in the store; the others wait and take over when it ends.
-// Should two work at once, the progress of one is refused by the store.
+// Syncer fills an index in the background. One instance works for all: the holder of a lease in the store; the others
+// wait and take over when it expires. If two work at once, the store refuses the progress of one.
 type Syncer struct {
 	index *Index
 	from  Lister
 	opt   SyncOptions
 
-	name   string        // of this process in the lease; "": not asked yet
-	pause  time.Duration // after trouble; doubles
-	leased time.Time     // until when the lease is ours for sure; the store's time
-	owed   int           // single reads in a row
-	large  int           // failures of a large page in a row
+	name   string        // of this process in the lease; "": not determined yet
+	pause  time.Duration // after an error; doubles
+	leased time.Time     // until then the lease is certainly ours; the store's time
+	owed   int           // consecutive single reads
+	large  int           // consecutive failures of a large page
 }
 
-// NewSyncer makes a syncer; Run starts it.
+// NewSyncer returns a syncer; Run starts it.
 func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	opt.PageSize, opt.PerMinute = cmp.Or(opt.PageSize, 100), cmp.Or(opt.PerMinute, 12)
 	opt.MaxSize = max(opt.MaxSize, opt.PageSize)
@@ -78,7 +76,7 @@ func NewSyncer(x *Index, from Lister, opt SyncOptions) *Syncer {
 	return &Syncer{index: x, from: from, opt: opt}
 }
 
-// Run works until ctx ends.
+// Run syncs until ctx ends.
 func (s *Syncer) Run(ctx context.Context) error {
 	defer s.Release(ctx)
 	for {
@@ -124,8 +122,7 @@ func (s *Syncer) idle(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// backOff records what went wrong where everybody can see it, and returns how long
-// to leave the service alone.
+// backOff records the error for all to see and returns how long to pause.
 func (s *Syncer) backOff(ctx context.Context, err error) time.Duration {
 	s.pause = min(max(2*s.pause, 5*time.Second), maxPause)
 	e := api.AsError(err)
@@ -133,24 +130,23 @@ func (s *Syncer) backOff(ctx context.Context, err error) time.Duration {
 	s.opt.Log.Warn("index sync", "kind", string(e.Kind), "pause", s.pause)
 	if p, err := LoadProgress(ctx, s.index.store); err == nil && p.Trouble != e.Public {
 		p.Trouble = e.Public
-		_ = p.save(ctx, s.index.store) // only told to people; the next step writes again
+		_ = p.save(ctx, s.index.store) // for display only; the next step writes again
 	}
 	return s.pause
 }
 
-// job is what is due.
+// job is a due piece of work.
 type job int
 
 const (
 	nothing job = iota
-	single      // a read that is owed
+	single      // a single read that is due
 	news        // the list's growing end
 	page        // the next page of the pass
-	verify      // what the pass did not show, alone
+	verify      // one row that the pass did not show
 )
 
-// Step does one piece of work, at most one call, and says how long nothing needs
-// to be done.
+// Step does one piece of work, with at most one call, and returns how long nothing is due.
 func (s *Syncer) Step(ctx context.Context) (wait time.Duration, err error) {
 	_, wait, err = s.step(ctx)
 	return wait, err
@@ -162,7 +158,7 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 		return nothing, 0, err
 	}
 	p, held, what, wait, err := s.plan(ctx, now)
-	if err != nil || what == nothing { // nothing is written: that would wake all that watch the store
+	if err != nil || what == nothing { // write nothing: that would wake all watchers of the store
 		return nothing, wait, err
 	}
 	if mine, err := s.lease(ctx, now); err != nil || !mine {
@@ -184,11 +180,10 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 	return what, 0, err
 }
 
-// Round does what is due now, for a command that nobody keeps running: news and
-// the rest of an unfinished pass, and one page or read of what has time. It sends
-// at most that many calls, and none while another instance works.
+// Round does what is due now, for a single command: news, the rest of an unfinished pass, and one page or read of
+// lower priority. It makes at most calls calls, and none while another instance syncs.
 func (s *Syncer) Round(ctx context.Context, calls int) error {
-	s.owed = owedInARow // reads that are owed come last
+	s.owed = owedInARow // single reads come last
 	patient := false
 	for range calls {
 		now, err := s.now(ctx)
@@ -212,13 +207,12 @@ func (s *Syncer) Round(ctx context.Context, calls int) error {
 	return nil
 }
 
-// settled reports that nothing but the time makes the next page of the pass due.
+// settled reports whether only the passing of time makes the next page of the pass due.
 func (p Progress) settled(held int64) bool {
 	return p.proven() && p.PageSize > 0 && !p.differs(held) && !p.Hurry.After(p.Last.Started)
 }
 
-// now is the store's time. When a sight lies ahead of it, the clock has been set
-// back since: how long ago the others were is not known either.
+// now is the store's time. If a read is ahead of it, the clock was set back, and the ages of all reads are unknown.
 func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 	now, err := s.index.store.Now(ctx)
 	if err != nil {
@@ -240,7 +234,7 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 	return now, p.save(ctx, s.index.store)
 }
 
-// afterClock reports whether p has a time after now: the clock was set back since it was written.
+// afterClock reports whether p has a time after now: the clock was set back since.
 func (p Progress) afterClock(now time.Time) bool {
 	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished,
 		p.Hurry, p.NewsAfter} {
@@ -251,7 +245,7 @@ func (p Progress) afterClock(now time.Time) bool {
 	return false
 }
 
-// readOwed reads one operation whose state is in doubt.
+// readOwed reads one operation whose single read is due.
 func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 	opids, err := s.index.store.Owed(ctx, now, 1)
 	if err != nil || len(opids) == 0 {
@@ -266,7 +260,7 @@ func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 	if k := api.KindOf(err); k != api.NotFound && k != api.Refused {
 		return err
 	}
-	if api.KindOf(err) == api.NotFound && s.unlisted(ctx, id) { // announced, or gone already
+	if api.KindOf(err) == api.NotFound && s.unlisted(ctx, id) { // announced but not listed, or gone already
 		_, err := s.index.commit(ctx, Batch{Gone: []Gone{{OPID: id, At: now}}})
 		return err
 	}
@@ -278,8 +272,8 @@ func (s *Syncer) unlisted(ctx context.Context, id string) bool {
 	return err == ErrNone || err == nil && !rec.Gone.IsZero()
 }
 
-// commit writes rows and progress in one transaction. If another instance went on
-// meanwhile, the rows are kept and the progress is not: the next step reads it.
+// commit writes rows and progress in one transaction. If another instance has changed the progress, the rows are kept
+// and the progress is not: the next step reads it.
 func (s *Syncer) commit(ctx context.Context, p Progress, b Batch) error {
 	p.Trouble = ""
 	swap, err := p.swap()
@@ -294,7 +288,7 @@ func (s *Syncer) commit(ctx context.Context, p Progress, b Batch) error {
 	return err
 }
 
-// entries are the rows of a page.
+// entries converts the rows of a page.
 func entries(page Listed) []Entry {
 	out := make([]Entry, len(page.Items))
 	for i, o := range page.Items {

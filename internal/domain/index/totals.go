@@ -11,15 +11,14 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// Group is the operations that share a value, and how they divide further. The
-// outermost one is all that the filter lets through.
+// Group is the operations that share a value, with their subdivision. The outermost group is all matching operations.
 type Group struct {
-	Key   untrusted.Text // code, currency, identifier, or 2026-01-31 and 2026-01; a week is its Monday; empty: none
+	Key   untrusted.Text // code, currency, identifier, 2026-01-31 or 2026-01; a week is its Monday; empty: none
 	Name  untrusted.Text // of a customer or counterparty
 	Count int64
-	Sums  []Sum   // by currency, the one of most operations first
-	Parts []Group // by the next grouping: the one of most operations first, times the newest first
-	More  int     // parts that were left out
+	Sums  []Sum   // by currency, the one with most operations first
+	Parts []Group // by the next grouping: the one with most operations first, times newest first
+	More  int     // omitted parts
 }
 
 // Sum returns the sum in a currency, nil when there is none.
@@ -38,7 +37,7 @@ func (g Group) Bad() (n int64) {
 	return n
 }
 
-// Label is the value that the group shares, as people read it.
+// Label is the group's value for display.
 func (g Group) Label() string {
 	switch {
 	case g.Name != "":
@@ -49,7 +48,7 @@ func (g Group) Label() string {
 	return "(none)"
 }
 
-// By is what groups are made of.
+// By is a grouping.
 type By string
 
 // The groupings.
@@ -59,21 +58,21 @@ const (
 	ByPayment      By = "payment"
 	ByCurrency     By = "currency"
 	ByCustomer     By = "customer"
-	ByCounterparty By = "counterparty" // the side that receives
+	ByCounterparty By = "counterparty" // the receiving side
 	ByDay          By = "day"          // of creation, UTC
 	ByWeek         By = "week"         // from Monday
 	ByMonth        By = "month"
 )
 
-// Groupings are all of them.
+// Groupings lists them all.
 func Groupings() []By {
 	return []By{ByStatus, ByType, ByCustomer, ByCounterparty, ByPayment, ByDay, ByWeek, ByMonth, ByCurrency}
 }
 
-// ErrBy says that a grouping is not known, or that there are more than two.
+// ErrBy: an unknown grouping, or more than two.
 var ErrBy = errors.New("index: rows are grouped by one or two of the groupings")
 
-// CheckBy refuses groupings that Totals does not take.
+// CheckBy returns ErrBy for groupings that Totals does not support.
 func CheckBy(by []By) error {
 	if len(by) > 2 || len(by) == 2 && by[0] == by[1] {
 		return ErrBy
@@ -86,8 +85,7 @@ func CheckBy(by []By) error {
 	return nil
 }
 
-// Term is the filter that lets through what is in the group; "" when the language
-// has none for it: nothing was sent, or it is masked.
+// Term is the filter that matches the group; "" if there is none, for a missing or masked value.
 func (b By) Term(g Group) string {
 	text := string(g.Key)
 	field, op := string(b), ":"
@@ -124,33 +122,32 @@ func (b By) Term(g Group) string {
 
 func (b By) time() bool { return b == ByDay || b == ByWeek || b == ByMonth }
 
-// NewestFirst reports whether the groups are in the order of time.
+// NewestFirst reports whether the groups are sorted by time.
 func (b By) NewestFirst() bool { return b.time() }
 
-// Day is one day's count, or one hour's.
+// Day is the count of one day or one hour.
 type Day struct {
-	Date  time.Time // its beginning, UTC
+	Date  time.Time // its start, UTC
 	Count int64
 }
 
-// Timeline is when operations were created: the days that have any, oldest first,
-// and their hours where the days are few.
+// Timeline counts operations by creation: days with any, oldest first, and their hours if the days are few.
 type Timeline struct {
 	Days, Hours []Day
-	Undated     int64 // operations that tell no time
+	Undated     int64 // operations without a time of creation
 }
 
-// ShortSpan is up to how many days apart a Timeline holds hours.
+// ShortSpan is the number of days up to which a Timeline has hours.
 const ShortSpan = 8
 
-// Chart is a timeline in bars of one unit, without gaps, the oldest first.
+// Chart is a timeline in bars of one unit, without gaps, oldest first.
 type Chart struct {
 	Unit        string
 	Bars        []Day
-	First, Last time.Time // the days of the first and the last operation
+	First, Last time.Time // days of the first and the last operation
 }
 
-// unit is a length of bars.
+// unit is the length of a bar.
 type unit struct {
 	name  string
 	start func(time.Time) time.Time
@@ -174,14 +171,13 @@ func units() []unit {
 	}
 }
 
-// Monday is the beginning of t's week.
+// Monday is the start of t's week.
 func Monday(t time.Time) time.Time {
 	t = t.UTC().Truncate(24 * time.Hour)
 	return t.AddDate(0, 0, -(int(t.Weekday())+6)%7)
 }
 
-// Chart makes at most `most` bars of the shortest unit that fits; without bars
-// nothing was created at a known time.
+// Chart returns at most most bars of the shortest unit that fits; without bars nothing has a known time.
 func (t Timeline) Chart(most int) Chart {
 	if len(t.Days) == 0 {
 		return Chart{}
@@ -205,7 +201,7 @@ func (t Timeline) Chart(most int) Chart {
 	return c
 }
 
-// bars adds up by the unit; false when there are more than most.
+// bars sums by unit; false if there are more than most.
 func (u unit) bars(from []Day, most int) ([]Day, bool) {
 	last := u.start(from[len(from)-1].Date)
 	var out []Day

@@ -26,7 +26,7 @@ const (
 	Hook               // a webhook
 )
 
-// String is the word shown beside an age.
+// String is the word beside an age.
 func (o Origin) String() string {
 	if o < List || o > Hook {
 		return "unknown"
@@ -34,46 +34,42 @@ func (o Origin) String() string {
 	return [...]string{"list", "read", "webhook"}[o]
 }
 
-// Entry is one state of one operation, to be merged.
+// Entry is one state of one operation to merge.
 type Entry struct {
-	Op     api.Operation // with Raw when it came from the service
+	Op     api.Operation // with Raw if it came from the service
 	Origin Origin
-	// Seen is the store's time (Store.Now) at which the request that brought it was
-	// sent, so that the content is at least as new; of a webhook, when it came. A
-	// webhook does not show the row: the row keeps the one it had, and a new one gets the
-	// moment that the webhook reports on.
+	// Seen is the store's time (Store.Now) at which the request was sent, so that the content is at least as new; for
+	// a webhook, when it arrived. A webhook does not count as a read of the row: the row keeps its time, and a new
+	// one gets the time in the webhook.
 	Seen time.Time
-	// Owed asks for a single read in any case: the state is known to be incomplete.
+	// Owed makes a single read due in any case: the state is incomplete.
 	Owed bool
 }
 
-// Batch is what one transaction commits: all of it, or nothing.
+// Batch is committed in one transaction, all or nothing.
 type Batch struct {
 	Entries []Entry
-	// Gone are operations that the service says it does not have. A row that was
-	// seen by a later request stays.
+	// Gone are operations that the service no longer has. A row that a later request showed remains.
 	Gone []Gone
-	// Swap replaces a small fact, if it still is what the caller read: else the
-	// batch is committed without it and Merged.Swapped is false.
+	// Swap replaces a fact if it still has the value that was read; else the batch is committed without it and
+	// Merged.Swapped is false.
 	Swap *Swap
-	// Asked are operations whose single read, because a pass had not shown them,
-	// was answered; Candidates names them again only after the next pass.
+	// Asked are operations whose single read at the end of a pass was answered; Candidates lists them again only
+	// after the next pass.
 	Asked []string
 }
 
-// Gone is an operation that the service does not have, as the answer to a request
-// sent at the store's time At says.
+// Gone is an operation that the service does not have, by the answer to a request sent at the store's time At.
 type Gone struct {
 	OPID string
 	At   time.Time
 }
 
-// Swap is a fact as it was read and as it shall be.
+// Swap changes a fact from Old, as it was read, to New.
 type Swap struct{ Name, Old, New string }
 
-// Event is what a webhook tells about an operation. Words are filled in only
-// when the meaning of the codes is known; otherwise they stay empty and the
-// operation is owed a read.
+// Event is a webhook's report on an operation. Words are set only for codes with a known meaning; otherwise they are
+// empty, and a single read becomes due.
 type Event struct {
 	OPID, CUID                               string
 	Status, Type, PaymentType                string // words, or ""
@@ -84,42 +80,42 @@ type Event struct {
 	Seen                                     time.Time
 }
 
-// Record is an operation of the index.
+// Record is an operation in the index.
 type Record struct {
 	Op      api.Operation
 	Origin  Origin
-	Seen    time.Time // when the last request was sent that showed this state; zero: never seen at the service
-	Changed time.Time // when this state was first seen here
+	Seen    time.Time // when the last request that showed this state was sent; zero: never read from the service
+	Changed time.Time // when this state was first known here
 	Owed    bool      // a single read is due: the state may be incomplete or outdated
-	Gone    time.Time // when the service was first known not to have it; zero: it has
+	Gone    time.Time // when the service was first known not to have it; zero: it has it
 }
 
-// Merged counts what became of a batch.
+// Merged counts the effects of a batch.
 type Merged struct {
 	New, Changed, Same, Older int
-	Refused                   int      // no usable identifier
+	Refused                   int      // without a usable identifier
 	Gone, Back                int      // left the list; came back into it
-	Swapped                   bool     // the batch's Swap was made
+	Swapped                   bool     // the batch's Swap was done
 	Touched                   []string // opids of New and Changed, at most 1,000
 }
 
-// fresh reports whether the batch brought anything.
+// fresh reports whether the batch changed anything.
 func (m Merged) fresh() bool { return m.New+m.Changed+m.Gone > 0 }
 
-// Sort is an order of rows. Equal ones stand newest first.
+// Sort is an order of rows; equal ones are newest first.
 type Sort struct {
 	Field string // one of SortFields; "" is created
 	Desc  bool
 }
 
-// SortFields are the fields that an order may name.
+// SortFields are the fields that a Sort may name.
 var SortFields = field.Operations.Sortable()
 
-// ErrSort says that a field cannot be sorted by.
+// ErrSort: the field cannot be sorted by.
 var ErrSort = errors.New("index: rows cannot be sorted by that field")
 
-// ParseSort reads FIELD or -FIELD (descending). Empty is the newest first; other
-// names of a field are understood.
+// ParseSort parses FIELD or -FIELD (descending); aliases are allowed. Empty means newest first. The error wraps
+// ErrSort.
 func ParseSort(s string) (Sort, error) {
 	if s == "" {
 		return Sort{Field: field.OpCreated, Desc: true}, nil
@@ -132,13 +128,12 @@ func ParseSort(s string) (Sort, error) {
 	return Sort{Field: f.Name, Desc: desc}, nil
 }
 
-// UsualSort is the order by a field of SortFields that people mostly want: the
-// largest or newest first, words and names from their beginning.
+// UsualSort is the usual order by a field of SortFields: largest or newest first, words and names ascending.
 func UsualSort(name string) Sort {
 	return Sort{Field: name, Desc: field.Operations.Get(name).Kind.Ordered()}
 }
 
-// By is the field that rows are ordered by.
+// By is the field to sort by.
 func (s Sort) By() string { return cmp.Or(s.Field, field.OpCreated) }
 
 // String is FIELD or -FIELD.
@@ -149,36 +144,35 @@ func (s Sort) String() string {
 	return s.By()
 }
 
-// Query asks for rows around a place in the filtered, sorted list.
+// Query selects rows around a position in the filtered, sorted list.
 type Query struct {
 	Filter filter.OperationExpr
 	Sort   Sort
-	// Anchor is the opid that the window is around; "" for the beginning (or
-	// the end, with FromEnd). The anchor itself need not pass the filter.
+	// Anchor is the opid in the middle of the window; "" for the start (or the end, with FromEnd). It need not match
+	// the filter.
 	Anchor  string
 	FromEnd bool
-	Skip    int // rows left out after the anchor or the beginning
+	Skip    int // rows skipped after the anchor or the start
 	Before  int // rows before the anchor
-	After   int // rows after the anchor (which is not counted), or from the beginning
+	After   int // rows after the anchor (exclusive), or from the start
 }
 
-// Window is the answer: rows in order.
+// Window is the result of a Query: rows in order.
 type Window struct {
 	Rows     []Record
-	AnchorAt int  // the anchor's place in Rows, -1 when it is not there
-	More     bool // there are rows behind
+	AnchorAt int  // the anchor's index in Rows, -1 if missing
+	More     bool // there are rows after it
 }
 
-// Sum is how many operations there are of a currency and what they sum up to.
+// Sum is the number and sum of operations of a currency.
 type Sum struct {
 	Currency untrusted.Text
 	Count    int64
 	Amount   *apd.Decimal // exact
-	Bad      int64        // of Count: amounts that are missing or not numbers, not in Amount
+	Bad      int64        // of Count: missing or non-numeric amounts, not in Amount
 }
 
-// Sheet is what an export writes: the operations that pass the filter, in order, or
-// their totals.
+// Sheet describes an export: the matching operations in order, or their totals.
 type Sheet struct {
 	Filter filter.OperationExpr
 	Sort   Sort
@@ -187,7 +181,7 @@ type Sheet struct {
 	Format Format
 }
 
-// String words the sheet for the audit trail.
+// String describes the sheet for the audit trail.
 func (s Sheet) String() string {
 	what := ""
 	if s.Totals {
@@ -200,94 +194,89 @@ func (s Sheet) String() string {
 	return fmt.Sprintf("%s of %s%q", s.Format, what, s.Filter.String())
 }
 
-// State is one state of an operation in its history.
+// State is one state in an operation's history.
 type State struct {
 	Op      api.Operation
-	At      time.Time // when it was first seen here
+	At      time.Time // when it was first known here
 	Origin  Origin
 	Current bool
-	Gone    bool // from here on the service did not have it; Op is the state before
+	Gone    bool // from then on the service no longer had it; Op is the last state
 }
 
-// Sights is how long ago the rows of the index were seen, in the store's time.
+// Sights summarises the ages of the rows, in the store's time.
 type Sights struct {
 	Rows           int64     // in the list
-	Gone           int64     // known, and not at the service any more
-	Unseen         int64     // of Rows: never seen at the service, counted to 1,000
-	Oldest, Newest time.Time // of the rows that were seen; zero: none
+	Gone           int64     // known, but no longer at the service
+	Unseen         int64     // of Rows: never read from the service, counted to 1,000
+	Oldest, Newest time.Time // of the rows that were read; zero: none
 }
 
-// Place is where an operation is in a list.
+// Place is the position of an operation in a list.
 type Place struct {
 	Before, Total int64 // rows before it, rows in all
-	In            bool  // it passes the filter
+	In            bool  // it matches the filter
 }
 
-// ErrNone says that the index does not hold the operation.
+// ErrNone: the operation is not in the index.
 var ErrNone = errors.New("index: the operation is not in the index yet")
 
-// Store keeps one scope's operations: those of one machine account of one
-// service. Its methods may be called from many goroutines and processes.
+// Store stores the operations of one machine account at one service. It is safe for concurrent use by many processes.
 type Store interface {
-	// Now is the store's time: one clock for all processes that share it, which no
-	// setting of a host's clock moves. Everything that is compared between hosts or
-	// kept for later is a time of this clock.
+	// Now is the store's time: one clock for all processes that share it, independent of the hosts' clocks. Times
+	// that are stored or compared between hosts use it.
 	Now(ctx context.Context) (time.Time, error)
-	// Snapshot runs fn with a Store that answers every question from one state of
-	// the index. fn must only read, and only through that Store.
+	// Snapshot runs fn with a Store whose answers all come from one state. fn must only read, and only from that
+	// Store.
 	Snapshot(ctx context.Context, fn func(Store) error) error
-	// Put commits a batch. More than a few thousand entries hold the write lock for
-	// long.
+	// Put commits a batch. More than a few thousand entries hold the write lock for a long time.
 	Put(ctx context.Context, b Batch) (Merged, error)
-	// Sights says how long ago the rows were seen, by indexed lookups.
+	// Sights summarises when rows were read, with indexed lookups.
 	Sights(ctx context.Context) (Sights, error)
-	// Candidates lists rows that no request since t has shown, and that were not
-	// asked for alone since then, oldest first.
+	// Candidates lists rows that no request since t has shown, and that were not read alone since then, oldest first.
 	Candidates(ctx context.Context, t time.Time, limit int) ([]string, error)
-	// ForgetSights forgets all sights: the store's clock was set back, and nobody knows
-	// how long ago they were.
+	// ForgetSights clears the times of all reads: the store's clock was set back, so their ages are unknown.
 	ForgetSights(ctx context.Context) error
-	// Reset drops all rows of the scope, and the facts named.
+	// Reset deletes all rows of the scope, and the named facts.
 	Reset(ctx context.Context, facts ...string) error
-	// Get returns one operation, ErrNone when there is none; also one that is gone.
+	// Get returns one operation, even if it is gone; ErrNone if there is none.
 	Get(ctx context.Context, opid string) (Record, error)
 	Window(ctx context.Context, q Query, now time.Time) (Window, error)
-	// Each calls fn for every row in order, from a list that is frozen before the
-	// first call: no row comes twice, however the index changes. total is its length.
+	// Each calls fn for every row in order, from a list that is frozen before the first call, so that no row comes
+	// twice. total is its length.
 	Each(ctx context.Context, f filter.OperationExpr, s Sort, now time.Time, fn func(total int, r Record) error) error
 	Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error)
-	// Totals sums and counts all that the filter lets through, divided by the
-	// groupings, at most two, into at most limit parts each (0: all), by one question.
+	// Totals sums and counts all matching rows, divided by at most two groupings into at most limit parts each (0:
+	// all), with one query.
 	Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error)
 	// Timeline counts by time of creation.
 	Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error)
-	// Values lists values of a field that hold what was typed.
+	// Values lists values of a field that contain what was typed.
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 
-	// Owed lists operations whose single read is due, longest first.
+	// Owed lists operations whose single read is due, longest overdue first.
 	Owed(ctx context.Context, now time.Time, limit int) ([]string, error)
-	// Owe makes a single read of an operation due, whether it is in the list or not.
+	// Owe makes a single read of an operation due, even if it is not in the list.
 	Owe(ctx context.Context, opid string, at time.Time) error
-	// Postpone puts off a read that failed.
+	// Postpone delays a failed read.
 	Postpone(ctx context.Context, opid string, until time.Time) error
 
-	// Version grows with every change that any process makes.
+	// Version increases with every change by any process.
 	Version(ctx context.Context) (int64, error)
-	// Meta reads and SetMeta writes a small fact; missing is "".
+	// Meta reads and SetMeta writes a small fact; a missing one is "".
 	Meta(ctx context.Context, name string) (string, error)
 	SetMeta(ctx context.Context, name, value string) error
-	// Lease takes or prolongs a lease for owner if it is free, theirs, that of over, run
-	// out or longer than ttl ahead (the clock was set back), and reports whether owner
-	// holds it. now is the store's time. Leased says who has it; Release gives it back.
+	// Lease takes or renews a lease for owner if it is free, owner's, that of over, expired, or more than ttl ahead
+	// (the clock was set back), and reports whether owner holds it. now is the store's time. Leased returns the
+	// holder; Release returns the lease.
 	Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error)
 	Leased(ctx context.Context, name string) (Lease, error)
 	Release(ctx context.Context, name, owner string) error
 
-	// History returns the states of an operation, oldest first, the present last.
+	// History returns the states of an operation, oldest first, ending with the current one.
 	History(ctx context.Context, opid string) ([]State, error)
-	// MarkSeen notes that a person has seen the operation ("" for the list).
+	// MarkSeen records that a person has seen the operation ("" for the list).
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
-	// LastSeen is when that was; the zero time for never.
+	// LastSeen is the time of MarkSeen; zero for never.
 	LastSeen(ctx context.Context, person, opid string) (time.Time, error)
 }

@@ -8,14 +8,14 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// Unreported is how many rows of the list do not say what a bound of a filter asks for.
+// Unreported is the number of rows without a value for a field that a filter bounds.
 type Unreported struct {
 	Field string
 	Rows  int64
 }
 
-// Unreported counts, for each field that the filter bounds by a number, the rows that do not report it: whether they
-// pass is not known, and they are in no answer. It lists the fields with such rows.
+// Unreported counts, for each field that the filter bounds by a number, the rows that do not report it: they may or
+// may not match, and no answer includes them. It lists only fields with such rows.
 func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time.Time) (out []Unreported, err error) {
 	var names []string
 	f.Leaves(func(l *filter.Leaf) {

@@ -10,27 +10,26 @@ import (
 	"opdeck/api/limit"
 )
 
-// Comparison is how the index differed from the service, before it was repaired.
+// Comparison lists the differences between index and service before the repair.
 type Comparison struct {
-	Compared  int64    `json:"compared"`  // operations of the service's list
+	Compared  int64    `json:"compared"`  // operations in the service's list
 	Missing   []string `json:"missing"`   // at the service, not in the index
-	Different []string `json:"different"` // with another content
+	Different []string `json:"different"` // with different content
 	Phantom   []string `json:"phantom"`   // in the index, not at the service
 	Unlisted  []string `json:"unlisted"`  // at the service, but on no page of its list
-	Total     int64    `json:"total"`     // as the service says; -1: it does not
-	Whole     bool     `json:"whole"`     // the pages are shown to be all of the list
-	Note      string   `json:"note"`      // why they are not, a sentence; "" where only nothing shows it
+	Total     int64    `json:"total"`     // reported by the service; -1: not reported
+	Whole     bool     `json:"whole"`     // the pages are proven to be the whole list
+	Note      string   `json:"note"`      // why they are not, a sentence; may be ""
 }
 
-// Differs reports whether anything was found.
+// Differs reports whether there are differences.
 func (c Comparison) Differs() bool {
 	return len(c.Missing)+len(c.Different)+len(c.Phantom) > 0 || c.Total >= 0 && c.Compared != c.Total
 }
 
-// Verify reads the whole list from the service and compares it, page by page
-// before the page is merged; what no page has shown is read alone. tell gets the
-// progress after each call. Other instances may sync meanwhile: what they repair first
-// is not found here.
+// Verify reads the whole list from the service and compares each page before merging it; it reads one by one what no
+// page has shown. tell gets the progress after each call. Differences that another instance repairs first are not
+// reported.
 func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
 	var c Comparison
 	p, err := LoadProgress(ctx, s.index.store)
@@ -61,7 +60,7 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 	return c, s.phantoms(ctx, p.Pass.Started, found, &c)
 }
 
-// pageOf reads the next page of a pass that is nobody else's.
+// pageOf reads the next page of a separate pass.
 func (s *Syncer) pageOf(ctx context.Context, p *Progress) (Listed, error) {
 	for {
 		n, size := p.Pass.Page, s.size(*p)
@@ -96,7 +95,7 @@ func (s *Syncer) compare(ctx context.Context, page Listed, found map[string]bool
 	return nil
 }
 
-// phantoms asks for what no page has shown.
+// phantoms reads the rows that no page has shown.
 func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string]bool, c *Comparison) error {
 	for {
 		left, err := s.index.store.Candidates(ctx, since, 1)
@@ -108,7 +107,7 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 			return err
 		}
 		switch {
-		case found[left[0]]: // on a page, with an older state than is known
+		case found[left[0]]: // a page had it, with an older state
 		case len(b.Gone) > 0:
 			c.Phantom = append(c.Phantom, left[0])
 		default:
@@ -120,16 +119,15 @@ func (s *Syncer) phantoms(ctx context.Context, since time.Time, found map[string
 	}
 }
 
-// RequestNews makes the instance that syncs read news now.
+// RequestNews makes the syncing instance read news now.
 func (s *Syncer) RequestNews(ctx context.Context) error {
 	_, err := s.request(ctx, func(p *Progress, now time.Time) { p.NewsAfter = now })
 	return err
 }
 
-// Through syncs until a whole pass that began after the call has ended and the
-// counts agree, without the pauses that leave room; if another instance syncs, that
-// one is made to. tell gets the state about once a second. It gives up
-// after a few failures in a row, and where a pass shows that the list cannot be read to its end.
+// Through syncs, without pauses for other work, until a complete pass that began after the call has ended and the
+// counts agree; if another instance syncs, it makes that one do it. tell gets the state about once a second. It
+// returns an error after a few consecutive failures, and if the list cannot be read to its end.
 func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
 	if err != nil {
@@ -169,7 +167,7 @@ func transient(err error) bool {
 	return k == api.Unavailable || k == api.RateLimited
 }
 
-// request changes the progress, also while others work, and returns the store's time.
+// request changes the progress, even while other instances work, and returns the store's time.
 func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.Time)) (time.Time, error) {
 	for {
 		now, err := s.now(ctx)
@@ -191,8 +189,7 @@ func (s *Syncer) request(ctx context.Context, change func(p *Progress, now time.
 	}
 }
 
-// Rebuild drops all rows of the index and everything that the sync knows of the
-// list. The history and what people looked at stay.
+// Rebuild deletes all rows of the index and the progress of the sync. It keeps the history and what people have seen.
 func (x *Index) Rebuild(ctx context.Context) error {
 	if err := x.store.Reset(ctx, progressName); err != nil {
 		return err

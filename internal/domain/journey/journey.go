@@ -1,7 +1,6 @@
-// Package journey follows a customer's verification from share token to
-// finalised application. The service says what is outstanding only in the
-// answer to the share call, so what was seen is kept in the store: a journey
-// that one shift began is still unfinished for the next.
+// Package journey follows a customer's verification from share token to finalized application. Only the answer to the
+// share call reports what is outstanding, so the store keeps what was seen: another shift can continue an unfinished
+// journey.
 package journey
 
 import (
@@ -18,40 +17,39 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Record is what is kept of a customer's journey.
+// Record is the stored part of a customer's journey.
 type Record struct {
 	CUID      string    `json:"cuid"`
 	Applied   bool      `json:"applied"`
 	AppliedAt time.Time `json:"applied_at,omitzero"`
-	// Outstanding are the sets that the answer to the share named, safe to draw:
-	// none when empty, not known when nil (the answer was not seen).
+	// Outstanding are the sets named by the answer to the share, safe to draw; empty: none, nil: the answer is not
+	// known.
 	Outstanding []string `json:"outstanding" null:"unreported"`
 	Rejected    string   `json:"rejected,omitempty"`  // the last rejection's reason
-	BaaS        bool     `json:"baas,omitempty"`      // the last share was answered 403
-	BaaSSaid    string   `json:"baas_said,omitempty"` // and what the service said; safe to draw
-	Unclear     bool     `json:"unclear,omitempty"`   // a share was sent whose outcome is not known
-	// FinalizeUnclear: finalize was sent, and its outcome is not known. FinalizeLate:
-	// it did not show in time.
+	BaaS        bool     `json:"baas,omitempty"`      // the last share got a 403
+	BaaSSaid    string   `json:"baas_said,omitempty"` // its message, safe to draw
+	Unclear     bool     `json:"unclear,omitempty"`   // a share has an unknown outcome
+	// FinalizeUnclear: finalize has an unknown outcome. FinalizeLate: it did not show in time.
 	FinalizeLate    bool      `json:"finalize_late,omitempty"`
 	FinalizeUnclear bool      `json:"finalize_unclear,omitempty"`
 	LinkAt          time.Time `json:"link_at,omitzero"`
 	LinkUntil       time.Time `json:"link_until,omitzero"`
 	FinalizedAt     time.Time `json:"finalized_at,omitzero"`
-	// Status and Submission are what reads have shown since the last act of ours: of the customer, and of
-	// the application since the last share. What they showed first may be older than the act.
+	// Status and Submission are what reads since our last act have shown: of the customer, and of the application
+	// since the last share. Their first values may be older than the act.
 	Status     Seen      `json:"status_since,omitzero"`
 	Submission Seen      `json:"application_since,omitzero"`
 	By         string    `json:"by,omitempty"` // person of the last act
 	Updated    time.Time `json:"updated,omitzero"`
 }
 
-// Seen is a status word as reads after an act of ours have shown it.
+// Seen is a status word in the reads after an act of ours.
 type Seen struct {
 	First string `json:"first"`         // in the first read after it
-	Now   string `json:"now,omitempty"` // in a later one that showed another; "": none did
+	Now   string `json:"now,omitempty"` // in a later one with another word; "": none
 }
 
-// add is s after one more read.
+// add returns s after one more read.
 func (s Seen) add(status untrusted.Text) Seen {
 	word := strings.ToUpper(status.Line(40))
 	switch {
@@ -64,34 +62,34 @@ func (s Seen) add(status untrusted.Text) Seen {
 	return s
 }
 
-// acted reports whether we did something for a verification: what the service shows counts as its
-// result only when it was seen to come after that.
+// acted reports whether opdeck did something for a verification: a status counts as its result only if it was seen to
+// change after that.
 func (r Record) acted() bool { return r.begun() || !r.FinalizedAt.IsZero() }
 
 func (r Record) begun() bool {
 	return r.Applied || r.Unclear || r.BaaS || r.FinalizeUnclear || !r.LinkAt.IsZero()
 }
 
-// Unfinished reports whether something was begun, and neither finalised nor ended by a result.
+// Unfinished reports whether a verification was begun and is neither finalized nor ended by a result.
 func (r Record) Unfinished() bool {
 	return r.FinalizedAt.IsZero() && r.begun() && result(r.Status.Now) == ""
 }
 
-// shared begins a verification with a share that was sent.
+// shared records a sent share, which begins a verification.
 func (r *Record) shared() {
-	if !r.FinalizedAt.IsZero() { // of the verification before
+	if !r.FinalizedAt.IsZero() { // of the previous verification
 		r.FinalizedAt, r.LinkAt, r.LinkUntil = time.Time{}, time.Time{}, time.Time{}
 	}
 	r.FinalizeLate, r.FinalizeUnclear = false, false
 	r.Status, r.Submission = Seen{}, Seen{}
 }
 
-// finalized keeps that the application was submitted.
+// finalized records that the application was submitted.
 func (r *Record) finalized(at time.Time) {
 	r.FinalizedAt, r.FinalizeUnclear, r.FinalizeLate, r.Status = at, false, false, Seen{}
 }
 
-// Begun is the first moment that is known of it; zero when there is none.
+// Begun is the earliest known time; zero for none.
 func (r Record) Begun() time.Time {
 	first := r.Updated
 	for _, at := range []time.Time{r.AppliedAt, r.LinkAt} {
@@ -102,7 +100,7 @@ func (r Record) Begun() time.Time {
 	return first
 }
 
-// Journey is the whole as it stands now.
+// Journey is the current state.
 type Journey struct {
 	CUID        string          `json:"cuid"`
 	Customer    api.Customer    `json:"customer"`
@@ -111,28 +109,27 @@ type Journey struct {
 	Steps       []Step          `json:"steps"`
 	Next                        // "next" and "next_act"
 	Problem     string          `json:"problem,omitempty"` // why the application could not be read
-	// why the customer's record could not be; Customer then holds little but the cuid
+	// why the customer's record could not be read; then Customer holds little but the cuid
 	NoRecord string `json:"customer_problem,omitempty"`
 }
 
 // Store keeps records of one account.
 type Store interface {
-	Journey(ctx context.Context, cuid string) (Record, error) // a zero Record with the cuid when there is none
+	Journey(ctx context.Context, cuid string) (Record, error) // a zero Record with the cuid if there is none
 	SaveJourney(ctx context.Context, r Record) error
 	UnfinishedJourneys(ctx context.Context) ([]Record, error)
 }
 
-// Service does the acts and keeps what came of them.
+// Service runs the acts and records their results.
 type Service struct {
 	Store  Store
 	Client endpoint.Caller
 	Now    func() time.Time
 }
 
-// Read looks at customer and application (two customer calls, more until it is
-// known how the service reports on one customer) and at what is kept. Neither record
-// is needed: what could not be read is told. It fails when the service knows no
-// such customer, or when nothing could be asked.
+// Read reads customer and application (two customer calls; more until the form of the customer call is known) and the
+// stored record. The journey says which of the two could not be read. It fails if the service knows no such customer,
+// or if no call was possible.
 func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	rec, err := j.Store.Journey(ctx, cuid)
 	if err != nil {
@@ -168,7 +165,7 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	return out, nil
 }
 
-// conclusion is what the read says of the customer's result, and what it rests on.
+// conclusion is the conclusion about the customer's result, with evidence.
 func (j Journey) conclusion(at time.Time) evidence.Conclusion {
 	word := final(j.Customer)
 	read := evidence.Evidence{Read: "the customer read", Route: "GET " + endpoint.GetCustomer.Template(), Object: j.CUID,
@@ -185,8 +182,7 @@ func (j Journey) conclusion(at time.Time) evidence.Conclusion {
 	return c
 }
 
-// saw keeps what a read has shown since the last act of ours; a read that began before one shows
-// nothing about it.
+// saw records what a read has shown since our last act; it ignores a read that began before the act.
 func (j *Service) saw(ctx context.Context, read Journey) (Record, error) {
 	next := read.Record
 	if !next.acted() {
@@ -203,8 +199,7 @@ func (j *Service) saw(ctx context.Context, read Journey) (Record, error) {
 	return next, j.Store.SaveJourney(ctx, next)
 }
 
-// unasked reports that the failure lies before the service's answer, and another
-// call would meet it as well.
+// unasked reports whether the call failed before the service could answer, so that another call would fail too.
 func unasked(ctx context.Context, err error) bool {
 	switch api.KindOf(err) {
 	case api.AuthFailed, api.RateLimited, api.Interrupted, api.BadConfig, api.Usage:
@@ -213,14 +208,12 @@ func unasked(ctx context.Context, err error) bool {
 	return ctx.Err() != nil
 }
 
-// nobody reports that the service says in its own words that there is no such
-// customer, and shows no application either.
+// nobody reports whether the service says that there is no such customer and has no application either.
 func nobody(noRecord error, noApplication *api.Error) bool {
 	return api.AsError(noRecord).Rule == api.RuleCustomerUnknown && noApplication.Kind == api.NotFound
 }
 
-// Share presents a token once and keeps what the service said. A lost answer
-// that no read could clear up is kept as unclear.
+// Share sends a token once and records the answer. A lost answer that no read resolves is recorded as unclear.
 func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (api.ShareResult, error) {
 	res, err := endpoint.Do(ctx, j.Client, endpoint.Share, endpoint.ShareToken{CUID: cuid, Token: token})
 	return res, j.note(ctx, cuid, err, func(r *Record) {
@@ -237,7 +230,7 @@ func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (a
 			for _, o := range res.Outstanding {
 				r.Outstanding = append(r.Outstanding, o.Name.Line(80))
 			}
-		case err == nil: // what a share before it did stays open: this one was judged by its token
+		case err == nil: // an earlier unclear share remains open: this one was judged by its own token
 			r.Rejected, r.BaaS, r.BaaSSaid = res.Message.Line(300), false, ""
 		case e.Rule == api.RuleShared:
 			r.Applied, r.Unclear, r.BaaS, r.BaaSSaid = true, false, false, ""
@@ -250,7 +243,7 @@ func (j *Service) Share(ctx context.Context, cuid string, token secret.Value) (a
 	})
 }
 
-// Link makes a link for the customer and keeps when it ends.
+// Link makes a link for the customer and records its expiry.
 func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 	l, err := endpoint.Do(ctx, j.Client, endpoint.MakeLink, cuid)
 	return l, j.note(ctx, cuid, err, func(r *Record) {
@@ -261,7 +254,7 @@ func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 	})
 }
 
-// Finalize submits the application and keeps that it was done.
+// Finalize submits the application and records that.
 func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error) {
 	res, err := endpoint.Do(ctx, j.Client, endpoint.Finalize, cuid)
 	return res, j.note(ctx, cuid, err, func(r *Record) {
@@ -274,8 +267,7 @@ func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error)
 	})
 }
 
-// Settled follows an outcome that was found after it had been reported as unknown, or
-// that nobody was told because the process ended.
+// Settled records an outcome that was found later, or that nobody saw because the process ended.
 func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
 	if kind != api.ActShare && kind != api.ActFinalize {
 		return nil
@@ -292,8 +284,7 @@ func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who strin
 	})
 }
 
-// note changes the record. A record that cannot be kept is told beside the
-// act's own result, never instead of it.
+// note changes the record. If that fails, the error is added to the act's own result and does not replace it.
 func (j *Service) note(ctx context.Context, cuid string, actErr error, change func(*Record)) error {
 	if errors.Is(actErr, api.ErrDryRun) || api.KindOf(actErr) == api.Usage {
 		return actErr

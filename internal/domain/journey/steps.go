@@ -19,10 +19,10 @@ const (
 	NotYet   State = "not yet"
 	Blocked  State = "blocked"
 	Optional State = "not needed"
-	Unclear  State = "not known" // an answer was not seen
+	Unclear  State = "not known" // an answer was lost
 )
 
-// Step is one line of the checklist.
+// Step is one step of the checklist.
 type Step struct {
 	Key   string `json:"key"` // share, outstanding, link, application, finalize
 	Name  string `json:"name"`
@@ -30,18 +30,16 @@ type Step struct {
 	Note  string `json:"note,omitempty"` // safe to draw
 }
 
-// Next is what to do now. Text names no key and no command: each surface says with
-// Sentence how an act is done there.
+// Next is the next action. Text names no key and no command: each surface adds its own with Sentence.
 type Next struct {
 	Text string      `json:"next"`
-	Act  api.ActKind `json:"next_act,omitempty"` // "" while the customer or the service has to act, or nobody
+	Act  api.ActKind `json:"next_act,omitempty"` // "" while the customer, the service or nobody has to act
 
-	form string // Text with a %s behind each of acts
+	form string // Text with a %s after each of acts
 	acts []api.ActKind
 }
 
-// Sentence is Text with what how returns behind the name of each act, for example
-// " (S)".
+// Sentence is Text with the result of how after the name of each act, for example " (S)".
 func (n Next) Sentence(how func(api.ActKind) string) string {
 	args := make([]any, len(n.acts))
 	for i, act := range n.acts {
@@ -50,22 +48,21 @@ func (n Next) Sentence(how func(api.ActKind) string) string {
 	return fmt.Sprintf(n.form, args...)
 }
 
-// wait is a Next that asks for no act now; acts are those that form names.
+// wait is a Next without an act; acts are those named in form.
 func wait(form string, acts ...api.ActKind) Next {
 	n := Next{form: form, acts: acts}
 	n.Text = n.Sentence(func(api.ActKind) string { return "" })
 	return n
 }
 
-// do is a Next that asks for the first act that form names.
+// do is a Next with the first act named in form.
 func do(form string, acts ...api.ActKind) Next {
 	n := wait(form, acts...)
 	n.Act = acts[0]
 	return n
 }
 
-// result is the word for a customer's or application's status after which nothing is left for us to do
-// (service's webhook page), "" for other states.
+// result is the word for a final status of a customer or application (service's webhook page), "" for others.
 func result(status string) string {
 	return map[api.Standing]string{api.StandingAccepted: "accepted", api.StandingRejected: "rejected",
 		api.StandingBanned: "banned"}[api.StandingOf(untrusted.Text(status))]
@@ -74,11 +71,10 @@ func result(status string) string {
 var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true,
 	"PROCESSING": true, "UNDER_REVIEW": true}
 
-// final is the word for a customer after whose state nothing is left to do, ""
-// for other states.
+// final is the word for a customer's final status, "" for others.
 func final(c api.Customer) string { return result(string(c.Status)) }
 
-// Steps builds the checklist. It is a pure function of what was read and kept.
+// Steps builds the checklist. It is a pure function.
 func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step, Next) {
 	finalized := !r.FinalizedAt.IsZero() || submitted(app, r)
 	verified := final(c) != "" && (!r.acted() || result(r.Status.Now) != "")
@@ -127,15 +123,15 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	return steps, next(share.State, link.State, finalize.State, r, now)
 }
 
-// submitted reports whether the application's own status shows that it was submitted: after the last share,
-// if there was one.
+// submitted reports whether the application's own status shows that it was submitted, after the last share if there
+// was one.
 func submitted(app api.Application, r Record) bool {
 	status := strings.ToUpper(string(app.Status))
 	shows := submittedStates[status] || result(status) != ""
 	return shows && (!r.Applied && !r.Unclear || r.Submission.Now != "")
 }
 
-// next says what to do about a verification that is neither submitted nor final.
+// next is the action for a verification that is neither submitted nor final.
 func next(share, link, finalize State, r Record, now time.Time) Next {
 	switch {
 	case r.FinalizeUnclear:

@@ -13,16 +13,16 @@ import (
 	"opdeck/api/secret"
 )
 
-// Priority says whose place in the budget a borrower's calls take.
+// Priority determines a borrower's priority in the budget.
 type Priority string
 
 // The priorities.
 const (
 	Background Priority = "background" // leaves the last slots of each class to people
-	Person     Priority = "person"     // queues as a person at a console does
+	Person     Priority = "person"     // queues like a person at a console
 )
 
-// Via is how the audit trail names the way of a borrower's calls.
+// Via identifies a borrower's calls in the audit trail.
 const Via = "lend"
 
 // Borrower is a script that may use the session.
@@ -30,11 +30,11 @@ type Borrower struct {
 	Name      string
 	Role      api.Role
 	Priority  Priority
-	PerMinute int       // a bound of its own, of all proxies together; 0: none
+	PerMinute int       // its own limit, for all proxies together; 0: none
 	Who       api.Actor // in the audit trail and for approvals
 }
 
-// Context puts the borrower and its priority into the context of its calls.
+// Context adds the borrower and its priority to the context of its calls.
 func (b Borrower) Context(ctx context.Context) context.Context {
 	if b.Priority != Person {
 		ctx = limit.Awaited(ctx)
@@ -42,12 +42,10 @@ func (b Borrower) Context(ctx context.Context) context.Context {
 	return api.WithActor(ctx, b.Who)
 }
 
-// bound names the ring that counts the borrower's own bound. It is not a class of the
-// service.
+// bound names the ring for the borrower's own limit, which is not a class of the service.
 func (b Borrower) bound() limit.Class { return limit.Class("lend:" + b.Name) }
 
-// TakeBound waits for the borrower's own bound; a borrower without one goes on at
-// once. The error is that of limit.Budgets.
+// TakeBound waits for the borrower's own limit; without one it returns at once. The error is that of limit.Budgets.
 func (b Borrower) TakeBound(ctx context.Context, budgets *limit.Budgets) error {
 	if b.PerMinute <= 0 {
 		return nil
@@ -55,20 +53,19 @@ func (b Borrower) TakeBound(ctx context.Context, budgets *limit.Budgets) error {
 	return budgets.TakeBound(ctx, b.bound(), b.PerMinute)
 }
 
-// LeastKey is the shortest key that is accepted, in characters.
+// LeastKey is the shortest accepted key, in characters.
 const LeastKey = 20
 
-// NewKey makes a key of 130 random bits.
+// NewKey returns a key of 130 random bits.
 func NewKey() secret.Value { return secret.New(rand.Text()) }
 
-// Fingerprint names a key without telling it.
+// Fingerprint identifies a key without revealing it.
 func Fingerprint(key secret.Value) string {
 	sum := sha256.Sum256([]byte(key.Reveal()))
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// Keys knows borrowers by their keys, of which it keeps hashes only. It is safe for
-// concurrent use.
+// Keys maps keys to borrowers; it stores hashes of the keys only. It is safe for concurrent use.
 type Keys struct {
 	mu   sync.RWMutex
 	list []keyed // guarded by mu
@@ -79,7 +76,7 @@ type keyed struct {
 	borrower Borrower
 }
 
-// Add lets key name b.
+// Add makes key identify b.
 func (k *Keys) Add(key secret.Value, b Borrower) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +90,7 @@ func (k *Keys) Len() int {
 	return len(k.list)
 }
 
-// Find returns the borrower of a key. It takes as long for a wrong key as for any.
+// Find returns the borrower of a key. It takes the same time for wrong keys.
 func (k *Keys) Find(key string) (b Borrower, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	k.mu.RLock()

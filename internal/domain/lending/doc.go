@@ -1,8 +1,7 @@
-// Package lending holds the rules of lending the session to scripts: who a borrower is,
-// which paths of the service pass and as what act, which headers pass, and how a
-// refusal is told over HTTP. A borrower never holds a token; its calls take their
-// place in the budgets, and its writes pass the gate like everybody's.
+// Package lending has the rules for lending the session to scripts: who a borrower is, which calls of the service are
+// allowed and as which act, which headers are passed on, and how a refusal is returned over HTTP. A borrower never
+// gets a token; its calls count in the budgets, and its writes pass the gate like all others.
 //
-// Nothing of a borrower's request is forwarded as bytes: path and body are read here
-// and made again by package api, so that no request can be hidden in another.
+// No bytes of a borrower's request are forwarded: path and body are parsed here and rebuilt by package api, so that
+// no request can be hidden in another.
 package lending

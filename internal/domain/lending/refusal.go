@@ -9,30 +9,29 @@ import (
 	"opdeck/internal/act/remedy"
 )
 
-// Refusal is an answer of ours instead of the service's.
+// Refusal is our answer in place of the service's.
 type Refusal struct {
-	Status int // of HTTP
+	Status int // HTTP status
 	Err    *api.Error
-	Allow  string // methods that the path takes, for 405
+	Allow  string // methods of the path, for 405
 }
 
 func refuse(status int, kind api.Kind, public, hint string) *Refusal {
 	return &Refusal{Status: status, Err: &api.Error{Kind: kind, Public: public, Hint: hint, Unsent: true}}
 }
 
-// Failure is the answer to a call that ended in err.
+// Failure is the answer to a call that failed with err.
 func Failure(err error) *Refusal {
 	e := api.AsError(err)
 	return &Refusal{Status: statusOf(e), Err: e}
 }
 
-// statusOf is the status that tells an HTTP client what the kind of an error tells
-// people. A 401 never reaches a borrower: it would log in.
+// statusOf is the HTTP status for the kind of an error. It is never 401, because the borrower would log in.
 func statusOf(e *api.Error) int {
 	var ours *session.Error
 	switch {
 	case e.Rule == api.RuleApproval && e.Remedy.ID != "":
-		return http.StatusAccepted // filed, and waits for a second person
+		return http.StatusAccepted // filed, waiting for a second person
 	case e.Kind == api.UnknownOutcome:
 		return http.StatusGatewayTimeout
 	case e.Kind == api.RateLimited:
@@ -68,14 +67,14 @@ func refusedStatus(rule api.Rule) int {
 	return http.StatusForbidden
 }
 
-// Body is the refusal as JSON: the error of the command line, and the number of the
-// request for approval where one was filed.
+// Body is the refusal as JSON: the error as on the command line, and the id of the request for approval if one was
+// filed.
 type Body struct {
 	Error    ErrorBody `json:"error"`
 	Approval string    `json:"approval,omitempty"`
 }
 
-// ErrorBody is an error as the commands write it.
+// ErrorBody is an error in the commands' format.
 type ErrorBody struct {
 	Kind      api.Kind `json:"kind"`
 	Message   string   `json:"message"`
@@ -83,7 +82,7 @@ type ErrorBody struct {
 	RequestID string   `json:"request_id"`
 }
 
-// Body writes the refusal for the borrower.
+// Body returns the refusal for the borrower.
 func (r *Refusal) Body() Body {
 	e := r.Err
 	out := Body{Error: ErrorBody{e.Kind, e.Public, remedy.Command(e), e.RequestID}}

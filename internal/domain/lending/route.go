@@ -14,16 +14,15 @@ import (
 	"opdeck/internal/act"
 )
 
-// Call is a request as it was understood: a call of the service that scripts may make.
-// Which these are, by which query names and with which body, is said where the call is
-// declared (package endpoint); what is not declared is refused.
+// Call is a parsed request: a call of the service that scripts may make. Package endpoint declares these calls with
+// their query names and bodies; anything else is refused.
 type Call struct {
 	*endpoint.Route
 	IDs   []string
 	Query url.Values
 }
 
-// Op names the call for people; "" for one that was not understood.
+// Op names the call for people; "" if it was not recognised.
 func (c Call) Op() string {
 	if c.Route == nil {
 		return ""
@@ -34,13 +33,13 @@ func (c Call) Op() string {
 // Writes reports whether the call changes something at the service.
 func (c Call) Writes() bool { return c.Route != nil && c.Route.Writes() }
 
-// Write does the write of the call and returns what the service would have answered.
+// Write does the write of the call and returns the answer that the service would have given.
 func (c Call) Write(ctx context.Context, client endpoint.Caller, body endpoint.Content) (json.RawMessage, error) {
 	return c.Lent.Write(ctx, client, c.IDs, body)
 }
 
-// Refusal says why a role may not make the call in a context that is read-only or not;
-// nil: it may. The gate looks again at writes.
+// Refusal is why a role may not make the call, in a read-only context or not; nil if it may. For writes the gate
+// checks again.
 func (c Call) Refusal(role api.Role, readOnly bool) *api.Error {
 	row := act.Of(c.Kind)
 	if row == nil {
@@ -49,8 +48,7 @@ func (c Call) Refusal(role api.Role, readOnly bool) *api.Error {
 	return row.Refusal(role, readOnly)
 }
 
-// Match reads the target of a request: uri as it stood in the request line. A refusal
-// says what to do instead.
+// Match parses the method and target of a request; uri is from the request line. A refusal says what to do instead.
 func Match(method, uri string) (Call, *Refusal) {
 	path, query, _ := strings.Cut(uri, "?")
 	if bad := checkTarget(path, query); bad != nil {
@@ -85,8 +83,8 @@ func Match(method, uri string) (Call, *Refusal) {
 
 const maxPath = 4096 // bytes
 
-// checkTarget refuses what a plain path is not: another host's address, dots
-// and empty segments, which two programs may read in two ways.
+// checkTarget refuses anything but a plain path: another host's address, dots and empty segments, which programs may
+// interpret differently.
 func checkTarget(path, query string) *Refusal {
 	bad := func(what, instead string) *Refusal {
 		return refuse(http.StatusBadRequest, api.Usage, what, instead)

@@ -12,24 +12,24 @@ import (
 	"opdeck/api/session"
 )
 
-// waitCounts is the wait from which on a call counts as one that waited.
+// waitCounts is the least wait that counts as waiting.
 const waitCounts = 100 * time.Millisecond
 
-// Outcome is what became of a borrower's call, for the tally and the metrics.
+// Outcome is the result of a borrower's call, for counts and metrics.
 type Outcome string
 
 // The outcomes.
 const (
-	Answered Outcome = "answered" // by the service, whatever it said
-	Turned   Outcome = "refused"  // by us
+	Answered Outcome = "answered" // by the service, with any status
+	Turned   Outcome = "refused"  // by opdeck
 	NoRoom   Outcome = "no_room"  // no slot in time
-	Failed   Outcome = "failed"   // no session, no answer, or an outcome that is not known
+	Failed   Outcome = "failed"   // no session, no answer, or an unknown outcome
 )
 
 // Outcomes lists them.
 var Outcomes = []Outcome{Answered, Turned, NoRoom, Failed}
 
-// Done is a call that ended.
+// Done is a completed call.
 type Done struct {
 	Borrower Borrower
 	Class    limit.Class
@@ -53,16 +53,16 @@ type classCount map[Outcome]int64
 type count struct {
 	session.Borrower
 	classes map[limit.Class]int64
-	seconds [60]int // calls by the second of the minute
-	at      int64   // the Unix second up to which seconds are right
+	seconds [60]int // calls by second of the minute
+	at      int64   // the Unix second up to which seconds is current
 }
 
-// NewTally counts from zero.
+// NewTally returns an empty tally.
 func NewTally(now func() time.Time) *Tally {
 	return &Tally{now: now, list: map[string]*count{}, classes: map[limit.Class]classCount{}}
 }
 
-// advance forgets the calls that are more than a minute old.
+// advance drops calls that are more than a minute old.
 func (c *count) advance(to int64) {
 	for s := max(c.at+1, to-59); s <= to; s++ {
 		c.seconds[s%60] = 0
@@ -70,8 +70,7 @@ func (c *count) advance(to int64) {
 	c.at = max(c.at, to)
 }
 
-// Count takes a call; first reports whether the borrower made none before, or none
-// for longer than quiet.
+// Count counts a call; first: the borrower made none before, or none for longer than quiet.
 func (t *Tally) Count(d Done, quiet time.Duration) (first bool) {
 	now := t.now()
 	t.mu.Lock()
@@ -105,7 +104,7 @@ func (t *Tally) Count(d Done, quiet time.Duration) (first bool) {
 	return first
 }
 
-// Borrowers is everybody's count, by name.
+// Borrowers returns all borrowers' counts, by name.
 func (t *Tally) Borrowers() []session.Borrower {
 	now := t.now()
 	t.mu.Lock()
@@ -124,7 +123,7 @@ func (t *Tally) Borrowers() []session.Borrower {
 	return out
 }
 
-// Classes is a borrower's calls by class, for a sentence: "billing 12, customer 3".
+// Classes returns a borrower's calls by class.
 func (t *Tally) Classes(name string) map[limit.Class]int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +133,7 @@ func (t *Tally) Classes(name string) map[limit.Class]int64 {
 	return nil
 }
 
-// ByClass is the calls of all borrowers by class and outcome.
+// ByClass returns the calls of all borrowers by class and outcome.
 func (t *Tally) ByClass() map[limit.Class]map[Outcome]int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,28 +146,25 @@ func (t *Tally) ByClass() map[limit.Class]map[Outcome]int64 {
 
 // Board shares the counts of all proxies of an account.
 type Board interface {
-	// Post replaces the counts of one process. Those of processes that have not posted
-	// for a day are dropped.
+	// Post replaces the counts of one process. Counts of processes without a post for a day are dropped.
 	Post(ctx context.Context, scope, process string, list []session.Borrower) error
-	// Posts returns the counts of all processes that posted within a day. Age is how
-	// long ago.
+	// Posts returns the counts of all processes that posted within a day, with their age.
 	Posts(ctx context.Context, scope string) ([]Post, error)
 }
 
-// Post is one borrower's counts by one process.
+// Post is one borrower's counts in one process.
 type Post struct {
 	session.Borrower
 	Age time.Duration
 }
 
-// PostEvery is how often a process posts while something changes; Silent is when one
-// that posts nothing any more is taken for ended.
+// PostEvery is how often a process posts changes; after Silent without a post it counts as ended.
 const (
 	PostEvery = 2 * time.Second
 	Silent    = 20 * time.Second
 )
 
-// Together joins the posts of all processes, by name.
+// Together sums the posts of all processes, by name.
 func Together(posts []Post) []session.Borrower {
 	by := map[string]session.Borrower{}
 	for _, p := range posts {

@@ -2,8 +2,7 @@ package mask
 
 import "strings"
 
-// address is a text in which every web address has dots for who logs in there, and for
-// the values of its query that let somebody in by their names.
+// address masks, in every web address in a text, the login and the query values whose names suggest a secret.
 func address(s string) string {
 	var b strings.Builder
 	for {
@@ -22,7 +21,7 @@ func address(s string) string {
 	}
 }
 
-// addressParts is an address behind its scheme.
+// addressParts masks an address after its scheme.
 func addressParts(s string) string {
 	host := strings.IndexAny(s, "/?#")
 	if host < 0 {

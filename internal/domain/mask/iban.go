@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// lengths are the lengths of IBANs by country, of the registry of SWIFT.
+// lengths maps countries to the lengths of their IBANs (SWIFT registry).
 var lengths = map[string]int{
 	"AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27, "BR": 29, "BY": 28,
 	"CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DJ": 27, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18,
@@ -18,12 +18,11 @@ var lengths = map[string]int{
 	"UA": 29, "VA": 22, "VG": 24, "XK": 20, "YE": 30,
 }
 
-// Text is s with every IBAN in it masked, "••••1234": written in one piece, in
-// capitals or not, or in groups of four parted by a space, a dot or a dash each.
+// Text is s with every IBAN masked as "••••1234": without separators, in any case, or in groups of four separated by
+// single spaces, dots or dashes.
 func Text(s string) string { return TextWith(s, dots) }
 
-// TextWith is Text with what the caller puts before the last four characters; it
-// must have no letters and digits.
+// TextWith is Text with with before the last four characters; it must not contain letters or digits.
 func TextWith(s, with string) string {
 	var b strings.Builder
 	for i := 0; i+15 <= len(s); {
@@ -34,7 +33,7 @@ func TextWith(s, with string) string {
 		}
 		b.WriteString(s[:i])
 		b.WriteString(with)
-		// What is left of one may be the beginning of the next.
+		// The rest of one may be the start of the next.
 		if last := tail(s[i:end]); last == s[end-4:end] {
 			s = s[end-4:]
 		} else {
@@ -66,7 +65,7 @@ func tail(s string) string {
 	return string(out)
 }
 
-// ibanAt is where an IBAN ends that begins at s[i], 0 when none does.
+// ibanAt returns the end of an IBAN that begins at s[i], 0 if none does.
 func ibanAt(s string, i int) int {
 	if i+15 > len(s) || !digit(s[i+2]) || !digit(s[i+3]) || !letter(s[i]) || !letter(s[i+1]) {
 		return 0
@@ -84,8 +83,8 @@ func ibanAt(s string, i int) int {
 	return 0
 }
 
-// inUUID reports whether s[i] is in an identifier in UUID form. Some of them
-// hold what reads as a short IBAN in groups: one in twenty thousand.
+// inUUID reports whether s[i] is part of a UUID. One UUID in twenty thousand contains what looks like a short IBAN in
+// groups.
 func inUUID(s string, i int) bool {
 	for from := max(0, i-35); from <= i && from+36 <= len(s); from++ {
 		before := from > 0 && (digit(s[from-1]) || letter(s[from-1]))
@@ -97,8 +96,8 @@ func inUUID(s string, i int) bool {
 	return false
 }
 
-// take reads n letters and digits from s[i], in groups of four when grouped, and
-// gives the end when their check digits are right.
+// take reads n letters and digits from s[i], in groups of four if grouped, and returns their end if the check digits
+// are right.
 func take(s string, i, n int, grouped bool) int {
 	var c [34]byte
 	for got := 0; got < n; got++ {
@@ -121,7 +120,7 @@ func take(s string, i, n int, grouped bool) int {
 	return i
 }
 
-// gap is the width of what parts two groups.
+// gap is the width of a separator between groups.
 func gap(s string, i int) int {
 	for _, g := range []string{" ", "-", ".", "\u00a0", "\u202f"} {
 		if strings.HasPrefix(s[i:], g) {
@@ -131,8 +130,7 @@ func gap(s string, i int) int {
 	return 0
 }
 
-// checked computes ISO 7064, mod 97-10, over the number with its first four
-// characters at the end; letters count from 10.
+// checked verifies ISO 7064, mod 97-10, with the first four characters moved to the end; letters count from 10.
 func checked(c []byte) bool {
 	r := 0
 	for k := range c {

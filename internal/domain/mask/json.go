@@ -6,13 +6,11 @@ import (
 	"strings"
 )
 
-// JSON masks valid JSON by the names of its members in whatever case and spelling
-// (kindOf), and account numbers by their shape in every text too. A JSON without
-// any is returned as it is; everything that is not masked stays to the letter.
+// JSON masks valid JSON by member names in any case and spelling (kindOf), and account numbers in every text by their
+// form too. JSON without any is returned unchanged; so is everything that is not masked.
 func JSON(raw []byte) []byte { return within("", raw) }
 
-// within is JSON for a value that is at a path ("customer.email"): in an account of
-// its own a number is an account's.
+// within is JSON for a value at a path ("customer.email"): in an account, a number is an account number.
 func within(path string, raw []byte) []byte {
 	s := string(raw)
 	var b strings.Builder
@@ -48,20 +46,20 @@ func within(path string, raw []byte) []byte {
 	return []byte(b.String() + s[kept:])
 }
 
-// level is where the scanner stands: in an object or a list, under a key.
+// level is the scanner's state in an object or a list, under a key.
 type level struct {
 	object bool
-	key    string // of an object: the last one; of a list: the one that it is the value of; folded
+	key    string // of an object: the last key; of a list: the key of the list; folded
 	isKey  bool   // the next string is a key
-	is     kind   // what is under that key holds
-	within place  // what the object or list is part of
-	inside kind   // the same for what the members of the object or list hold
+	is     kind   // what the value of that key holds
+	within place  // what the object or list belongs to
+	inside kind   // the same for its members
 }
 
-// levels is where a value at that path of a record stands.
+// levels is the state for a value at that path of a record.
 func levels(path string) (at []level) {
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		if strings.Trim(name, "0123456789") != "" { // not the place in a list
+		if strings.Trim(name, "0123456789") != "" { // not an index in a list
 			l := below(at, true)
 			l.enter(name)
 			at = append(at, l)
@@ -70,18 +68,18 @@ func levels(path string) (at []level) {
 	return at
 }
 
-// enter is called with each key.
+// enter handles a key.
 func (l *level) enter(name string) {
 	l.key, l.is, l.isKey = fold(name), kindOf(name, l.inside), false
 }
 
-// place is what an object is about, by the keys above it.
+// place is the subject of an object, by the keys above it.
 type place int
 
 const (
 	elsewhere place = iota
-	account         // a number in it is an account's
-	requisite       // so is a value
+	account         // its numbers are account numbers
+	requisite       // so are its values
 )
 
 func below(at []level, object bool) level {
@@ -107,7 +105,7 @@ func about(key string) place {
 	return elsewhere
 }
 
-// fold is a key as it is compared: counterparty_account is counterpartyAccount.
+// fold normalises a key: counterparty_account becomes counterpartyAccount.
 func fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {
@@ -117,7 +115,7 @@ func fold(key string) string {
 	}, strings.ToLower(key))
 }
 
-// token is what stands for a string, number or word; ok is false when it stays.
+// token is the masked form of a string, number or word; ok is false if it is not masked.
 func token(at []level, raw string) (new string, ok bool) {
 	if top := len(at) - 1; top >= 0 && at[top].isKey {
 		at[top].enter(unquote(raw))
@@ -126,7 +124,7 @@ func token(at []level, raw string) (new string, ok bool) {
 	return written(raw, holds(at, raw))
 }
 
-// written masks a token: the whole of it, or IBANs in it.
+// written masks a token: completely, or the IBANs in it.
 func written(raw string, is kind) (string, bool) {
 	isText := strings.HasPrefix(raw, `"`)
 	if is == open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") && !Changes(raw)) {
@@ -140,7 +138,7 @@ func written(raw string, is kind) (string, bool) {
 	return quote(shown), true
 }
 
-// holds is what the value at hand holds, by the names around it.
+// holds is the kind of the current value, by the names around it.
 func holds(at []level, raw string) kind {
 	if len(at) == 0 || raw == "null" || raw == "true" || raw == "false" {
 		return open
@@ -152,20 +150,20 @@ func holds(at []level, raw string) kind {
 	return l.is
 }
 
-// isNumber reports whether a value is an account number by where it stands.
+// isNumber reports whether a value is an account number by its place.
 func isNumber(l level, raw string) bool {
 	switch {
 	case l.key == "number":
 		return l.within != elsewhere || digits(raw)
 	case l.within == requisite && (l.key == "value" || l.key != "id" && digits(raw)):
 		return true
-	case about(l.key) != elsewhere || l.key == "wallet": // an identifier, or a number in its place
+	case about(l.key) != elsewhere || l.key == "wallet": // an identifier, or a number in place of one
 		return digits(raw)
 	}
 	return false
 }
 
-// digits reports whether so much of a text is digits that it may be a number.
+// digits reports whether a text is mostly digits, so that it may be a number.
 func digits(raw string) bool {
 	n := 0
 	for _, r := range unquote(raw) {
@@ -176,7 +174,7 @@ func digits(raw string) bool {
 	return n >= 6
 }
 
-// scalar is where the string, number or word that begins at i ends.
+// scalar is the end of the string, number or word at s[i].
 func scalar(s string, i int) int {
 	if s[i] != '"' {
 		for i++; i < len(s) && !strings.ContainsRune(" \t\r\n,:{}[]\"", rune(s[i])); i++ {
@@ -191,7 +189,7 @@ func scalar(s string, i int) int {
 	return min(i+1, len(s))
 }
 
-// unquote is the text of a JSON string; a number or word stays as it is.
+// unquote is the text of a JSON string; a number or word is unchanged.
 func unquote(raw string) string {
 	var s string
 	if json.Unmarshal([]byte(raw), &s) != nil {
@@ -204,6 +202,6 @@ func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always can be
+	_ = enc.Encode(s) // encoding a string cannot fail
 	return strings.TrimSuffix(b.String(), "\n")
 }

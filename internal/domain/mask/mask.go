@@ -1,9 +1,7 @@
-// Package mask masks account numbers, what leads to a person, and secrets for people
-// whose role may not see them: in any value of the service, in webhooks, and in any JSON
-// as it came, where everything else stays to the letter. All are known by the names of
-// their members (names.go; number, accountNumber, the values of requisites), account
-// numbers in any text by their shape too: an IBAN whose check digits are right. Masking
-// what is masked already changes nothing.
+// Package mask masks account numbers, personal data and secrets for people whose role may not see them: in any value
+// of the service, in webhooks, and in any JSON, whose other parts stay unchanged. It recognises all of them by member
+// names (names.go; number, accountNumber, the values of requisites), and account numbers in any text by form too: an
+// IBAN with right check digits. Masking is idempotent.
 package mask
 
 import (
@@ -17,13 +15,13 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Dot stands for what is hidden.
+// Dot replaces a hidden character.
 const Dot = "•"
 
 const dots = Dot + Dot + Dot + Dot
 
-// Number is an account number with all but its last four letters and digits as
-// dots, "••••1234"; how long it was is not told. Four or fewer are dots only.
+// Number masks an account number except its last four letters and digits, "••••1234", regardless of its length. One
+// of at most four is masked completely.
 func Number(n untrusted.Text) untrusted.Text {
 	s := strings.TrimRight(n.Line(128), " ")
 	if s == "" {
@@ -36,12 +34,11 @@ func Number(n untrusted.Text) untrusted.Text {
 	return untrusted.Text(dots + string(r[len(r)-4:]))
 }
 
-// Needed reports whether the person in ctx gets masked values: whoever may not
-// reveal account numbers, and a context that names nobody.
+// Needed reports whether the person in ctx gets masked values: they may not reveal account numbers, or ctx has no
+// person.
 func Needed(ctx context.Context) bool { return !api.ActorOf(ctx).Role.May(api.MayReveal) }
 
-// For is v as the person in ctx may see it: Value of it where Needed. All that
-// leaves the program for a person passes here.
+// For is v for the person in ctx: Value(v) if Needed. Everything for people passes here.
 func For[T any](ctx context.Context, v T) T {
 	if Needed(ctx) {
 		return Value(v)
@@ -49,16 +46,15 @@ func For[T any](ctx context.Context, v T) T {
 	return v
 }
 
-// Value is v with every text that it holds masked as JSON would mask the record, whatever
-// type it has: a field that is added later is masked without more ado. Fields
-// called Number are account numbers, others hold what their names in JSON say; bytes are
-// the body of a message (body), and raw JSON is masked by JSON. v itself is not changed.
+// Value is v with every text masked as in JSON, for any type, so that new fields are covered. Fields called Number
+// are account numbers, others hold what their JSON names say; bytes are the body of a message (body), and raw JSON is
+// masked by JSON. It does not change v.
 func Value[T any](v T) T {
 	maskIn(reflect.ValueOf(&v).Elem(), open)
 	return v
 }
 
-// maskIn masks what v holds, in copies of what v points to. is reports on which kind it is.
+// maskIn masks v in place, with copies of what v points to; is is the kind of v.
 func maskIn(v reflect.Value, is kind) {
 	switch v.Kind() {
 	case reflect.String:
@@ -107,7 +103,7 @@ func maskIn(v reflect.Value, is kind) {
 
 var accountType, rawType = reflect.TypeFor[api.Account](), reflect.TypeFor[json.RawMessage]()
 
-// kindOfField is what a field of a type holds, in a value of the kind inside.
+// kindOfField is the kind of a struct field, within a value of kind inside.
 func kindOfField(f reflect.StructField, inside kind) kind {
 	if f.Name == "Number" {
 		return number
@@ -140,7 +136,7 @@ func maskSlice(v reflect.Value, is kind) {
 	}
 }
 
-// NumberIf is an account number as it is shown now: masked or in full.
+// NumberIf is an account number, masked or in full.
 func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 	if masked {
 		return Number(n)
@@ -148,8 +144,7 @@ func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 	return n
 }
 
-// JSONIf is raw as it is shown or copied now: masked as the body of a message is (body),
-// or as it came.
+// JSONIf is raw for display or copying: masked as the body of a message (body), or unchanged.
 func JSONIf(raw []byte, masked bool) []byte {
 	if masked {
 		return body(raw)
@@ -157,9 +152,8 @@ func JSONIf(raw []byte, masked bool) []byte {
 	return raw
 }
 
-// body is the body of a webhook as it may be shown: JSON as JSON does it. In a
-// body that is not JSON nothing says what is a number, so that every run of five
-// digits and more is hidden.
+// body masks the body of a webhook: JSON as in JSON. A body that is not JSON does not say what is a number, so every
+// run of at least five digits is hidden.
 func body(raw []byte) []byte {
 	if json.Valid(raw) {
 		return JSON(raw)

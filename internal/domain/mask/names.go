@@ -6,26 +6,25 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// kind is what a member holds by its name. What is inside a member is of its kind
-// too; where two kinds meet, the greater one holds.
+// kind is what a member holds, by its name. It applies to nested members too; of two kinds the greater one counts.
 type kind int
 
 const (
 	open     kind = iota
 	number        // of an account, a card or a wallet: its end is shown
-	personal      // it leads to a person
-	secret        // a password, a key, a token: all of it is hidden
+	personal      // personal data
+	secret        // a password, a key, a token: hidden completely
 )
 
-// stem is a part of names in small letters, without what parts their words. A whole one is
-// short enough to stand inside other words, and must be a word of the name.
+// stem is a part of a name in lower case, without separators. A whole one is so short that it occurs within other
+// words, so it must be a word of the name.
 type stem struct {
 	text  string
 	kind  kind
 	whole bool
 }
 
-// stems are looked up by their first letter.
+// stems, by first letter.
 var stems = byLetter([]stem{
 	{"iban", number, false}, {"bban", number, false}, {"accountnumber", number, false}, {"accountno", number, true},
 	{"cardnumber", number, false}, {"pan", number, true},
@@ -45,8 +44,8 @@ var stems = byLetter([]stem{
 	{"totp", secret, true},
 })
 
-// about the thing and not the thing itself, as the last word of a name says: taxAmount,
-// tokenType, emailVerified, secretDigest.
+// harmless are last words of names that describe a property and not the value itself: taxAmount, tokenType,
+// emailVerified, secretDigest.
 var harmless = map[string]bool{
 	"amount": true, "rate": true, "percent": true, "currency": true, "type": true, "status": true, "verified": true,
 	"confirmed": true, "enabled": true, "required": true, "count": true, "ttl": true, "country": true, "iso": true,
@@ -60,7 +59,7 @@ func byLetter(all []stem) (out [26][]stem) {
 	return out
 }
 
-// kindOf is what a member of that name holds, in an object of the kind inside.
+// kindOf is the kind of a member of that name, in an object of kind inside.
 func kindOf(name string, inside kind) kind {
 	letters, starts := words(name)
 	is := inside
@@ -80,12 +79,12 @@ func kindOf(name string, inside kind) kind {
 	return is
 }
 
-// words are the letters of a name, small, without digits and what parts its words; starts[i]
-// reports whether a word begins at letters[i], and starts[len(letters)] is true.
+// words returns the letters of a name in lower case, without digits and separators; starts[i] reports whether a word
+// begins at letters[i], and starts[len(letters)] is true.
 func words(name string) (letters string, starts []bool) {
 	var b strings.Builder
 	starts = make([]bool, 0, len(name)+1)
-	begins, small := true, false // the next letter begins a word; the one before is a small one
+	begins, small := true, false // the next letter begins a word; the previous one is lower case
 	for i := range len(name) {
 		c := name[i]
 		if !letter(c) && c < 0x80 {
@@ -93,7 +92,7 @@ func words(name string) (letters string, starts []bool) {
 			continue
 		}
 		capital := c >= 'A' && c <= 'Z'
-		last := capital && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' // of capitals: the C of PINCode
+		last := capital && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' // last of capitals: the C of PINCode
 		starts = append(starts, begins || capital && (small || last))
 		if capital {
 			c |= 0x20
@@ -112,7 +111,7 @@ func lastWord(letters string, starts []bool) string {
 	return letters[i:]
 }
 
-// hide is a text of that kind as it is shown while it is masked.
+// hide is the masked form of a text of that kind.
 func hide(s string, is kind) string {
 	switch {
 	case s == "":

@@ -9,8 +9,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Detail is the value of a field, masked where masked says so: as JSON does it at the
-// path of the field, which may be its label, in all of it where it is JSON itself.
+// Detail is the value of a field, masked if masked is true: as in JSON at the path of the field, which may be its
+// label; a value that is JSON is masked inside.
 func Detail(d api.Detail, masked bool) untrusted.Text {
 	s, path := string(d.Value), cmp.Or(d.Path, d.Label)
 	switch {
@@ -23,8 +23,8 @@ func Detail(d api.Detail, masked bool) untrusted.Text {
 	return d.Value
 }
 
-// Personal leaves nothing of "", the first letter and the host of a mail address, and the last
-// two characters of anything else longer than four.
+// Personal masks all of s except the first letter and the host of a mail address, or the last two characters of any
+// other text longer than four.
 func Personal(s string) string {
 	if at := strings.LastIndexByte(s, '@'); at > 0 {
 		_, first := utf8.DecodeRuneInString(s)

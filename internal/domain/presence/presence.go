@@ -1,6 +1,5 @@
-// Package presence tells people who else is looking at an object, so that two
-// of them do not mend the same operation at the same moment. It is a courtesy,
-// not a lock: nothing waits for it and no rule rests on it.
+// Package presence shows people who else is looking at an object, so that two of them do not work on the same
+// operation at once. It is a courtesy, not a lock: nothing waits for it and no rule depends on it.
 package presence
 
 import (
@@ -12,13 +11,13 @@ import (
 )
 
 const (
-	// Interval is how often an unchanged place is written again at most.
+	// Interval is the least time between two writes of an unchanged place.
 	Interval = 10 * time.Second
-	// Expiry is how long after the last sign of life somebody counts as gone.
+	// Expiry is the time without a sign of life after which a console counts as gone.
 	Expiry = 30 * time.Second
 )
 
-// Place says which person has which object open in one console.
+// Place is the object that a person has open in one console.
 type Place struct {
 	Console string    `json:"console"` // one console; a person may have several
 	Scope   string    `json:"scope"`   // base_url and account
@@ -31,20 +30,19 @@ type Place struct {
 	Dialog  bool      `json:"dialog"` // a question about a write is open
 }
 
-// Store keeps places; one for each console.
+// Store stores one place for each console.
 type Store interface {
-	// Put writes the place of a console, instead of the one it had. Seen becomes the
-	// store's time, and Since stays as long before it: hosts that share a store need
-	// not agree about the time of day.
+	// Put replaces the place of a console. Seen becomes the store's time, and Since keeps its distance to it, so that
+	// hosts need not agree about the time of day.
 	Put(ctx context.Context, p Place) error
 	// Leave removes the place of a console.
 	Leave(ctx context.Context, console string) error
-	// At returns the places at an object that were written within the time given,
-	// longest there first; its times are moved to the clock of a host at now.
+	// At returns the places at an object that were written within the last within, oldest Since first, with times on
+	// the clock of a host at now.
 	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
 }
 
-// Presence is one console's view.
+// Presence is the state of one console.
 type Presence struct {
 	store        Store
 	scope        string
@@ -53,11 +51,10 @@ type Presence struct {
 	now          func() time.Time
 
 	mu   sync.Mutex // serialises writes, and guards last
-	last Place      // as written; zero when nowhere
+	last Place      // as written; zero for none
 }
 
-// New returns a board for one console of person on host. now is nil for
-// time.Now.
+// New returns the Presence of one console of person on host. now may be nil for time.Now.
 func New(store Store, scope, person, host string, now func() time.Time) *Presence {
 	if now == nil {
 		now = time.Now
@@ -65,9 +62,8 @@ func New(store Store, scope, person, host string, now func() time.Time) *Presenc
 	return &Presence{store: store, scope: scope, person: person, host: host, console: uuid.NewString(), now: now}
 }
 
-// Here says that the console looks at an object, and whether a question about a
-// write is open. Call it on each change and every Beat while it looks: an
-// unchanged place is written at most that often.
+// Here records that the console looks at an object, and whether a question about a write is open. Call it on each
+// change and every Interval: an unchanged place is written at most that often.
 func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,8 +86,7 @@ func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) err
 	return nil
 }
 
-// Leave says that the console looks at no object any more. Call it at the end
-// as well.
+// Leave records that the console looks at no object. Call it at the end as well.
 func (b *Presence) Leave(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,8 +100,7 @@ func (b *Presence) Leave(ctx context.Context) error {
 	return nil
 }
 
-// Others returns who else is at an object, longest there first; another console
-// of the same person counts too.
+// Others returns who else is at an object, oldest Since first, including other consoles of the same person.
 func (b *Presence) Others(ctx context.Context, object, id string) ([]Place, error) {
 	all, err := b.store.At(ctx, b.scope, object, id, Expiry, b.now())
 	if err != nil {

@@ -7,28 +7,25 @@ import (
 	"time"
 )
 
-// maxBatch is how many deliveries share one commit at most. A batch does not wait
-// for more than enough: while those are written, the next ones are read and
-// verified. Where a commit takes longer than slow, it waits for a full batch.
+// maxBatch is the most deliveries in one commit. While a batch is written, the next ones are read and verified. If a
+// commit takes longer than slow, the next batch waits until it is full.
 const (
 	maxBatch = 64
 	enough   = 32
 	slow     = 4 * time.Millisecond
 )
 
-// linger is the longest that a batch waits to become as large as the one before.
-// Senders that were answered together send again together, a little apart: the
-// first of them alone is not worth a commit. A lone sender never waits.
+// linger is the longest that a batch waits to reach the size of the previous one. Senders that got their answers
+// together send again nearly together: the first of them alone is not worth a commit. A single sender never waits.
 const linger = time.Millisecond
 
-// Why a delivery could not be stored; the sender is asked to retry.
+// Why a delivery could not be stored; the sender should retry.
 var (
 	ErrQueueFull = errors.New("the queue to the inbox is full")
 	ErrClosed    = errors.New("the receiver is closed")
 )
 
-// batcher stores records from many callers in few commits: while one commit
-// runs, the next batch gathers.
+// batcher stores records from many callers in few commits: while one commit runs, it collects the next batch.
 type batcher struct {
 	inbox   Inbox
 	timeout time.Duration  // of one commit, and of one record's wait for it
@@ -36,14 +33,14 @@ type batcher struct {
 	stored  func([]Result) // after the answers
 
 	in      chan *pending
-	stop    chan struct{} // closed once: take no more, finish what waits
+	stop    chan struct{} // closed once: accept no more, finish what waits
 	once    sync.Once
 	stopped chan struct{} // closed by run when it has finished
 }
 
 type pending struct {
 	rec    Record
-	answer chan answer // one slot, so that the batcher never waits for a caller that left
+	answer chan answer // with room for one, so that the batcher never waits for a caller that left
 }
 
 type answer struct {
@@ -58,8 +55,8 @@ func newBatcher(inbox Inbox, queue int, timeout time.Duration, count, stored fun
 	return b
 }
 
-// put queues rec and waits until it is durable. When ctx or the batcher's timeout
-// ends first, the record may still be stored.
+// put queues rec and waits until it is durable. If ctx or the batcher's timeout ends first, the record may still be
+// stored.
 func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 	p := &pending{rec: rec, answer: make(chan answer, 1)}
 	select {
@@ -72,7 +69,7 @@ func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 	default:
 		return Result{}, ErrQueueFull
 	}
-	late := time.NewTimer(b.timeout) // a context with an end costs five times as much
+	late := time.NewTimer(b.timeout) // five times cheaper than a context with a deadline
 	defer late.Stop()
 	select {
 	case a := <-p.answer:
@@ -83,7 +80,7 @@ func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
 		return Result{}, context.DeadlineExceeded
 	case <-b.stopped:
 	}
-	select { // the last batch may have held it
+	select { // the last batch may have had it
 	case a := <-p.answer:
 		return a.res, a.err
 	default:
@@ -118,7 +115,7 @@ func (b *batcher) run() {
 	}
 }
 
-// gather adds what waits already, up to maxBatch.
+// gather adds what already waits, up to maxBatch.
 func (b *batcher) gather(batch []*pending) []*pending {
 	for len(batch) < maxBatch {
 		select {
@@ -131,7 +128,7 @@ func (b *batcher) gather(batch []*pending) []*pending {
 	return batch
 }
 
-// await adds what comes within linger, until there are as many as wanted.
+// await adds what arrives within linger, until there are want.
 func (b *batcher) await(batch []*pending, want int) []*pending {
 	if len(batch) >= want {
 		return batch
@@ -177,7 +174,7 @@ func (b *batcher) commit(batch []*pending) {
 	}
 }
 
-// close finishes what is queued and ends.
+// close stores what is queued and stops.
 func (b *batcher) close(ctx context.Context) error {
 	b.once.Do(func() { close(b.stop) })
 	select {

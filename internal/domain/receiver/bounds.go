@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// sourceOf is what bounds are counted by: an IPv4 address, or the /64 that one
-// customer of an IPv6 network has.
+// sourceOf is the unit of the limits: an IPv4 address, or an IPv6 /64, which one customer has.
 func sourceOf(a netip.Addr) netip.Addr {
 	if a.Is4() || a.Is4In6() {
 		return a.Unmap()
@@ -19,21 +18,20 @@ func sourceOf(a netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// bounds limits how many requests a second one source may send, and how many
-// requests are verified and stored at a time, in all and from one source.
+// bounds limits the requests a second of one source, and the concurrent requests in total and of one source.
 type bounds struct {
-	rate        float64 // requests a second; a second's worth may come at once; 0 or less: no limit
-	total, each int     // requests at a time
+	rate        float64 // requests a second, with a burst of one second; 0 or less: no limit
+	total, each int     // concurrent requests
 
 	mu   sync.Mutex // guards the rest
 	used int
 	by   map[netip.Addr]*load
 }
 
-// load is what one source has used of its bounds.
+// load is a source's usage of its limits.
 type load struct {
 	working int
-	left    float64 // requests that may come at once at that time
+	left    float64 // requests of the burst left at that time
 	at      time.Time
 }
 
@@ -43,7 +41,7 @@ func newBounds(rate float64, total, each int) *bounds {
 	return &bounds{rate: rate, total: total, each: each, by: map[netip.Addr]*load{}}
 }
 
-// of is the source's load. The caller holds mu.
+// of returns the source's load. The caller holds mu.
 func (b *bounds) of(source netip.Addr, now time.Time) *load {
 	l := b.by[source]
 	if l == nil {
@@ -56,7 +54,7 @@ func (b *bounds) of(source netip.Addr, now time.Time) *load {
 	return l
 }
 
-// allow reports whether the source may send one more request at now.
+// allow reports whether the source may send one more request now.
 func (b *bounds) allow(source netip.Addr, now time.Time) bool {
 	if b.rate <= 0 {
 		return true
@@ -74,8 +72,7 @@ func (b *bounds) allow(source netip.Addr, now time.Time) bool {
 	return true
 }
 
-// acquire reports whether one more request of the source may be worked on; release
-// ends it.
+// acquire reports whether one more request of the source may be handled; release ends it.
 func (b *bounds) acquire(source netip.Addr, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,8 +101,7 @@ func (b *bounds) inUse() int {
 	return b.used
 }
 
-// forget drops the sources that have nothing at work and their whole rate again;
-// where there is none, all that have nothing at work.
+// forget drops idle sources with their full rate; if there is none, all idle ones.
 func (b *bounds) forget(now time.Time) {
 	for _, idle := range []time.Duration{time.Second, 0} {
 		for a, l := range b.by {

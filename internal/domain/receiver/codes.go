@@ -8,12 +8,11 @@ import (
 	"opdeck/api/hook"
 )
 
-// learnFrom is how many events of one operation are compared with a read.
+// learnFrom bounds the events of one operation that are compared with a read.
 const learnFrom = 200
 
-// Learn compares one read of an operation, sent at that time, with the
-// authenticated events of the same operation and keeps what they show together
-// about the codes. It returns the number of observations.
+// Learn compares one read of an operation, sent at that time, with the authenticated events of the same operation and
+// stores what they show about the codes. It returns the number of observations.
 func Learn(
 	ctx context.Context, inbox Inbox, codes hook.CodeStore, op api.Operation, sent time.Time,
 ) (int, error) {

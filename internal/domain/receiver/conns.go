@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// conns limits open connections, in all and from one source. A connection is
-// working from the moment its request was read to its answer. Any other may be
-// closed for a new one: of the same source, or, at the limit, of the source that has
-// most. Those that wait for their sender (a header without a body, or between two
-// requests) are closed first, then those of which nothing was read yet; the oldest
-// first. So a sender that sends at once is not displaced by many that do not.
+// conns limits open connections, in total and of one source. A connection is working from its complete request to its
+// answer. Any other may be closed in favour of a new one: of the same source or, at the total limit, of the source
+// with most connections. First those that wait for their sender (after a header without a body, or between two
+// requests), then those without any input; the oldest first. So many idle senders cannot displace one that sends at
+// once.
 type conns struct {
 	max, each int
-	proxies   []netip.Prefix // have no bound of their own: each of them carries many senders
+	proxies   []netip.Prefix // without a limit of their own: each serves many senders
 
 	mu   sync.Mutex // guards open
 	open map[net.Conn]*connection
@@ -25,20 +24,20 @@ type conns struct {
 
 type connection struct {
 	source netip.Addr
-	since  time.Time // when it came into its phase
+	since  time.Time // start of its phase
 	phase  phase
 }
 
-// phase is where a connection is; the higher go first.
+// phase is the phase of a connection; the higher ones are closed first.
 type phase int
 
 const (
-	working phase = iota // never goes
+	working phase = iota // never closed
 	fresh                // nothing was read yet
 	waiting              // for its sender
 )
 
-// before reports whether k gives way before o.
+// before reports whether k is closed before o.
 func (k *connection) before(o *connection) bool {
 	if k.phase != o.phase {
 		return k.phase > o.phase
@@ -58,7 +57,7 @@ func (c *conns) state(conn net.Conn, st http.ConnState) {
 			return
 		}
 		c.open[conn] = &connection{source: source, since: time.Now(), phase: fresh}
-	case http.StateIdle: // its answer has left
+	case http.StateIdle: // its answer was sent
 		if k := c.open[conn]; k != nil {
 			k.phase, k.since = waiting, time.Now()
 		}
@@ -67,8 +66,7 @@ func (c *conns) state(conn net.Conn, st http.ConnState) {
 	}
 }
 
-// room makes room for one more connection of source; false when all that could
-// give way are at work.
+// room makes room for one more connection of source; false if all candidates are working.
 func (c *conns) room(source netip.Addr) bool {
 	of := map[netip.Addr]int{}
 	for _, k := range c.open {
@@ -90,7 +88,7 @@ func (c *conns) room(source netip.Addr) bool {
 	return c.evict(func(a netip.Addr) bool { return idle[a] == most })
 }
 
-// evict closes the connection of the chosen sources that gives way first.
+// evict closes the first candidate among the chosen sources.
 func (c *conns) evict(chosen func(netip.Addr) bool) bool {
 	var first net.Conn
 	for conn, k := range c.open {
@@ -106,7 +104,7 @@ func (c *conns) evict(chosen func(netip.Addr) bool) bool {
 	return true
 }
 
-// closeAsync does not wait: closing a TLS connection may take long.
+// closeAsync does not block: closing a TLS connection may take long.
 func closeAsync(conn net.Conn) { go func() { _ = conn.Close() }() }
 
 func peerOf(conn net.Conn) netip.Addr {
@@ -117,8 +115,7 @@ func peerOf(conn net.Conn) netip.Addr {
 	return sourceOf(p.Addr())
 }
 
-// phaseKey is where a request's context holds the function that sets the phase of
-// its connection.
+// phaseKey is the context key of the function that sets the phase of a request's connection.
 type phaseKey struct{}
 
 // mark is the server's ConnContext.
@@ -132,8 +129,7 @@ func (c *conns) mark(ctx context.Context, conn net.Conn) context.Context {
 	})
 }
 
-// phaseOf returns the function that sets the phase of a request's connection, if a
-// Server has it.
+// phaseOf returns the function that sets the phase of a request's connection; a no-op outside a Server.
 func phaseOf(ctx context.Context) func(phase) {
 	if set, ok := ctx.Value(phaseKey{}).(func(phase)); ok {
 		return set

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// followPage is how many events one Next returns at most.
+// followPage bounds the events of one Next.
 const followPage = 100
 
-// Follower reads the inbox in order, events of other processes included. It is
-// for one goroutine; a screen runs one Next at a time as a command.
+// Follower reads the inbox in order, including events of other processes. It is not safe for concurrent use; a screen
+// runs one Next at a time as a command.
 type Follower struct {
 	inbox Inbox
 	seq   int64
@@ -17,15 +17,14 @@ type Follower struct {
 	wake  <-chan struct{}
 }
 
-// Follow starts behind seq (0: from the first event; LastSeq: only new ones)
-// and reads at least once in every. wake may be the channel of a Notify, which
-// saves the wait when the receiver is in this process, or nil.
+// Follow starts after seq (0: from the first event; LastSeq: only new ones) and polls at least once in every. wake
+// may be the channel of a Notify, which avoids the wait if the receiver is in this process, or nil.
 func Follow(inbox Inbox, seq int64, every time.Duration, wake <-chan struct{}) *Follower {
 	return &Follower{inbox: inbox, seq: seq, every: every, wake: wake}
 }
 
-// Each gives what is chosen of all that comes to fn, in order, until ctx ends, and
-// returns nil then; an error of the inbox or of fn ends it too.
+// Each passes the events that choose accepts to fn, in order, until ctx ends, and then returns nil; it also ends with
+// an error of the inbox or of fn.
 func (f *Follower) Each(ctx context.Context, choose func(Stored) bool, fn func(Stored) error) error {
 	for {
 		events, err := f.Next(ctx)
@@ -46,8 +45,8 @@ func (f *Follower) Each(ctx context.Context, choose func(Stored) bool, fn func(S
 	}
 }
 
-// Next waits for events and returns them, oldest first, at least one. An error
-// of the inbox leaves the place: call it again later.
+// Next waits for events and returns at least one, oldest first. After an error of the inbox the position is
+// unchanged, so it can be called again.
 func (f *Follower) Next(ctx context.Context) ([]Stored, error) {
 	for {
 		events, err := f.inbox.After(ctx, f.seq, followPage)

@@ -14,11 +14,10 @@ import (
 	"opdeck/api/hook"
 )
 
-// SendTimeout bounds one forward or replay, answer included.
+// SendTimeout bounds one forward or replay, including its answer.
 const SendTimeout = 30 * time.Second
 
-// Forwarder sends stored bodies, byte for byte, to a URL. It follows no
-// redirect and keeps every attempt in the inbox.
+// Forwarder sends stored bodies unchanged to a URL. It follows no redirect and stores every attempt in the inbox.
 type Forwarder struct {
 	inbox  Inbox
 	client *http.Client
@@ -27,9 +26,8 @@ type Forwarder struct {
 	now    func() time.Time
 }
 
-// NewForwarder checks the target: https, or http to this host. sign makes the
-// deliveries acceptable there (the original signature is not kept); nil sends
-// them unsigned.
+// NewForwarder returns an error unless the target is https, or http to this host. sign signs the deliveries for the
+// target (the original signature is not stored); nil sends them unsigned.
 func NewForwarder(inbox Inbox, target string, sign hook.Signer) (*Forwarder, error) {
 	u, err := url.Parse(target)
 	switch {
@@ -52,15 +50,14 @@ func NewForwarder(inbox Inbox, target string, sign hook.Signer) (*Forwarder, err
 	}}, nil
 }
 
-// Close gives idle connections back.
+// Close closes idle connections.
 func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
 
-// safeURL leaves out what may hold a secret.
+// safeURL omits the parts that may hold a secret.
 func safeURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
-// forward sends one stored event and keeps the attempt; act is "forward" or
-// "replay". The error says that the attempt could not be kept; what the target
-// answered is in the Attempt.
+// forward sends one stored event and stores the attempt; act is "forward" or "replay". The error means that the
+// attempt could not be stored; the target's answer is in the Attempt.
 func (f *Forwarder) forward(ctx context.Context, s Stored, act string) (Attempt, error) {
 	a := Attempt{Key: s.Key, Act: act, Target: safeURL(f.target), At: f.now().UTC()}
 	began := time.Now()
@@ -86,7 +83,7 @@ func (f *Forwarder) post(ctx context.Context, s Stored) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be reused
 	return res.StatusCode, res.Body.Close()
 }
 
@@ -106,7 +103,7 @@ func failure(err error) string {
 	return "the target could not be reached: " + err.Error()
 }
 
-// Replay sends the stored event with that key.
+// Replay sends the stored event with that key; ErrNotFound if there is none.
 func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 	s, err := f.inbox.Get(ctx, key)
 	if err != nil {
@@ -115,9 +112,8 @@ func (f *Forwarder) Replay(ctx context.Context, key string) (Attempt, error) {
 	return f.forward(ctx, s, "replay")
 }
 
-// Run forwards what is chosen of all that follow brings, in order, and passes each
-// attempt to report, until ctx ends; then it returns nil. A failed attempt is
-// reported and not repeated.
+// Run forwards the events of follow that choose accepts, in order, and passes each attempt to report, until ctx ends;
+// then it returns nil. A failed attempt is not repeated.
 func (f *Forwarder) Run(ctx context.Context, follow *Follower, choose func(Stored) bool,
 	report func(Stored, Attempt)) error {
 	going := func(s Stored) bool { return ctx.Err() == nil && choose(s) }

@@ -31,7 +31,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	from, through := sender(req, r.opt.Proxies)
 	body, no := r.read(w, req, from, through)
 	if no == nil {
-		enter(working) // until its answer has left, which the server sees
+		enter(working) // until its answer was sent, which the server detects
 		var res Result
 		if res, no = r.handle(req, body, from); no == nil {
 			answerWith(w, http.StatusOK, string(res.Outcome))
@@ -86,13 +86,13 @@ func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Resu
 	if no != nil {
 		return Result{}, no
 	}
-	// The rows stay when the sender disconnects now: its next try finds duplicates.
+	// The rows are stored even if the sender disconnects now: its retry is a duplicate.
 	return r.acceptAll(context.WithoutCancel(req.Context()), req.Header, delivery{
 		body: body, verdict: verdict, source: Source(from.String()), at: now})
 }
 
-// acceptAll stores the deliveries that a body carries. A body without any is refused, so that its sender repeats
-// it; so is a batch whose token is older than the rules allow, because no body is known that it came with first.
+// acceptAll stores the deliveries in a body. It refuses a body without any, so that the sender retries; and a batch
+// with a token older than the rules allow, because its first body is not known.
 func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery) (Result, *Rejection) {
 	bodies, err := hook.Parts(whole.body, h.Get("Content-Type"), strings.Join(h.Values("Content-Encoding"), ","),
 		MaxUnpacked)
@@ -108,7 +108,7 @@ func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery)
 	for i, body := range bodies {
 		d := whole
 		if d.body = body; i > 0 {
-			d.verdict.Token = nil // it is remembered with the first one
+			d.verdict.Token = nil // the first one stores it
 		}
 		res, err := r.accept(ctx, d)
 		switch {
@@ -129,7 +129,7 @@ func tooMany(why string) *Rejection {
 		Detail: why + " The sender was asked to retry."}
 }
 
-// trusted is how large a body may call itself before memory is set aside for it.
+// trusted is the largest declared size for which memory is allocated in advance.
 const trusted = 16 << 10
 
 // body reads at most MaxBody bytes within BodyTimeout.
@@ -138,7 +138,7 @@ func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *Reje
 		return nil, bodyError(&http.MaxBytesError{Limit: MaxBody})
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(r.opt.BodyTimeout)) // a recorder in a test has none
+	_ = control.SetReadDeadline(time.Now().Add(r.opt.BodyTimeout)) // fails only for a recorder in a test
 	limited := http.MaxBytesReader(w, req.Body, MaxBody)
 	if n := req.ContentLength; n > 0 && n <= trusted {
 		body := make([]byte, n)
@@ -191,8 +191,7 @@ func (r *Receiver) authenticate(
 	return v, nil
 }
 
-// sender returns the address a request comes from; ok is false when it should
-// have come through a proxy and did not.
+// sender returns the address that a request comes from; ok is false if it bypassed the proxy.
 func sender(req *http.Request, proxies []netip.Prefix) (netip.Addr, bool) {
 	peer, err := netip.ParseAddrPort(req.RemoteAddr)
 	if err != nil {
@@ -227,8 +226,8 @@ func inside(a netip.Addr, set []netip.Prefix) bool {
 	return false
 }
 
-// local reports whether a request from this host is not another host's in disguise: not
-// passed on by a proxy, and not sent by a web page in this host's browser.
+// local reports whether a request really comes from this host: not through a proxy, and not from a web page in this
+// host's browser.
 func local(req *http.Request) bool {
 	for _, h := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via", "Origin", "Sec-Fetch-Site"} {
 		if _, there := req.Header[h]; there {

@@ -2,14 +2,14 @@ package receiver
 
 import "sync"
 
-// hub notifies who waits in this process for new rows.
+// hub notifies listeners in this process of new rows.
 type hub struct {
 	mu    sync.Mutex // guards chans
 	chans map[chan<- struct{}]bool
 }
 
-// Notify sends to c, without waiting, when a row was stored or replayed, until stop
-// is called. Make c with room for one: the rows are read from the inbox.
+// Notify sends to c, without blocking, when a row was stored or replayed, until stop is called. Give c room for one:
+// the rows are read from the inbox.
 func (r *Receiver) Notify(c chan<- struct{}) (stop func()) {
 	h := &r.hub
 	h.mu.Lock()
@@ -31,7 +31,7 @@ func (h *hub) notify() {
 	for c := range h.chans {
 		select {
 		case c <- struct{}{}:
-		default: // it is notified already
+		default: // already notified
 		}
 	}
 }

@@ -12,34 +12,32 @@ import (
 )
 
 const (
-	mergePage  = 100             // events that are looked at together
-	mergeDue   = 50              // retries in one go
-	firstPause = 2 * time.Second // after an error of the store; it doubles
-	lastPause  = time.Minute     // the longest such pause
-	maxReason  = 300             // characters that are kept of an error
+	mergePage  = 100             // events read together
+	mergeDue   = 50              // retries per step
+	firstPause = 2 * time.Second // after an error of the store; doubles
+	lastPause  = time.Minute     // the longest pause
+	maxReason  = 300             // characters kept of an error
 )
 
-// Merger brings the events of an inbox into an index, in the order they came.
-// An event whose merge fails goes into the list of retries and holds nobody up.
-// Nothing is passed over: when neither works, the mark stays and the same events
-// are merged again later, which changes nothing in an index.
+// Merger merges the events of an inbox into an index, in order of arrival. An event that fails goes to the list of
+// retries and does not block others. No event is skipped: if that fails too, the mark stays, and the same events are
+// merged again later, which is idempotent.
 type Merger struct {
 	Inbox  Inbox
 	Ledger Ledger
-	// Take merges one event. Merging one twice must change nothing.
+	// Take merges one event. It must be idempotent.
 	Take func(ctx context.Context, s Stored) error
-	// Passed is called for each event that the mark passed, once a process; may be nil.
+	// Passed is called once per process for each event that the mark passed; may be nil.
 	Passed func(ctx context.Context, s Stored)
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	passed int64 // Seq of the last event that Passed was called for
+	passed int64 // Seq of the last event passed to Passed
 	lines  listen.LogLimit
 }
 
-// Run merges until ctx ends: at once when wake brings an event of this process's
-// receiver (nil: there is none), and at least once in every. Trouble with the
-// store only delays it.
+// Run merges until ctx ends: when wake signals an event of this process's receiver (nil: there is none), and at least
+// once in every. Errors of the store only delay it.
 func (m *Merger) Run(ctx context.Context, wake <-chan struct{}, every time.Duration) {
 	backOff := time.Duration(0)
 	for ctx.Err() == nil {
@@ -75,8 +73,7 @@ func waitFor(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// Step merges a page of new events and tries again what is due. It returns how
-// long there is nothing to do, 0 when more is due now.
+// Step merges a page of new events and retries what is due. It returns how long nothing is due, 0 if there is more.
 func (m *Merger) Step(ctx context.Context) (idle time.Duration, err error) {
 	n, err := m.mergeNew(ctx)
 	if err != nil || n == mergePage {
@@ -92,7 +89,7 @@ func (m *Merger) Step(ctx context.Context) (idle time.Duration, err error) {
 	return min(max(b.Next.Sub(m.Now()), time.Second), MaxRetry), nil
 }
 
-// mergeNew merges the events behind the mark.
+// mergeNew merges the events after the mark.
 func (m *Merger) mergeNew(ctx context.Context) (int, error) {
 	mark, err := m.Ledger.Merged(ctx)
 	if err != nil {
@@ -102,7 +99,7 @@ func (m *Merger) mergeNew(ctx context.Context) (int, error) {
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
-	done := 0 // events that the mark has passed
+	done := 0 // events passed by the mark
 	for i, s := range events {
 		failed := m.Take(ctx, s)
 		if ctx.Err() != nil {
@@ -160,13 +157,12 @@ func (m *Merger) retryDue(ctx context.Context) (int, error) {
 	return len(list), nil
 }
 
-// why is an error as it is kept and shown.
+// why is an error for storage and display.
 func why(err error) string {
 	return untrusted.Text(strings.TrimSpace(err.Error())).Line(maxReason)
 }
 
-// Merge merges one event now, for somebody who waits: a failure is listed, as
-// Run does, and returned.
+// Merge merges one event now for a waiting caller: a failure is listed for retry, as in Run, and returned.
 func (m *Merger) Merge(ctx context.Context, s Stored) error {
 	err := m.Take(ctx, s)
 	if err == nil {

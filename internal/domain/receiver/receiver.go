@@ -14,36 +14,34 @@ import (
 	"opdeck/internal/system/listen"
 )
 
-// MaxBody is the largest body that is taken, in bytes.
+// MaxBody is the largest accepted body, in bytes.
 const MaxBody = 256 << 10
 
-// MaxUnpacked is the largest text of a compressed body, in bytes.
+// MaxUnpacked is the largest uncompressed body, in bytes.
 const MaxUnpacked = 4 << 20
 
-// Options of a Receiver. Zero fields have the defaults named.
+// Options of a Receiver. Zero fields mean the defaults below.
 type Options struct {
-	Inbox Inbox // needed
-	// Rejects keeps what was not accepted; nil: it is only counted.
+	Inbox Inbox // required
+	// Rejects stores rejected deliveries; nil: they are only counted.
 	Rejects Rejects
-	// Verifier judges what comes over HTTP. Without one nothing is taken there;
-	// Send and Replay work.
+	// Verifier authenticates deliveries over HTTP. Without one they are refused; Send and Replay work.
 	Verifier hook.Verifier
-	// Header is where the proof of a delivery is found; its value is never kept.
+	// Header is the header field of the proof; its value is never stored.
 	Header string // "Authorization"
 	Path   string // "/hooks"
-	// Proxies are the addresses of the proxy in front. Only they may then
-	// connect, and the sender is the last address in X-Forwarded-For that is
-	// not one of them. Empty: no proxy, and that header is not looked at.
+	// Proxies are the addresses of the proxies in front. If set, only they may connect, and the sender is the last
+	// address in X-Forwarded-For that is not one of them. Empty: no proxy, and that header is ignored.
 	Proxies []netip.Prefix
 
-	Queue        int           // 512: deliveries that may wait for the inbox
-	InFlight     int           // 256: requests that are verified and stored at a time
+	Queue        int           // 512: deliveries waiting for the inbox
+	InFlight     int           // 256: concurrent requests
 	InFlightEach int           // 128: of these, from one source
-	PerSource    float64       // 5000: requests a second from one source; negative: no bound
-	BodyTimeout  time.Duration // 10 s: for all of a body
-	StoreTimeout time.Duration // 8 s: then the sender is asked to retry
+	PerSource    float64       // 5000: requests a second from one source; negative: no limit
+	BodyTimeout  time.Duration // 10 s: for a complete body
+	StoreTimeout time.Duration // 8 s: then the sender should retry
 	RetryAfter   time.Duration // 5 s: the Retry-After header
-	RejectEvery  time.Duration // 200 ms: the shortest time between two writes to Rejects
+	RejectEvery  time.Duration // 200 ms: least time between writes to Rejects
 
 	Log *slog.Logger     // discards
 	Now func() time.Time // time.Now
@@ -61,8 +59,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// Receiver is the webhook endpoint: an http.Handler, and the ways in that need
-// no network. Close it.
+// Receiver is the webhook endpoint: an http.Handler, and methods that need no network. The caller closes it.
 type Receiver struct {
 	opt     Options
 	batch   *batcher
@@ -90,12 +87,12 @@ func New(opt Options) (*Receiver, error) {
 	return r, nil
 }
 
-// Close takes nothing more and stores what waits.
+// Close refuses new deliveries and stores what waits.
 func (r *Receiver) Close(ctx context.Context) error {
 	return errors.Join(r.batch.close(ctx), r.rejects.close(ctx))
 }
 
-// accept stores a delivery that was authenticated.
+// accept stores an authenticated delivery.
 func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
@@ -109,7 +106,7 @@ func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	return res, nil
 }
 
-// stored logs new rows and notifies who waits for them.
+// stored logs new rows and notifies the listeners.
 func (r *Receiver) stored(results []Result) {
 	for _, res := range results {
 		s := res.Stored
@@ -126,15 +123,14 @@ func (r *Receiver) stored(results []Result) {
 	}
 }
 
-// Send puts a body through the receiver without the network. It is marked as
-// manual and is unverified, whatever it says of itself.
+// Send stores a body without the network. Its source is manual, and it is unverified.
 func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	if len(body) == 0 || len(body) > MaxBody {
 		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are taken", len(body), MaxBody)
 	}
 	bodies, err := hook.Parts(body, "", "", MaxUnpacked)
 	if err != nil {
-		bodies = [][]byte{body} // set aside as it is: nobody would send it again
+		bodies = [][]byte{body} // stored unchanged: nobody would send it again
 	}
 	var first Result
 	for i, one := range bodies {
@@ -150,9 +146,8 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	return first, nil
 }
 
-// Replay puts a stored delivery through the receiver again: it is read again and
-// who waits for rows is notified once more. No row is made of it; the
-// attempt is kept. The error is a *hook.Malformed when it still cannot be used.
+// Replay decodes a stored delivery again and notifies the listeners. It adds no row, but stores the attempt. The
+// error is a *hook.Malformed if it is still unusable.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
 	s, err := r.opt.Inbox.Get(ctx, key)
 	if err != nil {

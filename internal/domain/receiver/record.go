@@ -9,7 +9,7 @@ import (
 	"opdeck/api/hook"
 )
 
-// delivery is an accepted body with what is known about how it came.
+// delivery is an accepted body with the circumstances of its arrival.
 type delivery struct {
 	body    []byte
 	verdict hook.Verdict
@@ -17,8 +17,7 @@ type delivery struct {
 	at      time.Time
 }
 
-// read makes the record of a delivery. It cannot fail: what cannot be used is
-// quarantined with its reason.
+// read makes the record of a delivery. It cannot fail: an unusable delivery is quarantined with the reason.
 func read(d delivery) Record {
 	r := Record{
 		Raw: d.body, Hash: sha256.Sum256(d.body), ReceivedAt: d.at.UTC(), Source: d.source, Verdict: d.verdict,

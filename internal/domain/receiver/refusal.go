@@ -10,11 +10,11 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Reasons that the code compares; the others are written where they are given.
+// Reasons that the code compares; the others are literals.
 const (
 	reasonPath       = "path"
 	reasonMethod     = "method"
-	reasonStray      = "stray" // either of these, without anything that could be a proof
+	reasonStray      = "stray" // path or method, without any proof
 	reasonTooMany    = "too_many"
 	reasonNotStored  = "not_stored"
 	reasonUnreadable = "unreadable"
@@ -25,8 +25,8 @@ func unauthorized(a *hook.AuthError) *Rejection {
 		Claims: a.Claims}
 }
 
-// reject counts a delivery that was not accepted, keeps what may help to find out
-// why, and logs it once a minute. no has the answer and the reason; the rest is filled in.
+// reject counts a rejected delivery, stores what helps to find the cause, and logs it once a minute. no has the
+// status and the reason; reject fills in the rest.
 func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *Rejection) {
 	switch {
 	case no.Status == http.StatusUnauthorized:
@@ -43,7 +43,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *R
 	if from.IsValid() {
 		no.Source = Source(from.String())
 	}
-	busy := no.Status == http.StatusServiceUnavailable // the sender comes again: nothing to inspect
+	busy := no.Status == http.StatusServiceUnavailable // the sender retries: nothing to inspect
 	if !busy {
 		no.Request = untrusted.Text(req.Method + " " + req.URL.EscapedPath()).Line(maxHeaderValue)
 		no.Header = safeHeader(req, r.opt.Header)
@@ -52,7 +52,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *R
 	}
 	r.rejects.add(*no, !busy)
 	if no.Reason == reasonNotStored {
-		return // logged where it failed
+		return // already logged
 	}
 	if n, ok := r.lines.Allow(sourceOf(from).String(), no.Reason, no.At); ok {
 		r.opt.Log.Warn("webhook rejected", "reason", no.Reason, "status", no.Status, "source", string(no.Source), "detail",
@@ -62,17 +62,16 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *R
 
 const (
 	maxHeaderFields = 40
-	maxHeaderValue  = 200 // characters of a value
+	maxHeaderValue  = 200 // characters per value
 )
 
-// harmless are the names whose values are kept: none of them proves anything.
+// harmless are the names whose values are stored: none is a proof.
 var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Date",
 	"Expect", "Transfer-Encoding", "User-Agent", "Via", "Webhook-Id", "Webhook-Timestamp", "X-Forwarded-For",
 	"X-Forwarded-Proto", "X-Request-Id"}
 
-// safeHeader is a request's header without what may be a secret: the values of
-// all names but the harmless ones are left out, and so is what looks like a token
-// anywhere. proof is the name whose value is left out in any case.
+// safeHeader is a request's header without anything that may be secret: it keeps only the values of harmless names,
+// and removes anything like a token. The value of proof is always removed.
 func safeHeader(req *http.Request, proof string) []HeaderField {
 	out := []HeaderField{{"Host", untrusted.Text(req.Host).Line(maxHeaderValue)}}
 	names := make([]string, 0, len(req.Header))

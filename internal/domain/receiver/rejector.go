@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	rejectFlood = 10              // times the pause, while very much is rejected
+	rejectFlood = 10              // longer pauses during a flood
 	rejectWrite = 8 * time.Second // for one write
 )
 
-// rejector collects rejected deliveries and writes them from time to time, so that
-// a flood of them costs the store next to nothing. What cannot be written waits,
-// within its bounds.
+// rejector collects rejected deliveries and writes them in intervals, so that a flood of them costs the store little.
+// What cannot be written waits, within limits.
 type rejector struct {
-	store Rejects       // nil: nothing is kept
-	pause time.Duration // between two writes
+	store Rejects       // nil: not stored
+	pause time.Duration // between writes
 	log   *slog.Logger
 	lines listen.LogLimit
 
@@ -41,7 +40,7 @@ func newRejector(store Rejects, pause time.Duration, log *slog.Logger) *rejector
 	return r
 }
 
-// add counts a rejection; keep says whether it is kept as well.
+// add counts a rejection and, with keep, stores it.
 func (r *rejector) add(x Rejection, keep bool) {
 	if r.store == nil {
 		return
@@ -97,8 +96,8 @@ func (r *rejector) run() {
 	}
 }
 
-// write stores what was collected and returns how many deliveries that were. What
-// cannot be stored is kept for the next time.
+// write stores what was collected and returns the number of deliveries. What cannot be stored is kept for the next
+// write.
 func (r *rejector) write() int {
 	r.mu.Lock()
 	counts, kept := r.counts, r.kept
@@ -141,7 +140,7 @@ func (r *rejector) write() int {
 	return len(kept)
 }
 
-// close writes what is left and ends.
+// close writes the rest and stops.
 func (r *rejector) close(ctx context.Context) error {
 	r.once.Do(func() { close(r.stop) })
 	select {
@@ -152,9 +151,8 @@ func (r *rejector) close(ctx context.Context) error {
 	}
 }
 
-// Overflow says which entries of a list, oldest first, have to go so that most
-// stay: again and again the oldest one of the source that has most. So a flood
-// from one source does not push out what others sent.
+// Overflow marks entries of a list, oldest first, to drop until most remain: repeatedly the oldest one of the source
+// with most entries. So a flood from one source does not displace others.
 func Overflow(sources []Source, most int) (drop []bool) {
 	drop = make([]bool, len(sources))
 	n := map[Source]int{}

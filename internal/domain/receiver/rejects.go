@@ -7,45 +7,43 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of deliveries that were not accepted.
+// Limits of the stored rejected deliveries.
 const (
-	MaxRejected     = 100     // deliveries, of one account
+	MaxRejected     = 100     // deliveries per account
 	MaxRejectedBody = 4 << 10 // bytes of each body
 )
 
-// Rejection is one delivery that was not accepted, as far as it is kept: no
-// secret is in it.
+// Rejection is the stored part of a rejected delivery, without any secret.
 type Rejection struct {
 	ID        int64
 	At        time.Time
-	Status    int    // the answer: HTTP status
+	Status    int    // HTTP status of the answer
 	Reason    string // one of a few words: "signature", "algorithm", "path", …
-	Detail    string // a sentence: what was wrong, and what to set; safe to print
+	Detail    string // what was wrong and which setting to change, a sentence; safe to print
 	Source    Source
 	Algorithm string   // of a JWT, safe to print; "" when not known
 	Claims    []string // names of a JWT's claims, safe to print
 	Request   string   // method and path, safe to print
 	Header    []HeaderField
-	Body      []byte // its beginning
-	Size      int64  // of the body, as far as it was read
+	Body      []byte // the start of the body
+	Size      int64  // bytes of the body that were read
 }
 
-// HeaderField is one line of a header. Value is Hidden for every name that is not
-// known to hold no secret.
+// HeaderField is one line of a header. Value is Redacted for every name that may hold a secret.
 type HeaderField struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Redacted replaces a value that is not kept.
+// Redacted replaces a value that is not stored.
 const Redacted = "••••"
 
 const rejectedKey = "rejected:"
 
-// Key names the rejection for people: rejected:12.
+// Key identifies the rejection for people: rejected:12.
 func (r Rejection) Key() string { return rejectedKey + strconv.FormatInt(r.ID, 10) }
 
-// RejectionID reads a Key; ok is false for the key of anything else.
+// RejectionID parses a Key; ok is false for any other key.
 func RejectionID(key string) (id int64, ok bool) {
 	n, is := strings.CutPrefix(key, rejectedKey)
 	if !is {
@@ -55,7 +53,7 @@ func RejectionID(key string) (id int64, ok bool) {
 	return id, err == nil && id > 0
 }
 
-// RejectCount is how many deliveries were not accepted for one reason.
+// RejectCount is the number of deliveries rejected for one reason.
 type RejectCount struct {
 	Reason      string
 	N           int64
@@ -64,34 +62,31 @@ type RejectCount struct {
 	Source      Source // of the last one
 }
 
-// Stray reports whether it is what any passer-by causes who tries paths, without
-// anything that could prove a delivery; it says nothing about the feed.
+// Stray reports whether any passer-by causes it by trying paths, without any proof; it says nothing about the feed.
 func (c RejectCount) Stray() bool { return c.Reason == reasonStray }
 
-// Passing reports whether the sender was asked to retry.
+// Passing reports whether the sender should retry.
 func (c RejectCount) Passing() bool { return c.Reason == reasonTooMany || c.Reason == reasonNotStored }
 
-// Rejects keeps what was not accepted, of one account.
+// Rejects stores the rejected deliveries of one account.
 type Rejects interface {
-	// Reject adds to the counts and keeps the deliveries, of which only the last
-	// MaxRejected stay; those of the source that has most go first.
+	// Reject adds to the counts and stores the deliveries; of more than MaxRejected, Overflow drops some.
 	Reject(ctx context.Context, counts []RejectCount, kept []Rejection) error
 	// Rejected returns the newest deliveries first.
 	Rejected(ctx context.Context, limit int) ([]Rejection, error)
-	// Rejection returns one, ErrNotFound if there is none.
+	// Rejection returns one, or ErrNotFound.
 	Rejection(ctx context.Context, id int64) (Rejection, error)
-	// RejectCounts returns the counts, the reason that came last first.
+	// RejectCounts returns the counts, most recent reason first.
 	RejectCounts(ctx context.Context) ([]RejectCount, error)
 }
 
-// Trouble is what an operator of the feed should know.
+// Trouble is the state of the feed for its operator.
 type Trouble struct {
 	Backlog  Backlog
-	Rejected []RejectCount // the reason that came last first
+	Rejected []RejectCount // most recent reason first
 }
 
-// Refusals sums up the reasons that concern the feed and do not pass by
-// themselves: how many there were, and the last one.
+// Refusals sums the reasons that concern the feed and are not temporary: their number, and the last one.
 func (t Trouble) Refusals() (n int64, last RejectCount) {
 	for _, c := range t.Rejected {
 		if c.Stray() || c.Passing() {

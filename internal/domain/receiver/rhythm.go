@@ -6,31 +6,29 @@ import (
 	"time"
 )
 
-// Rhythm is how often events come, and whether the silence since the last one
-// is out of the usual. A webhook feed that died looks like a quiet day; this
-// separates the two as well as the past allows.
+// Rhythm is how often events arrive, and whether the silence since the last one is unusual. A dead webhook feed looks
+// like a quiet day; this separates the two as well as the past allows.
 type Rhythm struct {
-	Last    time.Time     // of the last event; zero when there was none
+	Last    time.Time     // time of the last event; zero for none
 	Quiet   time.Duration // since then
-	Usual   time.Duration // the usual time between events at this time of day
+	Usual   time.Duration // the usual interval at this time of day
 	Limit   time.Duration // silence beyond this is unusual
-	Known   bool          // enough was seen to judge
-	Stalled bool          // Quiet is beyond Limit
+	Known   bool          // there is enough data
+	Stalled bool          // Quiet exceeds Limit
 }
 
 const (
-	rhythmMin   = 12               // pauses needed for a judgement
+	rhythmMin   = 12               // intervals needed
 	rhythmFloor = 5 * time.Minute  // a shorter silence is never reported
-	rhythmShort = 2                // usual pauses are never reported
-	rhythmLong  = 6                // usual pauses always are
-	hourSpread  = 90 * time.Minute // what counts as the same time of day
-	hourDays    = 3                // days needed before the time of day counts
+	rhythmShort = 2                // in usual intervals: never reported
+	rhythmLong  = 6                // in usual intervals: always reported
+	hourSpread  = 90 * time.Minute // counts as the same time of day
+	hourDays    = 3                // days needed for the time of day to count
 )
 
-// RhythmOf learns the rhythm of times, in any order, and says whether the
-// silence up to now is longer than usual. Where the past covers several days, pauses that
-// began at about this time of day count, so that a quiet night is not an alarm and a quiet
-// morning is one.
+// RhythmOf derives the rhythm from times, in any order, and judges the silence until now. If the past covers several
+// days, it uses intervals that began at about this time of day, so that a quiet night is no alarm and a quiet morning
+// is one.
 func RhythmOf(times []time.Time, now time.Time) Rhythm {
 	times = slices.Clone(times)
 	slices.SortFunc(times, time.Time.Compare)
@@ -52,9 +50,8 @@ func RhythmOf(times []time.Time, now time.Time) Rhythm {
 	return r
 }
 
-// usual returns the longest pause, and the one such that shorter pauses make up half of
-// the time. Events come in bursts: the many short pauses within them take
-// no time and so do not count.
+// usual returns the longest interval, and the one below which intervals make up half of the time. Events arrive in
+// bursts: the many short intervals within them take no time and so do not count.
 func usual(pauses []time.Duration) (half, longest time.Duration) {
 	slices.Sort(pauses)
 	var all, sum time.Duration
@@ -69,8 +66,7 @@ func usual(pauses []time.Duration) (half, longest time.Duration) {
 	return 0, 0
 }
 
-// pausesLike returns the pauses that began at the time of day of last, on
-// hourDays days or more; else all pauses.
+// pausesLike returns the intervals that began at the time of day of last, if on hourDays days or more; else all.
 func pausesLike(times []time.Time, last time.Time) []time.Duration {
 	var all, same []time.Duration
 	days := map[int64]bool{}
@@ -107,7 +103,7 @@ func (r Rhythm) String() string {
 	return fmt.Sprintf("last event %s ago, usually every %s", span(r.Quiet), span(r.Usual))
 }
 
-// span writes a duration with its largest unit, or two where that is coarse.
+// span formats a duration in its largest unit, or two if that is coarse.
 func span(d time.Duration) string {
 	units := []struct {
 		d    time.Duration

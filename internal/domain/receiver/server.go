@@ -17,14 +17,13 @@ import (
 	"opdeck/internal/system/listen"
 )
 
-// ServerOptions say where to listen. Zero fields have the defaults named.
+// ServerOptions say where to listen. Zero fields mean the defaults below.
 type ServerOptions struct {
 	Listen string      // "127.0.0.1:8788"
 	TLS    *tls.Config // nil: plain HTTP, for loopback or behind the proxy of Options.Proxies
 
-	// MaxConns (512) and PerSource (128) bound the connections, in all and of one
-	// source. Beyond that one that waits for its sender is closed for a new one, the
-	// oldest first; a source is an IPv4 address or an IPv6 /64, and no proxy.
+	// MaxConns (512) and PerSource (128) limit the connections, in total and of one source (an IPv4 address or an
+	// IPv6 /64, proxies excepted). Beyond them a new connection replaces the oldest one that waits for its sender.
 	MaxConns      int
 	PerSource     int
 	HeaderTimeout time.Duration // 5 s
@@ -33,15 +32,15 @@ type ServerOptions struct {
 
 const maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
 
-// Server is a receiver on the network.
+// Server serves a receiver on the network.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 	conns    conns
 }
 
-// Listen opens the port. Without TLS only a loopback address may be listened
-// on, unless a proxy is configured; verify = "none" only on loopback.
+// Listen opens the port. Without TLS it must be a loopback address, unless a proxy is configured; with verify =
+// "none" always.
 func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error) {
 	opt.MaxConns, opt.PerSource = cmp.Or(opt.MaxConns, 512), cmp.Or(opt.PerSource, 128)
 	opt.HeaderTimeout, opt.IdleTimeout = cmp.Or(opt.HeaderTimeout, 5*time.Second), cmp.Or(opt.IdleTimeout, 60*time.Second)
@@ -91,8 +90,7 @@ func allowed(r *Receiver, opt ServerOptions) error {
 	return nil
 }
 
-// isLoopbackHost reports whether a host, with or without a port, is this one by
-// name or address.
+// isLoopbackHost reports whether a host, with or without a port, is this one by name or address.
 func isLoopbackHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -105,11 +103,10 @@ func isLoopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// Addr is where the server listens.
+// Addr is the address of the server.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve answers until ctx ends, then finishes the requests at work within five
-// seconds. It returns nil after such an end. The receiver stays open.
+// Serve serves until ctx ends, then gives running requests five seconds, and returns nil. The receiver stays open.
 func (s *Server) Serve(ctx context.Context) error {
 	return listen.Serve(ctx, "webhooks", s.http, s.listener, 5*time.Second)
 }

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Counters is what the receiver did since it started.
+// Counters counts the receiver's work since it started.
 type Counters struct {
 	Requests     int64
-	Stored       int64 // new rows but conflicts
+	Stored       int64 // new rows except conflicts
 	Duplicates   int64
 	Conflicts    int64
 	Quarantined  int64 // of the stored
 	Unauthorized int64 // answered 401
-	OldSecret    int64 // authenticated with the secret on its way out
-	Refused      int64 // could not be stored in time: 503
-	Limited      int64 // too much at once: 503
+	OldSecret    int64 // authenticated with the old secret of a rotation
+	Refused      int64 // not stored in time: 503
+	Limited      int64 // over a limit: 503
 	Rejected     int64 // wrong method, path, size or body: 4xx
-	Working      int   // verified or stored now
+	Working      int   // being verified or stored
 	Queued       int   // of these, waiting for the inbox
 
-	Reasons map[string]int64 // of 401, by the verifier's word
-	LastAt  time.Time        // of the last new row; zero when there was none
+	Reasons map[string]int64 // of 401, by reason
+	LastAt  time.Time        // of the last new row; zero for none
 }
 
 // stats counts since the start of the receiver.
@@ -40,7 +40,7 @@ func (s *stats) count(add func(*Counters)) {
 	add(&s.c)
 }
 
-// committed counts what a commit stored.
+// committed counts the results of a commit.
 func (s *stats) committed(results []Result) {
 	s.count(func(c *Counters) {
 		for _, res := range results {

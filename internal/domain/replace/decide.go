@@ -10,12 +10,11 @@ import (
 	"opdeck/api/endpoint"
 )
 
-// befores are the steps that come before those whose outcome may be unknown.
+// befores are the steps before those whose outcome may be unknown.
 var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Uploaded}
 
-// Again is a person's decision to send the call of the step under way once more,
-// after it was not seen within LateAfter. For an upload that means a second file
-// if the first one arrives after all.
+// Again is a person's decision to resend the call of the current step after it was not seen within LateAfter. For an
+// upload this makes a second file if the first one still arrives.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 	ctx = hold(ctx, j)
 	switch {
@@ -59,9 +58,8 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 	return r.Run(ctx, j)
 }
 
-// Abandon gives a job up: the old document is put back if it was removed, and a
-// new one that was attached already is left alone. The job ends when a read or an
-// answer shows the old document attached; until then it stays open.
+// Abandon cancels a job: it restores the old document if that was removed, and leaves a new one that is already
+// attached. The job ends when a read or an answer shows the old document attached; until then it stays open.
 func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 	ctx = hold(ctx, j)
 	switch {
@@ -69,7 +67,7 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 		return j, nil
 	case j.Step == Planned && !slices.Contains(j.Sent, Removing):
 		return r.done(ctx, j, Abandoned) // nothing was ever sent
-	case j.Step == Removing && !r.late(j): // it may still be removed, after we had looked
+	case j.Step == Removing && !r.late(j): // it may still be removed later
 		next, err := r.check(ctx, j, j.removal(), Removed)
 		if err != nil {
 			return next, err
@@ -90,8 +88,7 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 	return next, nil
 }
 
-// putBack attaches the old document unless it is there. What was sent and did
-// not show is sent again only after LateAfter.
+// putBack attaches the old document unless it is attached. A call that did not show is repeated only after LateAfter.
 func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	shown, err := r.look(ctx, j.attachment(j.OldGUID))
 	if !shown && r.refused(ctx, j) {
@@ -116,8 +113,8 @@ func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	})
 }
 
-// Settled follows an outcome that was proven after the job's process had told it
-// as unknown: the job takes the step, and a person goes on from there.
+// Settled applies an outcome that was proven after the job's process had reported it as unknown: the job takes the
+// step, and a person continues it.
 func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error {
 	if out.Verdict != api.Done {
 		return nil
@@ -144,7 +141,7 @@ func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error 
 	return nil
 }
 
-// follows tells to which step the proof of a write leads a job.
+// follows returns the step that the proof of a write completes.
 func follows(j Job, p api.Probe) (Step, bool) {
 	switch here := j.OPID == p.OPID; {
 	case j.Step == Removing && p.Kind == api.ActRemoveDocument && here && j.OldGUID == p.GUID:

@@ -1,10 +1,8 @@
-// Package replace replaces a document of an operation: remove, upload, attach
-// (spec, Remove a document, rule 6), as one job whose every step is in a journal right
-// before its call leaves, and no sooner: a step that is there was sent. The end of its
-// process, however it comes, leaves a job that says where it stands; running it again
-// finds out by reading what became of the step under way and goes on. A step is taken
-// back on proof only: nothing was sent, or the service refused. While its outcome is not known the job waits, and after
-// LateAfter it asks a person. Nothing is sent twice on a guess, and no job ends
+// Package replace replaces a document of an operation: remove, upload, attach (spec, Remove a document, rule 6), as
+// one job. A journal records every step right before its call is sent, and no sooner: a recorded step was sent. After
+// a crash the job shows its state; running it again finds out by reads whether the current step was done, and
+// continues. A step is undone only with proof that nothing was sent or the service refused. While the outcome is
+// unknown the job waits, and after LateAfter it asks a person. Nothing is sent twice on a guess, and no job ends
 // while its operation lacks the document.
 package replace
 
@@ -24,8 +22,7 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// Step is where a job stands. The -ing steps were begun and may or may not have
-// happened.
+// Step is the state of a job. The -ing steps were begun and may or may not be done.
 type Step string
 
 // The steps, in order.
@@ -38,11 +35,11 @@ const (
 	Attaching Step = "attaching"
 	Attached  Step = "attached" // done
 
-	Abandoning Step = "abandoning" // the old document is being put back
-	Abandoned  Step = "abandoned"  // given up; the old document is attached or was never removed
+	Abandoning Step = "abandoning" // restoring the old document
+	Abandoned  Step = "abandoned"  // cancelled; the old document is attached or was never removed
 )
 
-// Ended reports whether nothing is left to do.
+// Ended reports whether the job is finished.
 func (s Step) Ended() bool { return s == Attached || s == Abandoned }
 
 // Job is one replacement.
@@ -59,54 +56,50 @@ type Job struct {
 	Digest   string    `json:"digest"` // SHA-256 of the new content
 	Force    bool      `json:"force,omitempty"`
 	Step     Step      `json:"step"`
-	Problem  string    `json:"problem,omitempty"` // why it stands still
+	Problem  string    `json:"problem,omitempty"` // why it stopped
 	Owner    string    `json:"owner"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
 
-	// Asked is when the call of an -ing step was sent, zero when its outcome is
-	// proven. Sent lists the steps of which a call went out whose outcome was never
-	// proven: it may take effect at any time.
+	// Asked is when the call of an -ing step was sent, zero once its outcome is proven. Sent lists the steps with a
+	// call whose outcome was never proven: it may take effect at any time.
 	Asked time.Time `json:"asked,omitzero"`
 	Sent  []Step    `json:"sent,omitempty"`
-	// Probe finds what the step under way made; Candidates are the files that an upload may be.
+	// Probe finds what the current step created; Candidates are the files that may be the upload.
 	Probe      *api.Probe `json:"probe,omitempty"`
 	Candidates []string   `json:"candidates,omitempty"`
 }
 
-// ErrTaken means that another process moved the job meanwhile.
+// ErrTaken: another process changed the job meanwhile.
 var ErrTaken error = &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
 	Public: "Another process is working on this replacement.", Hint: "Wait for it, then reload."}
 
-// Store keeps jobs. Save creates a job, or writes over the version whose Updated
-// is prev; else it returns ErrTaken.
+// Store stores jobs. Save creates a job, or replaces the version whose Updated is prev; else it returns ErrTaken.
 type Store interface {
 	Save(ctx context.Context, j Job, prev time.Time) error
 	Unfinished(ctx context.Context) ([]Job, error)
 	Job(ctx context.Context, id string) (Job, error)
 }
 
-// Jobs runs jobs. Files are kept in Dir (0600) until their job has ended, so
-// that a job survives the loss of the original file.
+// Jobs runs jobs. Files are kept in Dir (0600) until their job has ended, in case the original file is lost.
 type Jobs struct {
 	Store  Store
 	Client endpoint.Caller
 	Dir    string
 	Now    func() time.Time
-	// LateAfter is how long a call whose outcome is not known is waited for before
-	// a person is asked.
+	// LateAfter is how long to wait for an unknown outcome before asking a person.
 	LateAfter time.Duration
-	// Doubt finds the write that holds a claim, see api.Follower; may be nil.
+	// Doubt returns the write that holds a claim, see api.Follower; may be nil.
 	Doubt func(ctx context.Context, claim string, date time.Time) (*api.Doubt, error)
-	// Verdict is what the trail says of the write with that reference, "" for nothing: a step
-	// whose outcome the journal could not take is taken back by it; may be nil.
+	// Verdict is the trail's outcome of the write with that reference, "" if not known: it undoes a step whose
+	// outcome could not be recorded in the journal; may be nil.
 	Verdict func(ctx context.Context, ref string) api.Verdict
-	// OnStep is told about every step; may be nil.
+	// OnStep is called with every step; may be nil.
 	OnStep func(Job)
 }
 
-// Plan checks the file and the operation and writes the job down. Nothing is
-// sent that changes anything. op is the operation as the person saw it.
+// Plan checks the file and the operation and records the job. It sends no write. op is the operation that the person
+// saw.
 func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Upload, force bool) (Job, error) {
 	const what = "replace document"
 	if err := r.doubted(ctx, string(op.OPID), guid); err != nil {
@@ -135,8 +128,7 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 	return j, r.Store.Save(ctx, j, time.Time{})
 }
 
-// doubted refuses while the removal that a job begins with, or its opposite, is in doubt: what
-// the operation lists says nothing then.
+// doubted refuses a job while its removal, or the opposite, is in doubt: then the operation's list proves nothing.
 func (r *Jobs) doubted(ctx context.Context, opid, guid string) error {
 	if r.Doubt == nil {
 		return nil
@@ -167,9 +159,8 @@ func (r *Jobs) keep(j Job, content []byte) error {
 	return nil
 }
 
-// Run takes the steps that are left. It returns the job as it stands and, when
-// it stopped before the end, why; Run again to go on. A canceled ctx stops it between
-// steps: a call that left is awaited.
+// Run takes the remaining steps. It returns the job and, if it stopped early, why; call Run again to continue. A
+// canceled ctx stops it between steps; it waits for a call that was sent.
 func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 	ctx = hold(ctx, j)
 	for !j.Step.Ended() {
@@ -188,26 +179,25 @@ func (r *Jobs) Run(ctx context.Context, j Job) (Job, error) {
 	return j, nil
 }
 
-// stopped writes down why the job stands still.
+// stopped records why the job stopped.
 func (r *Jobs) stopped(ctx context.Context, j Job, why error) (Job, error) {
 	j.Problem = api.AsError(why).Public
 	j, err := r.save(ctx, j, j.Step)
 	return j, errors.Join(why, err)
 }
 
-// heldKey marks the context in which the steps of a job are taken: that call writes
-// down what is seen meanwhile, and Settled leaves the job alone.
+// heldKey marks a context in which a job's steps are taken: Run itself records what is seen meanwhile, and Settled
+// leaves the job alone.
 type heldKey struct{}
 
 func hold(ctx context.Context, j Job) context.Context { return context.WithValue(ctx, heldKey{}, j.ID) }
 
 func isHeld(ctx context.Context, j Job) bool { return ctx.Value(heldKey{}) == j.ID }
 
-// saveTime bounds how long the journal is waited for.
+// saveTime bounds a write of the journal.
 const saveTime = 10 * time.Second
 
-// save writes the job at a step, over the version that j is, whether or not anybody waits any
-// more. After an error the job that it returns is j.
+// save records the job at a step, over the version j, even if ctx has ended. After an error it returns j.
 func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
 	next := j
 	next.Step, next.Updated = step, r.Now().UTC()
@@ -225,7 +215,7 @@ func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
 	return next, nil
 }
 
-// begin writes down that the call of a step leaves now.
+// begin records that the call of a step is about to be sent.
 func (r *Jobs) begin(ctx context.Context, j Job, step Step, p api.Probe) (Job, error) {
 	next := j
 	next.Asked, next.Probe, next.Candidates = r.Now().UTC(), &p, nil
@@ -239,20 +229,19 @@ func (r *Jobs) begin(ctx context.Context, j Job, step Step, p api.Probe) (Job, e
 	return next, nil
 }
 
-// done writes down that the wanted state was shown. The copy of the new file is
-// removed with the end of the job.
+// done records that the wanted state was shown. At the end of the job it removes the copy of the new file.
 func (r *Jobs) done(ctx context.Context, j Job, step Step) (Job, error) {
 	j.Asked, j.Problem = time.Time{}, ""
 	j, err := r.save(ctx, j, step)
 	if err == nil && step.Ended() {
-		_ = os.Remove(r.path(j)) // a file that stays harms nobody
+		_ = os.Remove(r.path(j)) // a left-over file is harmless
 	}
 	return j, err
 }
 
-// send takes one step: it calls, writes down that the call leaves when it does, and then what
-// it proved. When it is proven that the call did nothing, the job is what it was; an unknown
-// outcome leaves it where it is. call changes the job by what came back.
+// send takes one step: it calls, records that the call is sent when it is, and then what it proved. If the call
+// provably did nothing, the job is unchanged; an unknown outcome leaves it at the step. call changes the job by the
+// answer.
 func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
 	call func(ctx context.Context, j *Job) error) (Job, error) {
 	j, left := was, false
@@ -278,7 +267,7 @@ func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
 	return saved, errors.Join(err, saveErr)
 }
 
-// refused reports whether the trail has it that the call of the step under way did nothing.
+// refused reports whether, by the trail, the call of the current step did nothing.
 func (r *Jobs) refused(ctx context.Context, j Job) bool {
 	if r.Verdict == nil || j.Probe == nil || j.Probe.Ref == "" {
 		return false
@@ -287,14 +276,12 @@ func (r *Jobs) refused(ctx context.Context, j Job) bool {
 	return v == api.Failed || v == api.Denied
 }
 
-// late reports whether the call of the step under way was not seen within
-// LateAfter, so that a person decides.
+// late reports whether the call of the current step was not seen within LateAfter, so that a person decides.
 func (r *Jobs) late(j Job) bool {
 	return j.Asked.IsZero() || r.Now().Sub(j.Asked) >= r.LateAfter
 }
 
-// Undecided reports that the job goes on only when a person decides: Again, Use or
-// Abandon.
+// Undecided reports whether the job needs a person's decision: Again, Use or Abandon.
 func (r *Jobs) Undecided(j Job) bool {
 	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
 }

@@ -34,8 +34,8 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 	return j, fmt.Errorf("replace: unknown step %q", j.Step)
 }
 
-// removal and attachment are the probes that show whether the step was done: that of the call
-// which was sent last, else one that knows nothing of what was there before.
+// removal and attachment are probes that show whether the step was done: that of the last sent call, else one without
+// knowledge of the earlier state.
 func (j Job) removal() api.Probe { return j.probe(api.ActRemoveDocument, j.OldGUID) }
 
 func (j Job) attachment(guid string) api.Probe { return j.probe(api.ActAttachDocument, guid) }
@@ -58,7 +58,7 @@ func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
 	})
 }
 
-// check reads what became of a removal or an attachment whose outcome is not known.
+// check looks up a removal or an attachment with an unknown outcome.
 func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, error) {
 	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, p)
 	switch {
@@ -72,7 +72,7 @@ func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, 
 	return j, r.unknown(j, "Attaching the new document", err)
 }
 
-// made is the job with the id that the service gave to what the step made; "" changes nothing.
+// made is the job with the id of the object that the step created; "" changes nothing.
 func (j Job) made(id string) Job {
 	if id != "" {
 		j.NewGUID, j.Candidates = id, nil
@@ -80,7 +80,7 @@ func (j Job) made(id string) Job {
 	return j
 }
 
-// stepBack goes back to the step before one whose call is sent again.
+// stepBack returns to the previous step, to send the call again.
 func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
 	before := befores[j.Step]
 	j.Asked, j.Problem = time.Time{}, ""
@@ -92,7 +92,7 @@ func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
 	return s.Shown, err
 }
 
-// unknown says that the outcome of the step under way is not known, and what to do.
+// unknown is the error of an unknown outcome of the current step, with what to do.
 func (r *Jobs) unknown(j Job, what string, looked error) error {
 	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
 		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
@@ -131,8 +131,7 @@ func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
 	})
 }
 
-// afterUploading looks for the file that was sent. It is never sent again from
-// here: a person chooses among what was found.
+// afterUploading looks for the uploaded file. It never sends it again: a person chooses among the files found.
 func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
 	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, *j.Probe) // stored with the step
 	if err == nil && s.Shown && s.File != "" {
@@ -166,7 +165,7 @@ func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
 	return r.send(ctx, j, Attaching, Attached, func(ctx context.Context, j *Job) error {
 		op, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument,
 			endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
-		if e := api.AsError(err); e != nil && e.Rule != api.RuleAttached { // else it is there, as it should
+		if e := api.AsError(err); e != nil && e.Rule != api.RuleAttached { // else it is attached, as wanted
 			return err
 		}
 		*j = j.made(op.Attached)

@@ -1,5 +1,5 @@
-// Package retention removes from the store what has ended and is older than the config
-// keeps it: one process at a time, a few rows at a time, and only while nobody else writes.
+// Package retention removes from the store what has ended and is older than configured: in one process at a time, a
+// few rows at a time, and only while nobody else writes.
 package retention
 
 import (
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Rows is one kind of rows that end.
+// Rows is one kind of rows with a retention.
 type Rows struct {
 	Name string        // for the log
 	Keep time.Duration // after they ended; 0: for ever
-	// Drop removes up to limit rows that ended before a moment, and returns how many. It
-	// leaves what something that has not ended still needs.
+	// Drop removes up to limit rows that ended before a time, and returns how many. It keeps rows that something
+	// unfinished still needs.
 	Drop func(ctx context.Context, before, now time.Time, limit int) (n int, err error)
 }
 
@@ -24,43 +24,42 @@ type Rows struct {
 type Store interface {
 	// Now is the store's clock.
 	Now(ctx context.Context) (time.Time, error)
-	// Take gives this process the turn unless another one has it or a turn ended less
-	// than every ago. It lasts for lease; taking it again prolongs it.
+	// Take gives this process the turn unless another one has it or a turn ended less than every ago. It lasts for
+	// lease; another Take renews it.
 	Take(ctx context.Context, every, lease time.Duration) (bool, error)
-	// End gives the turn back; done says that nothing is left to do.
+	// End ends the turn; done: nothing is left to do.
 	End(ctx context.Context, done bool) error
-	// Compact gives free pages back to the disk, a few at a time; more says that some are left.
+	// Compact returns free pages to the disk, a few at a time; more: some are left.
 	Compact(ctx context.Context) (more bool, err error)
-	// Shorten makes a log shorter that has grown, unless somebody needs it now.
+	// Shorten truncates a large log, unless it is in use.
 	Shorten(ctx context.Context) error
-	// Busy reports that err only says that others write now.
+	// Busy reports whether err only means that others are writing.
 	Busy(err error) bool
 }
 
-// How the work is divided. A turn of another process is over when it did not prolong it for lease.
+// How the work is divided. A turn that was not renewed for lease is over.
 const (
 	batch = 200 // rows
 	every = time.Hour
 	lease = 2 * time.Minute
-	look  = time.Minute // between two looks at logs and turns
-	tries = 200         // while others write, before it is left for the next turn
+	look  = time.Minute // between checks of logs and turns
+	tries = 200         // while others write, before the next turn
 )
 
 // Pruner removes what is too old.
 type Pruner struct {
 	Store Store
 	Rows  []Rows
-	// Archive moves old records of the audit trail out of the store, some at a time; nil: none are.
-	// more says that there are others.
+	// Archive moves some old records of the audit trail out of the store; nil: none. more: there are more.
 	Archive func(ctx context.Context, now time.Time) (more bool, err error)
 	Now     func() time.Time // the host's clock
 	Log     *slog.Logger
-	// Pause waits between two steps; nil: four times as long as the step took, and a little.
+	// Pause waits between two steps; nil: a little more than four times the duration of the step.
 	Pause func(ctx context.Context, took time.Duration)
 }
 
-// Run works in the background until ctx ends. It begins a minute or two after the start, so
-// that a program that just starts has the store for itself.
+// Run works in the background until ctx ends. It starts after a minute or two, so that a starting program has the
+// store for itself.
 func (p *Pruner) Run(ctx context.Context) {
 	timer := time.NewTimer(look + rand.N(look))
 	defer timer.Stop()
@@ -81,7 +80,7 @@ func (p *Pruner) Run(ctx context.Context) {
 	}
 }
 
-// Turn does all that is due if this process gets the turn, and returns how many rows it removed.
+// Turn does what is due if this process gets the turn, and returns the number of removed rows.
 func (p *Pruner) Turn(ctx context.Context) (removed int, err error) {
 	if mine, err := p.Store.Take(ctx, every, lease); err != nil || !mine {
 		return 0, err
@@ -95,7 +94,7 @@ func (p *Pruner) Turn(ctx context.Context) (removed int, err error) {
 	return removed, errors.Join(err, p.Store.End(end, err == nil))
 }
 
-// Pass does all that is due now, whoever has the turn.
+// Pass does what is due now, regardless of turns.
 func (p *Pruner) Pass(ctx context.Context) (removed int, err error) {
 	now, err := p.now(ctx)
 	if err != nil {
@@ -118,7 +117,7 @@ func (p *Pruner) Pass(ctx context.Context) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// now is the earlier one of the store's and the host's clocks: one that is ahead removes nothing.
+// now is the earlier of the store's and the host's clocks, so that one that is ahead removes nothing.
 func (p *Pruner) now(ctx context.Context) (time.Time, error) {
 	now, err := p.Store.Now(ctx)
 	if host := p.Now(); host.Before(now) {
@@ -137,7 +136,7 @@ func (p *Pruner) drop(ctx context.Context, r Rows, now time.Time) (removed int, 
 	return removed, err
 }
 
-// repeat does a step until nothing is left or others write all the time.
+// repeat repeats a step until nothing is left or others keep writing.
 func (p *Pruner) repeat(ctx context.Context, step func() (more bool, err error)) error {
 	busy := 0
 	for prolonged := time.Now(); ; {

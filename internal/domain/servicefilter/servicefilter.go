@@ -1,7 +1,6 @@
-// Package servicefilter turns a filter over operations into the service's own filters of
-// its list, so that a question about one customer or account costs one call
-// instead of all pages. The service's filters are a first sieve: what comes back
-// is filtered here as well.
+// Package servicefilter converts a filter over operations to the service's own list filters, so that a query about
+// one customer or account costs one call instead of all pages. The service's filters are only a first selection: the
+// result is filtered here as well.
 package servicefilter
 
 import (
@@ -16,23 +15,20 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// Question is one way of asking the service for fewer operations.
+// Question is one query of the service for fewer operations.
 type Question struct {
 	Query api.OperationQuery // Page and Size are free
-	Words string             // "the customer's name contains “Ana”"
+	Words string             // for people: "the customer's name contains “Ana”"
 	part  filter.OperationExpr
 }
 
-// identifier is what may be an id or a number of an account: long, in one word,
-// and not letters alone.
+// identifier matches a possible id or account number: one long word, not letters alone.
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9_-][A-Za-z0-9_-]*$`)
 
 const shortest = 8 // characters of an identifier
 
-// Questions are the ways of asking for what f lets through, the most exact first;
-// none when the service has no filter for it. A value that looks like an
-// identifier may be a part of a name after all: then the next question is the
-// right one.
+// Questions returns the queries for f, most exact first; none if the service has no filter for it. A value that looks
+// like an identifier may still be part of a name: then the next query is the right one.
 func Questions(f filter.OperationExpr) []Question {
 	var byID, byName, byAccount []Question
 	for _, part := range f.Parts() {
@@ -58,18 +54,17 @@ func Questions(f filter.OperationExpr) []Question {
 	return append(append(byID, byAccount...), byName...)
 }
 
-// Answer is what one of the questions brought.
+// Answer is the result of one of the queries.
 type Answer struct {
-	Asked string // the words of the question; "" when none was asked
+	Asked string // the words of the query; "" without one
 	Page  api.Page[api.Operation]
-	Held  bool // all operations of the page pass that part of the filter
+	Held  bool // all operations on the page match that part of the filter
 	Whole bool // the filter has no other part
 }
 
-// Ask asks the questions in turn until one brings operations: one billing call
-// each. A page beyond the first, and a size, are passed on; size 0 is the usual
-// one. A role that may not reveal account numbers cannot ask for one. When no question
-// brings operations, the last answer is returned.
+// Ask runs the queries in turn until one returns operations: one billing call each. page and size are passed on; size
+// 0 is the default. A role that may not reveal account numbers cannot query by one. If no query returns operations,
+// it returns the last answer.
 func Ask(ctx context.Context, c endpoint.Caller, f filter.OperationExpr, page, size int,
 	now time.Time) (Answer, error) {
 	var last Answer
@@ -91,7 +86,7 @@ func Ask(ctx context.Context, c endpoint.Caller, f filter.OperationExpr, page, s
 	return last, nil
 }
 
-// Summary is the sentence about an answer for people.
+// Summary describes an answer for people.
 func (a Answer) Summary() string {
 	many := string(a.Page.Total)
 	if many == "" {

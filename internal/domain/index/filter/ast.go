@@ -12,10 +12,10 @@ import (
 // Op is how a leaf compares.
 type Op string
 
-// The comparisons. "!=" is read as the negation of "=" or ":".
+// The comparisons. "!=" is parsed as the negation of "=" or ":".
 const (
 	Has Op = ":"
-	Eq  Op = "=" // Text only: equal as a whole; elsewhere the same as Has
+	Eq  Op = "=" // for Text the whole text is equal; for other kinds the same as Has
 	Lt  Op = "<"
 	Le  Op = "<="
 	Gt  Op = ">"
@@ -36,40 +36,40 @@ const (
 	inNot
 )
 
-// And holds when all of its parts do; empty, it always holds.
+// And holds if all of its parts do; an empty one always does.
 type And []Node
 
-// Or holds when one of its parts does.
+// Or holds if one of its parts does.
 type Or []Node
 
-// Not holds when X does not.
+// Not holds if X does not.
 type Not struct{ X Node }
 
-// Leaf is one comparison. It holds when it does for one of its Values.
+// Leaf is one comparison. It holds if it does for any of its Values.
 type Leaf struct {
-	Field  string // main name; "" for free text
+	Field  string // the field's main name; "" for free text
 	Kind   Kind
 	Op     Op
 	Values []Value
-	// Masked leaves match only what the mask leaves; see Expr.Covered.
+	// Masked leaves match masked values only; see Expr.Masked.
 	Masked bool
 	index  int
 }
 
-// Value is one value as it was written, and what it means.
+// Value is one value as typed, with its meaning.
 type Value struct {
-	Text   string // as written, unquoted; the lower end of a range
+	Text   string // as typed, unquoted; the lower end of a range
 	To     string // the upper end of a range
 	Range  bool
 	lo, hi point
 }
 
-// point is one end of an ordered value.
+// point is one bound of an ordered value.
 type point struct {
 	set        bool
 	key        string        // Money
 	num        int64         // Count
-	start, end time.Time     // Time: the span that was named
+	start, end time.Time     // Time: the named span
 	ago        time.Duration // Time: this long before now
 	relative   bool
 	day        int // Time: days from today's beginning, with today set
@@ -138,19 +138,18 @@ func quoteFree(s string) string {
 	return s
 }
 
-// Quoted is s as one text of the language, whatever it holds.
+// Quoted quotes any s as one text of the language.
 func Quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Expr is a parsed filter over records of type T. The zero Expr lets everything
-// through.
+// Expr is a parsed filter over records of type T. The zero Expr matches everything.
 type Expr[T any] struct {
 	root  Node // nil: everything
 	table *Table[T]
 }
 
-// String is the canonical form: parsing it gives the same expression.
+// String is the canonical form: parsing it returns the same expression.
 func (e Expr[T]) String() string {
 	if e.root == nil {
 		return ""
@@ -160,10 +159,10 @@ func (e Expr[T]) String() string {
 	return b.String()
 }
 
-// Empty reports whether the filter lets everything through.
+// Empty reports whether the filter matches everything.
 func (e Expr[T]) Empty() bool { return e.root == nil }
 
-// flat lifts parts of And within And and Or within Or.
+// flat merges And into And and Or into Or.
 func flat(n Node) Node {
 	switch n := n.(type) {
 	case And:
@@ -197,7 +196,7 @@ func (e Expr[T]) Leaves(f func(*Leaf)) {
 	rebuild(e.root, func(l *Leaf) Node { f(l); return l })
 }
 
-// rebuild is n with each comparison replaced by what of makes of it.
+// rebuild returns n with each comparison replaced by the result of of.
 func rebuild(n Node, of func(*Leaf) Node) Node {
 	each := func(parts []Node) []Node {
 		out := make([]Node, len(parts))
@@ -219,10 +218,10 @@ func rebuild(n Node, of func(*Leaf) Node) Node {
 	return n
 }
 
-// Of is the filter that has only n, a part of e; nil lets everything through.
+// Of is the filter of n alone, a part of e; nil matches everything.
 func (e Expr[T]) Of(n Node) Expr[T] { return Expr[T]{root: n, table: e.table} }
 
-// Parts are the terms that must all hold.
+// Parts returns the terms that must all hold.
 func (e Expr[T]) Parts() []Node {
 	switch n := e.root.(type) {
 	case nil:
@@ -234,9 +233,8 @@ func (e Expr[T]) Parts() []Node {
 	}
 }
 
-// Masked is the filter for a person who may not reveal account numbers: it finds
-// nothing by what the mask takes away, so that nobody can guess a number digit by
-// digit. It prints as e does.
+// Masked is the filter for a person who may not reveal account numbers: it does not match what masking hides, so that
+// nobody can guess a number digit by digit. It prints like e.
 func (e Expr[T]) Masked() Expr[T] {
 	return e.Of(rebuild(e.root, func(l *Leaf) Node {
 		masked := *l
@@ -245,7 +243,7 @@ func (e Expr[T]) Masked() Expr[T] {
 	}))
 }
 
-// For is e as the person in ctx may use it: Covered where they get masked values.
+// For is e for the person in ctx: Masked if they get masked values.
 func (e Expr[T]) For(ctx context.Context) Expr[T] {
 	if mask.Needed(ctx) {
 		return e.Masked()

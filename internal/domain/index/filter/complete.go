@@ -7,22 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Suggestion is one way to go on at the cursor: the bytes From..To of the input
-// become Text.
+// Suggestion is one completion at the cursor: it replaces the bytes From..To of the input by Text.
 type Suggestion struct {
 	Text     string
 	From, To int
 	Help     string // one line; empty for values
 }
 
-// Seen gives values of a field that begin with (or hold) what was typed, most
-// frequent first; the field's main name is passed. It may return nil.
+// Seen returns values of a field, by its main name, that begin with (or contain) typed, most frequent first; it may
+// return nil.
 type Seen func(field, typed string) []string
 
 const maxSuggestions = 12
 
-// Complete suggests how to go on at cursor (bytes): fields, fixed values, values
-// seen. It works in the middle of a filter that is not yet right.
+// Complete suggests completions at cursor (a byte offset): fields, fixed values, seen values. The filter need not be
+// valid yet.
 func (t *Table[T]) Complete(input string, cursor int, seen Seen) []Suggestion {
 	cursor = min(max(cursor, 0), len(input))
 	for cursor > 0 && cursor < len(input) && !utf8.RuneStart(input[cursor]) {
@@ -51,8 +50,7 @@ func (t *Table[T]) Complete(input string, cursor int, seen Seen) []Suggestion {
 	return t.completeValue(t.fields[at], word[i:], from+i, cursor, seen)
 }
 
-// termStart finds where the term begins that the text ends in: after the last
-// space that is not within quotes.
+// termStart is the start of the last term: after the last unquoted space.
 func termStart(s string) int {
 	start, in := 0, false
 	for i := 0; i < len(s); i++ {
@@ -82,7 +80,7 @@ func (t *Table[T]) completeName(word string, from, to int) []Suggestion {
 		}
 		out = append(out, Suggestion{Text: f.Name + op, From: from, To: to, Help: f.Help})
 	}
-	slices.SortStableFunc(out, func(a, b Suggestion) int { // real names before aliases
+	slices.SortStableFunc(out, func(a, b Suggestion) int { // main names before aliases
 		return cmp.Compare(prefixRank(a.Text, typed), prefixRank(b.Text, typed))
 	})
 	return out

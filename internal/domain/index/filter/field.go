@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Kind says how a field's values are written and compared.
+// Kind determines how a field's values are written and compared.
 type Kind int
 
 // The kinds of field.
 const (
-	Code  Kind = iota // a word; equal, letters' case ignored
-	Text              // any text; ":" is contained in, "=" is equal to, case ignored
-	Ident             // an identifier; begins with, case ignored
+	Code  Kind = iota // a word; equal, ignoring case
+	Text              // any text; ":" contains, "=" equals, ignoring case
+	Ident             // an identifier; has the prefix, ignoring case
 	Money             // an exact decimal; ordered
-	Time              // a moment, a date or an age; ordered
+	Time              // a time, a date or an age; ordered
 	Count             // a whole number; ordered
 	Flag              // one of a fixed set of words
 	Free              // words without a field; contained in any text
@@ -23,47 +23,46 @@ const (
 
 func (k Kind) ordered() bool { return k == Money || k == Time || k == Count }
 
-// word names the kind in the table of fields.
+// word is the kind's name in the table of fields.
 func (k Kind) word() string {
 	return [...]string{"word", "text", "identifier", "amount", "time", "number", "one of", "text"}[k]
 }
 
-// Field is one field that a filter may name.
+// Field is one field of the language.
 type Field[T any] struct {
 	Name    string
 	Aliases []string
 	Kind    Kind
 	Help    string   // one line for people
 	Example string   // a term that uses it
-	Values  []string // Flag: all values; Code: values that are known without data
-	Exact   bool     // Code: letters' case counts
+	Values  []string // Flag: all values; Code: values known without data
+	Exact   bool     // Code: case-sensitive
 
-	// Strings gives the record's values of a Code, Text, Ident or Free field.
+	// Strings returns the record's values of a Code, Text, Ident or Free field.
 	Strings func(T) []string
-	// Masked is Strings as the mask leaves them, for masked leaves; nil is Strings.
+	// Masked is Strings after masking, for masked leaves; nil means Strings.
 	Masked func(T) []string
-	// IDs gives identifiers that a Text field's value may equal as a whole.
+	// IDs returns identifiers that a Text field's value may equal.
 	IDs func(T) []string
-	// Key gives a Money field's sortable key (MoneyKey); "" for no amount.
+	// Key returns a Money field's sort key (MoneyKey); "" without an amount.
 	Key func(T) string
-	// Time gives a Time field's moment; the zero time never matches.
+	// Time returns a Time field's time; the zero time never matches.
 	Time func(T) time.Time
-	// Count gives a Count field's number.
+	// Count returns a Count field's number.
 	Count func(T) int64
 	// Flag reports whether a Flag field's value holds.
 	Flag func(T, string) bool
 }
 
-// Table is a set of fields: the language for one kind of record. The field
-// with kind Free and no name stands for words without a field.
+// Table is the language of one kind of record: a set of fields. The field of kind Free without a name is for words
+// without a field.
 type Table[T any] struct {
 	fields []Field[T]
 	byName map[string]int
 	free   int
 }
 
-// NewTable makes a table. It panics when two fields share a name or none is
-// Free: tables are written in Go, not read from outside.
+// NewTable returns a table. It panics if two fields share a name or none is Free.
 func NewTable[T any](fields ...Field[T]) *Table[T] {
 	t := &Table[T]{fields: fields, byName: map[string]int{}, free: -1}
 	for i, f := range fields {
@@ -98,11 +97,11 @@ func (t *Table[T]) Names() []string {
 	return n
 }
 
-// joint parts texts that share a column; no folded text holds it.
+// joint separates texts that share a column; no folded text contains it.
 const joint = "\x1f"
 
-// Fold is the form in which texts are compared: small letters, no NUL, valid
-// UTF-8. The store keeps folded copies of what is searched.
+// Fold is the form for comparing texts: lower case, no NUL, valid UTF-8. The store has folded copies of searchable
+// texts.
 func Fold(s string) string {
 	if plain(s) {
 		return strings.ToLower(s)
@@ -110,9 +109,8 @@ func Fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(Clean(s)), joint, " ")
 }
 
-// JoinTexts packs texts, folded, into one column: a folded text is contained in
-// the column when it is in one of them, and Joined(text) is when it equals one.
-// No texts give "".
+// JoinTexts packs folded texts into one column: the column contains a folded text if one of them does, and contains
+// Joined(text) if one of them equals it. No texts give "".
 func JoinTexts(texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -125,10 +123,10 @@ func JoinTexts(texts []string) string {
 	return b.String()
 }
 
-// Joined is what a column made by JoinTexts contains when one of its texts is s.
+// Joined is contained in a column made by JoinTexts if one of its texts is s.
 func Joined(s string) string { return joint + Fold(s) + joint }
 
-// Clean replaces what databases do not take in a text (NUL, broken UTF-8) by U+FFFD.
+// Clean replaces what databases reject in a text (NUL, invalid UTF-8) by U+FFFD.
 func Clean(s string) string {
 	if plain(s) {
 		return s

@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// guideWidth is how wide the lines of Guide are at most, in cells, where no single
-// word is wider: the help fits a window of 80.
+// guideWidth bounds the lines of Guide, in cells, except for longer words: the help fits a window of 80.
 const guideWidth = 68
 
-// Guide is the language as short lines for a help screen: the grammar, then the
-// fields, each with an example.
+// Guide describes the language in short lines for a help screen: the grammar, then the fields with examples.
 func (t *Table[T]) Guide() []string {
 	var out []string
 	for _, line := range strings.Split(grammar, "\n") {
@@ -38,7 +36,7 @@ func (t *Table[T]) Guide() []string {
 	return out
 }
 
-// fold breaks a line between words, each part indented.
+// fold wraps a line between words and indents each part.
 func fold(s string, indent int) []string {
 	var out []string
 	line := ""

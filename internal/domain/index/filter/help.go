@@ -25,7 +25,7 @@ func (t *Table[T]) Rows() []Row {
 	return rows
 }
 
-// grammar is the part of the help that is the same for all tables.
+// grammar is the part of the help that all tables share.
 const grammar = `Terms beside each other must all hold; OR between them asks for one; brackets group; ` +
 	`a minus before a term (or NOT) negates it.
 field:value      words are equal, texts contain the value, identifiers begin with it; letters' case does not matter
@@ -40,7 +40,7 @@ times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; ` +
 amounts          exact decimals: 1000.50, -5; never rounded
 "free text"      without a field: contained in any text; quotes hold spaces and : = < > ( ) , and \" is a quote`
 
-// Help is the whole language as text for a screen: the grammar, then the fields.
+// Help describes the language for a screen: the grammar, then the fields.
 func (t *Table[T]) Help() string {
 	rows := t.Rows()
 	w := [3]int{}

@@ -7,10 +7,9 @@ import (
 	"opdeck/api"
 )
 
-// Keys sort as texts, byte by byte, in the order of the numbers they stand for:
-// a sign (0 for negative), four digits for the number of whole digits, the
-// whole digits, then the decimals without zeros at the end. Negative numbers
-// have all digits turned round (9−d) and a closing tilde.
+// Keys sort as byte strings in the order of their numbers: a sign (0 for negative), four digits for the number of
+// whole digits, the whole digits, then the decimals without trailing zeros. Negative numbers have complemented digits
+// (9−d) and a final tilde.
 const (
 	keyLeast = "0"
 	// KeyBad is the key of an amount that is not a number; it sorts before all numbers.
@@ -20,8 +19,7 @@ const (
 	maxDigits = 2000
 )
 
-// MoneyKey is the sortable key of an amount: KeyNone when nothing was sent,
-// KeyBad when it is not a number.
+// MoneyKey is the sort key of an amount: KeyNone without one, KeyBad if it is not a number.
 func MoneyKey(m api.Money) string {
 	if m.Empty() {
 		return KeyNone
@@ -43,7 +41,7 @@ func MoneyKey(m api.Money) string {
 	return key
 }
 
-// quickKey is the key of the usual amount: positive, at most 18 digits.
+// quickKey is the key of a common amount: positive, at most 18 digits.
 func quickKey(units, nanos string) (key string, ok bool) {
 	if len(units) > 18 || len(nanos) > 9 {
 		return "", false
@@ -65,8 +63,8 @@ func quickKey(units, nanos string) (key string, ok bool) {
 	return string(k[:end]), true
 }
 
-// decimalKey is the sortable key of a decimal as people write it: digits, one
-// point, a minus. No exponent, no separators; ok is false for anything else.
+// decimalKey is the sort key of a typed decimal: digits, one point, a minus; ok is false for anything else, as an
+// exponent or separators.
 func decimalKey(s string) (key string, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	whole, frac, point := strings.Cut(digits, ".")
@@ -86,7 +84,7 @@ func decimalKey(s string) (key string, ok bool) {
 	return "0" + string(b) + "~", true
 }
 
-// KeyDecimal turns a key back into the decimal; ok is false for KeyBad and KeyNone.
+// KeyDecimal converts a key to the decimal; ok is false for KeyBad and KeyNone.
 func KeyDecimal(key string) (s string, ok bool) {
 	if len(key) < 5 || key[0] != '0' && key[0] != '1' {
 		return "", false

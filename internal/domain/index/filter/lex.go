@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a mistake in a filter, with the place of it.
+// Error is a mistake in a filter with its position.
 type Error struct {
-	Column int    // of the first wrong character, from 1, in characters
-	What   string // a sentence: what is wrong
-	Hint   string // a sentence: what would be right; may be empty
+	Column int    // of the first wrong character, from 1, in runes
+	What   string // what is wrong, as a sentence
+	Hint   string // how to fix it, as a sentence; may be empty
 }
 
-// Error names the column, the mistake and the cure.
+// Error names the column, the mistake and the fix.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("filter, column %d: %s", e.Column, e.What)
 	if e.Hint != "" {
@@ -33,17 +33,17 @@ const (
 	tAnd
 	tNot   // NOT or a minus before a term
 	tWord  // free text
-	tField // a name and a comparison; values follow
+	tField // a name with a comparison; values follow
 	tValue
 	tComma
 )
 
 type token struct {
 	kind  tokenKind
-	text  string // word, value, or name as written
+	text  string // word, value, or name as typed
 	op    string // tField
 	glued bool   // no space before it
-	pos   int    // bytes from the beginning
+	pos   int    // byte offset
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 	maxDepth = 50
 )
 
-// lexer cuts the input into tokens; it knows no fields.
+// lexer splits the input into tokens, regardless of fields.
 type lexer struct {
 	in  string
 	pos int
@@ -154,7 +154,7 @@ func (l *lexer) next() error {
 	return nil
 }
 
-// fieldAhead finds a name that a comparison follows at once.
+// fieldAhead finds a name that is directly followed by a comparison.
 func (l *lexer) fieldAhead() (name, op string, ok bool) {
 	rest := l.in[l.pos:]
 	i := strings.IndexFunc(rest, func(r rune) bool {
@@ -171,7 +171,7 @@ func (l *lexer) fieldAhead() (name, op string, ok bool) {
 	return "", "", false
 }
 
-// values reads a comma-parted list right behind a comparison.
+// values reads a comma-separated list directly after a comparison.
 func (l *lexer) values() error {
 	for {
 		at := l.pos

@@ -8,7 +8,7 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// Match reports whether the record passes the filter; now is what ages count from.
+// Match reports whether the record matches; now is the reference for ages.
 func (e Expr[T]) Match(record T, now time.Time) bool {
 	return e.root == nil || e.match(e.root, record, now)
 }
@@ -62,6 +62,5 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	})
 }
 
-// Masks reports whether no identifier may equal v: the leaf is masked, and so
-// would v be.
+// Masks reports whether no identifier may match v: the leaf is masked, and v would be masked too.
 func (l *Leaf) Masks(v Value) bool { return l.Masked && mask.Changes(Fold(v.Text)) }

@@ -17,11 +17,10 @@ func Parse(input string) (OperationExpr, error) { return Operations().Parse(inpu
 
 var operations = NewTable(operationFields()...)
 
-// Operations is the language of the operations list. The table is shared and
-// not to be changed.
+// Operations is the language of the operations list. The caller must not change it.
 func Operations() *Table[api.Operation] { return operations }
 
-// OfIDs is the filter of operations by their whole ids, as many as there are.
+// OfIDs matches operations by their exact ids; there may be any number.
 func OfIDs(ids []string) OperationExpr {
 	f := operations.fields[operations.byName["id"]]
 	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, index: operations.byName["id"]}
@@ -31,7 +30,7 @@ func OfIDs(ids []string) OperationExpr {
 	return OperationExpr{root: l, table: operations}
 }
 
-// Names of fields that only filters have.
+// Names of fields that exist only in filters.
 const (
 	FieldPhase      = "phase"
 	FieldToCurrency = "tocurrency"
@@ -40,8 +39,7 @@ const (
 	FieldHas        = "has"
 )
 
-// operationFields are the fields of the catalogue that a filter names, and those
-// that only a filter has.
+// operationFields returns the catalogue's fields that a filter may name, and those that exist only in filters.
 func operationFields() []Field[api.Operation] {
 	type op = api.Operation
 	return append(operationsCatalogued(),
@@ -68,7 +66,7 @@ func operationFields() []Field[api.Operation] {
 func operationsCatalogued() []Field[api.Operation] {
 	out := Catalogued(field.Operations)
 	for i := range out {
-		if f := &out[i]; f.Name == field.OpCustomer { // a name, of which the mask shows a part, or the whole identifier
+		if f := &out[i]; f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
 			f.Masked = func(o api.Operation) []string { return present(mask.Text(string(o.Customer.Name))) }
 			f.IDs = func(o api.Operation) []string { return present(string(o.Customer.CUID)) }
@@ -77,7 +75,7 @@ func operationsCatalogued() []Field[api.Operation] {
 	return out
 }
 
-// Catalogued are the fields of a catalogue that a filter names, as it compares them.
+// Catalogued returns the fields of a catalogue that a filter may name.
 func Catalogued[T any](c *field.Catalogue[T]) []Field[T] {
 	var out []Field[T]
 	for _, f := range c.All() {
@@ -118,7 +116,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 	return out
 }
 
-// Flags are the values of has.
+// Flags are the values of the field has.
 var Flags = []string{"locked", "doc", "comment", "reference", "visible", "hidden", "parent", "badamount"}
 
 // HasFlag reports whether one of Flags holds for the operation.
@@ -158,7 +156,7 @@ func present(all ...string) []string {
 	return out
 }
 
-// PartyTexts are the searchable texts of one side: names, number, bank.
+// PartyTexts returns the searchable texts of one side: names, number, bank.
 func PartyTexts(p api.Party) []string {
 	var t []string
 	if a := p.Account; a != nil {
@@ -170,11 +168,10 @@ func PartyTexts(p api.Party) []string {
 	return present(t...)
 }
 
-// MaskedPartyTexts are PartyTexts as the mask leaves them.
+// MaskedPartyTexts is PartyTexts after masking.
 func MaskedPartyTexts(p api.Party) []string { return PartyTexts(mask.Value(p)) }
 
-// MaskedText tells in which texts of an operation the mask hides something: none of
-// them is searched for covered leaves.
+// MaskedText is a set of texts of an operation in which masking hides something. Masked leaves do not search them.
 type MaskedText int64
 
 // The texts, as bits.
@@ -184,7 +181,7 @@ const (
 	MaskedDocs
 )
 
-// MaskedIn finds them.
+// MaskedIn returns the operation's set.
 func MaskedIn(o api.Operation) MaskedText {
 	var h MaskedText
 	if mask.Changes(string(o.Reference)) {
@@ -199,7 +196,7 @@ func MaskedIn(o api.Operation) MaskedText {
 	return h
 }
 
-// open is the texts that are there, when the mask hides nothing in any of them.
+// open returns the non-empty texts if masking hides nothing in any of them.
 func open(texts ...string) []string {
 	if slices.ContainsFunc(texts, mask.Changes) {
 		return nil
@@ -207,7 +204,7 @@ func open(texts ...string) []string {
 	return present(texts...)
 }
 
-// PartyIDs are the identifiers of one side.
+// PartyIDs returns the identifiers of one side.
 func PartyIDs(p api.Party) []string {
 	var t []string
 	if a := p.Account; a != nil {
@@ -219,7 +216,7 @@ func PartyIDs(p api.Party) []string {
 	return present(t...)
 }
 
-// DocTexts are the searchable texts of documents.
+// DocTexts returns the searchable texts of documents.
 func DocTexts(docs []api.Document) []string {
 	var t []string
 	for _, d := range docs {

@@ -14,8 +14,7 @@ type parser[T any] struct {
 	terms int
 }
 
-// Parse reads a filter. An empty text lets everything through. An error is an
-// *Error with the column of the mistake.
+// Parse parses a filter. An empty text matches everything. An error is an *Error with the column of the mistake.
 func (t *Table[T]) Parse(input string) (Expr[T], error) {
 	toks, err := lex(input)
 	if err != nil {
@@ -198,8 +197,7 @@ func (p *parser[T]) unknownHint(k token) string {
 	return fmt.Sprintf("Fields are %s. Text that holds %q goes in quotes.", strings.Join(p.t.Names(), ", "), k.op)
 }
 
-// Nearest is the name that was most likely meant by s: one that begins with it, or that
-// differs least, by at most two letters; "" for none.
+// Nearest is the name most likely meant by s: one with that prefix, or the closest within two letters; "" for none.
 func Nearest(s string, names []string) string {
 	best, found := 3, ""
 	for _, n := range names {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Cond is a condition for WHERE with "?" for its arguments. It is never NULL
-// when the columns are not.
+// Cond is a condition for WHERE with "?" for its arguments. It is never NULL if the columns are not.
 type Cond struct {
 	SQL  string
 	Args []any
@@ -47,10 +46,10 @@ func joinConds(parts []Cond, sep string, none Cond) Cond {
 // inverse is NOT c.
 func inverse(c Cond) Cond { return Cond{SQL: "NOT (" + c.SQL + ")", Args: c.Args} }
 
-// SQL turns the filter into a condition; leaf makes the one of each comparison.
+// SQL converts the filter to a condition; leaf converts each comparison.
 func (e Expr[T]) SQL(leaf func(*Leaf) Cond) Cond { return NodeSQL(e.root, leaf) }
 
-// NodeSQL is SQL for a part of an expression; nil holds always.
+// NodeSQL is SQL for a part of an expression; nil always holds.
 func NodeSQL(n Node, leaf func(*Leaf) Cond) Cond {
 	switch n := n.(type) {
 	case And:
@@ -73,7 +72,7 @@ func each(parts []Node, leaf func(*Leaf) Cond) []Cond {
 	return out
 }
 
-// Engine says how a database finds a text within another.
+// Engine names a database's function for substring search.
 type Engine struct {
 	Instr string // instr (SQLite) or strpos (PostgreSQL)
 }
@@ -84,10 +83,9 @@ var (
 	Postgres = Engine{Instr: "strpos"}
 )
 
-// Column makes the condition of a leaf on one column. The column holds: Code,
-// Text, Ident, Free: the folded text (Fold); Money: the key (MoneyKey), collated
-// byte by byte; Time: Unix µs; Count: a whole number. A Flag has no column: ask
-// Values instead. Column names come from the program, values become arguments.
+// Column returns the condition of a leaf on one column. The column holds, for Code, Text, Ident and Free, the folded
+// text (Fold); for Money the key (MoneyKey), collated bytewise; for Time Unix µs; for Count a whole number. A Flag
+// has no column: use Values. Column names come from the program; values become arguments.
 func (l *Leaf) Column(e Engine, column string, now time.Time) Cond {
 	var any []Cond
 	for _, v := range l.Values {
@@ -115,7 +113,7 @@ func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
 	return Cond{e.Instr + "(" + column + ", ?) > 0", []any{want}}
 }
 
-// Prefix holds when the column (folded, collated byte by byte) begins with the text.
+// Prefix holds if the column (folded, collated bytewise) begins with the text.
 func Prefix(column, want string) Cond {
 	return Cond{column + " >= ? AND " + column + " < ?", []any{want, want + "\U0010FFFF"}}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// value checks one value against its field and works out what it means.
+// value checks one value against its field and interprets it.
 func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 	val := Value{Text: v.text}
 	if Fold(v.text) == "" {
@@ -25,7 +25,7 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 				v.text)
 		}
 	case f.Kind == Ident && len(v.text) > 1:
-		val.Text = strings.TrimSuffix(v.text, "*") // an identifier matches by its beginning anyway
+		val.Text = strings.TrimSuffix(v.text, "*") // an identifier matches by prefix anyway
 	case f.Kind.ordered():
 		return p.orderedValue(f, op, v)
 	}
@@ -97,8 +97,7 @@ var layouts = []struct {
 	{time.RFC3339, func(t time.Time) time.Time { return t.Add(time.Second) }},
 }
 
-// parseMoment reads a date or moment (UTC unless it says otherwise), which
-// stands for all of its span; an age; or "today", "yesterday".
+// parseMoment parses a date or time (UTC by default), which means its whole span; an age; or "today", "yesterday".
 func parseMoment(s string) (point, bool) {
 	switch strings.ToLower(s) {
 	case "now":
@@ -113,7 +112,7 @@ func parseMoment(s string) (point, bool) {
 	}
 	for _, l := range layouts {
 		if t, err := time.Parse(l.layout, s); err == nil && t.Year() > 1 && t.Year() < 9999 {
-			if frac := t.Nanosecond(); frac != 0 { // an exact moment
+			if frac := t.Nanosecond(); frac != 0 { // an exact time
 				return point{set: true, start: t, end: t.Add(time.Microsecond)}, true
 			}
 			return point{set: true, start: t, end: l.end(t)}, true
@@ -142,8 +141,7 @@ func parseAge(s string) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
-// Bounds is what an ordered value means: Lo and Hi, each with whether it
-// belongs to the range; an end that is not set is open.
+// Bounds is the range of an ordered value: Lo and Hi, each inclusive or not; a missing bound is open.
 type Bounds[K string | int64] struct {
 	Lo, Hi         K
 	HasLo, HasHi   bool
@@ -168,8 +166,8 @@ func compare[K string | int64](op Op, v Value, of func(point) K) Bounds[K] {
 	return Bounds[K]{Lo: k, Hi: k, HasLo: true, HasHi: true, LoWith: true, HiWith: true}
 }
 
-// moneyBounds gives the range of keys (MoneyKey) of a Money leaf's value. It
-// never holds for a missing or unreadable amount.
+// moneyBounds is the range of keys (MoneyKey) of a Money leaf's value. It never includes a missing or unreadable
+// amount.
 func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 	b := compare(l.Op, v, func(p point) string { return p.key })
 	if !b.HasLo {
@@ -178,10 +176,10 @@ func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 	return b
 }
 
-// NotReported is the number of a Count that the answer did not tell.
+// NotReported is the number of a Count that the answer did not report.
 const NotReported int64 = -1
 
-// countBounds gives the range of a Count leaf's value. It never holds for NotReported.
+// countBounds is the range of a Count leaf's value. It never includes NotReported.
 func (l *Leaf) countBounds(v Value) Bounds[int64] {
 	b := compare(l.Op, v, func(p point) int64 { return p.num })
 	if !b.HasLo {
@@ -190,12 +188,11 @@ func (l *Leaf) countBounds(v Value) Bounds[int64] {
 	return b
 }
 
-// noTime is what the zero time is in µs; it never matches.
+// noTime is the zero time in µs; it never matches.
 var noTime = time.Time{}.UnixMicro()
 
-// TimeBounds gives the range of a Time leaf's value in Unix µs. Ages compare as
-// ages: updated<2h is what changed within the last two hours. A date or minute
-// stands for all of its span: created>2026-01-01 begins with the 2nd.
+// TimeBounds is the range of a Time leaf's value in Unix µs. Ages compare as ages: updated<2h matches changes within
+// the last two hours. A date or minute means its whole span: created>2026-01-01 begins with the 2nd.
 func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
 	b := l.timeBounds(v, now)
 	if !b.HasLo {
@@ -228,7 +225,7 @@ func (l *Leaf) timeBounds(v Value, now time.Time) Bounds[int64] {
 	return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true, Hi: loEnd, HasHi: true}
 }
 
-// span is the time that a point names, in µs, without its end.
+// span is the time of a point, in µs, excluding its end.
 func (p point) span(now time.Time) (start, end int64) {
 	switch {
 	case p.today:

@@ -1,5 +1,5 @@
-// Package indextest makes operations for tests and measurements of the index:
-// the same ones for the same number, in the service's own shape.
+// Package indextest makes operations for tests and benchmarks of the index, in the service's format and reproducible
+// by number.
 package indextest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"opdeck/internal/domain/index"
 )
 
-// Now is the moment that made operations end at.
+// Now is the time of the newest made operation.
 var Now = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Options shape what Make makes.
@@ -22,8 +22,8 @@ type Options struct {
 	Seed      uint64
 	Customers int  // distinct; 0 means 2,000
 	Parties   int  // distinct counterparties; 0 means 20,000
-	Odd       bool // rare shapes too: huge, negative and unreadable amounts, missing times, strange texts
-	Raw       bool // with the JSON record, about 1.3 kB
+	Odd       bool // rare values too: huge, negative and unreadable amounts, missing times, unusual texts
+	Raw       bool // with the JSON record, about 1.3 kB each
 }
 
 var (
@@ -99,7 +99,7 @@ func (o Options) Make(n int) api.Operation {
 var oddTexts = []untrusted.Text{"", "ÄÖ ÜBER", "per%cent_under\\score", "a\"quote", "İstanbul", "nul\x00byte",
 	"tab\tand (brackets)", "x", "ΟΔΟΣ", "ab\x1fcd"}
 
-const iban = "DE89370400440532013000" // an example of everywhere
+const iban = "DE89370400440532013000" // a common example
 
 func odd(r *rand.Rand, op *api.Operation) {
 	pick := func() untrusted.Text { return oddTexts[r.IntN(len(oddTexts))] }
@@ -136,8 +136,8 @@ func odd(r *rand.Rand, op *api.Operation) {
 	}
 }
 
-// Whole is the progress of an index that holds all rows of a list, newest first,
-// as a pass that began and ended at the store's time at would leave it.
+// Whole is the stored progress of an index with all rows of a list, newest first, after a pass at the store's time
+// at.
 func Whole(at time.Time, rows int64, newest time.Time) (name, value string, err error) {
 	p := index.Progress{Version: 2, Total: rows, Order: index.NewestFirst, PageSize: 1000, NewsSize: 100, Tried: true,
 		Last: index.Done{Started: at, Finished: at, Held: rows, Total: rows},

@@ -10,10 +10,10 @@ import (
 	"opdeck/internal/domain/receiver"
 )
 
-// Start is when the first Record came.
+// Start is when Record 0 arrived.
 var Start = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 
-// ID returns a hook_id made of n.
+// ID returns a hook_id for n.
 func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 
 // Body returns an operation's delivery.
@@ -22,7 +22,7 @@ func Body(n int, opid string) []byte {
 		`"status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
 }
 
-// Record returns a verified record of Body, which came n minutes after Start.
+// Record returns a verified record of Body that arrived n minutes after Start.
 func Record(n int, opid string) receiver.Record {
 	b := Body(n, opid)
 	return receiver.Record{Key: ID(n), HookID: ID(n), Type: hook.TypeOperation, Object: hook.ObjectOperation,

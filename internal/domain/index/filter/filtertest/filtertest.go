@@ -1,4 +1,4 @@
-// Package filtertest holds docs/filter.md against the tables of fields.
+// Package filtertest checks docs/filter.md against the tables of fields.
 package filtertest
 
 import (
@@ -13,9 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the table of fields into docs/filter.md")
 
-// Documented checks the part called name of the document that lies at file, or
-// writes it: grammar, which may be "", and a table of the fields. pkg is the package
-// whose test writes it.
+// Documented checks the section name of the document at file, or writes it: grammar, which may be "", and a table of
+// the fields. pkg is the package whose test writes it.
 func Documented(t *testing.T, file, name, pkg, grammar string, rows []filter.Row) {
 	t.Helper()
 	from, to := "<!-- "+name+": written by `go test ./"+pkg+" -update` -->\n", "<!-- /"+name+" -->"
