@@ -8,17 +8,84 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
 // Request is everything that an approver decides about: the state of the request, what would be sent, the act, its
 // record, and the people. about are known sections of that record.
 func Request(o Options, r approval.Request, about ...Section) []Section {
-	sent := Section{Title: "Request", Facts: append(Texts("id", r.ID, "state", string(r.State), "what", r.Act.Summary,
+	state, means := RequestState(o, r)
+	stands := strings.TrimSuffix(state.Word+", "+means, ", ")
+	sent := Section{Title: "Request", Facts: append(Texts("id", r.ID, "state", stands, "what", r.Act.Summary,
 		"request", strings.TrimSpace(r.Act.Method+" "+r.Act.Path), "body", string(r.Act.Body),
 		"consequence", act.Consequence(r.Act.Kind), "ended", r.Ended), Fact{Label: "binds", Value: binds(r), Long: true})}
 	return append(append([]Section{sent}, about...), RequestFacts(o, r)...)
 }
+
+// RequestState is the state of a request at o.Now, which alone can end it, and what that means for the two people.
+func RequestState(o Options, r approval.Request) (state Mark, means string) {
+	is := r.AsOf(o.Now).State
+	state = Mark{Look{SignOff, Dim}, safe(string(is), 20)}
+	switch is {
+	case approval.Open:
+		state.Look, means = Look{SignWait, Warn}, "waits for a second person"
+	case approval.Approved:
+		state.Look, means = Look{SignGood, Good}, "the requester can send exactly this act, once"
+	case approval.Denied:
+		state.Look, means = Look{SignBad, Bad}, "refused by the second person"
+	case approval.Lapsed:
+		means = "not used in time"
+	case approval.Spent:
+		state.Look, means = Look{SignInfo, Info}, "the approved act was sent"
+	case approval.Void:
+		means = "void: the content changed after the request"
+	}
+	return state, means
+}
+
+// RequestColumns are the columns of a list of requests. "until" is when one lapses, "time left" how long that is.
+var RequestColumns = []Column[approval.Request]{
+	textColumn("id", field.Column{}, func(r approval.Request) string { return safe(r.ID, 40) }),
+	column("state", field.Column{Min: 10}, func(o Options, r approval.Request) Cell {
+		state, _ := RequestState(o, r)
+		return state.Cell(o)
+	}),
+	textColumn("asked by", field.Column{Min: 6, Max: 24, Flex: 2}, func(r approval.Request) string {
+		return safe(r.Requester.Name, 40)
+	}),
+	textColumn("act", field.Column{Min: 15, Max: 24, Flex: 1, HidePriority: 1}, func(r approval.Request) string {
+		return safe(string(r.Act.Kind), 40)
+	}),
+	column("object", field.Column{Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
+		func(_ Options, r approval.Request) Cell { return Cell{Text: safe(r.Act.ID, 100), Tone: Dim} }),
+	textColumn("item", field.Column{}, func(r approval.Request) string { return safe(r.Act.Item, 500) }),
+	rightColumn("asked", field.Column{Min: 8, HidePriority: 4}, func(o Options, r approval.Request) Cell {
+		ago, next := format.Ago(r.Created, o.Now)
+		return Cell{Text: ago, Tone: Dim, Until: next}
+	}),
+	rightColumn("time left", field.Column{Min: 9, HidePriority: 2}, func(o Options, r approval.Request) Cell {
+		if !r.Waits() || !o.Now.Before(r.Expires) {
+			return Cell{Tone: Warn}
+		}
+		left, next := format.Until(r.Expires, o.Now)
+		return Cell{Text: left, Tone: Warn, Until: next}
+	}),
+	column("until", field.Column{}, func(o Options, r approval.Request) Cell {
+		return Cell{Text: format.Time(r.Expires, o.Zone)}
+	}),
+	textColumn("decided by", field.Column{}, func(r approval.Request) string {
+		if r.Decider == nil {
+			return ""
+		}
+		return safe(r.Decider.Name, 40)
+	}),
+	textColumn("what", field.Column{}, func(r approval.Request) string { return safe(r.Act.Summary, 2000) }),
+}
+
+// RequestListed are the columns of a list of requests as commands print it.
+var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
+	"what")
 
 // RequestFacts are the act, the requester, and the approver.
 func RequestFacts(o Options, r approval.Request) []Section {

@@ -20,8 +20,8 @@ type Mark struct {
 // Cell is the mark as a cell.
 func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, Tone: m.Tone} }
 
-// Unsettled is the mark of an act without a known outcome.
-var Unsettled = Mark{Look{SignUnknown, Bad}, "no outcome"}
+// NoOutcome is the mark of an act of which no outcome is known.
+var NoOutcome = Mark{Look{SignUnknown, Bad}, "no outcome"}
 
 // outcomes are the marks of the outcomes that a record can have.
 var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},

@@ -51,11 +51,30 @@ func textColumn[T any](name string, c field.Column, text func(T) string) Column[
 	return column(name, c, func(_ Options, r T) Cell { return Cell{Text: text(r)} })
 }
 
+// rightColumn is column with the texts to the right.
+func rightColumn[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
+	out := column(name, c, cell)
+	out.Align = Right
+	return out
+}
+
 // numberColumn is a column of whole numbers.
 func numberColumn[T any](name string, c field.Column, n func(T) int64) Column[T] {
 	out := textColumn(name, c, func(r T) string { return strconv.FormatInt(n(r), 10) })
 	out.Align = Right
 	return out
+}
+
+// timeColumn is a column of moments; programs read them in UTC as layout says.
+func timeColumn[T any](name string, c field.Column, layout string, at func(T) time.Time) Column[T] {
+	return exactly(column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} }),
+		func(r T) string { return at(r).UTC().Format(layout) })
+}
+
+// exactly is a column that programs read another text of.
+func exactly[T any](c Column[T], text func(T) string) Column[T] {
+	c.Exact = text
+	return c
 }
 
 // inLine is a record in a line: the first cell, and behind a colon the others.

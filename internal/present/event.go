@@ -12,7 +12,6 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -63,103 +62,6 @@ func EventType(t hook.Type) string {
 		return "Unknown type"
 	}
 	return t.String()
-}
-
-// shortTypes are the words for types in lists.
-var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
-	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
-
-func shortType(t hook.Type) string {
-	if s, ok := shortTypes[t]; ok {
-		return s
-	}
-	if t == 0 {
-		return "unknown" // not a whole number
-	}
-	return t.String()
-}
-
-// EventColumns are the columns of a list of events.
-func EventColumns(codes hook.Meanings) []Column[Event] {
-	column := func(name string, c field.Column, cell func(Options, Event) Cell) Column[Event] {
-		c.Title = name
-		return Column[Event]{Column: c, Name: name, Cell: cell}
-	}
-	out := []Column[Event]{
-		column("received", field.Column{Min: 16, HidePriority: 4}, func(o Options, e Event) Cell {
-			return Cell{Text: format.Minute(e.ReceivedAt, o.Zone), Tone: Dim}
-		}),
-		column("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 2},
-			func(_ Options, e Event) Cell { return Cell{Text: shortType(e.Type)} }),
-		column("object", field.Column{Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 1},
-			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
-		column("change", field.Column{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
-		column("age", field.Column{Min: 5, HidePriority: 3}, func(o Options, e Event) Cell {
-			age, next := format.Age(e.ReceivedAt, o.Now)
-			return Cell{Text: age, Tone: Dim, Until: next}
-		}),
-		column("trust", field.Column{Min: 13}, func(o Options, e Event) Cell {
-			if e.Retry.Waiting() {
-				return Mark{Look{SignWarn, Warn}, "not merged"}.Cell(o)
-			}
-			trust, _ := Trust(e.Stored)
-			return trust.Cell(o)
-		}),
-	}
-	out[4].Align = Right
-	return out
-}
-
-// EventChange describes the change of an event's object: before → after if both are known.
-func EventChange(e Event, codes hook.Meanings) Cell {
-	if !e.Good {
-		return Cell{Text: safe(SetAside(e.Stored), 200), Tone: Warn}
-	}
-	if c := e.Said.Counterparty; c != nil {
-		return Cell{Text: format.Plural(len(c.Accounts), "account", "accounts")}
-	}
-	is := eventStatus(e.Said.Event, codes)
-	switch {
-	case e.Late:
-		return Cell{Text: is + " (late: a newer state is known)", Tone: Warn}
-	case e.Before != nil && e.Before.Status != e.Said.Status:
-		return Cell{Text: eventStatus(*e.Before, codes) + " → " + is}
-	case e.Before != nil:
-		return Cell{Text: is + " (unchanged)", Tone: Dim}
-	}
-	return Cell{Text: is}
-}
-
-// SetAside is why an event is unusable; "" if it is usable.
-func SetAside(s receiver.Stored) string {
-	if s.Reason == "" {
-		return ""
-	}
-	return string(s.Reason) + ": " + s.Detail
-}
-
-func eventStatus(e hook.Event, codes hook.Meanings) string {
-	if e.Object == hook.ObjectOperation {
-		return learntCode(hook.FieldStatus, e.Status, codes)
-	}
-	return hook.StatusText(e.Object, e.Status)
-}
-
-// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "(unlisted)" if nothing
-// is known.
-func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
-	m := codes.Lookup(f, c.Value)
-	switch {
-	case !c.Given || m.Word == "" && m.Contradictions == 0:
-		return c.String()
-	case m.Word == "":
-		return strconv.FormatInt(c.Value, 10) + " (undecided)"
-	}
-	doubt := ""
-	if m.Contradictions > 0 {
-		doubt = "?"
-	}
-	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
 }
 
 // EventFacts lists everything about an event except its body: how it was received, and what it says of its object,

@@ -3,10 +3,12 @@ package present
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -70,6 +72,38 @@ func MeaningOf(m hook.Meaning) Meaning {
 		out.Seen = append(out.Seen, seen)
 	}
 	return out
+}
+
+// MeaningColumns are the columns of what was learnt of codes.
+var MeaningColumns = []Column[hook.Meaning]{
+	textColumn("field", field.Column{}, func(m hook.Meaning) string { return safe(string(m.Field), 60) }),
+	numberColumn("code", field.Column{}, func(m hook.Meaning) int64 { return m.Code }),
+	column("word", field.Column{}, func(o Options, m hook.Meaning) Cell { return MeaningOf(m).Cell(o) }),
+	numberColumn("seen", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Evidence) }),
+	numberColumn("against", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Contradictions) }),
+	textColumn("other words", field.Column{}, func(m hook.Meaning) string {
+		var out []string
+		for _, e := range m.All {
+			if e.Word != m.Word {
+				out = append(out, e.Word.Line(40)+" "+strconv.Itoa(e.Count))
+			}
+		}
+		return strings.Join(out, ", ")
+	}),
+}
+
+// RejectedColumns are the columns of a list of deliveries that were not accepted, in the context of this name.
+func RejectedColumns(whose string) []Column[receiver.Rejection] {
+	type rejection = receiver.Rejection
+	return []Column[rejection]{
+		textColumn("key", field.Column{}, func(x rejection) string { return x.Key() }),
+		timeColumn("at", field.Column{}, exactSeconds, func(x rejection) time.Time { return x.At }),
+		textColumn("context", field.Column{}, func(rejection) string { return safe(whose, 120) }),
+		textColumn("from", field.Column{}, func(x rejection) string { return safe(string(x.Source), 100) }),
+		numberColumn("answer", field.Column{}, func(x rejection) int64 { return int64(x.Status) }),
+		textColumn("reason", field.Column{}, func(x rejection) string { return safe(x.Reason, 200) }),
+		numberColumn("bytes", field.Column{}, func(x rejection) int64 { return x.Size }),
+		textColumn("what to do", field.Column{}, func(x rejection) string { return safe(x.Detail, 2000) })}
 }
 
 // Rejected lists all facts of a rejected delivery except its body.

@@ -61,6 +61,14 @@ func (o Options) sign(s Sign) string {
 // moment is a time with its age.
 func (o Options) moment(t time.Time) string { return format.TimeAgo(t, o.Now, o.Zone) }
 
+// minute is an instant in a list: to the minute on screens, to the second where commands print it.
+func (o Options) minute(t time.Time) string {
+	if o.Zone == nil {
+		return format.Second(t, nil)
+	}
+	return format.Minute(t, o.Zone)
+}
+
 // Section is a part of a record with a heading.
 type Section struct {
 	Title   string

@@ -11,6 +11,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -111,6 +112,28 @@ func moments(states []index.State) []Moment {
 		out[i] = m
 	}
 	return out
+}
+
+// MomentColumns are the columns of a timeline; as many as full changes of a moment are shown with their values.
+func MomentColumns(full int) []Column[Moment] {
+	return []Column[Moment]{
+		timeColumn("at", field.Column{Title: "when", Min: 16, HidePriority: 1}, exactMillis,
+			func(m Moment) time.Time { return m.At }),
+		rightColumn("ago", field.Column{Min: 7, HidePriority: 4}, func(o Options, m Moment) Cell {
+			age, next := format.Age(m.At, o.Now)
+			return Cell{Text: age, Tone: Dim, Until: next}
+		}),
+		textColumn("what", field.Column{}, func(m Moment) string { return string(m.Kind) }),
+		column("from", field.Column{Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
+			return Cell{Text: safe(m.From, 40), Tone: Dim}
+		}),
+		exactly(column("status", field.Column{Min: 10, Max: 16, HidePriority: 2}, func(o Options, m Moment) Cell {
+			return m.Look(o)
+		}), func(m Moment) string { return m.Status.Line(60) }),
+		column("changes", field.Column{Title: "what changed", Min: 14, Flex: 1}, func(o Options, m Moment) Cell {
+			return Cell{Text: m.Summary(o, full)}
+		}),
+	}
 }
 
 // Look is the status of the moment as a cell; a webhook's code is not a status word.

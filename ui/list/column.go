@@ -2,6 +2,7 @@ package list
 
 import (
 	"opdeck/internal/present"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -23,6 +24,16 @@ func ColumnsOf[T any](list []present.Column[T]) []widget.Column {
 	out := make([]widget.Column, len(list))
 	for i, c := range list {
 		out[i] = ColumnOf(c)
+	}
+	return out
+}
+
+// RowOf is the row of a record in these columns.
+func RowOf[T any](o present.Options, id string, columns []present.Column[T], r T) widget.Row {
+	out := widget.Row{ID: id, Cells: make([]string, len(columns)), Tones: make([]theme.Tone, len(columns))}
+	for i, c := range columns {
+		cell := c.Cell(o, r)
+		out.Cells[i], out.Tones[i] = cell.Text, cell.Tone
 	}
 	return out
 }

@@ -59,7 +59,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Signs: legend(),
 		Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
-		Columns:  func(int) []widget.Column { return columns },
+		Columns:  func(int) []widget.Column { return list.ColumnsOf(columns) },
 		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.SelectedID()); on {
@@ -197,7 +197,7 @@ func (s *Screen) why(r approval.Request) string {
 func (s *Screen) NextChange(now time.Time) time.Time {
 	next := s.rows.Ages(0, s.rows.Len(), now, func(r approval.Request) time.Time { return r.Created })
 	for _, r := range s.rows.All() {
-		if waits(r) {
+		if r.Waits() {
 			_, u := format.Until(r.Expires, now)
 			next = ui.Sooner(next, u)
 		}

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -271,7 +272,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void} {
-		if meaning(st) == "" {
+		if _, means := present.RequestState(present.Options{}, approval.Request{State: st, Expires: noon}); means == "" {
 			t.Errorf("%s has no meaning", st)
 		}
 	}

@@ -27,11 +27,11 @@ func (s *Screen) show(id string) {
 func (s *Screen) lines(r approval.Request, w int) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
-	sign, tone := stateStyle(th, st)
+	mark, means := present.RequestState(s.env.Present(), r)
 	out := widget.NewText(th, w)
 	out.Title("Request " + line(r.ID, 20) + ": " + present.RequestTitle(r.Act))
-	head := th.Tone(tone).Render(sign+" "+string(st)) + th.Dim.Render("  "+meaning(st))
-	if waits(r) && now.Before(r.Expires) {
+	head := th.Tone(mark.Tone).Render(th.SignOf(mark.Sign)+" "+mark.Word) + th.Dim.Render("  "+means)
+	if r.Waits() && now.Before(r.Expires) {
 		left, _ := format.Until(r.Expires, now)
 		head += th.Warn.Render("  lapses in " + left)
 	}

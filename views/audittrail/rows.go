@@ -15,10 +15,12 @@ import (
 func columns(w int) []widget.Column {
 	out := list.ColumnsOf(present.AuditColumns(w >= wide))
 	if w < 34 {
-		out[2].Min, out[4].Min = 6, 10
+		out[2].Min, out[outcome].Min = 6, 10
 	}
 	return out
 }
+
+const outcome = 4 // of the columns
 
 const wide = 100 // cells from which on times have seconds
 
@@ -65,16 +67,11 @@ func (s *Screen) records(yield func(audit.Entry) bool) {
 func (s *Screen) row(r record) widget.Row {
 	th, e, o := s.env.Theme, r.Entry, s.env.Present()
 	w, _ := s.Size()
-	out := widget.Row{ID: r.id()}
-	for _, c := range present.AuditColumns(w >= wide) {
-		cell := c.Cell(o, e)
-		if r.unsettled && c.Name == "outcome" {
-			cell = present.Unsettled.Cell(o)
-		}
-		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
-	}
+	out := list.RowOf(o, r.id(), present.AuditColumns(w >= wide), e)
 	switch {
 	case r.unsettled:
+		none := present.NoOutcome.Cell(o)
+		out.Cells[outcome], out.Tones[outcome] = none.Text, none.Tone
 		out.Sign, out.Tone = th.Signs.Unknown, theme.Bad
 	case e.Damaged:
 		out.Sign, out.Tone = th.Signs.Bad, theme.Bad

@@ -14,7 +14,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/replace"
@@ -230,12 +229,7 @@ func (s *Screen) Refresh() {
 
 // waits says that the outcome of a write is not known.
 func (s *Screen) waits(r followup.Row) string {
-	what := draw.Line(untrusted.Text(r.What()), 90)
-	sent := format.Clock(r.Sent, s.env.Zone())
-	if r.State == followup.NotSeen {
-		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
-	}
-	return what + ": sent at " + sent + "; it is not known yet whether it was done. opdeck checks again by itself."
+	return present.Unsettled(s.env.Present(), r)
 }
 
 func (s *Screen) whyOff() string {
@@ -266,12 +260,9 @@ var columns = present.Columns(field.Documents, "name", "type", "media", "size", 
 
 // row draws one document.
 func (s *Screen) row(d api.Document) widget.Row {
-	o, out := s.env.Present(), widget.Row{ID: string(d.GUID)}
+	o := s.env.Present()
 	o.Masked = false // a file is called by its name as it is
-	for _, c := range columns {
-		cell := c.Cell(o, d)
-		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
-	}
+	out := list.RowOf(o, string(d.GUID), columns, d)
 	if d.FileName.Flags().Suspicious() || d.Info.Flags().Suspicious() {
 		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
 	}
@@ -314,9 +305,9 @@ func (s *Screen) HeadLines() []string {
 		out = append(out,
 			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" is stuck; "+
 				s.keys.Replace.Binding.Help().Key+" resumes or abandons it."))
-		status := jobStatus(j) + "."
+		status := present.JobStep(j) + "."
 		if j.Problem != "" {
-			status = jobStatus(j) + ": " + j.Problem
+			status = present.JobStep(j) + ": " + j.Problem
 		}
 		for _, l := range draw.Wrap(status, max(w-2, 1)) {
 			out = append(out, th.Warn.Render("  "+l))

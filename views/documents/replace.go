@@ -69,22 +69,6 @@ func (s changes) replacing(d api.Document, f file) []widget.Pair {
 	return append(s.env.Pairs(facts, nil), s.target()...)
 }
 
-// jobStatus says in words how far a job came.
-func jobStatus(j replace.Job) string {
-	if said, ok := map[replace.Step]string{
-		replace.Planned:    "nothing was sent yet",
-		replace.Removing:   "the removal was sent, its outcome is not known",
-		replace.Removed:    "the old document is removed, the new one is not uploaded",
-		replace.Uploading:  "the old document is removed, the outcome of the upload is not known",
-		replace.Uploaded:   "the old document is removed, the new one is uploaded but not attached",
-		replace.Attaching:  "the attachment was sent, its outcome is not known",
-		replace.Abandoning: "it is being abandoned: the old document is restored",
-	}[j.Step]; ok {
-		return said
-	}
-	return string(j.Step)
-}
-
 // jobAct is what can be done with a job.
 type jobAct func(jobs *replace.Jobs, ctx context.Context, j replace.Job) (replace.Job, error)
 
@@ -134,7 +118,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 			return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true,
 				Ask: c.Text + ": " + c.Note + "?",
 				Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
-					{Label: "so far", Value: jobStatus(j), Long: true}}, s.target()...),
+					{Label: "so far", Value: present.JobStep(j), Long: true}}, s.target()...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob(strings.ToLower(c.Text)+": the replacement", stored(j.ID, c.do))
 				}}, nil

@@ -12,6 +12,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
@@ -76,14 +77,15 @@ type Screen struct {
 	times  []time.Time
 	rhythm receiver.Rhythm
 	codes  hook.Meanings
-	broken *api.Error // why the live feed stopped
+	cells  []present.Column[item] // for codes
+	broken *api.Error             // why the live feed stopped
 	follow bool
 }
 
 // New makes the screen. start is a filter to begin with, as it is typed.
 func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
-		keys: env.Keys.Events, follow: true,
+		keys: env.Keys.Events, follow: true, cells: present.EventColumns(nil),
 		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(),
 		rejects: env.Requests(), watch: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
@@ -91,7 +93,7 @@ func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config
 		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
 		Reading: "Reading the inbox …", None: "No event matches the filter.",
 		Further: "No match among the events read so far.",
-		Columns: columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h",
+		Columns: s.columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h",
 		Start:   start,
 		Records: s.newestFirst, Beside: func(w int) []string {
 			if it, on := s.rows.Find(s.Table.SelectedID()); on {

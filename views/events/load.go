@@ -11,6 +11,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/present"
 	"opdeck/ui"
 )
 
@@ -68,7 +69,7 @@ func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
 	}
-	s.codes = msg.codes
+	s.codes, s.cells = msg.codes, present.EventColumns(msg.codes)
 	s.rows.Set(older(nil, msg.list))
 	s.rows.Partial = s.older != 0
 	s.rhythm = receiver.RhythmOf(s.times, s.env.Now())

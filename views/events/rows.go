@@ -14,8 +14,8 @@ import (
 
 // columns of the list in a window of w cells; how far an event can be trusted is
 // in view wherever it is drawn at all.
-func columns(w int) []widget.Column {
-	out := list.ColumnsOf(present.EventColumns(nil))
+func (s *Screen) columns(w int) []widget.Column {
+	out := list.ColumnsOf(s.cells)
 	if object, age := &out[2], &out[4]; w < 44 { // an object has no room then: how old it is has
 		object.HidePriority, age.HidePriority = age.HidePriority, object.HidePriority
 	}
@@ -77,11 +77,7 @@ func linked(all []item) []item {
 // row draws one event.
 func (s *Screen) row(it item) widget.Row {
 	th, o := s.env.Theme, s.env.Present()
-	out := widget.Row{ID: it.Key}
-	for _, c := range present.EventColumns(s.codes) {
-		cell := c.Cell(o, it)
-		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
-	}
+	out := list.RowOf(o, it.Key, s.cells, it)
 	switch trust, _ := present.Trust(it.Stored); {
 	case it.Alarming() && !it.Retry.Waiting():
 		out.Sign, out.Tone = th.SignOf(trust.Sign), trust.Tone

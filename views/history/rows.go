@@ -10,15 +10,13 @@ import (
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
-var columns = []widget.Column{
-	{Title: "when", Min: 16, HidePriority: 1}, {Title: "ago", Min: 7, Align: widget.Right, HidePriority: 4},
-	{Title: "from", Min: 7, HidePriority: 3},
-	{Title: "status", Min: 10, Max: 16, HidePriority: 2}, {Title: "what changed", Min: 14, Flex: 1},
-}
+// columns are those of the list.
+var columns = present.Named(present.MomentColumns(valued), "at", "ago", "from", "status", "changes")
 
 // language is the filter language over the states of one operation.
 var language = filter.NewTable(
@@ -48,16 +46,9 @@ func changed(m present.Moment) []string {
 
 // row draws one state.
 func (s *Screen) row(m present.Moment) widget.Row {
-	th := s.env.Theme
-	o := s.env.Present()
-	status := m.Look(o)
-	age, _ := format.Age(m.At, s.env.Now())
-	out := widget.Row{ID: m.ID,
-		Cells: []string{format.Minute(m.At, s.env.Zone()), age, m.From,
-			status.Text, m.Summary(o, valued)},
-		Tones: []theme.Tone{theme.Dim, theme.Dim, theme.Dim, status.Tone, theme.Plain}}
+	out := list.RowOf(s.env.Present(), m.ID, columns, m)
 	if s.isFresh(m) {
-		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
+		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
 	}
 	return out
 }

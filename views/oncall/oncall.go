@@ -9,10 +9,10 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -187,48 +187,32 @@ func (s *Screen) line(tone theme.Tone, text string) string {
 
 // index says how old and how complete the index is.
 func (s *Screen) index() string {
-	f := s.fresh
 	switch {
 	case !s.read:
 		return s.env.Theme.Dim.Render("being read …")
 	case s.freshErr != nil:
 		return s.line(theme.Bad, "cannot be read")
 	}
-	text := format.Plural(int(f.Rows), "operation", "operations") + " known"
-	if !f.AsOf.IsZero() {
-		ago, _ := format.Ago(f.AsOf, s.env.Now())
-		text += ", as of " + ago
-	}
-	switch {
-	case f.Progress.Trouble != "":
-		return s.line(theme.Warn, text+"; sync paused: "+untrusted.Text(f.Progress.Trouble).Line(200))
-	case !f.Complete:
-		return s.line(theme.Warn, text+"; others are still being read")
-	}
-	return s.line(theme.Good, text)
+	v := present.IndexVerdict(s.env.Present(), s.fresh)
+	return s.line(v.Tone, v.Text)
 }
 
 // doubt says how many writes have no known outcome.
 func (s *Screen) doubt() string {
-	switch n := len(s.writes); {
+	switch {
 	case !s.read:
 		return s.env.Theme.Dim.Render("being read …")
 	case s.wroteErr != nil:
 		return s.line(theme.Bad, "the audit trail cannot be read")
-	case n > 0:
-		return s.line(theme.Warn, format.Plural(n, "write has", "writes have")+" no known outcome")
 	}
-	return s.line(theme.Good, "every write has a known outcome")
+	v := present.UnsettledVerdict(len(s.writes))
+	return s.line(v.Tone, v.Text)
 }
 
 // list names the writes without a known outcome.
 func (s *Screen) list() ui.Section {
-	out := ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  ")}
-	for _, r := range s.writes {
-		out.Lines = append(out.Lines, s.env.Theme.Dim.Render(format.Clock(r.Sent, s.env.Zone())+"  ")+
-			untrusted.Text(r.What()).Line(200))
-	}
-	return out
+	return ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  "),
+		Lines: ui.Rows(s.env, s.env.Present(), present.UnsettledShort, s.writes, ui.PlainWidth)}
 }
 
 // NextTick implements ui.Ticker.

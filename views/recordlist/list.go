@@ -81,7 +81,7 @@ type List[T any] struct {
 	spec    Spec[T]
 	screen  list.Screen
 	rows    *list.Rows[T]
-	columns []Column[T]
+	columns []present.Column[T]
 	asked   string // of the service, for the present rows
 	read    list.Pages[T]
 }
@@ -150,29 +150,22 @@ func (s *List[T]) beside(w int) []string {
 // setColumns gives the table its columns: those of the spec, and those that were added.
 // One that no record fills takes no room.
 func (s *List[T]) setColumns() {
-	s.columns = nil
-	for _, name := range s.spec.Columns {
-		s.columns = append(s.columns, s.Column(name))
-	}
+	s.columns = present.Columns(s.spec.Catalogue, s.spec.Columns...)
 	if s.spec.Added != nil {
 		for _, c := range s.spec.Added(s.rows.All()) {
-			at := slices.IndexFunc(s.columns, func(o Column[T]) bool { return o.Title == c.Before })
+			at := slices.IndexFunc(s.columns, func(o present.Column[T]) bool { return o.Title == c.Before })
 			if at < 0 {
 				at = len(s.columns)
 			}
-			s.columns = slices.Insert(s.columns, at, c)
+			s.columns = slices.Insert(s.columns, at, c.Column)
 		}
 	}
 	if all, o := s.rows.All(), s.env.Present(); len(all) > 0 {
-		s.columns = slices.DeleteFunc(s.columns, func(c Column[T]) bool {
+		s.columns = slices.DeleteFunc(s.columns, func(c present.Column[T]) bool {
 			return !slices.ContainsFunc(all, func(r T) bool { return c.Cell(o, r).Text != "" })
 		})
 	}
-	out := make([]widget.Column, len(s.columns))
-	for i, c := range s.columns {
-		out[i] = list.ColumnOf(c.Column)
-	}
-	s.Table.SetColumns(out...)
+	s.Table.SetColumns(list.ColumnsOf(s.columns)...)
 	s.Sort.Show()
 }
 
@@ -332,12 +325,7 @@ func (s *List[T]) None(none widget.Notice) widget.Notice {
 
 // row draws one record.
 func (s *List[T]) row(r T) widget.Row {
-	out := widget.Row{ID: s.spec.ID(r)}
-	o := s.env.Present()
-	for _, c := range s.columns {
-		cell := c.Cell(o, r)
-		out.Cells, out.Tones = append(out.Cells, cell.Text), append(out.Tones, cell.Tone)
-	}
+	out := list.RowOf(s.env.Present(), s.spec.ID(r), s.columns, r)
 	if s.spec.Warn != nil && s.spec.Warn(r) {
 		out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
 	}

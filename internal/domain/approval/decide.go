@@ -54,7 +54,7 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 	switch {
 	case errors.Is(err, ErrState):
 		refused(r, "%s wanted for %s, which was no longer open", to, id)
-		return r, closed(r.asOf(s.now()))
+		return r, closed(r.AsOf(s.now()))
 	case err != nil:
 		return r, missing(id, err)
 	case to == Denied: // a denial counts even if it cannot be recorded
@@ -119,7 +119,7 @@ func (s *Service) get(ctx context.Context, id string) (Request, error) {
 	if err != nil {
 		return Request{}, unavailable(err)
 	}
-	return r.asOf(now).onHostClock(now, s.now()), nil
+	return r.AsOf(now).onHostClock(now, s.now()), nil
 }
 
 // List returns requests, newest first, in the given states or, without any, in all. The person in ctx needs

@@ -72,10 +72,13 @@ func (r Request) onHostClock(storeNow, hostNow time.Time) Request {
 	return r
 }
 
-// asOf returns the request at a time: it may have expired by then.
-func (r Request) asOf(now time.Time) Request {
-	if (r.State == Open || r.State == Approved) && !now.Before(r.Expires) {
+// AsOf returns the request at a time: it may have expired by then.
+func (r Request) AsOf(now time.Time) Request {
+	if r.Waits() && !now.Before(r.Expires) {
 		r.State = Lapsed
 	}
 	return r
 }
+
+// Waits reports whether time can end the request.
+func (r Request) Waits() bool { return r.State == Open || r.State == Approved }

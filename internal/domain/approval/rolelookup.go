@@ -55,7 +55,7 @@ func (s *Service) Waiting(ctx context.Context) (map[State]int, error) {
 	now, err := s.store.Now(ctx)
 	n := map[State]int{}
 	for _, r := range list {
-		n[r.asOf(now).State]++
+		n[r.AsOf(now).State]++
 	}
 	return n, err
 }

@@ -84,7 +84,7 @@ func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Re
 	digest, here := act.Digest(), s.now()
 	undecided := func() bool { return v.id == "" && v.refusal == nil }
 	for _, r := range known {
-		if r = r.asOf(now); !IsRequester(who, r) {
+		if r = r.AsOf(now); !IsRequester(who, r) {
 			continue
 		}
 		same := r.Digest == digest

@@ -36,15 +36,8 @@ func approvalListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.print(list, list, rows("ID|STATE|ACT|OBJECT|ITEM|ASKED BY|UNTIL|DECIDED BY|WHAT", list,
-			func(q approval.Request) []any {
-				by := ""
-				if q.Decider != nil {
-					by = q.Decider.Name
-				}
-				return []any{q.ID, string(q.State), string(q.Act.Kind), q.Act.ID, q.Act.Item, q.Requester.Name, moment(q.Expires),
-					by, q.Act.Summary}
-			}).none("No requests. A write creates one where the context has approval = \"second_person\"."))
+		return out.print(list, list, listed(present.Options{Now: a.Now()}, present.RequestListed, list).
+			none("No requests. A write creates one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd

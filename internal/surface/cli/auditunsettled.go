@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/present"
 )
 
 func auditUnsettledCommand(r *root) *cobra.Command {
@@ -35,11 +36,8 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			evidence.Note(ctx, row.Why())
 			open = open || row.State != followup.NotSeen
 		}
-		err = out.print(list, list, rows("WHAT|OBJECT|ID|ITEM|WHO|SENT|LAST CHECK|NEXT CHECK|CHECKS|STATE|REF", list,
-			func(x unsettledJSON) []any {
-				return []any{x.What, x.Object, x.ID, x.Item, x.Who, x.Sent, lookTime(x.Looked), lookTime(x.NextLook), x.Looks,
-					x.State, x.Ref}
-			}).none("No completed write is in doubt."))
+		err = out.print(list, list, listed(present.Options{}, present.UnsettledListed, pending).
+			none("No completed write is in doubt."))
 		if err == nil && len(list) > 0 && r.output == "table" {
 			r.say("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note \"what you " +
 				"found\".")
@@ -76,23 +74,13 @@ type unsettledJSON struct {
 func unsettledOf(row followup.Row) unsettledJSON {
 	x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item,
 		Name: row.Name, Who: row.Who,
-		Sent: row.Sent, Looks: row.Reads, State: string(row.State), Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
+		Sent: row.Sent, Looks: row.Reads, State: string(present.UnsettledState(row)),
+		Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
 	if row.State != followup.NotSeen {
-		x.State, x.NextLook = string(followup.Unknown), &row.Next
-	}
-	if row.Unsure {
-		x.State = string(followup.Sending)
+		x.NextLook = &row.Next
 	}
 	if !row.Looked.IsZero() {
 		x.Looked = &row.Looked
 	}
 	return x
-}
-
-// lookTime is a time of the list, – for none.
-func lookTime(t *time.Time) string {
-	if t == nil {
-		return "–"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05")
 }

@@ -307,9 +307,8 @@ func documentResumeCommand(r *root) *cobra.Command {
 			run = a.Jobs.Again
 		}
 		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
-			facts: []present.Fact{{Label: "job", Value: job.ID}, {Label: "step", Value: string(job.Step)},
-				{Label: "new file", Value: job.FileName}},
-			send: func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
+			facts: present.AskedResume(job),
+			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
 	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and restore the old document")
 	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not confirmed in time")
@@ -324,9 +323,7 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	if err != nil {
 		return err
 	}
-	err = out.print(jobs, jobs, rows("JOB|OPERATION|OLD DOCUMENT|NEW FILE|STEP|PROBLEM", jobs, func(j replace.Job) []any {
-		return []any{j.ID, j.OPID, j.OldGUID, j.FileName, string(j.Step), j.Problem}
-	}).none("No unfinished replacements."))
+	err = out.print(jobs, jobs, listed(present.Options{}, present.JobColumns, jobs).none("No unfinished replacements."))
 	if err == nil && len(jobs) > 0 && out.r.output == "table" {
 		out.r.say("Continue one with opdeck document resume JOB.")
 	}

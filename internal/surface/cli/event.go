@@ -19,7 +19,6 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
 
@@ -53,11 +52,12 @@ func eventListCommand(r *root) *cobra.Command {
 		if len(events) == limit && r.output == "table" {
 			defer r.say("There may be older ones: --before %d", events[limit-1].Seq)
 		}
-		return out.print(items, items, rows("SEQ|RECEIVED|CONTEXT|TYPE|OBJECT|STATUS|DELIVERIES|HOOK ID|PROBLEM", events,
-			func(s receiver.Stored) []any {
-				return []any{s.Seq, s.ReceivedAt, whose, s.Type, s.ObjectID.Line(64), string(s.Status), s.Deliveries, s.Key,
-					problem(s)}
-			}).none("No such events. To receive webhooks, run opdeck event listen, or opdeck serve with [webhooks] listen."))
+		all := make([]present.Event, len(events))
+		for i, e := range events {
+			all[i] = present.EventOf(e)
+		}
+		return out.print(items, items, listed(present.Options{}, present.EventListed(whose), all).none("No such events. "+
+			"To receive webhooks, run opdeck event listen, or opdeck serve with [webhooks] listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -77,15 +77,6 @@ func eventListCommand(r *root) *cobra.Command {
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
 	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last rejected deliveries with the reason")
 	return cmd
-}
-
-// problem is why an event cannot be used, or is not in the index yet; "" for one
-// that is.
-func problem(s receiver.Stored) string {
-	if s.Retry.Waiting() {
-		return "not merged yet (" + format.Plural(s.Retry.Tries, "try", "tries") + "): " + s.Retry.Reason
-	}
-	return present.SetAside(s)
 }
 
 // eventJSON is a stored event for programs.
@@ -309,17 +300,6 @@ type seenJSON struct {
 	Sample string `json:"sample_opid"`
 }
 
-// otherWords are the words that contradict the first, with how often each was seen.
-func otherWords(m hook.Meaning) string {
-	var out []string
-	for _, e := range m.All {
-		if e.Word != m.Word {
-			out = append(out, fmt.Sprintf("%s %d", e.Word.Line(40), e.Count))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
 func eventCodesCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "The service does not publish the meaning of the numbers in operation " +
 		"webhooks. opdeck learns\n" +
@@ -338,8 +318,7 @@ func eventCodesCommand(r *root) *cobra.Command {
 				}
 				codes = append(codes, code)
 			}
-			return out.print(codes, codes, rows("FIELD|CODE|WORD|SEEN|AGAINST|OTHER WORDS", known, func(m hook.Meaning) []any {
-				return []any{string(m.Field), m.Code, present.MeaningOf(m).Word, m.Evidence, m.Contradictions, otherWords(m)}
-			}).none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
+			return out.print(codes, codes, listed(present.Options{}, present.MeaningColumns, known).
+				none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
 		})
 }

@@ -67,10 +67,8 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 		r.say("%s rejected so far: %s. The last %d are kept.", format.Plural(int(n), "delivery", "deliveries"),
 			strings.Join(by, ", "), receiver.MaxRejected)
 	}
-	return out.print(items, items, rows("KEY|AT|CONTEXT|FROM|ANSWER|REASON|BYTES|WHAT TO DO", items,
-		func(x rejectedJSON) []any {
-			return []any{x.Key, x.At, x.Context, x.Source, x.Answer, x.Reason, x.Size, x.Detail}
-		}).none("No rejected deliveries."))
+	return out.print(items, items, listed(present.Options{}, present.RejectedColumns(a.Context.Name), list).
+		none("No rejected deliveries."))
 }
 
 // rejectedCard prints one delivery that was not accepted.

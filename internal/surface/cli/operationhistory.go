@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"opdeck/api/endpoint"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
@@ -65,11 +65,8 @@ func operationHistoryCommand(r *root) *cobra.Command {
 			case unread != nil:
 				r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
 			}
-			o := present.Options{Masked: mask.Needed(ctx)}
-			return out.print(line, line, rows("AT|WHAT|FROM|STATUS|CHANGES", all, func(m present.Moment) []any {
-				h := happenedAt(m)
-				return []any{h.At.Format("2006-01-02 15:04:05.000"), h.Kind, h.Source, h.Status, m.Summary(o, allValues)}
-			}))
+			columns := present.Named(present.MomentColumns(allValues), "at", "what", "from", "status", "changes")
+			return out.print(line, line, listed(present.Options{Masked: mask.Needed(ctx)}, columns, all))
 		})
 }
 

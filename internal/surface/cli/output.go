@@ -125,15 +125,6 @@ func listed[T any](o present.Options, columns []present.Column[T], items []T) *t
 	return t
 }
 
-// rows is a table with one row an item.
-func rows[T any](head string, items []T, row func(T) []any) *table {
-	t := tabled(head)
-	for _, x := range items {
-		t.add(row(x)...)
-	}
-	return t
-}
-
 // aligned is the text of a cell that stands to the right, as whole numbers do.
 type aligned string
 

@@ -1,0 +1,80 @@
+package present
+
+import (
+	"time"
+
+	"opdeck/api"
+	"opdeck/internal/act/remedy"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+)
+
+// UnsettledState is what is known of a write whose outcome is not proven: sending (nothing reports whether its process
+// still runs), unknown or not_seen.
+func UnsettledState(r followup.Row) followup.State {
+	switch {
+	case r.Unsure:
+		return followup.Sending
+	case r.State == followup.NotSeen:
+		return followup.NotSeen
+	}
+	return followup.Unknown
+}
+
+// UnsettledColumns are the columns of the writes whose outcome is not known.
+var UnsettledColumns = []Column[followup.Row]{
+	column("sent", field.Column{}, func(o Options, r followup.Row) Cell {
+		return Cell{Text: o.clockOrSecond(r.Sent), Tone: Dim}
+	}),
+	textColumn("write", field.Column{}, func(r followup.Row) string { return safe(r.What(), 200) }),
+	textColumn("what", field.Column{}, func(r followup.Row) string { return safe(string(r.Kind), 60) }),
+	textColumn("object", field.Column{}, func(r followup.Row) string { return safe(r.Object, 60) }),
+	textColumn("id", field.Column{}, func(r followup.Row) string { return safe(r.ID, 200) }),
+	textColumn("item", field.Column{}, func(r followup.Row) string { return safe(r.Item, 200) }),
+	textColumn("who", field.Column{}, func(r followup.Row) string { return safe(r.Who, 120) }),
+	column("last check", field.Column{}, func(o Options, r followup.Row) Cell {
+		return Cell{Text: o.clockOrSecond(r.Looked)}
+	}),
+	column("next check", field.Column{}, func(o Options, r followup.Row) Cell {
+		if r.State == followup.NotSeen {
+			return Cell{Text: "–"}
+		}
+		return Cell{Text: o.clockOrSecond(r.Next)}
+	}),
+	numberColumn("checks", field.Column{}, func(r followup.Row) int64 { return int64(r.Reads) }),
+	textColumn("state", field.Column{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
+	textColumn("ref", field.Column{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
+}
+
+// UnsettledListed are the columns of the writes whose outcome is not known as commands print them.
+var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "last check", "next check",
+	"checks", "state", "ref")
+
+// UnsettledShort are the columns of the writes whose outcome is not known where others stand beside them.
+var UnsettledShort = Named(UnsettledColumns, "sent", "write")
+
+// UnsettledVerdict says how many writes have no known outcome.
+func UnsettledVerdict(n int) Sentence {
+	if n > 0 {
+		return Sentence{Look{SignWarn, Warn}, format.Plural(n, "write has", "writes have") + " no known outcome"}
+	}
+	return Sentence{Look{SignGood, Good}, "every write has a known outcome"}
+}
+
+// Unsettled says of a write that its outcome is not known, and what is done about it.
+func Unsettled(o Options, r followup.Row) string {
+	what, sent := safe(r.What(), 90), o.clock(r.Sent)
+	if r.State == followup.NotSeen {
+		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
+	}
+	return what + ": sent at " + sent + "; it is not known yet whether it was done. opdeck checks again by itself."
+}
+
+// clockOrSecond is the time of day on screens; commands print the day too. "–" is none.
+func (o Options) clockOrSecond(t time.Time) string {
+	if o.Zone == nil {
+		return format.Second(t, nil)
+	}
+	return format.Clock(t, o.Zone)
+}
