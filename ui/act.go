@@ -6,9 +6,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// act does what the screen st asked for; st is nil while no screen is open. Opening,
-// asking and replacing are for the screen on top only: nobody gets a question about
-// a screen that was left.
+// act performs the action that the screen st requested; st is nil while no screen is open. It
+// ignores Open, Confirm and Ask of a screen that is not on top, so that no question is about
+// a screen that the person left.
 func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	switch a := a.(type) {
 	case nil, Handled:
@@ -62,8 +62,8 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	return nil
 }
 
-// explain opens a page of sentences. What was refused comes back as the form that it
-// was typed into, when there is one and its screen is in front.
+// explain opens a page of sentences. If a form was refused and its screen is on top, explain
+// opens that form again.
 func (s *Shell) explain(st *openScreen, e Explain) {
 	if e.failed {
 		s.activity.note(s.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
@@ -72,7 +72,7 @@ func (s *Shell) explain(st *openScreen, e Explain) {
 	if e.failed {
 		st.sent = nil
 	}
-	if !e.mends || form == nil || st != s.top() {
+	if !e.resending || form == nil || st != s.top() {
 		s.push(newExplain(s, st.id, e))
 		return
 	}

@@ -18,14 +18,14 @@ const (
 // latestNotes is how many notices are above the calls.
 const latestNotes = 8
 
-// activity is what is going on and what went on: calls by id, and notices.
+// activity holds the running and finished calls, by id, and the notices.
 type activity struct {
 	calls []CallFacts // in the order they began
 	notes []noted
 }
 
 type noted struct {
-	at, first time.Time // when it was said last, and first
+	at, first time.Time // when it was shown last, and first
 	kind      Level
 	text      string
 	times     int // in a row
@@ -44,7 +44,7 @@ func (a *activity) call(f CallFacts) {
 	a.calls = append(a.calls, f)
 }
 
-// dropped is the calls without the oldest that is over.
+// dropped returns the calls without the oldest finished one.
 func (a *activity) dropped() []CallFacts {
 	for i, c := range a.calls {
 		if c.Phase != CallWaits && c.Phase != CallRuns {
@@ -54,7 +54,7 @@ func (a *activity) dropped() []CallFacts {
 	return a.calls[1:]
 }
 
-// note keeps a notice. Bad news that come again with nothing between them are counted.
+// note stores a notice. A repeated warning or error without another notice in between only raises its count.
 func (a *activity) note(at time.Time, k Level, line string) {
 	line = safe(line)
 	if n := len(a.notes); n > 0 && k.bad() && a.notes[n-1].kind == k && a.notes[n-1].text == line {
@@ -67,7 +67,7 @@ func (a *activity) note(at time.Time, k Level, line string) {
 	a.notes = append(a.notes, noted{at: at, first: at, kind: k, text: line, times: 1})
 }
 
-// newActivity is the page behind "!".
+// newActivity returns the page that the key "!" opens.
 func newActivity(s *Shell) *pager {
 	p := newPager(s, 0, "Activity", activityLines)
 	p.live = func(s *Shell, now time.Time) time.Time {

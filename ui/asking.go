@@ -7,9 +7,9 @@ import (
 	"opdeck/internal/act"
 )
 
-// Asking completes the question of an act with what the table of acts says: title,
-// question, button, risk, and whether a production context asks for typing. What c
-// says already goes before: its Ask instead of the act's, its Risk in front of it.
+// Asking completes the question of an act from the table of acts: title, question,
+// button, risk, and whether a production context needs typed confirmation. Ask of c
+// replaces the act's question, and Risk of c precedes the act's risk.
 func Asking(a *act.Act, o act.Object, c Confirm) Confirm {
 	q := a.Words.Fill(o)
 	c.Title, c.Verb, c.SkipTypedConfirmation = q.Title, q.Verb, a.Ask != act.Typed

@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/format"
 )
 
-// ClipMode is what is between the console and the terminal.
+// ClipMode is the multiplexer between the console and the terminal.
 type ClipMode uint8
 
 // The modes.
@@ -22,10 +22,10 @@ const (
 	ClipOff // no clipboard: plain or recorded sessions, or by role
 )
 
-// Clip is how text goes to the terminal's clipboard.
+// Clip describes how to send text to the terminal's clipboard.
 type Clip struct {
 	Mode ClipMode
-	Max  int // bytes of text; 0: 55,000, what xterm and tmux take in one sequence
+	Max  int // bytes of text; 0: 55,000, the limit of xterm and tmux for one sequence
 }
 
 const clipMax = 55_000
@@ -43,11 +43,11 @@ func ClipFrom(getenv func(string) string) Clip {
 	return Clip{}
 }
 
-// ErrNoClip is returned where nothing can be copied.
+// ErrNoClip means that there is no clipboard.
 var ErrNoClip = errors.New("this terminal has no clipboard")
 
 // Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
-// text that is too long is an error: half a copy would be worse.
+// text that is too long is an error, so that no copy is truncated.
 func (c Clip) Sequence(s string) (string, error) {
 	limit := c.Max
 	if limit <= 0 {
@@ -70,13 +70,13 @@ func (c Clip) Sequence(s string) (string, error) {
 	return seq.String(), nil
 }
 
-// copiedMsg says how writing the sequence went.
+// copiedMsg is the result of writing the sequence.
 type copiedMsg struct {
 	what string
 	err  error
 }
 
-// copy sends text to the terminal, in a command.
+// copy returns a command that sends text to the terminal.
 func (s *statusLine) copy(c Copy) tea.Cmd {
 	if s.opt.Tell != nil {
 		s.opt.Tell(c)
@@ -93,7 +93,7 @@ func (s *statusLine) copy(c Copy) tea.Cmd {
 	return func() tea.Msg { return copiedMsg{what, write(seq)} }
 }
 
-// copied claims no more than is known: the terminal does not answer.
+// copied shows the notice. It does not claim success, because the terminal does not answer.
 func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if m.err != nil {
 		return s.notify(Error, "Not copied: "+m.err.Error()+".")

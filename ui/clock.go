@@ -7,20 +7,20 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// tickMsg wakes the shell because something on screen changes by time alone.
+// tickMsg wakes the shell when drawn text changes with time.
 type tickMsg struct{ seq uint64 }
 
-// The soonest that the shell and that a screen may ask to be woken: a mistake
-// in a Ticker must not become a busy loop.
+// The shortest intervals between wake-ups of the shell and of a screen, so that a mistake
+// in a Ticker does not cause a busy loop.
 const (
 	soonest       = 10 * time.Millisecond
 	soonestScreen = 250 * time.Millisecond
 )
 
-// next is when anything on screen changes by time alone; zero when nothing does.
+// next is the time when drawn text changes next; zero if none does.
 func (s *Shell) next(now time.Time) time.Time {
 	switch {
-	case s.lock.on: // nothing is seen
+	case s.lock.on: // the screen is blank
 		return time.Time{}
 	case !s.visible():
 		return Sooner(s.shown.revealed, s.lockAt())
@@ -49,15 +49,15 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tick is a wake-up that was asked for.
+// tick is a scheduled wake-up.
 type tick struct {
 	seq uint64
 	at  time.Time
 }
 
-// schedule asks for one wake-up at the next change, unless one at least as early
-// is under way already. A later one that is under way stays: it is used when its
-// time comes, so that there is never a second one for the same far time.
+// schedule schedules a wake-up at the next change, unless there is already one that is at
+// least as early. It keeps a later one for its own time, so that there are never two
+// for the same time.
 func (s *Shell) schedule() tea.Cmd {
 	now := s.now()
 	at := s.next(now)
@@ -75,8 +75,8 @@ func (s *Shell) schedule() tea.Cmd {
 	return s.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
 }
 
-// ticked handles a wake-up: what has run out goes, and the screen on top lays out
-// again what it shows.
+// ticked handles a wake-up: it removes what has expired and lays out the screen on top
+// again.
 func (s *Shell) ticked(msg tickMsg) tea.Cmd {
 	i := slices.IndexFunc(s.ticks, func(t tick) bool { return t.seq == msg.seq })
 	if i < 0 {

@@ -12,35 +12,35 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Content is what a screen shows, as structure, for the
-// plain mode. All text in it is safe.
+// Content is what a screen shows, as a structure. Page draws it and plain mode prints it.
+// All its text is safe.
 type Content struct {
-	Lines    []string      // sentences: how it stands, what is wrong
-	Problem  int           // which of them says Source.Problem, from 1; 0: none
+	Lines    []string      // sentences: the verdict, what is wrong
+	Problem  int           // which of them shows Source.Problem, from 1; 0: none
 	Sections []Section     // the rest, by headings
 	Table    *widget.Table // rows; nil: none
 	Detail   []widget.Pair // about the row under the cursor
-	Doing    string        // what is under way: "removing a.pdf"; empty: nothing
+	Doing    string        // a write in progress: "removing a.pdf"; "": none
 	Filter   *widget.FilterBar
 }
 
-// PlainWidth is how wide texts are made that are said: nothing of them is cut.
+// PlainWidth is the width of texts for plain mode, large enough that none is cut.
 const PlainWidth = 1000
 
 // Section is a part of a screen under its heading.
 type Section struct {
 	Title  string
-	Drawn  string // the heading where it is drawn; empty: Title
-	Hint   string // drawn behind the heading, not said
-	Apart  bool   // its facts are drawn below those before it, never beside them
-	Beside bool   // in a wide window it stands to the right of the others
+	Drawn  string // the heading on a drawn screen; "": Title
+	Hint   string // drawn after the heading, not printed in plain mode
+	Apart  bool   // its facts are drawn below the previous ones, never beside them
+	Beside bool   // in a wide window it is drawn to the right of the others
 	Facts  []widget.Pair
 	Lines  []string
-	Links  []widget.Link // of Lines, by index: what the cursor is on there
-	Hang   int           // of Lines: the column that their text begins in, behind a label
+	Links  []widget.Link // of Lines, by index: the link under the cursor
+	Hang   int           // of Lines: the column where their text begins, after a label
 }
 
-// Links lists what the cursor of a page can stand on, in the order of the page.
+// Links lists the links that the cursor of a page can reach, in the order of the page.
 func (c Content) Links() []widget.Link {
 	var out []widget.Link
 	add := func(l widget.Link) {
@@ -59,14 +59,14 @@ func (c Content) Links() []widget.Link {
 	return out
 }
 
-// Contenter is for screens that give their content as structure; every screen of
+// Contenter is implemented by screens that return their content as a structure; every screen of
 // the console does.
 type Contenter interface{ Content() Content }
 
-// Selecter is for screens with rows: Select puts the cursor on a row by its id.
+// Selecter is implemented by screens with rows: Select puts the cursor on a row by its id.
 type Selecter interface{ Select(id string) bool }
 
-// Sections cuts pairs into sections at their headings.
+// Sections splits pairs into sections at their headings.
 func Sections(list []widget.Pair) []Section {
 	var out []Section
 	for _, p := range list {
@@ -83,7 +83,7 @@ func Sections(list []widget.Pair) []Section {
 	return out
 }
 
-// Question is an open question. Typed asks for the last characters of the id
+// Question is an open question. If Typed is set, the answer is the last characters of the id
 // instead of a word.
 type Question struct {
 	Confirm
@@ -96,7 +96,7 @@ type Text struct {
 	Lines []string
 }
 
-// Top is the screen on top, nil when there is none.
+// Top returns the screen on top, or nil.
 func (s *screenStack) Top() Screen {
 	if st := s.top(); st != nil {
 		return st.screen
@@ -107,10 +107,11 @@ func (s *screenStack) Top() Screen {
 // Root reports whether only the first screen is open.
 func (s *screenStack) Root() bool { return len(s.stack) <= 1 }
 
-// Driver drives a shell that is not drawn: it says what is open, presses, answers and picks.
+// Driver operates a shell that is not drawn: it reports what is open, presses keys, answers questions and
+// picks items.
 type Driver struct{ *Shell }
 
-// Keys are the keys of the screen on top, then those that work everywhere.
+// Keys returns the keys of the screen on top, then those of all screens.
 func (s Driver) Keys() []keymap.Key {
 	var out []keymap.Key
 	if st := s.top(); st != nil {
@@ -124,10 +125,10 @@ func (s Driver) Keys() []keymap.Key {
 	return out
 }
 
-// Map is the shell's keys, for a host that presses them.
+// Map returns the shell's keys, for a host that presses them.
 func (s *window) Map() *keymap.Map { return s.keys }
 
-// Show opens a place; one that is on top already stays.
+// Show opens a place, unless it is already on top.
 func (s Driver) Show(p Place) tea.Cmd {
 	if st := s.top(); st != nil && st.screen.Place() == p {
 		return nil
@@ -135,8 +136,8 @@ func (s Driver) Show(p Place) tea.Cmd {
 	return s.open(p)
 }
 
-// Escape lets the screen on top close something of its own, a filter or a page;
-// false when there is nothing.
+// Escape lets the screen on top close a filter or a page of its own;
+// false if it has none open.
 func (s Driver) Escape() (tea.Cmd, bool) {
 	st := s.top()
 	a, cmd := Update(st.screen, s.keys.Global.Back.Msg())
@@ -151,14 +152,14 @@ func (s Driver) Home() tea.Cmd {
 	return s.unwind(0)
 }
 
-// Elapse does what time alone does: it masks again what was revealed.
+// Elapse applies the effects of time: it masks revealed values again.
 func (s Driver) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
 
-// Zone is where times are shown.
+// Zone returns the time zone of shown times.
 func (s *window) Zone() *time.Location { return s.shown.zone }
 
-// Dialog is what is open above the screens: a Question, Ask, Choose, Explain or
-// Text; nil when nothing is.
+// Dialog returns the open dialog: a Question, Ask, Choose, Explain or
+// Text; nil for none.
 func (s Driver) Dialog() any {
 	if len(s.overlays) == 0 {
 		return nil
@@ -180,10 +181,10 @@ func (s Driver) Dialog() any {
 	return nil
 }
 
-// Close closes the open dialog without an answer; a question gets its no.
+// Close closes the open dialog without an answer; it answers a question with no.
 func (s Driver) Close() tea.Cmd { return s.Answer(false) }
 
-// Answer answers the open question. Whoever calls it has made sure that a person
+// Answer answers the open question. The caller must ensure that a person
 // gave the answer; see the package plain.
 func (s Driver) Answer(yes bool) tea.Cmd {
 	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
@@ -224,7 +225,7 @@ func (s Driver) Pick(i int) tea.Cmd {
 	})
 }
 
-// closing closes the dialog on top with what take makes of it.
+// closing closes the dialog on top and performs the result of take.
 func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
 	o := s.overlays[len(s.overlays)-1]
 	a, cmd := take(o)
@@ -232,7 +233,7 @@ func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
 	return s.finish(o, a, cmd)
 }
 
-// Standing says in sentences how session, budgets and feed are.
+// Standing returns the state of session, budgets and feed in sentences.
 func (s *topLine) Standing() []string {
 	now := s.now()
 	var out []string
@@ -260,7 +261,7 @@ func (s *topLine) Standing() []string {
 	return out
 }
 
-// Aged says where what a screen shows came from and how old it is.
+// Aged returns a sentence about origin and age of a screen's data.
 func (src Source) Aged(now time.Time, zone *time.Location) string {
 	if src.Origin == "" || src.At.IsZero() {
 		return ""

@@ -11,7 +11,7 @@ import (
 // revealFor is how long M shows masked values.
 const revealFor = 30 * time.Second
 
-// viewMode is how things are shown: time zone and masking.
+// viewMode is the time zone and the masking of shown values.
 type viewMode struct{ *router }
 
 func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
@@ -44,7 +44,7 @@ func (s *viewMode) reveal() tea.Cmd {
 	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
 }
 
-// revealedMsg says whether masked values may be shown.
+// revealedMsg is the answer whether masked values may be shown.
 type revealedMsg struct{ err error }
 
 func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
@@ -55,7 +55,7 @@ func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
 	return tea.Batch(s.notify(Warning, "Masked values are shown for 30 s."), s.broadcast(DisplayChanged{}))
 }
 
-// maskAgain masks again when the time is over.
+// maskAgain masks revealed values after revealFor.
 func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
 	if s.shown.revealed.IsZero() || now.Before(s.shown.revealed) {
 		return nil

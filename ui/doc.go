@@ -1,15 +1,15 @@
 // Package ui is the shell of the console, a tea.Model. It owns the layout, the
 // stack of screens, the dialogs, the notices, the palette, the help and the clock.
-// Screens (packages views/...) are tea.Models made through a Factory; each leaves what it wants as
-// an Action (Wants), which the shell takes right after Update, and knows nothing of the others.
-// Forms are tea.Models too (Form): a dialog runs the one that an Ask describes, or one that the
-// screen made and hands over with Fill.
+// Screens (packages views/...) are tea.Models made by a Factory. Each requests an Action (Wants), which
+// the shell takes right after Update, and does not know the other screens.
+// Forms are tea.Models too (Form): a dialog runs the form that an Ask describes, or a form that the
+// screen built and passes with Fill.
 //
-// Shell composes parts, each with a state of its own and resting only on those before it:
+// Shell consists of parts with separate state; each depends only on those before it:
 // window (size, theme, keys), screenStack, dialogStack, sentWrites, topLine (session,
 // budgets, calls), statusLine (notices), hintBar, router (which screen gets what), viewMode,
-// idleGuard and exit. The router reaches the shell by Actions alone. Driver is what plain
-// mode does with a shell that nobody draws.
+// idleGuard and exit. The router calls the shell only through Actions. Plain mode uses a
+// Driver to operate a shell that is not drawn.
 //
 // # How to write a screen
 //
@@ -49,24 +49,24 @@
 //
 // # Rules
 //
-//   - Nothing is sent in Init's body, Update or View: only in commands.
-//     A command owns copies of what it needs. View changes nothing.
+//   - Only commands send requests, never Init's body, Update or View.
+//     A command owns copies of its data. View changes nothing.
 //   - An answer embeds the Ticket of its request. The shell takes it to the screen
-//     that asked, wherever that is; when it is closed, to nobody. Env.Ctx ends then,
-//     and with it the reads. A write goes through Env.Write: what it tells in a line
-//     is shown when the screen was closed.
-//   - Every write asks with Confirm; the shell awaits it before it leaves.
+//     that asked, wherever it is in the stack, and drops it if the screen is closed: then
+//     Env.Ctx ends, and with it the reads. A write goes through Env.Write, whose line
+//     the shell shows even after the screen was closed.
+//   - Every write asks with Confirm; the shell waits for it before it exits.
 //   - Text from outside goes through ui/draw: titles, notices, facts, cells. ID and
 //     Copy.Text are taken exactly.
-//   - What changes by time alone: Ticker, never a tick of your own.
-//   - What a page shows and a person would open or copy has a widget.Link, beside a fact
+//   - Text that changes with time needs a Ticker, never a tick of its own.
+//   - A value of a page that a person would open or copy has a widget.Link, in a fact
 //     or a line (Section.Links): the cursor reaches it, y copies it, plain mode numbers
-//     what opens, and the screen opens Page.Link on enter.
-//   - esc and q come to the screen first: answer Handled when there was something
-//     to close (a filter, marks), nil to go back. tab, shift+tab and r are the
-//     screen's. While Editing is true all keys but ctrl+c are.
+//     those that open something, and the screen opens Page.Link on enter.
+//   - The screen gets esc and q first: return Handled if it closed something (a filter,
+//     marks), nil to go back. tab, shift+tab and r belong to the
+//     screen. While Editing is true, so do all keys except ctrl+c.
 //
 // Optional interfaces: Ticker, Drawer, UnsavedText, SubjectOf, HelpTopic, Commander.
-// Package uitest drives a shell with a fake factory, checks every frame and lets
-// time pass only when told; uitest.Pure holds that View changes nothing.
+// Package uitest drives a shell with a fake factory and checks every frame; its time
+// passes only in Wait. uitest.Pure checks that View changes nothing.
 package ui

@@ -8,21 +8,21 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// waitingKey is a key that is pressed for the person once a screen has read what it shows.
-// Any key that they press themselves takes its place.
+// waitingKey is a key that the shell presses for the person once a screen has loaded.
+// Any key that the person presses cancels it.
 type waitingKey struct {
 	at  screenID // 0: none
 	key keymap.Key
 }
 
-// pressAt goes to the place of a kind, of the object at hand, and presses a key there;
-// or names the key, when what it is about must be chosen first.
+// pressAt opens the place of a kind for the current object and presses a key there. If the
+// person must choose the object first, it shows the key instead.
 func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	i := slices.Index(placeKinds, kind)
 	cmd, _ := s.jump(s.keys.Global.Places()[i].Msg())
 	top := s.top()
 	switch {
-	case top == nil || top.screen.Place().Kind != kind: // an id is asked for, or typed text holds it up
+	case top == nil || top.screen.Place().Kind != kind: // a dialog asks for an id or about typed text
 		return cmd
 	case direct:
 		s.afterRead = waitingKey{top.id, k}
@@ -31,7 +31,7 @@ func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	return tea.Batch(cmd, s.notify(Info, k.Help().Key+": "+k.Long+"."))
 }
 
-// pressPending presses the key that waits for the screen on top, unless that still reads.
+// pressPending presses the waiting key, unless the screen on top is still loading.
 func (s *Shell) pressPending() tea.Cmd {
 	top := s.top()
 	switch {
@@ -48,8 +48,8 @@ func (s *Shell) pressPending() tea.Cmd {
 	return s.press(k.Msg())
 }
 
-// unwindThen closes all screens above stack[i] and then does something; it asks first
-// when one of them holds typed text.
+// unwindThen closes all screens above stack[i] and then calls a function. It asks first
+// if one of them has typed text.
 func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	id := s.stack[i].id
 	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(s)) }
@@ -61,13 +61,13 @@ func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	return s.perform(nil, do(closing))
 }
 
-// RunCommand does a command for the screen on top.
+// RunCommand runs a command for the screen on top.
 func (s *Shell) RunCommand(c Command) tea.Cmd {
 	a, cmd := c.action()
 	return tea.Batch(s.act(s.top(), a), cmd)
 }
 
-// setTheme draws in another theme from now on.
+// setTheme changes the theme.
 func (s *Shell) setTheme(name string) tea.Cmd {
 	next := s.opt.Themes(name)
 	if next == nil {
@@ -79,8 +79,8 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 		" until you quit. To keep it, set [ui] theme in the config."), s.broadcast(DisplayChanged{}))
 }
 
-// switchContext leaves the console to open it on another context: what was sent is
-// awaited, typed text is asked about.
+// switchContext exits the console to open it on another context. It waits for writes that
+// were sent, and asks about typed text.
 func (s *exit) switchContext(name string) tea.Cmd {
 	leave := func(s *Shell) tea.Cmd {
 		s.context = name
@@ -94,5 +94,5 @@ func (s *exit) switchContext(name string) tea.Cmd {
 	return s.perform(nil, do(leave))
 }
 
-// NextContext names the context to open after the console was left; empty: none.
+// NextContext returns the context to open after the console has exited; "" for none.
 func (s *exit) NextContext() string { return s.context }

@@ -10,17 +10,17 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Environment is what kind of service the console is on.
+// Environment is the kind of service that the console uses.
 type Environment uint8
 
-// The grounds.
+// The environments.
 const (
 	Sandbox Environment = iota
 	Test
 	Production
 )
 
-// Word is the word that is always on screen.
+// Word is the word for the environment, which is always on screen.
 func (g Environment) Word() string {
 	switch g {
 	case Production:
@@ -31,34 +31,34 @@ func (g Environment) Word() string {
 	return "SANDBOX"
 }
 
-// About is what does not change while the console runs.
+// About holds facts that do not change while the console runs.
 type About struct {
 	Context     string // name of the config's context
 	Environment Environment
 	ReadOnly    bool
 	Person      string // who; from the SSH key, or empty
 	Role        string
-	// Remote is the beginning of a command line that reaches this program over SSH:
-	// "ssh -p 2222 ana@192.0.2.7"; empty on a local terminal. Files of the host are out
-	// of reach where it is not.
+	// Remote is the start of a command line that runs this program over SSH:
+	// "ssh -p 2222 ana@192.0.2.7"; "" on a local terminal. Over SSH the person cannot
+	// use files of the host.
 	Remote string
 	// SecondPerson: a write waits for the approval of another person.
 	SecondPerson bool
-	// Proxy carries the calls to the service, "" for none; without credentials.
+	// Proxy is the proxy for calls to the service, without credentials; "" for none.
 	Proxy string
 }
 
-// Env is what a screen gets when it is made. Its fields do not change; Zone and
-// Masked may, and DisplayChanged tells.
+// Env is the environment of one screen, from its creation on. Its fields do not change; Zone and
+// Masked may, and the shell then sends DisplayChanged.
 type Env struct {
 	// Ctx ends when this screen is closed: the parent of its reads.
 	Ctx context.Context
-	// Root ends when the console leaves: the parent of writes. A write that has
-	// not been sent is dropped then; one that was sent must be finished.
+	// Root ends when the console exits: the parent of writes. The shell then drops a write
+	// that was not sent; one that was sent must finish.
 	Root  context.Context
 	Now   func() time.Time
 	Theme *theme.Theme
-	Keys  *keymap.Map // copy your group; never switch keys in here
+	Keys  *keymap.Map // copy your group; never switch keys off in this map
 	About About
 
 	filters FilterMemory // nil: none is kept
@@ -71,16 +71,16 @@ type display struct {
 	zone     *time.Location
 	local    *time.Location
 	masked   bool
-	revealed time.Time // end of the present reveal; zero: none
-	alone    bool      // lists show no preview beside them
+	revealed time.Time // end of the current reveal; zero: none
+	alone    bool      // lists show no preview
 }
 
 func (d *display) hides() bool { return d.masked && d.revealed.IsZero() }
 
-// Preview reports whether lists show what is under the cursor beside them.
+// Preview reports whether lists show a preview of the row under the cursor.
 func (e *Env) Preview() bool { return !e.shared.alone }
 
-// SwitchPreview shows or hides the previews of all lists, and remembers that for the
+// SwitchPreview shows or hides the previews of all lists, and saves the choice for the
 // person.
 func (e *Env) SwitchPreview() Action {
 	return do(func(s *Shell) tea.Cmd {
@@ -93,11 +93,11 @@ func (e *Env) SwitchPreview() Action {
 	})
 }
 
-// Zone is where times are shown: local or UTC.
+// Zone returns the time zone of shown times: local or UTC.
 func (e *Env) Zone() *time.Location { return e.shared.zone }
 
-// Snapshot returns the environment as it is now, for drawing away from the loop: what
-// the person switches later does not reach it.
+// Snapshot returns a copy of the environment for drawing outside the update loop. Later
+// changes by the person do not affect it.
 func (e *Env) Snapshot() *Env {
 	still, shown, th := *e, *e.shared, *e.Theme
 	still.shared, still.Theme = &shown, &th
@@ -110,15 +110,15 @@ func (e *Env) Masked() bool { return e.shared.hides() }
 // FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its
 // methods may wait.
 type FilterMemory interface {
-	// Filters are the last ones, the latest first.
+	// Filters returns the last filters, newest first.
 	Filters(ctx context.Context, kind string) ([]string, error)
 	KeepFilter(ctx context.Context, kind, text string) error
 }
 
-// Filters is where filters are kept; nil: nowhere.
+// Filters returns the store of filters; nil if none is kept.
 func (e *Env) Filters() FilterMemory { return e.filters }
 
-// Requests makes the counter of one kind of read of this screen.
+// Requests returns the counter of one kind of read of this screen.
 func (e *Env) Requests() *Requests { return &Requests{env: e} }
 
 // Ticket routes an answer that is never stale, a write's outcome, to this screen.

@@ -11,9 +11,9 @@ import (
 	"opdeck/ui/widget"
 )
 
-// explain is a page of sentences. Any key that closes closes it; while it is
-// new, keys meant for what was there before do not: of an error as long as a question
-// ignores them, and while keys keep coming.
+// explain is a page of sentences. Any closing key closes it, except just after it opened,
+// because the key may have been meant for the previous content: for an error as long as a
+// question ignores keys, and while keys keep coming.
 type explain struct {
 	dialog
 	e      Explain

@@ -10,9 +10,9 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Failure explains an act that was refused, that failed, or whose outcome nobody
-// knows: the sentence, what can be done, and the request's id. An act that waits
-// for a second person did not fail: it says where the colleague finds it.
+// Failure explains an act that was refused, that failed, or whose outcome is not known:
+// the sentence, the remedy, and the request's id. An act that waits for a second person
+// did not fail: Failure then says where the colleague finds it.
 func Failure(what string, err error) Explain {
 	e := api.AsError(err)
 	title := what + " did not go through"
@@ -43,12 +43,12 @@ func Failure(what string, err error) Explain {
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
-	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, mends: mends(e),
+	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, resending: canResend(e),
 		field: e.Field}
 }
 
-// mends reports whether nothing was done and it can be, so that the form may be sent again.
-func mends(e *api.Error) bool {
+// canResend reports whether nothing was done and a corrected form may be sent again.
+func canResend(e *api.Error) bool {
 	switch e.Rule {
 	case api.RuleApproval, api.RuleRole, api.RuleReadOnly, api.RuleShared:
 		return false
@@ -56,7 +56,7 @@ func mends(e *api.Error) bool {
 	return e.Kind != api.UnknownOutcome && e.Kind != api.Interrupted
 }
 
-// newRefused opens a form that was refused: filled in as it was sent, with what was said.
+// newRefused opens a refused form again, with the values that were sent and the refusal.
 func newRefused(s *Shell, owner screenID, m FormModel, e Explain) *input {
 	m.form().refuse(e)
 	d := newInput(owner, m)
@@ -64,7 +64,7 @@ func newRefused(s *Shell, owner screenID, m FormModel, e Explain) *input {
 	return d
 }
 
-// wrongField is the field that the error names, else a secret, else the first.
+// wrongField returns the field that the error names, else the first secret field, else the first field.
 func wrongField(fields []widget.Field, name string) int {
 	i := slices.IndexFunc(fields, func(f widget.Field) bool { return name != "" && f.Name == name })
 	if i < 0 {
@@ -73,7 +73,7 @@ func wrongField(fields []widget.Field, name string) int {
 	return max(i, 0)
 }
 
-// Ended is how a write ended, for its screen: done, or why what did not go through.
+// Ended returns the result of a write for its screen: done, or why it failed.
 func Ended(what, done string, err error) Action {
 	if err != nil {
 		return Failure(what, err)
@@ -81,7 +81,7 @@ func Ended(what, done string, err error) Action {
 	return Notify{Level: Success, Text: done}
 }
 
-// EndedElsewhere is how a write ended in a line, for a person who left its screen.
+// EndedElsewhere returns the result of a write in one line, for a person who left its screen.
 func EndedElsewhere(failed, done string, err error) Notify {
 	if err != nil {
 		return Notify{Level: Error, Text: failed + ": " + untrusted.Text(api.AsError(err).Public).Line(300)}

@@ -9,21 +9,21 @@ import (
 	"opdeck/ui/draw"
 )
 
-// Found is an object that is known here.
+// Found is an object in the local data.
 type Found struct {
 	Place Place
 	Text  string // one safe line that names it: its id as lists show it, or a name
 	About string // one safe line: status, amount, customer
 }
 
-// Finding is what is known here about something typed; all of it costs no call.
+// Finding is the local result for a typed text; it costs no call.
 type Finding struct {
 	// Beginning are operations whose id begins with it, the newest first.
 	Beginning []Found
-	More      bool   // there are further ones
-	Only      string // the whole id that was meant: of the only one, or of the one with exactly this id; else empty
+	More      bool   // there are more
+	Only      string // the whole id, if only one operation matches or one has exactly this id; else ""
 	Related   []Found
-	Whole     bool // it can be a whole id: the service may be asked for it
+	Whole     bool // the text can be a whole id, which the service can look up
 }
 
 // all lists what was found.
@@ -31,44 +31,44 @@ func (f Finding) all() []Found {
 	return append(f.Beginning[:len(f.Beginning):len(f.Beginning)], f.Related...)
 }
 
-// Finder finds operations and customers in what is known here. Its methods are called
+// Finder finds operations and customers in the local data. Its methods are called
 // in commands.
 type Finder interface {
-	// Find looks for operations by the beginning of an id, an id as lists show it, a
-	// reference or a customer's name, and for customers when those are wanted.
+	// Find finds operations by the beginning of an id, an id as lists show it, a
+	// reference or a customer's name, and customers if requested.
 	Find(ctx context.Context, typed string, customers bool) (Finding, error)
-	// Recent lists what the person opened last, the newest first; at most ten.
+	// Recent lists the person's last opened objects, newest first; at most ten.
 	Recent(ctx context.Context) ([]Found, error)
-	// Opened remembers that the person opened a place of one object.
+	// Opened records that the person opened a place of one object.
 	Opened(ctx context.Context, p Place) error
 }
 
-// remembered reports whether a place is one that Finder.Opened is told of.
+// remembered reports whether Finder.Opened records a place.
 func remembered(p Place) bool {
 	return p.ID != "" && (p.Kind == KindOperation || p.Kind == KindDocuments || p.Kind == KindCompliance)
 }
 
-// remember tells the finder what was opened.
+// remember records an opened place in the finder.
 func (s *window) remember(p Place) tea.Cmd {
 	find, ctx := s.opt.Finder, s.root
 	if find == nil || !remembered(p) {
 		return nil
 	}
 	return func() tea.Msg {
-		_ = find.Opened(ctx, p) // a list of what was opened last that lacks one is not trouble worth telling
+		_ = find.Opened(ctx, p) // a missing entry in the list of recent objects is not worth a notice
 		return nil
 	}
 }
 
-// resolvedMsg is what is known about an id that was typed to be opened.
+// resolvedMsg is the local result for an id that was typed to open a place.
 type resolvedMsg struct {
 	kind, typed string
 	finding     Finding
 	err         error
 }
 
-// OpenTyped opens an operation, or another place of one, by what was typed: its id,
-// or a beginning that only one has. Several are offered.
+// OpenTyped opens an operation, or another place of one, by a typed id or by the beginning of
+// an id. If several ids match, it offers them.
 func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 	find, ctx := s.opt.Finder, s.root
 	if find == nil {
@@ -80,7 +80,7 @@ func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 	}
 }
 
-// resolved opens what was meant, or offers what could be.
+// resolved opens the only match, or offers several.
 func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	f := m.finding
 	switch {
@@ -105,10 +105,10 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	return nil
 }
 
-// askService is said of an id that is not known here.
+// askService is the text for an id that is not in the local data.
 const askService = "ask the service: one billing call"
 
-// nothingFound says that nothing fits what was typed.
+// nothingFound says that nothing matches the typed text.
 func nothingFound(typed string) string {
 	if err := CheckID(typed); err != nil {
 		return "No match for “" + draw.Cut(safe(typed), 40) + "” among references and customers, and " + err.Error() +

@@ -18,12 +18,11 @@ type FormModel interface {
 	form() *Form
 }
 
-// Form is the fields of an Ask as a model: what is typed, what the fields offer, and what
-// was found about their values. It wants nothing while it is filled in; what it wants then
-// ends it: Cancel, or what Submit made of the values (Handled when that is nothing). It keeps
-// what was typed, secrets excepted, so that it can be opened again.
+// Form is the model of the fields of an Ask: their input, their options, and the results of
+// their checks. It requests no Action until it ends, with Cancel or with the result of Submit
+// (Handled if that is nil). It keeps all input except secrets, so that it can be opened again.
 //
-// Update takes the size in cells, keys, and Values that were not typed into the fields.
+// Update takes the size in cells, keys, and Values from outside the fields.
 // View draws at most that many lines.
 type Form struct {
 	Wanted
@@ -31,10 +30,10 @@ type Form struct {
 	ask     Ask
 	fields  widget.Form
 	picks   picks
-	looking bool     // the answer to a Look is on its way
-	sending bool     // enter was pressed; the form goes when the look is answered
+	looking bool     // a Look is running
+	sending bool     // enter was pressed; the form is sent after the Look
 	problem []string // why it was refused; safe
-	again   bool     // it was sent before and is open again
+	again   bool     // it was sent before and opened again
 	w, h    int
 	k       keymap.Form
 	list    keymap.Menu
@@ -83,7 +82,7 @@ func (f *Form) take(msg tea.Msg) (Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Keys are the keys that do something now.
+// Keys returns the keys that have an effect now.
 func (f *Form) Keys() []keymap.Key {
 	k, next := f.k.Submit, f.k.Next
 	switch {
@@ -141,8 +140,7 @@ func (f *Form) key(p keymap.Press) (Action, tea.Cmd) {
 	return nil, nil
 }
 
-// submit hands the values over once all checks pass. A value that is still looked at is
-// waited for.
+// submit submits the values once all checks pass. It waits for a running Look.
 func (f *Form) submit() (Action, tea.Cmd) {
 	if !f.fields.Ready() {
 		return nil, nil
@@ -163,8 +161,8 @@ func (f *Form) submit() (Action, tea.Cmd) {
 	return f.submitted(v)
 }
 
-// submitted forgets the secrets, keeps the other values for the next time, and hands all
-// of them over.
+// submitted erases the secrets, keeps the other values for a later opening, and calls
+// Submit with all of them.
 func (f *Form) submitted(v Values) (Action, tea.Cmd) {
 	f.fields.Clear()
 	f.ask.Fields = slices.Clone(f.ask.Fields)
@@ -182,18 +180,18 @@ func (f *Form) submitted(v Values) (Action, tea.Cmd) {
 	return a, cmd
 }
 
-// described is what it asks, with what was said when it was refused.
+// described returns the Ask, with the refusal if there was one.
 func (f *Form) described() Ask {
 	a := f.ask
 	a.Intro = append(slices.Clone(f.problem), a.Intro...)
 	return a
 }
 
-// reopen shows it with what was typed, which is asked about before it is lost.
+// reopen shows the form with its earlier input, and asks before that is lost.
 func (f *Form) reopen() { f.again = true }
 
-// refuse says why it came back, with the focus on the field that this is about. Secrets are
-// typed again.
+// refuse shows why the form was refused and puts the focus on the wrong field. The person
+// types secrets again.
 func (f *Form) refuse(e Explain) {
 	f.reopen()
 	f.problem = []string{f.env.Theme.Signs.Bad + " " + safe(e.Title) + "."}
@@ -210,7 +208,7 @@ func (f *Form) refuse(e Explain) {
 	f.forget()
 }
 
-// unsaved names the form when something that was typed would be lost; else "".
+// unsaved returns the form's name if input would be lost; else "".
 func (f *Form) unsaved() string {
 	if f.again || f.fields.Dirty() {
 		return "the form “" + f.ask.Title + "”"
@@ -218,15 +216,14 @@ func (f *Form) unsaved() string {
 	return ""
 }
 
-// listed is how many lines the list of options has where there is room, fewest where there
-// is little.
+// listed is the number of lines of the list of options if there is room, fewest the number
+// if there is little.
 const (
 	listed = 7
 	fewest = 4
 )
 
-// In a window of a few lines that many lines are kept of what is listed, and of what a
-// refusal said.
+// The lines of the list and of a refusal that remain in a window of a few lines.
 const (
 	leastListed  = 3
 	leastProblem = 2
@@ -240,10 +237,10 @@ func (f *Form) draw() []string {
 	if len(f.problem) == 0 {
 		kept = 0
 	}
-	if f.offers() { // what is said above gives way, but for the last few lines of the list
+	if f.offers() { // the text above is dropped first, then the list down to a few lines
 		room := f.h - 1 - len(fields)
 		rows = max(min(max(room-len(head), fewest), listed, room), 0)
-		if n := len(f.offered()); n > 0 && rows == 0 { // the other fields give way
+		if n := len(f.offered()); n > 0 && rows == 0 { // the other fields are dropped
 			rows = max(min(n, leastListed, f.h-3), 0)
 		}
 	}
@@ -262,7 +259,7 @@ func (f *Form) draw() []string {
 	return append(head, fields...)
 }
 
-// head is what is said above the fields: why it came back, and the introduction.
+// head returns the lines above the fields: the refusal and the introduction.
 func (f *Form) head() []string {
 	var out []string
 	for _, l := range f.problem {

@@ -2,24 +2,24 @@ package ui
 
 import "opdeck/ui/draw"
 
-// Guide leads a person through tasks on the screens themselves. It is asked and told
-// in the update loop only.
+// Guide guides a person through tasks on the screens. The shell calls its methods only
+// in the update loop.
 type Guide interface {
-	// Says is the task at hand: its heading, and a sentence on how it is done. Both are
-	// safe; empty when nobody is led.
+	// Says returns the current task: its heading, and a sentence on how to do it. Both are
+	// safe; empty when no tour is running.
 	Says() (heading, how string)
-	// See is told what is on top after each message, with the news that came, if any.
+	// See is called after each message with the screen on top and the news, if any.
 	See(Sight)
 }
 
-// Sight is what a Guide sees.
+// Sight is the argument of Guide.See.
 type Sight struct {
 	Screen Screen       // on top; never nil
-	News   BroadcastMsg // what was told to all screens; nil: something else happened
+	News   BroadcastMsg // the broadcast to all screens; nil for any other message
 }
 
-// guideHeight is how many lines the guide's words take, above the screen; in a low window
-// there is room for the heading alone.
+// guideHeight is the number of lines of the guide above the screen; a low window
+// shows only the heading.
 const guideHeight = 3
 
 func (s *window) guideLines() int {
@@ -35,14 +35,14 @@ func (s *window) guideLines() int {
 	return guideHeight
 }
 
-// look tells the guide what is on top.
+// look calls the guide's See with the screen on top.
 func (s *screenStack) look(news BroadcastMsg) {
 	if top := s.top(); s.opt.Guide != nil && top != nil {
 		s.opt.Guide.See(Sight{Screen: top.screen, News: news})
 	}
 }
 
-// fitGuide makes room for the guide's words, or gives it back.
+// fitGuide reserves or releases the lines of the guide.
 func (s *router) fitGuide() {
 	if n := s.guideLines(); n != s.guided {
 		s.guided = n
@@ -50,7 +50,7 @@ func (s *router) fitGuide() {
 	}
 }
 
-// drawGuide is the guide's words; they cover nothing.
+// drawGuide returns the lines of the guide; they cover nothing.
 func (s *window) drawGuide() []string {
 	if s.guided == 0 {
 		return nil

@@ -26,12 +26,12 @@ type topLine struct {
 	loads    loads
 }
 
-// compactBelow is the width from which on the header is written out.
+// compactBelow is the width from which the header uses its long form.
 const compactBelow = 60
 
 func (s *window) compact() bool { return s.w < compactBelow }
 
-// header is the first line: where we are connected, and with how much room.
+// header is the first line: context, person, session and budget.
 func (s *topLine) header(now time.Time) string {
 	left := s.badges()
 	a := s.opt.About
@@ -77,7 +77,7 @@ func (s *topLine) header(now time.Time) string {
 	}
 	right = append(right, s.access(now).long, s.room(now).long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
-	// The budget and the token stay; names give way, the person's first.
+	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
 	if draw.Width(left)+draw.Width(there)+1+draw.Width(facts) <= s.w {
 		left += there
@@ -88,7 +88,7 @@ func (s *topLine) header(now time.Time) string {
 	return draw.Spread(left, facts, s.w)
 }
 
-// waiting says that colleagues ask for this person's approval.
+// waiting shows how many requests wait for this person's approval.
 func (s *topLine) waiting(long bool) string {
 	switch {
 	case s.asked <= 0:
@@ -99,8 +99,8 @@ func (s *topLine) waiting(long bool) string {
 	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
-// feedWarning says that news of the service do not arrive as they used to: what is
-// shown may be older than it looks.
+// feedWarning warns that fewer webhooks arrive than usual, so that shown data may be
+// older than expected.
 func (s *topLine) feedWarning() string {
 	var said []string
 	if s.feed.State == "stalled" || s.feed.State == "quiet" {
@@ -128,7 +128,7 @@ func person(a About) string {
 	return safe(a.Role)
 }
 
-// badges are the words that are always on screen.
+// badges returns the words that are always on screen.
 func (s *window) badges() string {
 	style := s.th.Sandbox
 	switch s.opt.About.Environment {
@@ -148,14 +148,14 @@ func (s *window) badges() string {
 	return out
 }
 
-// fact is one thing that the header tells: as it is written out, as it is in a
-// narrow window, and when it looks different by time alone.
+// fact is one fact of the header: its long form, its form in a narrow window, and the
+// time when its text changes next.
 type fact struct {
 	long, short string
 	next        time.Time
 }
 
-// access is the access token's time left, or the session's state.
+// access returns the remaining time of the access token, or the session's state.
 func (s *topLine) access(now time.Time) fact {
 	state := safe(s.session.State)
 	if state != "live" && state != "rotating" {
@@ -177,7 +177,7 @@ func (s *topLine) access(now time.Time) fact {
 	return f
 }
 
-// class is the budget class in use here.
+// class returns the budget class of the screen on top.
 func (s *screenStack) class() string { return cmp.Or(s.source().Class, "billing") }
 
 // source is the source of the screen on top.
@@ -188,7 +188,7 @@ func (s *screenStack) source() Source {
 	return Source{}
 }
 
-// room is what is left in the budget class in use.
+// room returns the free calls of the budget class in use.
 func (s *topLine) room(now time.Time) fact {
 	class := s.class()
 	b, ok := s.budgets[class]
@@ -215,7 +215,7 @@ func (s *topLine) room(now time.Time) fact {
 	return f
 }
 
-// headerNext is when header or rule change by time alone.
+// headerNext is the time when the text of header or rule changes next.
 func (s *topLine) headerNext(now time.Time) time.Time {
 	at := Sooner(s.access(now).next, s.room(now).next, s.age(now, false).next)
 	if !s.shown.revealed.IsZero() && !s.compact() {
@@ -225,7 +225,7 @@ func (s *topLine) headerNext(now time.Time) time.Time {
 	return at
 }
 
-// frame is the line that tells the ground by its shape too.
+// frame is the line whose shape also shows the environment.
 func (s *window) frame() (sign string, style theme.Style) {
 	switch s.opt.About.Environment {
 	case Production:
@@ -236,7 +236,7 @@ func (s *window) frame() (sign string, style theme.Style) {
 	return s.th.Signs.Dotted, s.th.Info
 }
 
-// drawn is what the screen on top draws that is not to be repeated or covered.
+// drawn returns what the screen on top draws that the shell must not repeat or cover.
 func (s *screenStack) drawn() Drawn {
 	if top := s.top(); top != nil {
 		if d, ok := top.screen.(Drawer); ok {
@@ -246,8 +246,8 @@ func (s *screenStack) drawn() Drawn {
 	return Drawn{}
 }
 
-// rule is the second line: breadcrumbs, and age and source of what is shown. told: the
-// body says what is wrong with it.
+// rule is the second line: breadcrumbs, and age and source of the data. noticed: the body
+// already shows what is wrong with it.
 func (s *topLine) rule(now time.Time, noticed bool) string {
 	sign, style := s.frame()
 	if s.compact() {
@@ -279,7 +279,7 @@ func (s *screenStack) title() string {
 	return ""
 }
 
-// crumbs is the way here: the last titles that fit in w cells.
+// crumbs returns the last titles of the open screens that fit into w cells.
 func (s *screenStack) crumbs(w int) string {
 	sep := " " + s.th.Signs.Crumb + " "
 	out := draw.Cut(s.title(), max(w, 1))
@@ -299,7 +299,7 @@ func (s *screenStack) crumbs(w int) string {
 	return out
 }
 
-// age says how old what is shown is and where it came from; told: the body says what
+// age returns age and source of the shown data; noticed: the body already shows what
 // is wrong with it.
 func (s *topLine) age(now time.Time, noticed bool) fact {
 	src := s.source()
@@ -321,7 +321,7 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	default:
 		f.short = s.th.Dim.Render(f.short)
 	}
-	if brief := s.brief(now); src.Loading && brief != "" { // how long it waits matters more than how old it is
+	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
 		f.short = s.th.Info.Render(brief)
 	}
 	var parts []string

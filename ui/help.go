@@ -10,15 +10,15 @@ import (
 
 // The columns of the help, in cells.
 const (
-	helpWidth  = 240 // of the whole help at most
-	helpKeys   = 46  // of a column of keys at least
+	helpWidth  = 240 // maximum of the whole help
+	helpKeys   = 46  // minimum of a column of keys
 	helpNames  = 14  // of the keys' names
 	helpGap    = 3
 	helpAcross = 3  // columns at most
 	helpLine   = 80 // of a topic's column: longer lines go on below themselves
 )
 
-// newHelp is the help of a screen, made from its keys: in columns where there is room.
+// newHelp returns the help of a screen from its keys, in columns if there is room.
 func newHelp(s *Shell, top *openScreen) *pager {
 	p := newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
 	p.wide = helpWidth
@@ -69,8 +69,8 @@ func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 			"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
 }
 
-// helpLines are keys with their sentences. A reason that switches several of them off
-// stands once, below them.
+// helpLines returns keys with their sentences. A reason that switches off several of them
+// is shown once, below them.
 func (s *window) helpLines(keys []keymap.Key, w int) []string {
 	off := map[string][]string{} // names by reason
 	var reasons, out []string
@@ -108,8 +108,8 @@ func (s *window) helpLines(keys []keymap.Key, w int) []string {
 	return out
 }
 
-// namesIn is how wide the names are in a column of w cells, whose widest is that wide:
-// in all groups the same, but in a narrow window no wider than needed.
+// namesIn returns the width of the names in a column of w cells: the same in all groups, but in
+// a narrow window no wider than the widest name.
 func namesIn(w, widest int) int {
 	if w < helpKeys {
 		return min(widest+1, helpNames)
@@ -117,7 +117,7 @@ func namesIn(w, widest int) int {
 	return helpNames
 }
 
-// helpEntry is a name and what it stands for, in lines of w cells; the names take names cells.
+// helpEntry returns a name and its explanation in lines of w cells; the names take names cells.
 func (s *window) helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
 	out := draw.Wrap(text, max(w-names-2, 8))
 	for i, l := range out {
@@ -142,8 +142,8 @@ func topicBlocks(lines []string, w int) [][]string {
 	return out
 }
 
-// textAt is the column that the text of a topic's line begins in: behind its name, which
-// two spaces end.
+// textAt returns the column where the text of a topic's line begins: after its name and
+// two spaces.
 func textAt(l string) int {
 	in := len(l) - len(strings.TrimLeft(l, " "))
 	name, text, ok := strings.Cut(l[in:], "  ")
@@ -153,8 +153,8 @@ func textAt(l string) int {
 	return in + draw.Width(name) + 2 + len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// helpColumns lays blocks out in as many columns of at least least cells as make it
-// lowest; gap is how many lines are between blocks. blocks makes them for a width.
+// helpColumns lays blocks out in the number of columns (of at least least cells) that needs the
+// fewest lines; gap is the number of lines between blocks. blocks makes them for a width.
 func (s *window) helpColumns(w, least, gap int, blocks func(w int) [][]string) []string {
 	var best [][]string
 	bestW := w

@@ -8,13 +8,13 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// hintBar is the last line: the keys that can be pressed.
+// hintBar is the last line: the keys that have an effect now.
 type hintBar struct {
 	*statusLine
-	hinted [2]hinted // as it was drawn, and the next
+	hinted [2]hinted // the drawn one, and the next
 }
 
-// hints is the last line: what can be pressed here.
+// hints returns the last line: the keys that have an effect here.
 func (s *hintBar) hints() string {
 	if s.chrome() == 3 {
 		if line := s.noticeLine(s.w); line != "" {
@@ -28,7 +28,7 @@ func (s *hintBar) hints() string {
 	if top == nil {
 		return ""
 	}
-	if top.screen.Editing() { // the others are letters now
+	if top.screen.Editing() { // the other keys are text now
 		return s.hintLine(top.screen.Keys(), nil)
 	}
 	last := []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette}
@@ -40,8 +40,8 @@ func (s *hintBar) hints() string {
 	return s.hintLine(s.offered(top.screen.Keys()), last)
 }
 
-// offered are the keys of a screen that can be pressed now: the one that opens
-// first, then in the order of the screen, which begins with its main act.
+// offered returns the keys of a screen that are on: first the one that opens,
+// then in the order of the screen, which begins with its main act.
 func (s *window) offered(keys []keymap.Key) []keymap.Key {
 	at := slices.IndexFunc(keys, func(k keymap.Key) bool { return k.Name == s.keys.List.Open.Name })
 	if at <= 0 {
@@ -52,19 +52,19 @@ func (s *window) offered(keys []keymap.Key) []keymap.Key {
 	return append(out, keys[at+1:]...)
 }
 
-// label is one key as the hint line names it.
+// label is one key in the hint line.
 type label struct{ key, does string }
 
-// hinted is the hint line that was drawn last and what from, so that a press that
-// changes no key draws none.
+// hinted is the last drawn hint line with its inputs, so that a press that
+// changes no key does not draw it again.
 type hinted struct {
 	left, right []label
 	width       int
 	line        string
-	names       []string // of the keys, while they are gathered
+	names       []string // of the keys, while they are collected
 }
 
-// hintLine writes as many keys as fit, each whole. last are kept at the right
+// hintLine draws as many keys as fit completely; last are at the right
 // edge.
 func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 	was, now := &s.hinted[0], &s.hinted[1]
@@ -87,11 +87,11 @@ func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 	return s.hinted[0].line
 }
 
-// drawHints writes as many as fit, each whole. Of those at the right edge the most
-// important one is the first: where there is little room it stays, then the first
-// of the others, and so on in turn. The edge stays free unless a key needs it.
+// drawHints draws as many keys as fit completely. It gives room alternately to the keys at the
+// right edge, the most important first, and to the others. The right edge stays empty unless
+// a key needs it.
 func (s *hintBar) drawHints(keys, last []label) string {
-	room := s.w + 1 // nothing is behind the last one
+	room := s.w + 1 // no gap after the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
 			return false
@@ -112,7 +112,7 @@ func (s *hintBar) drawHints(keys, last []label) string {
 			l++
 		}
 	}
-	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // as one reads: reload, help, commands
+	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // in reading order: reload, help, commands
 	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-min(room, 1))
 }
 

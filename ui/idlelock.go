@@ -11,20 +11,20 @@ import (
 	"opdeck/ui/draw"
 )
 
-// idleLock blanks the screen of a person who went away. It knows when the last key
-// came and what happened since the screen was blanked.
+// idleLock is the state of the blank screen of an absent person: the time of the last key,
+// and the events since the screen went blank.
 type idleLock struct {
 	lastKey     time.Time
 	on          bool
-	ignoreUntil time.Time // keys are dropped until then: they came with the one that unlocked
-	missed      int       // notices that came while it was on
-	lapsed      int       // questions that were open when it came on
+	ignoreUntil time.Time // keys until then are dropped: they were typed with the unlocking key
+	missed      int       // notices while the screen was blank
+	lapsed      int       // open questions that it closed
 }
 
-// idleGuard blanks the screen and brings it back.
+// idleGuard blanks the screen and shows it again.
 type idleGuard struct{ *router }
 
-// onKey swallows the key that unlocks the screen, and those that were typed with it.
+// onKey drops the key that unlocks the screen, and those that were typed with it.
 func (s *idleGuard) onKey() (taken bool) {
 	now := s.now()
 	s.lock.lastKey = now
@@ -39,15 +39,15 @@ func (s *idleGuard) onKey() (taken bool) {
 	return false
 }
 
-// idle reports whether no key came for long. Both clocks count: a machine that was
-// asleep stops one of them.
+// idle reports whether there was no key for the time of the lock. It uses both clocks, because
+// one of them stops while the machine sleeps.
 func (s *statusLine) idle(now time.Time) bool {
 	d := max(now.Sub(s.lock.lastKey), now.Round(0).Sub(s.lock.lastKey.Round(0)))
 	return s.opt.IdleLock > 0 && d >= s.opt.IdleLock
 }
 
-// lockWhenIdle blanks the screen when it is time. Open questions lapse: nobody may
-// answer one that somebody else opened.
+// lockWhenIdle blanks the screen when the time is over. It closes open questions, so that no
+// other person can answer them.
 func (s *idleGuard) lockWhenIdle(now time.Time) tea.Cmd {
 	if s.lock.on || s.leaving || s.gone || !s.idle(now) {
 		return nil
@@ -69,7 +69,7 @@ func (s *idleGuard) lockWhenIdle(now time.Time) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// unlock brings the screen back as it was and says what happened meanwhile.
+// unlock shows the screen again and reports what happened in the meantime.
 func (s *idleGuard) unlock(now time.Time) {
 	was := s.lock
 	s.lock = idleLock{lastKey: now, ignoreUntil: now.Add(quiet)}
@@ -95,7 +95,7 @@ func (s *idleGuard) unlock(now time.Time) {
 	s.notice.until = now.Add(noticeLong)
 }
 
-// hold stores a notice that nobody can see now: the weightiest stays.
+// hold stores a notice while the screen is blank; it keeps only the most important one.
 func (v *idleLock) hold(old *notice, n notice) {
 	v.missed++
 	n.until = time.Time{}
@@ -104,10 +104,10 @@ func (v *idleLock) hold(old *notice, n notice) {
 	}
 }
 
-// weight orders kinds by how much it matters that a notice is seen.
+// weight orders levels by importance.
 func (k Level) weight() int { return map[Level]int{Success: 1, Denied: 1, Warning: 2, Error: 3}[k] }
 
-// lockAt is when the screen goes blank; zero when never.
+// lockAt is the time when the screen goes blank; zero for never.
 func (s *statusLine) lockAt() time.Time {
 	if s.opt.IdleLock <= 0 || s.lock.on || s.leaving {
 		return time.Time{}
@@ -115,8 +115,7 @@ func (s *statusLine) lockAt() time.Time {
 	return s.lock.lastKey.Add(s.opt.IdleLock)
 }
 
-// blank is the frame behind which nothing is seen: where one is connected stays,
-// what is looked at does not.
+// blank returns the blank frame: it shows the connection, but no data.
 func (s *statusLine) blank() []string {
 	head := s.badges()
 	if room := s.w - draw.Width(head) - 1; room >= 3 {

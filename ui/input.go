@@ -14,13 +14,13 @@ import (
 	"opdeck/ui/theme"
 )
 
-// input is a dialog that runs a form: it asks before typed text is lost, and opens the form
-// again when what came of it is refused.
+// input is a dialog that runs a form. It asks before typed text is lost, and opens the form
+// again if its data is refused.
 type input struct {
 	dialog
 	model FormModel
 	size  tea.WindowSizeMsg // that the model has
-	armed time.Time         // keys count from here on
+	armed time.Time         // keys before this time are ignored
 }
 
 func newInput(owner screenID, m FormModel) *input { return &input{dialog: dialog{owner}, model: m} }
@@ -28,15 +28,15 @@ func newInput(owner screenID, m FormModel) *input { return &input{dialog: dialog
 func (d *input) keys() []keymap.Key { return d.model.form().Keys() }
 
 func (d *input) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	if now := s.now(); now.Before(d.armed) { // typed at what was there before
+	if now := s.now(); now.Before(d.armed) { // meant for the previous content
 		d.armed = later(d.armed, now.Add(quiet))
 		return nil, nil, false
 	}
 	return d.take(s, p)
 }
 
-// take hands a message to the model. What it wants closes the dialog; the question that
-// comes of it, or what is sent without one, remembers the form.
+// take passes a message to the model. An Action of the model closes the dialog; a resulting
+// question or write keeps the form.
 func (d *input) take(s *Shell, msg tea.Msg) (Action, tea.Cmd, bool) {
 	a, cmd := Update(d.model, msg)
 	switch a.(type) {
@@ -51,7 +51,7 @@ func (d *input) take(s *Shell, msg tea.Msg) (Action, tea.Cmd, bool) {
 	return remembering(a, d.model), cmd, true
 }
 
-// cancel closes the form; it asks first when something was typed.
+// cancel closes the form; it asks first if there is typed text.
 func (d *input) cancel() (Action, tea.Cmd, bool) {
 	f := d.model.form()
 	what := f.unsaved()
@@ -67,7 +67,7 @@ func (d *input) cancel() (Action, tea.Cmd, bool) {
 	}), nil, false
 }
 
-// onForm hands an answer to the form that asked, if it is still open.
+// onForm passes an answer to the form that asked, if it is still open.
 func (s *Shell) onForm(m formMsg) tea.Cmd {
 	for _, o := range s.overlays {
 		if d, ok := o.(*input); ok && d.model.form() == m.of {
@@ -81,8 +81,8 @@ func (s *Shell) onForm(m formMsg) tea.Cmd {
 	return nil
 }
 
-// remembering is an action whose question, or whose menu before it, remembers the form that
-// was filled in before.
+// remembering returns the action with the form that was filled in before stored in its question
+// or menu.
 func remembering(a Action, form FormModel) Action {
 	switch a := a.(type) {
 	case Confirm:
@@ -101,7 +101,7 @@ func remembering(a Action, form FormModel) Action {
 	return a
 }
 
-// backToForm opens the form that was filled in before the menu: what was typed is not lost.
+// backToForm opens the form from before the menu with its input.
 func (m *menu) backToForm() Action {
 	return do(func(s *Shell) tea.Cmd {
 		m.form.form().reopen()
@@ -117,7 +117,7 @@ func (d *input) counts(_ *Shell, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// layout gives the model its size; it is called after each message.
+// layout passes the size to the model; it is called after each message.
 func (d *input) layout(s *Shell) {
 	w, h := s.area()
 	if size := formSize(w, h); size != d.size {

@@ -9,9 +9,9 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// key takes what was typed: one key, or several that came in one read. Those are
-// pressed one after the other, each marked as a burst: they move and type, but they
-// answer no question (docs/decisions/0006).
+// key takes the keys of one read. If there are several, it presses each of them marked as a
+// burst: a burst moves the cursor and types text, but answers no question
+// (docs/decisions/0006).
 func (s *Shell) key(p keymap.Press) tea.Cmd {
 	s.afterRead, s.clicked = waitingKey{}, clicked{}
 	if s.onKey() {
@@ -25,7 +25,7 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 		if s.gone {
 			break
 		}
-		if s.editing() { // all that is left is text: a filter need not run for each character
+		if s.editing() { // the rest is text: a filter need not run for each character
 			return tea.Batch(append(cmds, s.press(keymap.Press{Runes: p.Runes[i:], Burst: true}))...)
 		}
 		cmds = append(cmds, s.press(one))
@@ -33,19 +33,19 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// editing is true while the screen on top takes text.
+// editing reports whether the screen on top takes text.
 func (s *router) editing() bool {
 	top := s.top()
 	return len(s.overlays) == 0 && top != nil && top.screen.Editing()
 }
 
-// press takes one key: the top dialog, else global keys unless text is typed,
-// else the top screen.
+// press passes one key to the top dialog, else to the global keys unless the screen takes text,
+// else to the top screen.
 func (s *Shell) press(p keymap.Press) tea.Cmd {
 	if s.keys.Global.Leave.Match(p) {
 		return s.interrupt()
 	}
-	if s.leaving || !s.fits() { // nobody sees what a key would reach
+	if s.leaving || !s.fits() { // the person does not see the screen
 		return nil
 	}
 	if n := len(s.overlays); n > 0 {
@@ -79,11 +79,11 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	return tea.Batch(s.act(top, a), cmd)
 }
 
-// held is how soon the same key comes again while it is held down.
+// held is the longest interval between two events of a key that is held down.
 const held = 500 * time.Millisecond
 
-// refuse says why a key is off. Whoever wants to know is told once for a key that is
-// held down, when read-only mode or the role bars it.
+// refuse shows why a key is off. If read-only mode or the role bars it, refuse calls OnBarred,
+// once for a key that is held down.
 func (s *Shell) refuse(k keymap.Key) tea.Cmd {
 	if !k.Barred() || k.Act == nil || s.opt.OnBarred == nil {
 		return s.hint(Denied, k.Why())
@@ -106,8 +106,8 @@ type barred struct {
 	at   time.Time
 }
 
-// known looks a key up among those of the screen, then among those that work
-// anywhere. The key says when it is off; one that is on in a list is not off.
+// known finds a key among those of the screen, then among the global ones.
+// The key says whether it is off; one that is on in a list is not off.
 func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
 	own := top.screen.Keys()
 	for i := range own {
@@ -134,12 +134,12 @@ func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known b
 	return off, known
 }
 
-// globalKey does what is the same on every screen.
+// globalKey handles the keys that are the same on every screen.
 func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 	g := &s.keys.Global
 	switch {
 	case g.Back.Match(p), g.Quit.Match(p):
-		// The screen goes first: it may have something to close of its own.
+		// The screen gets the key first: it may have a filter or page to close.
 		a, cmd := Update(top.screen, p)
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
@@ -178,14 +178,14 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// placeKinds are what the first global keys go to, in their order.
+// placeKinds are the places of the first global keys, in their order.
 var placeKinds = []string{KindOperations, KindOperation, KindDocuments, KindCompliance, KindLimits, KindSession,
 	KindEvents, KindAudit}
 
-// places is how many of the global keys, from the first, go to a place.
+// places is the number of global keys that open a place.
 var places = len(placeKinds)
 
-// jump goes to the place of a number.
+// jump opens the place of a number key.
 func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 	all := s.keys.Global.Places()
 	i := slices.IndexFunc(all[:], func(k *keymap.Key) bool { return k.Match(p) })
@@ -198,7 +198,7 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 		if to.ID = s.about(KindOperation); to.ID == "" {
 			return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.AskID(to.Kind) })), true
 		}
-	case KindCompliance: // the customer, and from there all customers
+	case KindCompliance: // the customer, and with a second press all customers
 		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
 			to.ID = s.about(KindCompliance)
 		}
@@ -223,5 +223,5 @@ func (s *router) visit(p Place) tea.Cmd {
 	return cmd
 }
 
-// isSide reports whether a place is beside the work.
+// isSide reports whether a place is a side screen.
 func isSide(kind string) bool { return kind == KindOnCall || slices.Contains(placeKinds[4:], kind) }

@@ -2,9 +2,8 @@ package ui
 
 import "opdeck/api/untrusted"
 
-// Layered is a screen that can lay something over its own content, as a list does with
-// the page of a record. Layer is what lies there now: a comparable value, the same as
-// long as the same thing lies there.
+// Layered is a screen that can cover its own content, as a list does with
+// the page of a record. Layer returns a comparable value that identifies the cover.
 type Layered interface{ Layer() any }
 
 func layerOf(s Screen) any {
@@ -14,15 +13,15 @@ func layerOf(s Screen) any {
 	return nil
 }
 
-// stayed reports whether the person is still where the question of t was asked: its
-// screen is in front as it was then, no dialog is open, and nothing is being typed.
+// stayed reports whether the person is still on the screen of t: it is on top with the
+// same layer, no dialog is open, and the person is not typing.
 func (s *router) stayed(st *openScreen, t Ticket) bool {
 	return st == s.top() && len(s.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
 }
 
-// late is what an answer still does for a person who went on meanwhile: it says what it
-// would have opened, and opens nothing. What became of a write is explained all the same;
-// read says that the answer is that of a read.
+// late returns the effect of an answer for a person who has gone on in the meantime: it names
+// the dialog in a notice and opens nothing, but still explains the outcome of a write.
+// read: the answer is that of a read.
 func late(a Action, read bool) Action {
 	title := ""
 	switch a := a.(type) {

@@ -10,30 +10,30 @@ import (
 	"opdeck/api/endpoint"
 )
 
-// Known is what is known of operations without a call.
+// Known has the local data of operations, which cost no call.
 type Known struct {
 	Get func(ctx context.Context, opid string) (op api.Operation, seenAt time.Time, ok bool) // the newest state
-	// a state that is older is read again
+	// an older state is read again
 	MaxAge time.Duration
-	// what its status word means
+	// the phase of its status word
 	Phase func(api.Operation) api.Phase
 }
 
-// Latest is the newest state of one operation that a screen has: what is known locally
-// is shown first, and the service is asked when that is too old.
+// Latest is the newest state of one operation on a screen. It shows the local data
+// first, and reads from the service if that is too old.
 type Latest struct {
-	ID     string // of the operation; empty: none is open
+	ID     string // of the operation; "": none is open
 	Op     *api.Operation
 	At     time.Time // when Op was true
 	Origin string
 	Err    *api.Error // of the last read
 
-	// OnShow is called after Op changed; before is nil the first time. nil: nothing is done.
+	// OnShow is called after Op changed; before is nil the first time. May be nil.
 	OnShow func(before *api.Operation) Action
-	// Beside reads, in the command of each read, what else the screen shows; first: it is
-	// the read that opens it. nil: nothing.
+	// Beside reads the other data of the screen, in the command of each read; first: it is
+	// the read that opens the screen. May be nil.
 	Beside func(ctx context.Context, first bool) Then
-	// Hold keeps what the index reports on from being shown: a write is under way.
+	// Hold ignores changes of the index while a write is in progress.
 	Hold func() bool
 
 	env    *Env
@@ -42,12 +42,12 @@ type Latest struct {
 	loads  *Requests
 }
 
-// NewLatest makes the state of an operation; nothing is read before Init.
+// NewLatest returns the state of an operation; it reads nothing before Init.
 func NewLatest(env *Env, caller endpoint.Caller, known Known, opid string) *Latest {
 	return &Latest{ID: opid, env: env, caller: caller, known: known, loads: env.Requests()}
 }
 
-// Init reads what is known locally, and from the service when that is too old.
+// Init reads the local data, and from the service if that is too old.
 func (l *Latest) Init() tea.Cmd {
 	if l.ID == "" {
 		return nil
@@ -64,7 +64,7 @@ func (l *Latest) Init() tea.Cmd {
 	})
 }
 
-// Peek looks at what is known locally, and shows it when it is newer: no call.
+// Peek reads the local data without a call, and shows it if it is newer.
 func (l *Latest) Peek() tea.Cmd {
 	return l.look(nil, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
 		if ok && at.After(l.At) && (l.Hold == nil || !l.Hold()) {
@@ -117,13 +117,13 @@ func (l *Latest) Load() tea.Cmd {
 	})
 }
 
-// Stop drops the answer to a read that is under way.
+// Stop drops the answer to a running read.
 func (l *Latest) Stop() { l.loads.Stop() }
 
 // Busy reports whether the operation is being read.
 func (l *Latest) Busy() bool { return l.loads.Busy() }
 
-// OnNews takes what is told to every screen: a change of the index, or of the operation.
+// OnNews handles a broadcast: a change of the index, or of the operation.
 func (l *Latest) OnNews(msg Changed) (Action, tea.Cmd) {
 	if msg.Kind == KindOperations && l.ID != "" && !l.loads.Busy() {
 		return nil, l.Peek()

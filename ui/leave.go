@@ -9,19 +9,19 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// writeEndedMsg is the end of a command that sends something; its answer came before.
+// writeEndedMsg marks the end of a command that sends a write; its answer came before.
 type writeEndedMsg struct{ n uint64 }
 
-// sentWrites is what was sent and is not answered yet, and whether the person leaves.
+// sentWrites holds the writes that were sent and not answered yet, and whether the person is leaving.
 type sentWrites struct {
 	writes  map[uint64]string
 	written uint64
-	leaving bool // as soon as they are answered
+	leaving bool // the console exits as soon as they are answered
 	gone    bool
 }
 
-// track runs a command that sends something; the console does not leave before
-// it has ended, a batch or sequence in all its parts.
+// track runs a command that sends a write. The console does not exit before the command and
+// all parts of its batch or sequence have ended.
 func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -32,13 +32,13 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	return tea.Sequence(cmd, func() tea.Msg { return writeEndedMsg{n} })
 }
 
-// exit is how the console is left.
+// exit holds how the console exits.
 type exit struct {
 	*router
-	context string // to be opened after this one; empty: none
+	context string // the context to open next; "": none
 }
 
-// writeEnded notes the end of a write.
+// writeEnded records the end of a write.
 func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
 	delete(s.writes, m.n)
 	if s.leaving && len(s.writes) == 0 {
@@ -47,10 +47,10 @@ func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
 	return nil
 }
 
-// Waiting names the writes that were sent and are not answered yet.
+// Waiting returns the names of writes that were sent and not answered yet.
 func (s *sentWrites) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
-// askLeave is q at the root.
+// askLeave handles q on the root screen.
 func (s *exit) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
@@ -60,7 +60,7 @@ func (s *exit) askLeave() tea.Cmd {
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
-// askDiscard asks before what, such as "the form", is lost; next is a sentence about what follows, or "".
+// askDiscard asks before what ("the form") is lost; next is a sentence about the consequence, or "".
 func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cmd {
 	c := Confirm{
 		Title: "Discard typed text", Ask: "Discard " + what + "?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
@@ -69,11 +69,11 @@ func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cm
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }
 
-// interrupt is ctrl+c: it leaves at once, but asks when typed text would be
-// lost. Pressed again in that question it leaves.
+// interrupt handles ctrl+c: it exits at once, but asks if typed text would be
+// lost. A second ctrl+c in that question exits.
 func (s *exit) interrupt() tea.Cmd {
 	if s.leaving {
-		return nil // the status line says what is awaited
+		return nil // the status line shows the writes
 	}
 	if n := len(s.overlays); n > 0 {
 		switch o := s.overlays[n-1].(type) {
@@ -93,8 +93,8 @@ func (s *exit) interrupt() tea.Cmd {
 	return s.Leave()
 }
 
-// Leave ends the console: what was not sent is dropped, and QuitMsg follows when what was
-// sent is answered.
+// Leave ends the console: it drops writes that were not sent, and QuitMsg follows after the
+// answers to the others.
 func (s *exit) Leave() tea.Cmd {
 	s.end()
 	s.overlays = nil
@@ -113,8 +113,8 @@ func (s *exit) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// Outcome names the writes whose answer was not seen when the program ended by
-// other means than leaving (the terminal was lost). Call it after the loop.
+// Outcome returns the names of writes without an answer if the program ended without Leave
+// (the terminal was lost). Call it after the loop.
 func (s *sentWrites) Outcome() []string { return s.Waiting() }
 
 func safe(line string) string { return untrusted.Text(line).Line(400) }

@@ -7,8 +7,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Linker is for pages with a cursor: Links is what it can stand on, and Point puts it
-// on one by its id; false: there is none.
+// Linker is implemented by pages with a cursor. Links returns the links that the cursor can
+// reach; Point puts it on the link with an id, or returns false.
 type Linker interface {
 	Links() []widget.Link
 	Point(id string) bool
@@ -26,7 +26,7 @@ func (p *Page) Point(id string) bool {
 	return i >= 0
 }
 
-// Link is what the cursor is on; without an id: the page has none.
+// Link returns the link under the cursor; its id is "" if the page has no links.
 func (p *Page) Link() widget.Link {
 	if p.at < 0 || p.at >= len(p.links) {
 		return widget.Link{}
@@ -38,8 +38,8 @@ func (p *Page) find(id string) int {
 	return slices.IndexFunc(p.links, func(l widget.Link) bool { return l.ID == id })
 }
 
-// point puts the cursor on link i and shows it, with the first one also what stands
-// above it.
+// point puts the cursor on link i and scrolls to it; for the first link it scrolls to the
+// top.
 func (p *Page) point(i int) {
 	p.at = i
 	p.Layout()
@@ -49,7 +49,7 @@ func (p *Page) point(i int) {
 	}
 }
 
-// follow takes the links that the page has now: the cursor stays on its own.
+// follow takes the new links of the page and keeps the cursor on its link.
 func (p *Page) follow(now []widget.Link) {
 	was := p.Link().ID
 	p.links = now
@@ -59,7 +59,7 @@ func (p *Page) follow(now []widget.Link) {
 	p.at = max(min(p.at, len(now)-1), 0)
 }
 
-// item is what the keys for an id and for JSON are about: the id is that of the link.
+// item returns the item for the keys that copy the id and show JSON; the id is that of the link.
 func (p *Page) item() Item {
 	out := p.screen.Item()
 	if l := p.Link(); l.Copy != "" {
@@ -68,7 +68,7 @@ func (p *Page) item() Item {
 	return out
 }
 
-// move moves the cursor; false: k does not, or the page goes on scrolling.
+// move moves the cursor; false if k is no such key or the page scrolls instead.
 func (p *Page) move(k keymap.Press) bool {
 	n, keys := len(p.links), p.env.Keys
 	if n == 0 {
@@ -107,7 +107,7 @@ func (p *Page) nextOpen(by int) bool {
 	return false
 }
 
-// catchUp puts the cursor on the first link that is on screen, unless it is.
+// catchUp puts the cursor on the first visible link if its own is not visible.
 func (p *Page) catchUp() {
 	if len(p.links) == 0 || p.view.Searching() {
 		return
@@ -123,7 +123,7 @@ func (p *Page) catchUp() {
 	}
 }
 
-// linkKeys are the keys of the cursor, of a page that has one.
+// linkKeys returns the keys of the cursor if the page has one.
 func (p *Page) linkKeys() []keymap.Key {
 	if !slices.ContainsFunc(p.links, func(l widget.Link) bool { return l.Opens }) {
 		return nil

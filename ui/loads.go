@@ -5,18 +5,18 @@ import "context"
 // screenID numbers the screens of one shell; zero is nobody.
 type screenID uint64
 
-// Ticket says which screen asked, and which question it was. Embed it in the
-// message that carries the answer:
+// Ticket identifies the screen and the read of an answer. Embed it in the
+// message with the answer:
 //
 //	type loadedMsg struct { ui.Ticket; op api.Operation; err error }
 //
-// The shell takes such a message to the screen that asked, wherever it is now;
-// when that screen is closed nobody gets it.
+// The shell passes such a message to that screen, wherever it is in the stack, and drops it
+// if the screen is closed.
 type Ticket struct {
 	screen screenID
 	from   *Requests // compared, never read: commands run elsewhere
 	n      uint64
-	layer  any // of the screen when it asked, compared only
+	layer  any // Layered.Layer at the time of the read; only compared
 }
 
 // Asker makes every message that embeds a Ticket an Answer.
@@ -25,9 +25,9 @@ func (t Ticket) Asker() Ticket { return t }
 // Answer is a message for the screen that asked.
 type Answer interface{ Asker() Ticket }
 
-// Requests numbers the reads of one pane: asking again cancels the read before and
-// makes its answer stale. Get one from Env.Loads, one for each thing that is
-// loaded on its own, and do not copy it. It belongs to the update loop.
+// Requests numbers the reads of one pane: a new read cancels the previous one and
+// makes its answer stale. Get one from Env.Requests for each separate kind of
+// read, and do not copy it. It belongs to the update loop.
 type Requests struct {
 	env    *Env
 	n      uint64
@@ -36,8 +36,8 @@ type Requests struct {
 }
 
 // Start begins a new read: a ticket for its answer and a context derived from
-// ctx (the screen's Env.Ctx) that ends when the next read begins. The read
-// before is cancelled.
+// ctx (the screen's Env.Ctx) that ends when the next read begins. Start cancels the
+// previous read.
 func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
 	l.Stop()
 	ctx, l.cancel = context.WithCancel(ctx)
@@ -47,8 +47,8 @@ func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
 	return t, ctx
 }
 
-// Accept reports whether t belongs to the newest read, and notes that it was
-// answered. A stale answer must be dropped.
+// Accept reports whether t belongs to the newest read, and marks the read as
+// answered. The caller must drop a stale answer.
 func (l *Requests) Accept(t Ticket) bool {
 	if t.from != l || t.n != l.n {
 		return false
@@ -57,11 +57,11 @@ func (l *Requests) Accept(t Ticket) bool {
 	return true
 }
 
-// Partly is Current for one of several answers to a read: the read goes on.
+// AcceptPart is Accept for one of several answers to a read, without ending the read.
 func (l *Requests) AcceptPart(t Ticket) bool { return t.from == l && t.n == l.n }
 
-// Stop cancels the read under way and makes its answer stale. Call it too when
-// the screen itself changed what the answer would overwrite.
+// Stop cancels the running read and makes its answer stale. Also call it after
+// the screen itself changed data that the answer would overwrite.
 func (l *Requests) Stop() {
 	l.n++
 	l.end()
@@ -74,5 +74,5 @@ func (l *Requests) end() {
 	}
 }
 
-// Busy reports whether a read is under way.
+// Busy reports whether a read is running.
 func (l *Requests) Busy() bool { return l.busy }

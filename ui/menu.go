@@ -14,22 +14,22 @@ import (
 	"opdeck/ui/widget"
 )
 
-// menu is a list narrowed by what is typed: the palette, views, sorts.
+// menu is a list with a typed filter: the palette, views, sorts.
 type menu struct {
 	dialog
-	Choose // Items have what reads on as their last one, where there is More
+	Choose // if More is set, the last of Items is the one that reads further items
 	edit   widget.Edit
 	hits   []int  // indexes of Items
 	at     int    // into hits, then found
 	reads  search // further items
 
-	refuses bool // pick is also for what is off: it says why
+	refuses bool // pick also gets items that are off, and shows the reason
 	k       keymap.Menu
 
-	finds bool // objects that are known here are listed behind the items
+	finds bool // lists local objects below the items
 	seek  search
-	found []Found // they fit what was typed
-	enter bool    // enter was pressed before they came
+	found []Found // objects that match the typed text
+	enter bool    // enter was pressed before they arrived
 }
 
 func newMenu(s *Shell, owner screenID, c Choose) *menu {
@@ -45,7 +45,7 @@ func (m *menu) filter() {
 	}
 }
 
-// shown is how many lines can be chosen.
+// shown is the number of lines that can be chosen.
 func (m *menu) shown() int { return len(m.hits) + len(m.found) }
 
 func (m *menu) keys() []keymap.Key { return keymap.All(m.k) }
@@ -82,8 +82,8 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// look asks for objects that fit what was typed; with nothing typed those that were
-// opened last.
+// look finds objects that match the typed text; without text, the last
+// opened ones.
 func (m *menu) look(s *Shell) tea.Cmd {
 	if !m.finds || s.opt.Finder == nil {
 		return nil
@@ -91,7 +91,7 @@ func (m *menu) look(s *Shell) tea.Cmd {
 	return s.ask(m, &m.seek, strings.TrimSpace(m.edit.Value()), true)
 }
 
-// take lists objects behind the items, so that no line moves.
+// take lists objects below the items, so that no line moves.
 func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 	m.seek.busy = false
 	m.found = f.finding.all()
@@ -103,7 +103,7 @@ func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 		return nil
 	}
 	m.enter = false
-	if f.finding.Only == "" && len(m.found) > 1 { // several could be meant
+	if f.finding.Only == "" && len(m.found) > 1 { // the text is ambiguous
 		return nil
 	}
 	a, cmd, _ := m.choose()
@@ -128,13 +128,13 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 	return a, cmd, why == ""
 }
 
-// picked is what comes of an item.
+// picked returns the result of an item.
 func (m *menu) picked(i int) (Action, tea.Cmd) {
 	a, cmd := m.Pick(i)
 	return m.remembering(a), cmd
 }
 
-// remembering is an action that remembers the form before the menu, if there was one.
+// remembering returns the action with the form before the menu, if there was one.
 func (m *menu) remembering(a Action) Action {
 	if m.form == nil {
 		return a
@@ -144,7 +144,7 @@ func (m *menu) remembering(a Action) Action {
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	width := wideDialog(w)
-	if !m.finds { // what it lists is known, so that it needs no more than that
+	if !m.finds { // it needs only the width of its items, which are all known
 		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
@@ -156,7 +156,7 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	for _, f := range m.found {
 		list = append(list, Choice{Text: f.Text, About: f.About})
 	}
-	rows := max(min(h-3, len(m.Items)), 1) // as high as the whole list: it stands still while one types
+	rows := max(min(h-3, len(m.Items)), 1) // the height of the whole list, so that it does not move while the person types
 	if m.finds {
 		rows = max(min(h-3-hangsAt, len(list)), 1)
 	}
@@ -173,14 +173,14 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		tone: theme.Accent}
 }
 
-// choicesWidth is how many cells a list of choices takes when nothing of it is cut: the
-// cursor, the names, and what is behind them.
+// choicesWidth is the width in cells of a list of choices without cuts: the cursor, the
+// names, and the texts after them.
 func choicesWidth(list []Choice) int {
 	name, rest := choiceWidths(list)
 	return 2 + name + rest
 }
 
-// choiceWidths are the widths of the names and of what is behind the widest.
+// choiceWidths returns the width of the names and of the texts after the widest one.
 func choiceWidths(list []Choice) (name, rest int) {
 	for _, c := range list {
 		behind := 0
@@ -194,7 +194,7 @@ func choiceWidths(list []Choice) (name, rest int) {
 	return name, rest
 }
 
-// note is at the right edge.
+// note returns the text at the right edge.
 func (c Choice) note() string {
 	if c.Why != "" {
 		return "off: " + c.Why
@@ -202,7 +202,7 @@ func (c Choice) note() string {
 	return c.Note
 }
 
-// about is behind the name.
+// about returns the text after the name.
 func (c Choice) about() string {
 	if c.Why != "" {
 		return ""
@@ -210,8 +210,8 @@ func (c Choice) about() string {
 	return c.About
 }
 
-// choiceLines draws choices in at most rows lines of w cells, the one at at marked (-1:
-// none), and says how many more; further: there are more than are listed.
+// choiceLines draws choices in at most rows lines of w cells, marks the one at index at (-1:
+// none), and shows the number of hidden ones; further: there are more than the list has.
 func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
 	more := len(list) > rows || further
 	if more && rows > 1 {

@@ -14,7 +14,7 @@ type moreMsg struct {
 	then func() Choose
 }
 
-// show gives the menu its items; what was typed stays and narrows them.
+// show sets the items of the menu and filters them by the typed text.
 func (m *menu) show(c Choose) {
 	if c.More != nil {
 		c.Items = append(slices.Clone(c.Items), Choice{Text: c.Further})
@@ -24,7 +24,7 @@ func (m *menu) show(c Choose) {
 	m.at = max(slices.Index(m.hits, c.At), 0)
 }
 
-// fits is how many items fit what was typed.
+// fits is the number of items that match the typed text.
 func (m *menu) fits() int {
 	if m.More != nil {
 		return m.shown() - 1
@@ -32,10 +32,10 @@ func (m *menu) fits() int {
 	return m.shown()
 }
 
-// onMore reports whether the mark is on what reads further items.
+// onMore reports whether the cursor is on the item that reads further items.
 func (m *menu) onMore() bool { return m.More != nil && m.at == m.shown()-1 }
 
-// takes reports whether enter takes the text that was typed, which no item has.
+// takes reports whether enter takes the typed text, which matches no item.
 func (m *menu) takes() bool {
 	if m.Typed == nil || m.fits() > 0 {
 		return false
@@ -55,7 +55,7 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 	return func() tea.Msg { return moreMsg{m, n, more(ctx)} }
 }
 
-// onMoreItems shows what was read, unless the menu was closed meanwhile.
+// onMoreItems shows the items that were read, unless the menu was closed in the meantime.
 func (s *Shell) onMoreItems(msg moreMsg) tea.Cmd {
 	if m := msg.of; slices.Contains(s.overlays, overlay(m)) && m.reads.n == msg.n {
 		m.reads.busy = false

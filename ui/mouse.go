@@ -6,26 +6,26 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Pointer is for screens that the mouse reaches inside.
+// Pointer is implemented by screens that handle the mouse.
 type Pointer interface {
-	// Click takes a click at a cell of the screen: it puts the cursor on the row there and
-	// returns its id, or does what else is there; ok is false when nothing is.
+	// Click handles a click at a cell of the screen: it puts the cursor on that row and
+	// returns its id, or performs another function of the cell; ok is false if there is none.
 	Click(x, y int) (row string, a Action, cmd tea.Cmd, ok bool)
-	// Wheel scrolls what is at a cell beside the rows by lines; false: nothing does.
+	// Wheel scrolls the pane at a cell by lines; false if there is none beside the rows.
 	Wheel(x, y, by int) bool
 }
 
-// clicked is where the last click put a cursor; a key forgets it.
+// clicked is the row of the last click; a key clears it.
 type clicked struct {
 	screen screenID
 	row    string // its id
 }
 
-// wheelLines is how far one notch of the wheel goes.
+// wheelLines is the number of lines for one notch of the wheel.
 const wheelLines = 3
 
-// mouse moves by the wheel, and selects and opens rows by clicks. No dialog that
-// asks gets it: no question, form or explanation is answered by the mouse.
+// mouse scrolls by the wheel, and selects and opens rows by clicks. It ignores events while a
+// question, form or explanation is open: the mouse never answers one.
 func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 	if !s.visible() || s.leaving {
 		return nil
@@ -43,8 +43,8 @@ func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-// pointed is the screen that the mouse reaches inside, and the line of it that a line of
-// the window is; nil where there is none.
+// pointed returns the screen that handles the mouse and its line at a line of the
+// window; nil for none.
 func (s *router) pointed(y int) (p Pointer, line int) {
 	top := s.top()
 	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
@@ -58,7 +58,7 @@ func (s *router) pointed(y int) (p Pointer, line int) {
 	return p, line
 }
 
-// wheel moves what is on top: a text, a menu, what is pointed at, or the screen.
+// wheel scrolls the text or menu on top, the pane under the pointer, or the screen.
 func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd {
 	s.clicked = clicked{}
 	if p, y := s.pointed(e.Y); p != nil && p.Wheel(e.X, y, by) {
@@ -80,8 +80,8 @@ func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd
 	return tea.Batch(cmds...)
 }
 
-// click selects the row at a cell of the window, a second click on it opens it; or it
-// does what else the screen has there.
+// click selects the row at a cell of the window, and a second click opens it; or it
+// performs another function of the screen at that cell.
 func (s *Shell) click(e tea.MouseEvent) tea.Cmd {
 	p, y := s.pointed(e.Y)
 	if p == nil {

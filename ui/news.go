@@ -17,8 +17,8 @@ type Broadcast struct{}
 
 func (Broadcast) isNews() {}
 
-// BatchMsg is several messages from one command, delivered in order: the answer to
-// the screen and the news to everybody, for instance.
+// BatchMsg is several messages from one command, delivered in order, such as the answer for
+// the screen and the news for all screens.
 type BatchMsg []tea.Msg
 
 // StreamMsg is a message from a stream together with the command that waits for the
@@ -28,18 +28,18 @@ type StreamMsg struct {
 	Next tea.Cmd
 }
 
-// Changed says that an object has a new state: every open screen sees it.
+// Changed reports the new state of an object to every open screen.
 type Changed struct {
 	Broadcast
 	// Kind is KindOperation, KindCompliance (a customer), KindEvents, KindAudit; or
 	// KindOperations without an ID when the local index changed.
 	Kind   string
 	ID     string
-	Object any // the new state, when the teller has it (api.Operation)
+	Object any // the new state, if the sender has it (api.Operation)
 	Origin string
 }
 
-// SessionFacts is what the header shows of the one session.
+// SessionFacts are the facts of the shared session in the header.
 type SessionFacts struct {
 	Broadcast
 	State       string // live, none, rotating, doubtful, dead, blocked
@@ -47,25 +47,25 @@ type SessionFacts struct {
 	Note        string // one safe line: why it is not live
 }
 
-// BudgetFacts is the room in one budget class, all instances together.
+// BudgetFacts are the free calls of one budget class, for all instances together.
 type BudgetFacts struct {
 	Broadcast
 	Class       string    // login, refresh, account, customer, billing, general
-	Room, Limit int       // calls left in this minute, of how many
-	NextSlot    time.Time // when a further call of a person may go; zero: now
-	Goes        time.Time // when the first of the waiting calls goes; zero: none waits
+	Room, Limit int       // free calls in this minute, and the limit
+	NextSlot    time.Time // when a person's next call can be sent; zero: now
+	Goes        time.Time // when the first waiting call is sent; zero: none waits
 	Throttled   int       // 429 answers in the last minute
 }
 
-// FeedFacts reports whether news of the service arrive.
+// FeedFacts reports whether webhooks of the service arrive.
 type FeedFacts struct {
 	Broadcast
 	State    string // "off", "live", "quiet", "stalled"
-	Rejected int64  // deliveries that were not accepted, all in all; 0 when none was lately
-	Waiting  int64  // events that could not be merged into the index yet
+	Rejected int64  // all rejected deliveries; 0 if there was none lately
+	Waiting  int64  // events that are not merged into the index yet
 }
 
-// CallPhase is where a call is.
+// CallPhase is the phase of a call.
 type CallPhase uint8
 
 // The phases of a call.
@@ -86,43 +86,43 @@ type CallFacts struct {
 	Class string
 	Phase CallPhase
 	Write bool
-	// Background: no person waits for it.
+	// Background is true if no person waits for the call.
 	Background bool
 	At         time.Time // when the phase began
 	Note       string    // one safe line: the error
-	Moved      int64     // bytes of a large body so far, of what a write sends or a read answers
-	Size       int64     // of that body; 0: not told
+	Moved      int64     // bytes transferred so far of a large request or answer body
+	Size       int64     // of that body; 0: not known
 }
 
-// DisplayChanged is sent when local/UTC or masking changed: screens that keep
-// drawn text draw it again.
+// DisplayChanged is sent after a change of time zone or masking. Screens that cache
+// drawn text must draw it again.
 type DisplayChanged struct{ Broadcast }
 
-// Toast is a notice from outside the screens: somebody asks for an approval, a
-// job of yesterday stands still.
+// Toast is a notice from outside the screens: a colleague asks for an approval, or an
+// earlier job is interrupted.
 type Toast struct {
 	Broadcast
 	Level Level
 	Text  string // one safe line
-	// Each is what the activity keeps in place of Text, when that names several things.
+	// Each replaces Text in the activity list if Text names several things.
 	Each []string
 }
 
-// Presence says who else is at a place. It is shown in the header while the
-// person is there too.
+// Presence lists the other people on a place. The header shows it while the
+// person is on that place.
 type Presence struct {
 	Broadcast
 	At     Place
 	Others []Person
 }
 
-// Person is somebody else who is there.
+// Person is another person on the same place.
 type Person struct {
 	Name   string // safe
 	Asking bool   // a question about a write is open
 }
 
-// String is the name as the header shows it, with a "?" while the person is asked.
+// String returns the name for the header, with a "?" while that person has an open question.
 func (p Person) String() string {
 	if p.Asking {
 		return p.Name + "?"
@@ -130,7 +130,7 @@ func (p Person) String() string {
 	return p.Name
 }
 
-// Approvals are the requests that matter to this person. The header shows Waiting on
+// Approvals are the requests that concern this person. The header shows Waiting on
 // every screen while it is not 0.
 type Approvals struct {
 	Broadcast

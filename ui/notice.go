@@ -11,14 +11,14 @@ import (
 	"opdeck/ui/theme"
 )
 
-// How long a notice stands.
+// How long a notice is shown.
 const (
 	noticeShort = 5 * time.Second
 	noticeLong  = 10 * time.Second
 )
 
-// statusLine is the line of notices, and the lock that blanks the screen of a person who
-// went away: what comes meanwhile is kept for it.
+// statusLine is the line of notices, and the idle lock, which keeps the notices that arrive
+// while the screen is blank.
 type statusLine struct {
 	*window
 	*screenStack
@@ -26,7 +26,7 @@ type statusLine struct {
 	*sentWrites
 	*topLine
 	notice notice
-	waits  []notice // news that are shown when that is over
+	waits  []notice // news that are shown after notice
 	lock   idleLock
 }
 
@@ -35,15 +35,15 @@ type notice struct {
 	kind  Level
 	text  string
 	until time.Time
-	stand time.Duration // how long it is shown
+	shows time.Duration // how long it is shown
 	news  bool          // not the answer to a key
-	times int           // how often it was said in a row, while it stood
+	times int           // how often it was repeated while it was shown
 }
 
-// bad reports whether a notice of this level is bad news, which are counted.
+// bad reports whether a notice of this level is a warning or error, which is counted.
 func (k Level) bad() bool { return k == Error || k == Warning }
 
-// times says how often.
+// times returns the count as text.
 func times(n int) string { return format.Count(n) + " times" }
 
 // notify shows a notice and keeps it in the activity list.
@@ -52,7 +52,7 @@ func (s *statusLine) notify(k Level, line string) tea.Cmd {
 	return s.hint(k, line)
 }
 
-// hint shows what is worth no record: that a key does nothing here.
+// hint shows a notice without a record, such as that a key has no effect here.
 func (s *statusLine) hint(k Level, line string) tea.Cmd {
 	n := s.made(k, line)
 	if s.lock.on {
@@ -60,32 +60,32 @@ func (s *statusLine) hint(k Level, line string) tea.Cmd {
 	} else {
 		s.notice = n
 	}
-	s.tellNotice(n)
+	s.reportNotice(n)
 	return nil
 }
 
-// made is a notice of now.
+// made returns a notice with the current time.
 func (s *statusLine) made(k Level, line string) notice {
-	stand := noticeShort
+	shows := noticeShort
 	if k == Error || k == Denied || k == Warning {
-		stand = noticeLong
+		shows = noticeLong
 	}
-	line = untrusted.Text(line).Line(400) // whoever made it, it is drawn safely
-	n := notice{kind: k, text: line, until: s.now().Add(stand), stand: stand, times: 1}
+	line = untrusted.Text(line).Line(400) // safe to draw, whatever its source
+	n := notice{kind: k, text: line, until: s.now().Add(shows), shows: shows, times: 1}
 	if k.bad() && s.notice.kind == k && s.notice.text == line {
 		n.times += s.notice.times
 	}
 	return n
 }
 
-func (s *window) tellNotice(n notice) {
+func (s *window) reportNotice(n notice) {
 	if s.opt.Tell != nil {
 		s.opt.Tell(Notify{n.kind, n.text})
 	}
 }
 
-// toast shows news. It takes nobody's place: what came before, or weighs more, stands
-// first, and the others come when it is over. One that a key brings does take the place.
+// toast shows news. It replaces no notice: earlier or more important ones are shown first,
+// and the others after them. A notice after a key does replace the current one.
 func (s *statusLine) toast(t Toast) {
 	for _, line := range t.Each {
 		s.activity.note(s.now(), t.Level, line)
@@ -106,10 +106,10 @@ func (s *statusLine) toast(t Toast) {
 	default:
 		s.wait(n)
 	}
-	s.tellNotice(n)
+	s.reportNotice(n)
 }
 
-// mostWaiting is how many notices wait at most; the oldest is then only in the activity.
+// mostWaiting is the maximum of waiting notices; above it the oldest is only in the activity list.
 const mostWaiting = 4
 
 func (s *statusLine) wait(n notice) {
@@ -121,12 +121,11 @@ func (s *statusLine) wait(n notice) {
 	}
 }
 
-// expireNotice takes a notice away whose time is over; the next one that waits stands
-// from now on.
+// expireNotice removes an expired notice and shows the next waiting one.
 func (s *statusLine) expireNotice(now time.Time) {
 	if s.notice.expire(now); s.notice.text == "" && len(s.waits) > 0 && !s.lock.on {
 		s.notice, s.waits = s.waits[0], s.waits[1:]
-		s.notice.until = now.Add(s.notice.stand)
+		s.notice.until = now.Add(s.notice.shows)
 	}
 }
 
@@ -136,7 +135,7 @@ func (n *notice) expire(now time.Time) {
 	}
 }
 
-// fadeNotice drops a notice that belonged to the screen before, unless it is bad news.
+// fadeNotice removes a notice of the previous screen, unless it is a warning or error.
 func (s *statusLine) fadeNotice() {
 	if s.notice.kind == Info || s.notice.kind == Denied {
 		s.notice = notice{}
@@ -144,7 +143,7 @@ func (s *statusLine) fadeNotice() {
 	s.expireNotice(s.now())
 }
 
-// look is sign, word and tone of a kind of notice.
+// look returns sign, word and tone of a level.
 func (k Level) look(th *theme.Theme) (sign, word string, tone theme.Tone) {
 	switch k {
 	case Success:

@@ -14,30 +14,30 @@ import (
 	"opdeck/ui/widget"
 )
 
-// opener is the dialog that opens an operation by something typed. It completes from
-// what is known here while one types, and lists what was opened last before that.
+// opener is the dialog that opens an operation by typed text. It completes the text from the
+// local data; without text it lists the last opened objects.
 type opener struct {
 	dialog
 	kind    string // of the place that is opened
 	edit    widget.Edit
 	found   Finding
-	answers string // what found is about
-	recent  bool   // found is what was opened last
+	answers string // the text that found belongs to
+	recent  bool   // found has the last opened objects
 	seek    search
 	at      int    // into rows; -1: none is marked
-	enter   bool   // enter was pressed before the answer came
-	note    string // why enter did nothing
+	enter   bool   // enter was pressed before the answer arrived
+	note    string // why enter had no effect
 	k       keymap.Menu
 }
 
-// search numbers the questions of one dialog; asking again cancels the one before.
+// search numbers the queries of one dialog; a new one cancels the previous one.
 type search struct {
 	n      uint64
 	busy   bool
 	cancel context.CancelFunc
 }
 
-// begin starts another question.
+// begin starts a new query.
 func (q *search) begin(ctx context.Context) (uint64, context.Context) {
 	if q.cancel != nil {
 		q.cancel()
@@ -48,7 +48,7 @@ func (q *search) begin(ctx context.Context) (uint64, context.Context) {
 	return q.n, ctx
 }
 
-// foundMsg answers a question of a dialog.
+// foundMsg is the answer to a query of a dialog.
 type foundMsg struct {
 	of      overlay
 	n       uint64
@@ -65,7 +65,7 @@ func (s *Shell) AskID(kind string) tea.Cmd {
 	return s.ask(d, &d.seek, "", false)
 }
 
-// ask asks for what is known about something typed, or for what was opened last;
+// ask finds objects by typed text, or the last opened ones without text;
 // the answer goes to the dialog o if it is still open.
 func (s *Shell) ask(o overlay, q *search, typed string, customers bool) tea.Cmd {
 	n, ctx := q.begin(s.root)
@@ -85,8 +85,8 @@ func (s *Shell) ask(o overlay, q *search, typed string, customers bool) tea.Cmd 
 	}
 }
 
-// onFound hands an answer to the dialog that asked; nobody gets it when that is closed
-// or has asked something else since.
+// onFound passes an answer to the dialog that asked, unless that is closed
+// or has started another query.
 func (s *Shell) onFound(m foundMsg) tea.Cmd {
 	for _, o := range s.overlays {
 		if o != m.of {
@@ -127,8 +127,8 @@ func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
 	return tea.Batch(cmd, s.finish(d, a, nil))
 }
 
-// rows are the places that can be opened; the last one is the id itself, when the
-// service must be asked for it.
+// rows returns the places that can be opened; the last one is the typed id itself if only
+// the service can look it up.
 func (d *opener) rows() []Found {
 	out := d.found.all()
 	if d.found.Whole && d.found.Only == "" && !d.recent {
@@ -167,7 +167,7 @@ func (d *opener) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// choose opens the marked row. None is marked while several could be meant.
+// choose opens the marked row. None is marked while the text is ambiguous.
 func (d *opener) choose() (Action, tea.Cmd, bool) {
 	rows := d.rows()
 	switch {
@@ -194,7 +194,7 @@ func (d *opener) title() string {
 	return "Open an operation"
 }
 
-// asked is the dialog as a form, for the plain mode.
+// asked returns the dialog as a form, for plain mode.
 func (d *opener) asked() Ask {
 	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation id", Hint: typedHint,
 		Check: func(v string) error {

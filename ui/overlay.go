@@ -19,11 +19,11 @@ type overlay interface {
 	owner() screenID
 	// key takes a key; done closes the dialog before the action is done.
 	key(s *Shell, p keymap.Press) (a Action, cmd tea.Cmd, done bool)
-	// panel is what it shows in at most w by h cells.
+	// panel returns its content for at most w by h cells.
 	panel(s *Shell, w, h int, now time.Time) panel
-	// counts is when it looks different by time alone; zero: never.
+	// counts is the time when its text changes next; zero: never.
 	counts(s *Shell, now time.Time) time.Time
-	// layout is called after each message: what is drawn next is laid out here.
+	// layout is called after each message and lays out the next frame.
 	layout(s *Shell)
 	keys() []keymap.Key
 }
@@ -34,25 +34,25 @@ type dialogStack struct {
 	frames   uint64 // numbers drawnMsg
 }
 
-// dialog is what all dialogs have in common.
+// dialog is the common part of all dialogs.
 type dialog struct{ screen screenID }
 
 func (d dialog) owner() screenID                    { return d.screen }
 func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
 func (d dialog) layout(*Shell)                      {}
 
-// dialogWidth is how wide a dialog is that does not say otherwise.
+// dialogWidth is the default width of a dialog.
 const dialogWidth = 76
 
 // hangsAt is the line of the upper edge of a dialog that hangs.
 const hangsAt = 1
 
-// wideDialog is how wide a dialog is at most that lists sentences and objects, in a window
-// of w cells. The palette and the opener always are: what they list changes while one
-// types, their width does not.
+// wideDialog is the maximum width of a dialog that lists sentences and objects, in a window
+// of w cells. The palette and the opener always have this width, so that it does not change
+// while the person types.
 func wideDialog(w int) int { return max(96, 2*w/3) }
 
-// panel is what a dialog shows: the body scrolls where the window is low, the
+// panel is the content of a dialog: in a low window the body scrolls, and the
 // tail stays.
 type panel struct {
 	title, foot string
@@ -60,12 +60,12 @@ type panel struct {
 	scroll      int
 	width       int // 0: dialogWidth
 	tone        theme.Tone
-	bare        bool // no frame; it takes all the height
-	hangs       bool // its upper edge stays where it is, however high it is
+	bare        bool // no frame; it uses the full height
+	hangs       bool // its upper edge has a fixed line at any height
 }
 
-// hidden is how many lines of the body have no room in h lines; in a frame the
-// line that says so takes one more.
+// hidden is the number of lines of the body that do not fit into h lines; in a frame the
+// line with this number takes one more.
 func (p panel) hidden(h int) int {
 	if p.bare {
 		return max(len(p.body)-max(h-len(p.tail), 0), 0)
@@ -76,7 +76,7 @@ func (p panel) hidden(h int) int {
 	return 0
 }
 
-// fitted is the panel for h lines: empty lines give way to what would be hidden.
+// fitted returns the panel for h lines, without empty lines if text would be hidden.
 func (p panel) fitted(h int) panel {
 	if p.bare || p.hidden(h) == 0 {
 		return p
@@ -113,21 +113,21 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 	return lines
 }
 
-// scrolled is where a dialog is after it was scrolled by some lines.
+// scrolled returns the position of a dialog after scrolling by some lines.
 func (s *Shell) scrolled(o overlay, by int) int {
 	w, h := s.area()
 	p := o.panel(s, w, h, s.now()).fitted(h)
 	return max(min(p.scroll+by, p.hidden(h)), 0)
 }
 
-// do is an action of the shell itself.
+// do is an Action of the shell itself.
 type do func(*Shell) tea.Cmd
 
 func (do) isAction() {}
 
 func (s *dialogStack) push(o overlay) { s.overlays = append(s.overlays, o) }
 
-// overlayKey lets the top dialog have a key.
+// overlayKey passes a key to the top dialog.
 func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
 	a, cmd, done := o.key(s, p)
 	if done {
@@ -136,7 +136,7 @@ func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
 	return s.finish(o, a, cmd)
 }
 
-// asker is the screen that a dialog acts for: its owner, else the one on top.
+// asker returns the screen of a dialog: its owner, else the one on top.
 func (s *Shell) asker(o overlay) *openScreen {
 	if st := s.find(o.owner()); st != nil {
 		return st
@@ -144,7 +144,7 @@ func (s *Shell) asker(o overlay) *openScreen {
 	return s.top()
 }
 
-// finish does what a dialog left to be done.
+// finish performs the remaining action of a closed dialog.
 func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(s.act(s.asker(o), a), cmd)
 }
@@ -156,7 +156,7 @@ func (s *dialogStack) remove(o overlay) {
 	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(other overlay) bool { return other == o })
 }
 
-// questions are the open questions, the oldest first.
+// questions returns the open questions, oldest first.
 func (s *dialogStack) questions() []*question {
 	var out []*question
 	for _, o := range s.overlays {
@@ -167,7 +167,7 @@ func (s *dialogStack) questions() []*question {
 	return out
 }
 
-// cover puts a dialog over the lines below, which turn dim.
+// cover draws a dialog over the lines below it and dims them.
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.area()
 	p := o.panel(s, w, h, now)

@@ -12,22 +12,22 @@ import (
 	"opdeck/ui/widget"
 )
 
-// PageScreen is what a screen adds to its Page. All methods are called from the update
+// PageScreen has the methods that a screen adds to its Page. They are called in the update
 // loop; none of them may wait.
 type PageScreen interface {
 	tea.Model
-	// Answer takes every message that is neither a key nor an answer to Env.Read or Write.
+	// Answer handles every message except keys and answers to Env.Read and Write.
 	Answer(tea.Msg) (Action, tea.Cmd)
-	// OwnKey takes a key that is not text; false leaves it to the page.
+	// OwnKey handles a key that is not text; false leaves it to the page.
 	OwnKey(keymap.Press) (Action, tea.Cmd, bool)
 	// Reload reads the page again.
 	Reload() tea.Cmd
-	// Refresh brings up to date what depends on the state or on time, as keys that are
+	// Refresh updates everything that depends on the state or on time, such as keys that are
 	// off; it is called after each message.
 	Refresh()
-	// Content is what is shown: Page draws it, and the plain mode says it.
+	// Content returns the content: Page draws it, and plain mode prints it.
 	Content() Content
-	// Item is what the keys for an id and for JSON are about.
+	// Item returns the object for the keys that copy an id and show JSON.
 	Item() Item
 }
 
@@ -36,24 +36,24 @@ type PageScreen interface {
 type Page struct {
 	Wanted
 	W, H  int       // the size of the body, in cells
-	Loads *Requests // what the page shows
+	Loads *Requests // the reads of the content
 	At    time.Time // when it was read
 	Err   *api.Error
-	Doing string // "finalizing", while it is under way
+	Doing string // a write in progress: "finalizing"
 
 	env    *Env
 	screen PageScreen
-	source Source // what does not change of it
+	source Source // its constant members
 	view   *widget.Viewer
-	links  []widget.Link // what the cursor can stand on; none: the page has no cursor
+	links  []widget.Link // the links that the cursor can reach; none: the page has no cursor
 	at     int           // into links
 	line   int           // of the cursor, among the lines of view
 
-	problem int // the line that says Source.Problem, from 1; 0: none
+	problem int // the line that shows Source.Problem, from 1; 0: none
 }
 
-// NewPage makes the page of the screen that embeds it. origin is where it reads from
-// ("store"), class the budget that a reload costs, empty for none.
+// NewPage returns the page of the screen that embeds it. origin is the source of its data
+// ("store"), class the budget that a reload costs, "" for none.
 func NewPage(env *Env, screen PageScreen, origin, class string) Page {
 	return Page{env: env, screen: screen, source: Source{Origin: origin, Class: class}, Loads: env.Requests(),
 		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
@@ -82,7 +82,7 @@ func (p *Page) take(msg tea.Msg) (Action, tea.Cmd) {
 	return p.screen.Answer(msg)
 }
 
-// SetSize lays the page out for a size in cells. A cursor that was on screen stays there.
+// SetSize lays the page out for a size in cells. A visible cursor stays visible.
 func (p *Page) SetSize(w, h int) {
 	saw := p.view.Sees(p.line)
 	p.W, p.H = w, h
@@ -91,16 +91,16 @@ func (p *Page) SetSize(w, h int) {
 	}
 }
 
-// Refresh implements PageScreen for one that does nothing then.
+// Refresh implements PageScreen for a screen without updates.
 func (p *Page) Refresh() {}
 
-// Item implements PageScreen for one without an item.
+// Item implements PageScreen for a screen without an item.
 func (p *Page) Item() Item { return Item{} }
 
-// OwnKey implements PageScreen for one without keys of its own.
+// OwnKey implements PageScreen for a screen without keys of its own.
 func (p *Page) OwnKey(keymap.Press) (Action, tea.Cmd, bool) { return nil, nil, false }
 
-// Answer implements PageScreen for one that takes no other message.
+// Answer implements PageScreen for a screen without other messages.
 func (p *Page) Answer(tea.Msg) (Action, tea.Cmd) { return nil, nil }
 
 // Source implements Screen.
@@ -125,11 +125,11 @@ func (p *Page) Drawn() Drawn {
 	return d
 }
 
-// Editing implements Screen: keys are text while something is searched for.
+// Editing implements Screen: keys are text while the person types a search.
 func (p *Page) Editing() bool { return p.view.Searching() }
 
-// key takes a key: while something is typed into the search it is text, then it is
-// offered to the screen, and last it scrolls.
+// key handles a key: as text of the search while the person types one, else by the screen,
+// else by scrolling.
 func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 	if g := &p.env.Keys.Global; !p.view.Searching() {
 		if (g.Back.Match(k) || g.Quit.Match(k)) && p.view.Clear() {
@@ -153,8 +153,8 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 	return nil, nil
 }
 
-// PageKeys are the keys of a screen with this page: those for the hits while
-// something is searched for, then its own. secrets says that something is masked.
+// PageKeys returns the keys of a screen with this page: those for matches during a
+// search, then its own. secrets: the page has masked values.
 func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 	keys, k := p.view.Hints(), p.env.Keys
 	if p.view.Searching() {
@@ -169,7 +169,7 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 	return append(append(keys, keymap.All(k.Nav)...), k.Global.Reload, k.Viewer.Search)
 }
 
-// Failed is the content of a page that could not be read.
+// Failed returns the content of a page that could not be read.
 func (p *Page) Failed(err *api.Error) Content {
 	th, g := p.env.Theme, &p.env.Keys.Global
 	if th.Linear {
@@ -180,7 +180,7 @@ func (p *Page) Failed(err *api.Error) Content {
 		th.Dim.Render(g.Reload.Help().Key + " tries again, " + g.Back.Help().Key + " goes back.")}}
 }
 
-// NotReread says that the page is that of an earlier read; nil when it is not.
+// NotReread returns the lines that say that the page is of an earlier read; nil if it is not.
 func (p *Page) NotReread() []string {
 	if p.Err == nil {
 		return nil
@@ -189,7 +189,7 @@ func (p *Page) NotReread() []string {
 	return []string{th.Warn.Render(th.Signs.Warn + " Refresh failed: " + p.Err.Public)}
 }
 
-// Problem is the sentence of an error for Source, "" when there is none.
+// Problem returns the sentence of an error for Source, "" for none.
 func Problem(err *api.Error) string {
 	if err == nil {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"opdeck/ui/widget"
 )
 
-// besideFrom is the width from which on sections are beside others.
+// besideFrom is the width from which sections are beside each other.
 const besideFrom = 140
 
-// Widths are the cells of the left and the right part of the page; right is 0 in a
-// window that is too narrow for two.
+// Widths returns the cells of the left and the right part of the page; right is 0 in a
+// window that is too narrow for both.
 func (p *Page) Widths() (left, right int) {
 	if p.W < besideFrom || p.env.Theme.Linear {
 		return p.W, 0
@@ -20,7 +20,7 @@ func (p *Page) Widths() (left, right int) {
 	return p.W - right - 3, right
 }
 
-// Layout makes the lines again.
+// Layout lays out the lines again.
 func (p *Page) Layout() {
 	p.screen.Refresh()
 	c := p.screen.Content()
@@ -32,15 +32,15 @@ func (p *Page) Layout() {
 	p.view.SetSize(p.W, p.H)
 }
 
-// Draw lays content out in W cells, without a cursor: to stand beside a list.
+// Draw lays content out in W cells without a cursor, for the preview beside a list.
 func (p *Page) Draw(c Content) []string {
 	p.links = nil
 	lines, _ := p.draw(c)
 	return lines
 }
 
-// draw lays content out: its lines, then its sections, those beside to the right of the
-// others where there is room. line is where the cursor is.
+// draw lays content out: its lines, then its sections, and those with Beside to the right of
+// the others if there is room. line is the line of the cursor.
 func (p *Page) draw(c Content) (out []string, line int) {
 	var main, side []Section
 	left, right := p.Widths()
@@ -58,7 +58,7 @@ func (p *Page) draw(c Content) (out []string, line int) {
 		r, beside := p.sections(side, right)
 		out, line = widget.Beside(l, r, left), max(on, beside)
 	}
-	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // nothing is above the first heading
+	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // no empty line above the first heading
 		out, line = out[1:], max(line-1, -1)
 	}
 	if line >= 0 {
@@ -67,8 +67,8 @@ func (p *Page) draw(c Content) (out []string, line int) {
 	return append(slices.Clip(c.Lines), out...), line
 }
 
-// sections draws sections of w cells below each other. Those of facts that follow each
-// other are in two columns where there is room.
+// sections draws sections of w cells below each other. Consecutive sections of facts are
+// in two columns if there is room.
 func (p *Page) sections(list []Section, w int) (out []string, line int) {
 	th := p.env.Theme
 	line = -1
@@ -79,7 +79,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		}
 		out = append(out, lines...)
 	}
-	pairs := func(list []widget.Pair) { // a page scrolls: nothing of a value is cut
+	pairs := func(list []widget.Pair) { // a page scrolls, so no value is cut
 		list = slices.Clone(list)
 		for i := range list {
 			list[i].Long = true

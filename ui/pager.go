@@ -19,8 +19,8 @@ type pager struct {
 	lines func(*Shell) []string
 	live  func(*Shell, time.Time) time.Time // nil: the lines do not change
 	view  *widget.Viewer
-	wide  int    // how wide it is at most, in cells
-	raw   []byte // JSON that it shows and that y copies, as both may be seen now; nil: none
+	wide  int    // maximum width in cells
+	raw   []byte // the JSON that it shows and y copies, with the current masking; nil: none
 	w, h  int
 	copy  Copy // Text empty: nothing to copy
 	hides bool // raw is masked in lines and copy
@@ -32,7 +32,7 @@ func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []strin
 		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
 }
 
-// newRaw shows JSON, masked while masking is on.
+// newRaw returns a pager with JSON, masked while masking is on.
 func newRaw(s *Shell, owner screenID, a Raw) *pager {
 	p := newPager(s, owner, a.Title, nil)
 	p.raw = a.JSON
@@ -40,7 +40,7 @@ func newRaw(s *Shell, owner screenID, a Raw) *pager {
 	return p
 }
 
-// readRaw makes lines and copy of raw.
+// readRaw makes lines and copy from raw.
 func (p *pager) readRaw(s *Shell) {
 	p.hides = s.shown.hides()
 	is := mask.JSONIf(p.raw, p.hides)
@@ -86,8 +86,8 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 
 const pagerWidth = 120
 
-// layout gives the viewer its size and lines. All the height is used: an edge of what lies
-// behind would only be in the way.
+// layout sets size and lines of the viewer. It uses the full height, so that no edge of the
+// screen below distracts.
 func (p *pager) layout(s *Shell) {
 	_, h := s.area()
 	w := p.room(s)
@@ -102,7 +102,7 @@ func (p *pager) layout(s *Shell) {
 	p.view.SetSize(p.w, p.h)
 }
 
-// room is how wide its lines are.
+// room is the width of its lines.
 func (p *pager) room(s *Shell) int {
 	w, _ := s.area()
 	return max(min(w, p.wide)-4, 1)

@@ -11,13 +11,13 @@ import (
 	"opdeck/ui/theme"
 )
 
-// palette gathers the entries of the palette: the keys of the screen, commands, places,
-// and the acts of other screens. Objects that are known here are found as one types.
+// palette collects the entries of the palette: the keys of the screen, commands, places,
+// and the acts of other screens. It finds local objects while the person types.
 type palette struct {
 	s     *Shell
 	items []Choice
-	acts  []func(s *Shell) tea.Cmd // also of what is off: it says why
-	seen  map[string]bool          // names of keys that have an entry, or need none
+	acts  []func(s *Shell) tea.Cmd // by entry; for one that is off, it shows the reason
+	seen  map[string]bool          // names of keys that have an entry or need none
 }
 
 // openPalette opens the palette over a screen.
@@ -30,7 +30,7 @@ func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	return m.look(s)
 }
 
-// gather lists the entries in the order in which those that fit equally well stand.
+// gather lists the entries; those that match equally well keep this order.
 func (s *Shell) gather(top *openScreen) *palette {
 	p := &palette{s: s, seen: map[string]bool{}}
 	g := &s.keys.Global
@@ -67,7 +67,7 @@ func (p *palette) add(c Choice, do func(s *Shell) tea.Cmd) {
 	p.items, p.acts = append(p.items, c), append(p.acts, do)
 }
 
-// key adds a key of the screen, or one that works anywhere: choosing presses it.
+// key adds a key of the screen or a global key; choosing the entry presses it.
 func (p *palette) key(k keymap.Key) {
 	if p.seen[k.Name] {
 		return
@@ -79,7 +79,7 @@ func (p *palette) key(k keymap.Key) {
 	p.refuses(k)
 }
 
-// refuses says of the entry added last why its key is off.
+// refuses sets the reason why the key of the last entry is off.
 func (p *palette) refuses(k keymap.Key) {
 	if why := k.Why(); why != "" {
 		last := len(p.items) - 1
@@ -87,7 +87,7 @@ func (p *palette) refuses(k keymap.Key) {
 	}
 }
 
-// names are what else a key is found by: its act's command and short names.
+// names returns the other names of a key: its act's command and short names.
 func names(k keymap.Key) []string {
 	a := k.Act
 	if a == nil {
@@ -97,7 +97,7 @@ func names(k keymap.Key) []string {
 	return append([]string{path, path[strings.LastIndexByte(path, ' ')+1:]}, a.Aliases...)
 }
 
-// commands adds what the open screens and whoever wired the console offer without a key.
+// commands adds the commands without a key, of the open screens and of Options.Commands.
 func (p *palette) commands(top *openScreen) {
 	for _, st := range slices.Backward(p.s.stack) {
 		c, ok := st.screen.(Commander)
@@ -122,7 +122,7 @@ func (p *palette) command(c Command, do func(s *Shell) tea.Cmd) {
 	}
 }
 
-// runOn does a command of a screen, which comes to the top first.
+// runOn brings a screen to the top and runs one of its commands.
 func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
 	i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id })
 	if i < 0 {
@@ -135,13 +135,13 @@ func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
 	return s.unwindThen(i, run)
 }
 
-// placeWords are what else the places are found by.
+// placeWords are the other names of places.
 var placeWords = map[string][]string{
 	KindOperations: {"home"}, KindOperation: {"open operation"}, KindDocuments: {"docs"}, KindCompliance: {"customer"},
 	KindLimits: {"budget"}, KindSession: {"token"}, KindEvents: {"webhooks received", "inbox"}, KindAudit: {"trail"},
 }
 
-// own adds what the shell itself does: places, how things are shown, contexts, leaving.
+// own adds the shell's own entries: places, display, contexts, leaving.
 func (p *palette) own() {
 	s := p.s
 	for i, k := range s.keys.Global.Places() {
@@ -194,8 +194,8 @@ func aliases(k keymap.Key) []string {
 	return k.Act.Aliases
 }
 
-// elsewhere adds the acts of other screens. Those that need nothing but their screen are
-// done there at once (direct); for the others the screen is opened and names the key.
+// elsewhere adds the acts of other screens. If an act needs only its screen, choosing it opens
+// the screen and performs it (direct); for the others it opens the screen and shows the key.
 func (p *palette) elsewhere(direct bool) {
 	k := p.s.keys
 	for _, of := range []struct {
@@ -219,8 +219,8 @@ func (p *palette) elsewhere(direct bool) {
 	}
 }
 
-// pressable reports whether a key of another screen can be pressed as soon as that is
-// open: its act is about the screen, or about the one object that the screen is of.
+// pressable reports whether a key of another screen can be pressed as soon as that screen is
+// open: its act is about the screen, or about the screen's single object.
 func pressable(kind string, k keymap.Key) bool {
 	if k.Act == nil {
 		return kind != KindEvents
@@ -238,8 +238,8 @@ func pressable(kind string, k keymap.Key) bool {
 	return need <= of
 }
 
-// Named finds what the palette has under exactly this name; ok is false when nothing has
-// it. why says why it cannot be done now: do then says so too.
+// Named finds the palette entry with exactly this name; ok is false if there is none. why is
+// the reason why it cannot be done now; do then shows the reason, too.
 func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 	top := s.top()
 	if top == nil || name == "" {
@@ -254,8 +254,8 @@ func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 	return func() tea.Cmd { return p.acts[at](s.Shell) }, p.items[at].Why, true
 }
 
-// offers reports whether a global key does anything here: reload and panes are
-// the screen's.
+// offers reports whether a global key has an effect here: reload and panes depend on
+// the screen.
 func (s *window) offers(top *openScreen, k keymap.Key) bool {
 	g := s.keys.Global
 	switch k.Name {

@@ -11,15 +11,15 @@ import (
 	"opdeck/ui/widget"
 )
 
-// picks are what the field with the focus offers, in a list below the form.
+// picks are the options of the field with the focus, in a list below the form.
 type picks struct {
 	field  int
 	folder []widget.Option // what Complete found for this field
-	typed  string          // and what was typed then
-	more   bool            // it found others
+	typed  string          // the text of the field at that time
+	more   bool            // there are others
 	at     int             // the marked one; -1: none
 	seek   search
-	opened bool // the list was asked for; else it was the beginning of a text
+	opened bool // the person opened the list; else it completes typed text
 }
 
 // formMsg answers a Look or a Complete of a form; then runs in the update loop.
@@ -28,7 +28,7 @@ type formMsg struct {
 	then func() (Action, tea.Cmd)
 }
 
-// offered are the options of the field with the focus that fit its value.
+// offered returns the options of the field with the focus that match its value.
 func (f *Form) offered() []widget.Option {
 	i := f.fields.Focus()
 	d, v := f.fields.Field(i), f.fields.Value(i)
@@ -42,7 +42,7 @@ func (f *Form) offered() []widget.Option {
 		func(o widget.Option) bool { return !strings.HasPrefix(o.Value, v) || o.Value == v })
 }
 
-// offers reports whether some field of the form has a list: its room is kept then.
+// offers reports whether a field of the form has a list, for which the form reserves room.
 func (f *Form) offers() bool {
 	for i := range f.fields.Len() {
 		if d := f.fields.Field(i); d.Complete != nil || len(d.Options) > 0 {
@@ -52,7 +52,7 @@ func (f *Form) offers() bool {
 	return false
 }
 
-// forget drops the list of a field that lost the focus.
+// forget clears the list of a field that lost the focus.
 func (f *Form) forget() {
 	if f.picks.cancel(); f.picks.field != f.fields.Focus() {
 		f.picks = picks{field: f.fields.Focus(), at: -1, seek: f.picks.seek}
@@ -68,7 +68,7 @@ func (p *picks) cancel() {
 	p.seek.n++
 }
 
-// mark moves the mark by n lines; false: the list has no such line.
+// mark moves the mark by n lines; false if the list has no such line.
 func (f *Form) mark(n int) bool {
 	list := f.offered()
 	to := f.picks.at + n
@@ -97,20 +97,20 @@ func (f *Form) accept() tea.Cmd {
 	return f.move(1)
 }
 
-// move moves the focus; a field that is left is looked at.
+// move moves the focus and starts the Look of the field that it leaves.
 func (f *Form) move(n int) tea.Cmd {
 	f.fields.Move(n)
 	f.forget()
 	return f.look()
 }
 
-// focused is the description of the field with the focus.
+// focused returns the description of the field with the focus.
 func (f *Form) focused() widget.Field { return f.fields.Field(f.fields.Focus()) }
 
 func (f *Form) completes() bool { return f.focused().Complete != nil }
 
-// complete asks what the text of the field with the focus can go on with; opened shows
-// the list whatever was typed.
+// complete finds the completions of the field with the focus; opened shows
+// the list for any text.
 func (f *Form) complete(opened bool) tea.Cmd {
 	i := f.fields.Focus()
 	find, typed := f.fields.Field(i).Complete, f.fields.Value(i)
@@ -127,12 +127,12 @@ func (f *Form) complete(opened bool) tea.Cmd {
 	}
 }
 
-// completed puts what all have in common into the field and lists the rest. Where tab
-// found nothing to complete it goes to the next field.
+// completed puts the common beginning into the field and lists the completions. If tab
+// finds none, it goes to the next field.
 func (f *Form) completed(typed string, found widget.Completion, err error) tea.Cmd {
 	p := &f.picks
 	p.seek.busy = false
-	if f.fields.Value(p.field) != typed { // typing went on
+	if f.fields.Value(p.field) != typed { // the text has changed
 		return nil
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *Form) completed(typed string, found widget.Completion, err error) tea.C
 	return f.look()
 }
 
-// look has a field looked at whose value is new, one at a time.
+// look starts the Look of a field with a new value, one at a time.
 func (f *Form) look() tea.Cmd {
 	i, ok := f.fields.Unlooked()
 	if !ok || f.looking {
@@ -172,8 +172,8 @@ func (f *Form) look() tea.Cmd {
 	}
 }
 
-// looked shows what was found, looks again where the value is another by now, and goes
-// on with sending when that waited.
+// looked shows the result of a Look, repeats it if the value has changed, and continues
+// sending if that waited.
 func (f *Form) looked(i int, value, said string, err error) (Action, tea.Cmd) {
 	f.looking = false
 	f.fields.Looked(i, value, said, err)
@@ -184,7 +184,7 @@ func (f *Form) looked(i int, value, said string, err error) (Action, tea.Cmd) {
 	return f.submit()
 }
 
-// listLines draw what the field with the focus offers.
+// listLines draws the options of the field with the focus.
 func (f *Form) listLines(rows int) []string {
 	th, d, list := f.env.Theme, f.focused(), f.offered()
 	if len(list) == 0 {

@@ -8,12 +8,12 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Present is how records are presented to the person now.
+// Present returns the current options for presenting records.
 func (e *Env) Present() present.Options {
 	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf}
 }
 
-// Sections are sections of a record, to be drawn. link makes what the cursor is on; nil: facts have no cursor.
+// Sections converts sections of a record for drawing. link returns the link of a fact; nil: facts have no cursor.
 func (e *Env) Sections(list []present.Section, link func(present.Fact) widget.Link) []Section {
 	out := make([]Section, len(list))
 	for i, s := range list {
@@ -25,7 +25,7 @@ func (e *Env) Sections(list []present.Section, link func(present.Fact) widget.Li
 	return out
 }
 
-// Headed are sections of a record below their headings.
+// Headed converts sections of a record, each below its heading.
 func (e *Env) Headed(list []present.Section) []widget.Pair {
 	var out []widget.Pair
 	for _, s := range list {
@@ -37,7 +37,7 @@ func (e *Env) Headed(list []present.Section) []widget.Pair {
 	return out
 }
 
-// Pairs are facts, to be drawn.
+// Pairs converts facts for drawing.
 func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) []widget.Pair {
 	out := make([]widget.Pair, len(facts))
 	for i, f := range facts {
@@ -49,8 +49,8 @@ func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) [
 	return out
 }
 
-// Rows are records in columns below each other, w cells wide. Columns with a HidePriority are left out where there is
-// no room for them; then the one with Flex is cut. A column without Min is as wide as its text.
+// Rows draws records in columns, w cells wide. Without enough room it first omits columns with a HidePriority, and
+// then cuts the one with Flex. A column without Min is as wide as its text.
 func Rows[T any](e *Env, o present.Options, columns []present.Column[T], records []T, w int) []string {
 	out := make([]string, len(records))
 	for i, r := range records {
@@ -101,7 +101,7 @@ func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, w int
 	return strings.Join(parts, draw.Space(columnGap))
 }
 
-// alignAmounts puts the decimal points of amounts below each other.
+// alignAmounts aligns the decimal points of amounts.
 func alignAmounts(pairs []widget.Pair, facts []present.Fact) {
 	var at []int
 	var col []string

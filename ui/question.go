@@ -21,31 +21,31 @@ import (
 )
 
 const (
-	// armAfter is how long a question ignores every key, from when it was drawn:
-	// what was typed before that was typed at something else.
+	// armAfter is the time from its drawing during which a question ignores every key,
+	// because such a key was meant for the previous content.
 	armAfter = 400 * time.Millisecond
-	// quiet is the silence that a question wants after a key it ignored, and
-	// before Enter behind typed characters: a held key repeats faster, pasted
+	// quiet is the time without keys that a question requires after an ignored key, and
+	// between typed characters and Enter: a held key repeats faster, and pasted
 	// characters come faster.
 	quiet = 120 * time.Millisecond
-	// lastOfID is how many characters of the id are typed in production.
+	// lastOfID is the number of characters of the id that the person types in production.
 	lastOfID = 4
 )
 
-// question is the one dialog that asks before something is written. A yes is
-// one key of its own after the question was on screen for a while; pasted text,
-// the terminal's answers (they look like typed text) and held keys are none.
+// question is the dialog that asks before a write. Only a separate key counts as yes, after
+// the question has been on screen for armAfter; pasted text, the terminal's answers (which
+// look like typed text) and held keys do not.
 type question struct {
 	dialog
-	c      Confirm // a copy: what happens to the row below does not matter
+	c      Confirm // a copy: later changes of the row have no effect
 	digest string
-	typed  bool // the last characters of the id are to be typed
+	typed  bool // the person must type the last characters of the id
 	want   string
 	edit   widget.Edit
 	yes    bool      // the marked answer; No at first
-	asked  uint64    // number of the drawnMsg that is on its way; 0: none
-	drawn  bool      // it was on screen since its content is what it is
-	armed  time.Time // keys count from here on
+	asked  uint64    // number of the pending drawnMsg; 0: none
+	drawn  bool      // its current content was on screen
+	armed  time.Time // keys before this time are ignored
 	last   time.Time // the last typed character
 	note   string
 	scroll int
@@ -61,14 +61,14 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
-	// Drawn safely whatever it came from; the digest is of the exact content.
+	// Safe to draw, whatever its source; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts = safeFacts(c.Facts)
 	return q
 }
 
-// needsApproval words the question of a write that a second person approves: before, it
-// asks for the approval; after, it sends the write. The gate decides by the exact content.
+// needsApproval changes the words of a question about a write that needs approval: before the
+// approval it creates the request, after it it sends the write. The gate decides by the exact content.
 func (s *Shell) needsApproval(owner screenID, c Confirm) Confirm {
 	object := ""
 	if st := s.find(owner); st != nil {
@@ -96,7 +96,7 @@ func safeFacts(list []widget.Pair) []widget.Pair {
 	return out
 }
 
-// digest covers all that the question shows, each part with its length.
+// digest hashes everything that the question shows, each part with its length.
 func digest(c Confirm) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -110,8 +110,8 @@ func digest(c Confirm) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// LastOf is what must be typed: the last four characters of an id, or all of a
-// shorter one. Empty when they are not all on every keyboard (printable ASCII).
+// LastOf returns the characters to type: the last four of an id, or all of a
+// shorter one. It returns "" if they are not all printable ASCII.
 func LastOf(id string) string {
 	r := []rune(id)
 	r = r[max(len(r)-lastOfID, 0):]
@@ -125,15 +125,15 @@ func LastOf(id string) string {
 
 func (q *question) ready(now time.Time) bool { return q.drawn && !now.Before(q.armed) }
 
-// drawnMsg says that the frame with a question reached the terminal: keys that
-// were typed before were typed at something else.
+// drawnMsg reports that the frame with a question reached the terminal: earlier keys were
+// meant for the previous content.
 type drawnMsg struct{ n uint64 }
 
-// AfterFrame makes the painter hold the message until the frame that was due when
-// it came is drawn. (Bubble Tea's own renderer has drawn it by then.)
+// AfterFrame makes the painter hold the message until it has drawn the frame that was due
+// when the message came. (Bubble Tea's own renderer has drawn it by then.)
 func (drawnMsg) AfterFrame() {}
 
-// awaitDrawn asks to be told when the questions that are new have been drawn.
+// awaitDrawn requests a drawnMsg for the new questions.
 func (s *router) awaitDrawn() tea.Cmd {
 	if !s.visible() {
 		return nil
@@ -150,7 +150,7 @@ func (s *router) awaitDrawn() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// onDrawn arms the question that was drawn; one that nobody could see asks again.
+// onDrawn arms the drawn question; for one that was not visible it requests another drawnMsg.
 func (s *router) onDrawn(m drawnMsg) {
 	for _, q := range s.questions() {
 		if q.asked != m.n {
@@ -205,7 +205,7 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// owns reports whether a key is one of the question's own. q is: who holds it down
+// owns reports whether a key belongs to the question. q does, so that holding it down
 // does not close the question that it opened.
 func (q *question) owns(p keymap.Press) bool {
 	for _, k := range []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next, q.k.Prev, q.k.Close, q.nav.PageDown,
@@ -217,7 +217,7 @@ func (q *question) owns(p keymap.Press) bool {
 	return false
 }
 
-// markOther marks the other answer, if it may be given.
+// markOther marks the other answer, if it is allowed.
 func (q *question) markOther() {
 	if !q.yes && q.typed && !q.matches() {
 		q.note = strings.TrimRight(q.demand(false), ".:") + "."
@@ -228,7 +228,7 @@ func (q *question) markOther() {
 
 func (q *question) matches() bool { return q.want != "" && q.edit.Value() == q.want }
 
-// demand says what is to be typed; in few words when there is little room.
+// demand says what to type, in few words if there is little room.
 func (q *question) demand(short bool) string {
 	switch {
 	case q.want == "":
@@ -300,7 +300,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll,
 		tone: theme.Warn}
-	if p.fitted(h).hidden(h) > 0 { // the risk is read before what has to be scrolled
+	if p.fitted(h).hidden(h) > 0 { // show the risk above the part that scrolls
 		p.body = q.content(s.th, in, true)
 	}
 	if s.opt.About.Environment == Production {
@@ -312,7 +312,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	return p
 }
 
-// content is the question, what it is about, and its risk: behind that, or before.
+// content returns the question, its facts, and its risk below or above them.
 func (q *question) content(th *theme.Theme, w int, riskFirst bool) []string {
 	var out, risk []string
 	for _, l := range draw.Wrap(q.c.Ask, w) {
@@ -335,7 +335,7 @@ func (q *question) content(th *theme.Theme, w int, riskFirst bool) []string {
 	return append(append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...), risk...)
 }
 
-// tail is the typed characters, the note and the two answers.
+// tail returns the typed characters, the note and the two answers.
 func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 	out := []string{""}
 	if q.note != "" {
@@ -370,8 +370,8 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 	return draw.Lay([]string{style(!q.yes).Render(no) + "  " + style(q.yes).Render(yes)}, w, 1)[0]
 }
 
-// small is the question without a frame, for windows of a few lines: what it is
-// about, and the answers.
+// small returns the question without a frame, for windows of a few lines: its object
+// and the answers.
 func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 	w = min(w, dialogWidth)
 	body := q.content(th, w, true)
@@ -380,7 +380,7 @@ func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 			body...)
 	}
 	tail := q.tail(th, w, now)[1:]
-	if len(tail) >= h { // the note gives way, then the typed characters; the answers stay
+	if len(tail) >= h { // drop the note first, then the typed characters; the answers stay
 		tail = tail[len(tail)-max(h-1, 1):]
 	}
 	return panel{body: body, tail: tail, scroll: q.scroll, bare: true}

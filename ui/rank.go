@@ -6,21 +6,21 @@ import (
 	"unicode"
 )
 
-// How well a choice fits what was typed; the smaller the better.
+// How well a choice matches the typed text; a smaller value is better.
 const (
-	fitsExactly = iota // it is a name of it
-	fitsStart          // a name begins with it
-	fitsNames          // each word typed begins a word of its names
-	fitsWords          // each word typed begins a word of its names or of its sentence
-	fitsWithin         // it stands within a name
+	fitsExactly = iota // the text is one of its names
+	fitsStart          // a name begins with the text
+	fitsNames          // each typed word begins a word of its names
+	fitsWords          // each typed word begins a word of its names or of its sentence
+	fitsWithin         // a name contains the text
 	fitsNot
 )
 
-// withinFrom is how many letters must be typed to find a name by what stands within
-// one of its words.
+// withinFrom is the number of letters from which a text may match inside a word of a
+// name.
 const withinFrom = 3
 
-// fit says how well a choice fits; letters that are scattered over it count for nothing.
+// fit returns how well a choice matches; scattered letters do not count.
 func (c Choice) fit(typed string) int {
 	typed = strings.Join(strings.Fields(strings.ToLower(typed)), " ")
 	if typed == "" {
@@ -47,7 +47,7 @@ func (c Choice) fit(typed string) int {
 	return best
 }
 
-// words are the words of a text in small letters.
+// words returns the words of a text in small letters.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) &&
@@ -55,7 +55,7 @@ func words(text string) []string {
 	})
 }
 
-// begin reports whether each word typed begins one of the words.
+// begin reports whether each typed word begins one of the words.
 func begin(list []string, typed string) bool {
 	parts := words(typed)
 	for _, p := range parts {
@@ -66,7 +66,7 @@ func begin(list []string, typed string) bool {
 	return len(parts) > 0
 }
 
-// ranked are the indexes of the choices that fit, the best first, equals in their order.
+// ranked returns the indexes of the matching choices, best first, equal ones in their order.
 func ranked(items []Choice, typed string) []int {
 	var hits []int
 	fits := make([]int, len(items))

@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Then is what is done with an answer, in the update loop of the screen that asked.
+// Then processes an answer, in the update loop of the screen that asked.
 type Then func() (Action, tea.Cmd)
 
 type readMsg struct {
@@ -19,9 +19,9 @@ type readMsg struct {
 	then  Then
 }
 
-// Read reads in a command, which owns copies of what it needs and returns what is
-// done with the answer. An answer to an older read of the same loads is dropped; with
-// nil loads none is.
+// Read runs a read in a command. The command owns copies of its data and returns the function
+// that processes the answer. Answers to older reads of the same loads are dropped; with nil loads
+// none is.
 func (e *Env) Read(loads *Requests, read func(ctx context.Context) Then) tea.Cmd {
 	t, ctx := e.Ticket(), e.Ctx
 	if loads != nil {
@@ -30,7 +30,7 @@ func (e *Env) Read(loads *Requests, read func(ctx context.Context) Then) tea.Cmd
 	return func() tea.Msg { return readMsg{t, loads, read(ctx)} }
 }
 
-// Reading is Read of one value, which got takes with the moment when it had been read.
+// Reading is Read of one value; got receives the value and the time when it was read.
 func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, error),
 	got func(v T, at time.Time, err error)) tea.Cmd {
 	now := e.Now
@@ -47,12 +47,12 @@ func Reading[T any](e *Env, loads *Requests, read func(ctx context.Context) (T, 
 type writeMsg struct {
 	Ticket
 	then   Then
-	notice Notify // in place of then, when the screen was closed meanwhile
+	notice Notify // shown instead if the screen was closed in the meantime
 }
 
-// Write sends in a command, with a context that outlives the screen. send returns
-// what the screen does with the answer, which is never stale, and what is told in its
-// place when the screen was closed meanwhile.
+// Write sends a write in a command, with a context that outlives the screen. send returns the
+// function that processes the answer, which is never stale, and the notice for the case that
+// the screen was closed in the meantime.
 func (e *Env) Write(send func(ctx context.Context) (Then, Notify)) tea.Cmd {
 	t, ctx := e.Ticket(), e.Root
 	return func() tea.Msg {
@@ -61,8 +61,8 @@ func (e *Env) Write(send func(ctx context.Context) (Then, Notify)) tea.Cmd {
 	}
 }
 
-// Answered does what Read and Write left to do with an answer; false: msg is none of
-// theirs. Page and list.List call it for the screens that embed them.
+// Answered processes an answer of Read or Write; false if msg is not such an
+// answer. Page and list.List call it for the screens that embed them.
 func Answered(msg tea.Msg) (Action, tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case readMsg:
@@ -78,17 +78,17 @@ func Answered(msg tea.Msg) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// Item is what the keys for an id and for JSON are about.
+// Item is the object for the keys that copy an id and show JSON.
 type Item struct {
 	ID, IDWhat string // "the operation id"
 	JSON       []byte
 	JSONWhat   string // "the operation as JSON"
 	Title      string // of the JSON in the viewer
-	NoJSON     string // why there is none now
+	NoJSON     string // why there is no JSON now
 }
 
-// TakeItem does what a key does with the item, its JSON as it may be shown now; false: p
-// is no such key, or there is nothing. item is asked only then.
+// TakeItem handles the keys for the item, with the current masking of its JSON; false if p
+// is no such key or there is no item. It calls item only for such a key.
 func TakeItem(e *Env, p keymap.Press, item func() Item) (Action, bool) {
 	k := e.Keys.Item
 	id, raw := k.CopyID.Match(p), k.Raw.Match(p)

@@ -2,8 +2,8 @@ package ui
 
 import "opdeck/ui/keymap"
 
-// TakeRelated does what a key of k does: it opens the history of the operation that of
-// names, or its customer; false: p is none of them.
+// TakeRelated handles the keys of k: it opens the history of the operation of, or its
+// customer; false if p is none of them.
 func TakeRelated(k keymap.Related, p keymap.Press, of SubjectOf) (Action, bool) {
 	history := k.History.Match(p)
 	if !history && !k.Customer.Match(p) {

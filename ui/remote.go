@@ -2,13 +2,13 @@ package ui
 
 import "opdeck/internal/format/shellwords"
 
-// RemoteCommand writes a command line for the shell of a person who came over SSH.
+// RemoteCommand returns a command line for the local shell of a person who is connected over SSH.
 func (e *Env) RemoteCommand(words ...string) string {
 	return e.About.Remote + " " + shellwords.Remote(words...)
 }
 
-// OverSSH shows, in the place of a form that asks for a file, a command line that a key
-// copies: over SSH a file of the host would be the server's.
+// OverSSH shows a command line, which a key copies, instead of a form that asks for a file:
+// over SSH a file of the host would be the server's.
 func (e *Env) OverSSH(title, line string, more ...string) Action {
 	return Explain{Title: title, Copy: Copy{Text: line, What: "the command"},
 		Lines: append([]string{"Files here are on the server. Run this on your own machine and fill in the " +

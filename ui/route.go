@@ -14,30 +14,30 @@ type openScreen struct {
 	id      screenID
 	screen  Screen
 	cancel  context.CancelFunc // ends its reads
-	visited bool               // opened by its number
-	sent    FormModel          // the form of what was sent last; nil: it had none
+	visited bool               // opened by its number key
+	sent    FormModel          // the form of the last write; nil: it had none
 	env     *Env
 }
 
-// screenStack is the open screens, the one on top last, and where the person was before.
+// screenStack holds the open screens, the one on top last, and the earlier places of the person.
 type screenStack struct {
 	*window
 	stack   []*openScreen
 	lastID  screenID
-	subject map[string]string // last object seen, by kind
+	subject map[string]string // last shown object, by kind
 	trail   trail
 }
 
-// router opens and closes screens, and takes messages to them. It knows the parts before it;
-// what a screen wants done it hands to perform.
+// router opens and closes screens and passes messages to them. It knows the parts before it;
+// it passes the Actions of screens to perform.
 type router struct {
 	*statusLine
 	perform   func(st *openScreen, a Action) tea.Cmd
-	reported  At // what OnPlace was told last
+	reported  At // the last argument of OnPlace
 	afterRead waitingKey
 }
 
-// maxDepth bounds the stack: beyond it the oldest screen but the root is closed.
+// maxDepth bounds the stack: above it the oldest screen except the root is closed.
 const maxDepth = 16
 
 func (s *screenStack) top() *openScreen {
@@ -54,12 +54,12 @@ func (s *screenStack) find(id screenID) *openScreen {
 	return nil
 }
 
-// indexOf is where a place is open in the stack; -1: it is not.
+// indexOf returns the index of an open place in the stack; -1: it is not open.
 func (s *screenStack) indexOf(p Place) int {
 	return slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.screen.Place() == p })
 }
 
-// open puts the screen of a place on top, or goes back to it when it is open.
+// open puts the screen of a place on top, or goes back to it if it is open.
 func (s *router) open(p Place) tea.Cmd {
 	if i := s.indexOf(p); i >= 0 {
 		if i == len(s.stack)-1 {
@@ -80,7 +80,7 @@ func (s *router) unknownPlace(p Place) tea.Cmd {
 	return s.notify(Denied, "No screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 }
 
-// mount makes the screen of a place.
+// mount creates the screen of a place.
 func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.root)
@@ -102,7 +102,7 @@ func (s *router) begin(st *openScreen) tea.Cmd {
 	return tea.Batch(st.screen.Init(), s.remember(st.screen.Place()))
 }
 
-// makeRoom makes room in a full stack: the oldest screen but the root that holds no
+// makeRoom closes a screen of a full stack: the oldest one except the root without
 // typed text.
 func (s *router) makeRoom() {
 	if len(s.stack) < maxDepth {
@@ -117,8 +117,8 @@ func (s *router) makeRoom() {
 	}
 }
 
-// replace puts the screen of a place where an open one is; it asks first when that
-// holds typed text.
+// replace replaces an open screen by that of a place; it asks first if the open screen
+// has typed text.
 func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
 		i := slices.Index(s.stack, old)
@@ -139,7 +139,7 @@ func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 	return s.perform(nil, do(swap))
 }
 
-// Back closes the screen on top; the last one asks to leave.
+// Back closes the screen on top; on the last one it asks to leave.
 func (s *router) Back() tea.Cmd {
 	if len(s.stack) <= 1 {
 		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.askLeave() }))
@@ -147,8 +147,8 @@ func (s *router) Back() tea.Cmd {
 	return s.unwind(len(s.stack) - 2)
 }
 
-// unwind closes all screens above stack[i]; it asks first when one of them
-// holds typed text.
+// unwind closes all screens above stack[i]; it asks first if one of them
+// has typed text.
 func (s *router) unwind(i int) tea.Cmd {
 	return s.unwindThen(i, func(*Shell) tea.Cmd { return nil })
 }
@@ -178,14 +178,14 @@ func unsaved(st *openScreen) string {
 	return ""
 }
 
-// deliver hands a message to a screen and does what it answers.
+// deliver passes a message to a screen and performs the resulting Action.
 func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 	a, cmd := Update(st.screen, msg)
 	return tea.Batch(s.perform(st, a), cmd)
 }
 
-// answer goes to the screen that asked, wherever it is; to nobody when closed,
-// but what became of a write is told all the same.
+// answer passes an answer to the screen that asked, wherever it is. If that is closed, answer
+// drops it, but still reports the outcome of a write.
 func (s *router) answer(msg Answer) tea.Cmd {
 	if st := s.find(msg.Asker().screen); st != nil {
 		stayed := s.stayed(st, msg.Asker())
@@ -201,7 +201,7 @@ func (s *router) answer(msg Answer) tea.Cmd {
 	return nil
 }
 
-// broadcast goes to every open screen; the header keeps its share.
+// broadcast passes news to every open screen and to the header.
 func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
@@ -229,7 +229,7 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// about is the object of a kind that the person looks at or looked at last.
+// about returns the object of a kind on screen, or the last one that was.
 func (s *screenStack) about(kind string) string {
 	for i := len(s.stack) - 1; i >= 0; i-- {
 		screen := s.stack[i].screen

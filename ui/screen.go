@@ -8,28 +8,28 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Screen is one place of the console. All methods are called from the one
-// update loop, so a screen needs no locks; none of them may wait or send
-// anything: what may travel goes into the tea.Cmd.
+// Screen is one place of the console. All methods are called in the update
+// loop, so a screen needs no locks. None of them may wait or send
+// requests; requests belong into the tea.Cmd.
 type Screen interface {
-	// Init returns the first load and must not load in its body. Update takes a tea.WindowSizeMsg
-	// with the size of the body (before Init and whenever it changes), a key (keymap.Press), an
-	// answer to this screen's question, News, Shown or Tick; the shell does what it wants then.
-	// View draws exactly that size: h lines of at most w cells. It changes nothing: what it draws
-	// was laid out by Update.
-	// A screen that has a method Lines() []string too is asked for that instead:
-	// lines that stay the same strings from frame to frame cost nothing.
+	// Init returns the first load and must not load in its body. Update handles a tea.WindowSizeMsg
+	// with the size of the body (before Init and after each change), a key (keymap.Press), an
+	// answer to a read of this screen, News, Shown or Tick; then the shell performs its Action.
+	// View draws exactly that size: h lines of at most w cells. It changes nothing; Update
+	// lays out the lines.
+	// If the screen has a method Lines() []string, the shell calls that instead of View:
+	// lines that are the same strings in the next frame cost nothing.
 	Model
 	// Keys lists the keys of the screen: the hint line, the help, the palette and
 	// the "why off" answers are made from it.
 	Keys() []keymap.Key
-	// Editing reports that printable keys are text now: the shell then takes none but ctrl+c.
+	// Editing reports that printable keys are text: the shell then handles only ctrl+c.
 	Editing() bool
-	// Title is one short line of safe text for breadcrumbs and header.
+	// Title returns one short line of safe text for breadcrumbs and header.
 	Title() string
-	// Place is where this is; Factory can make an equal screen from it.
+	// Place returns the screen's place; the Factory can make an equal screen from it.
 	Place() Place
-	// Source tells age and origin of what is shown, and what a reload costs.
+	// Source returns age and origin of the data, and the cost of a reload.
 	Source() Source
 }
 
@@ -45,65 +45,65 @@ const (
 	KindAudit      = "audit"
 )
 
-// Kinds of places that no number leads to.
+// Kinds of places without a number key.
 const (
 	KindHistory = "history" // the timeline of one operation
 	KindOnCall  = "oncall"  // session, budgets, feed, index and writes in doubt
 )
 
-// Place names a screen: what it is of, and of which object. It is comparable.
+// Place identifies a screen by its kind and object. It is comparable.
 type Place struct {
 	Kind string // one of the Kind constants, or a kind the factory knows
 	ID   string // operation, customer, hook… id as the service wrote it; empty for lists
-	Arg  string // what else the factory needs: a view's name, a filter
+	Arg  string // another argument of the factory: a view's name, a filter
 }
 
-// Factory makes the screen of a place. env belongs to that screen alone. A nil
-// result means that the place is unknown; the shell says so.
+// Factory creates the screen of a place. env belongs to that screen alone. A nil
+// result means that the place is unknown; the shell shows this.
 type Factory func(env *Env, p Place) Screen
 
-// Source is where the shown data came from.
+// Source describes the origin and age of the shown data.
 type Source struct {
 	Origin  string    // "service", "index", "events", "this console"; empty: nothing loaded yet
-	At      time.Time // when it was true; of rows, when the newest one was seen; zero: unknown
-	Oldest  time.Time // of rows, when the oldest one was seen that the screen rests on; zero: as At
-	Class   string    // budget class that a reload costs ("billing"); empty: costs nothing
-	Loading bool      // a read is on its way
-	Problem string    // why the data is old ("service not reached"); one safe line, empty when fine
+	At      time.Time // when it was true; of rows, when the newest one was seen; zero: not known
+	Oldest  time.Time // of rows, when the oldest one that the screen uses was seen; zero: as At
+	Class   string    // budget class of a reload ("billing"); "": a reload costs no call
+	Loading bool      // a read is running
+	Problem string    // why the data is old ("service not reached"); one safe line, "" for none
 }
 
-// Ticker is for screens that show something that changes by time alone
-// (a countdown, an age). NextTick returns when the drawn text changes next (use
-// Sooner with format.Until and format.Ago); zero when nothing counts. The shell sends
-// Tick and draws again then; there is no other clock.
+// Ticker is implemented by screens whose text changes with time
+// (a countdown, an age). NextTick returns the time of the next change (use
+// Sooner with format.Until and format.Ago), or zero. The shell then sends
+// Tick and draws again; there is no other clock.
 type Ticker interface{ NextTick(now time.Time) time.Time }
 
-// Drawn is what a screen draws now that lines of the shell must not repeat or cover.
+// Drawn describes the parts of a screen that the shell must not repeat or cover.
 type Drawn struct {
-	Problem bool  // one of its lines says Source.Problem
-	Cursors []int // the lines that a cursor is on, from 0
+	Problem bool  // one of its lines shows Source.Problem
+	Cursors []int // the lines with a cursor, from 0
 }
 
-// Drawer is for screens that say what they draw; Page and list.List do.
+// Drawer is implemented by screens that report Drawn; Page and list.List do.
 type Drawer interface{ Drawn() Drawn }
 
-// HelpTopic is for screens that have more to explain than their keys, as the language
-// of their filter. HelpTopic returns safe, unstyled lines for the help and their title.
+// HelpTopic is implemented by screens that explain more than their keys, such as their filter
+// language. HelpTopic returns safe, unstyled lines for the help and their title.
 type HelpTopic interface {
 	HelpTopic() (title string, lines []string)
 }
 
-// UnsavedText is for screens that may hold typed text. Unsaved names what
-// would be lost ("the filter you typed"), or is "". The shell asks before it closes such a screen.
+// UnsavedText is implemented by screens that may have typed text. Unsaved names the text that
+// would be lost ("the filter you typed"), or returns "". The shell asks before it closes such a screen.
 type UnsavedText interface{ Unsaved() string }
 
-// SubjectOf names the object a screen is about or has under the cursor, so that
+// SubjectOf returns the object of a screen or under its cursor, so that
 // the keys 2, 3 and 4 open it: kind is KindOperation or KindCompliance (a
-// customer). Empty when there is none.
+// customer), or "" for none.
 type SubjectOf interface{ Subject(kind string) string }
 
 // Commander adds commands without keys to the palette: those of the screen on top, and
-// those of screens below it, which come to the top before the command is done.
+// those of screens below it, which the shell brings to the top before it runs the command.
 type Commander interface{ Commands() []Command }
 
 // Command is an entry of the palette. All its texts are safe.
@@ -111,12 +111,12 @@ type Command struct {
 	Title string   // "view pending-eur"
 	About string   // a sentence behind it; may be empty
 	Words []string // other names that find it: "pending-eur"
-	Why   string   // not empty: shown as off, for this reason
+	Why   string   // the reason why it is off; "": it is on
 	Do    Action
-	Run   func() (Action, tea.Cmd) // instead of Do, for what the screen does itself; nil: Do
+	Run   func() (Action, tea.Cmd) // used instead of Do by screens; nil: Do
 }
 
-// action is what the command does.
+// action returns the command's action.
 func (c Command) action() (Action, tea.Cmd) {
 	if c.Run != nil {
 		return c.Run()
@@ -124,9 +124,9 @@ func (c Command) action() (Action, tea.Cmd) {
 	return c.Do, nil
 }
 
-// Tick is sent to the screen on top when the time of its Counts has come.
+// Tick is sent to the screen on top at the time of its NextTick.
 type Tick struct{}
 
-// Shown is sent to a screen that comes to the top again: a good moment to look
-// whether what it shows is still fresh enough.
+// Shown is sent to a screen that comes to the top again, so that it can check the age of
+// its data.
 type Shown struct{}

@@ -16,7 +16,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Options is what whoever wires the console gives the shell.
+// Options are the settings and functions that the console passes to the shell.
 type Options struct {
 	Context context.Context // ends the console's reads and unsent writes
 	About   About
@@ -24,41 +24,41 @@ type Options struct {
 	Make    Factory
 	Start   Place     // the root screen; KindOperations when empty
 	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
-	// May says why a person's role may not press a key, "" when it may. nil: everything.
+	// May returns why the person's role may not press a key, "" if it may. nil: all keys are allowed.
 	May func(k keymap.Key) (why string)
-	// OnBarred is called when a key was pressed whose act read-only mode or the role bars;
-	// the command that it returns is run. May be nil.
+	// OnBarred is called after the person pressed a key whose act read-only mode or the role forbids;
+	// the shell runs the command that it returns. May be nil.
 	OnBarred func(a *act.Act, at Place) tea.Cmd
 	UTC      bool // show UTC at first
 	Local    *time.Location
 	Mask     bool // mask account numbers and the like
-	// IdleLock is how long no key is pressed before the screen goes blank until one
-	// is; 0: never. Questions that are open then lapse.
+	// IdleLock is the time without a key after which the screen goes blank until the next key;
+	// 0: never. It closes open questions.
 	IdleLock time.Duration
-	// Reveal is asked before masked values are shown: it records that, and may
+	// Reveal is called before masked values are shown: it records that, and may
 	// refuse. nil: they are shown.
 	Reveal func(ctx context.Context, at Place) error
-	// NoPreview hides what lists show beside them at first. KeepPreview remembers that
-	// the person switched it; called in a command. nil: it ends with the console.
+	// NoPreview hides the previews of lists at first. KeepPreview saves the person's change of
+	// this; it is called in a command. nil: the change ends with the console.
 	NoPreview   bool
 	KeepPreview func(ctx context.Context, on bool)
-	// Finder finds what is known here by what is typed; nil: whole ids only.
+	// Finder finds local objects by typed text; nil: only whole ids work.
 	Finder Finder
-	// Filters keeps the filters that were typed; nil: each list forgets them.
+	// Filters stores typed filters; nil: they are not stored.
 	Filters FilterMemory
-	// Commands adds commands to the palette; it is called when the palette opens, and
-	// must not wait. nil: none.
+	// Commands returns further commands for the palette; it is called when the palette opens, and
+	// must not wait. May be nil.
 	Commands func() []Command
-	// Themes makes a theme of a name of theme.Names for this output; nil: it stays.
+	// Themes returns the theme of a name of theme.Names for this output; nil: the theme is fixed.
 	Themes func(name string) *theme.Theme
-	// Contexts are the other contexts that the console can be opened on.
+	// Contexts are the other contexts that the person can switch to.
 	Contexts []string
-	// Guide leads the person through tasks; nil: nobody does.
+	// Guide guides the person through tasks. May be nil.
 	Guide Guide
-	// OnPlace is told where the person is, and whether a question about a write is
-	// open, whenever that changes. It must not block. nil: nobody is told.
+	// OnPlace is called with the person's place, and whether a question about a write is
+	// open, after each change of these. It must not block. May be nil.
 	OnPlace func(At)
-	// Tell takes notices (Notify) and what is to be copied (Copy) where nothing is
+	// Tell receives notices (Notify) and texts to copy (Copy) if the shell is not
 	// drawn. It must not block. nil: they are drawn, and sent to the terminal.
 	Tell func(Action)
 
@@ -70,14 +70,14 @@ type Options struct {
 	Tick func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 }
 
-// At is where a person is.
+// At is the current place of a person.
 type At struct {
 	Place  Place
 	Asking bool // a question about a write is open
 }
 
-// Shell is the one tea.Model of the console. Make it with New. It routes messages and keys;
-// each of its parts has a state of its own and knows only the parts before it.
+// Shell is the tea.Model of the console, created by New. It routes messages and keys;
+// each of its parts has separate state and knows only the parts before it.
 type Shell struct {
 	*window
 	*screenStack
@@ -94,14 +94,14 @@ type Shell struct {
 	barred  barred
 	clicked clicked
 	laid    draw.Laid
-	ticks   []tick // under way
+	ticks   []tick // scheduled
 	tickSeq uint64
 
-	concluded *evidence.Book // of what the console asks for and finds out
+	concluded *evidence.Book // the conclusions of the console's calls
 }
 
-// New makes the shell. Its keys are its own: read-only mode and the role bar
-// them for this console only.
+// New returns a shell with a key map of its own, so that read-only mode and the role switch off keys
+// for this console only.
 func New(o Options) *Shell {
 	if o.Context == nil {
 		o.Context = context.Background()
@@ -143,7 +143,7 @@ func New(o Options) *Shell {
 	return s
 }
 
-// assemble puts the parts of a shell together, each over those that it rests on.
+// assemble connects the parts of a shell, each with those that it depends on.
 func assemble(w *window) *Shell {
 	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{},
 		&sentWrites{writes: map[uint64]string{}}
@@ -156,7 +156,7 @@ func assemble(w *window) *Shell {
 	return s
 }
 
-// Init opens the first screen and begins to wait for news.
+// Init opens the first screen and starts waiting for news.
 func (s *Shell) Init() tea.Cmd {
 	cmds := []tea.Cmd{s.open(s.opt.Start)}
 	cmds = append(cmds, s.opt.Feeds...)
@@ -174,22 +174,22 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	s.noteLoading()
 	s.look(nil)
 	s.fitGuide()
-	s.tellPlace()
+	s.reportPlace()
 	for _, o := range s.overlays {
 		o.layout(s)
 	}
 	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.schedule())
 }
 
-// noteTrail remembers where the person is.
+// noteTrail records the person's place.
 func (s *screenStack) noteTrail() {
 	if top := s.top(); top != nil {
 		s.trail.arrive(top.screen.Place())
 	}
 }
 
-// tellPlace says where the person is when that changed.
-func (s *router) tellPlace() {
+// reportPlace calls OnPlace if the person's place changed.
+func (s *router) reportPlace() {
 	if s.opt.OnPlace == nil || s.top() == nil {
 		return
 	}
@@ -255,8 +255,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// The largest window that is laid out, in cells; a terminal that claims more
-// gets this much.
+// The largest window that is laid out, in cells; a terminal that claims more gets this
+// size.
 const (
 	maxWidth  = 1000
 	maxHeight = 500
@@ -269,23 +269,23 @@ func (s *router) resize(w, h int) {
 		st.screen.Update(tea.WindowSizeMsg{Width: bw, Height: bh})
 	}
 	if !s.fits() {
-		for _, q := range s.questions() { // to be seen again before a key counts
+		for _, q := range s.questions() { // must be drawn again before a key counts
 			q.asked, q.drawn = 0, false
 		}
 	}
 }
 
-// View implements tea.Model: exactly the lines of the window, none wider.
+// View implements tea.Model: it returns exactly the lines of the window, none wider.
 func (s *Shell) View() string { return strings.Join(s.Lines(), "\n") }
 
-// Lines is the view in lines; those that look as before are the same strings.
+// Lines returns the view in lines; unchanged lines are the same strings.
 func (s *Shell) Lines() []string {
 	if s.w <= 0 || s.h <= 0 {
 		return nil
 	}
 	lines := s.laid.Lay(s.draw(), s.w, s.h)
 	if s.th.Finishes() {
-		lines = slices.Clone(lines) // the others are compared with the next
+		lines = slices.Clone(lines) // the original is compared with the next frame
 		for i, l := range lines {
 			lines[i] = s.th.Finish(l)
 		}

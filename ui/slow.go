@@ -8,8 +8,8 @@ import (
 	"opdeck/internal/format"
 )
 
-// goes is when a call that waits for its budget goes; zero when that is not known,
-// as of a call that waits for the session.
+// goes returns when a call that waits for its budget will be sent; zero if that is not known,
+// as for a call that waits for the session.
 func (s *topLine) goes(c CallFacts) time.Time {
 	b := s.budgets[c.Class]
 	if now := s.now(); b.Goes.After(now) {
@@ -20,14 +20,14 @@ func (s *topLine) goes(c CallFacts) time.Time {
 	return time.Time{}
 }
 
-// unanswered is for how long the service has not answered a call that runs, in whole
-// seconds; "" in the first one. next is when that changes.
+// unanswered returns for how long the service has not answered a running call, in whole
+// seconds; "" in the first second. next is the time of the next change.
 func unanswered(c CallFacts, now time.Time) (ago string, next time.Time) {
 	return since(c.At, now)
 }
 
-// since is how long ago a time was, in whole seconds; "" in the first one and when it is
-// not known.
+// since returns how long ago a time was, in whole seconds; "" in the first second and if the time
+// is not known.
 func since(at, now time.Time) (ago string, next time.Time) {
 	n := now.Sub(at) / time.Second
 	if at.IsZero() || n < 0 {
@@ -41,8 +41,8 @@ func since(at, now time.Time) (ago string, next time.Time) {
 	return ago, next
 }
 
-// moved says how much of a large body went, in words: "sent 3.1 MB of 8.0 MB", or so far
-// where its length was not told; "" where that is all, or nothing is known of it.
+// moved returns the progress of a large body in words: "sent 3.1 MB of 8.0 MB", or "so far" if its
+// length is not known; "" at its end or if nothing is known.
 func (c CallFacts) moved() string {
 	if c.Moved <= 0 || c.Size > 0 && c.Moved >= c.Size {
 		return ""
@@ -57,8 +57,8 @@ func (c CallFacts) moved() string {
 	return word + format.Size(c.Moved) + " of " + format.Size(c.Size)
 }
 
-// moving says how much of a large body went that is on its way, beside the title of a
-// screen that reads nothing itself; "" in the first second.
+// moving returns the progress of a running transfer, for the title of a screen that reads
+// nothing itself; "" in the first second.
 func (s *topLine) moving(now time.Time) (what string, next time.Time) {
 	for _, c := range slices.Backward(s.activity.calls) {
 		if c.Phase != CallRuns || c.Background || c.Moved == 0 {
@@ -78,8 +78,8 @@ func (s *topLine) moving(now time.Time) (what string, next time.Time) {
 	return "", time.Time{}
 }
 
-// pending is the newest call for a person that is not over, of the class in use
-// rather than of another one.
+// pending returns the newest unfinished call for a person, preferably of the class in
+// use.
 func (s *topLine) pending(class string) (call CallFacts, ok bool) {
 	for i := len(s.activity.calls) - 1; i >= 0; i-- {
 		c := s.activity.calls[i]
@@ -94,13 +94,13 @@ func (s *topLine) pending(class string) (call CallFacts, ok bool) {
 	return call, ok
 }
 
-// loads is the screen that loads something, and since when.
+// loads is the loading screen and the start of its load.
 type loads struct {
 	screen screenID
 	since  time.Time
 }
 
-// noteLoading remembers since when the screen on top loads.
+// noteLoading records since when the screen on top has been loading.
 func (s *topLine) noteLoading() {
 	top := s.top()
 	switch {
@@ -127,8 +127,8 @@ func (s *topLine) brief(now time.Time) string {
 	return ""
 }
 
-// loading says what the screen on top waits for, and for how long; next is when that
-// changes by time alone.
+// loading says what the screen on top waits for, and for how long; next is the time when this text
+// changes next.
 func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	c, ok := s.pending(s.class())
 	switch {
@@ -157,7 +157,7 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	return what + "…", next
 }
 
-// CallWaits says why an answer takes long, in a sentence; "" when nothing is asked.
+// CallWaits says in a sentence why an answer takes long; "" if no call is running.
 func (s *topLine) CallWaits() string {
 	c, ok := s.pending(s.class())
 	now := s.now()

@@ -9,11 +9,11 @@ import (
 	"opdeck/ui/draw"
 )
 
-// noticeMost is how many lines a notice takes at most: a refusal names its cure
-// behind its reason.
+// noticeMost is the maximum of lines of a notice: a refusal has its reason and then its
+// remedy.
 const noticeMost = 3
 
-// status is the line of notices. In production it is a heavy line otherwise.
+// status is the line of notices. Without a notice it is a heavy line in production.
 func (s *window) status(line string) string {
 	if s.opt.About.Environment != Production {
 		if line == "" {
@@ -29,7 +29,7 @@ func (s *window) status(line string) string {
 	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
 }
 
-// noticeLine is the notice in one line.
+// noticeLine returns the notice in one line.
 func (s *statusLine) noticeLine(w int) string {
 	lines := s.noticeLines(w, 1)
 	if len(lines) == 0 {
@@ -38,7 +38,7 @@ func (s *statusLine) noticeLine(w int) string {
 	return lines[0]
 }
 
-// noticeLines is the notice in at most most lines of w cells; none when there is
+// noticeLines returns the notice in at most most lines of w cells; none if there is
 // no notice.
 func (s *statusLine) noticeLines(w, most int) []string {
 	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
@@ -71,9 +71,9 @@ func (s *statusLine) noticeLines(w, most int) []string {
 	return parts
 }
 
-// noSession says that there is no session to be had, as long as that is so: what is
-// asked for only waits then, and nothing else on the screen says why. The screen of
-// the session says it itself.
+// noSession says that there is no session, for as long as calls wait for one and nothing else
+// on the screen shows the reason. The Session screen shows it
+// itself.
 func (s *statusLine) noSession() string {
 	top := s.top()
 	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil ||
@@ -86,11 +86,11 @@ func (s *statusLine) noSession() string {
 	return said + ". " + s.keys.Global.Session.Help().Key + " shows more."
 }
 
-// placeNotice puts the notice into a frame that is drawn down to its body, and
-// returns the line below that. What it needs beyond that line it takes from the
-// end of the body, which is not laid out again: no row moves. The row under the
-// cursor is never covered; when it is down there, the notice is at the top. A notice
-// that the body tells too (noticed) is left out.
+// placeNotice puts the notice into a frame whose header and body are drawn, and returns the
+// line below the body. A longer notice covers the end of the body, which is not laid out
+// again, so that no row moves. It never covers the row under the cursor: if that row is at
+// the end, the notice is at the top of the body. placeNotice omits a notice that the body
+// already shows (noticed).
 func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	if shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
 		".") {

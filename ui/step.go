@@ -6,15 +6,15 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Stepper is for screens that show one record of their own list over it. Step shows
-// the record that stands by rows further down (1) or up (-1); ok is false while no
+// Stepper is implemented by screens that show one record above their own list. Step shows
+// the record that is by rows further down (1) or up (-1); ok is false while no
 // record is shown.
 type Stepper interface {
 	Step(by int) (a Action, cmd tea.Cmd, ok bool)
 }
 
-// step goes from the object on the screen to the one beside it in the list it was
-// opened from: the nearest list below. Its cursor moves along.
+// step goes from the object on the screen to the next or previous one in the nearest list
+// below it in the stack. The cursor of that list moves, too.
 func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	if sub, ok := top.screen.(Stepper); ok {
 		if a, cmd, ok := sub.Step(by); ok {
@@ -42,13 +42,13 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 		return tea.Batch(cmd, s.hint(Info, "Last one in the list."))
 	case next == p.ID:
 		return tea.Batch(cmd, s.hint(Info, "First one in the list."))
-	case next == "": // a row that is not read yet: its answer is on the way
+	case next == "": // a row that is still being read
 		return tea.Batch(cmd, s.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
 	}
 	return tea.Batch(cmd, s.swapAbove(list.id, Place{Kind: p.Kind, ID: next, Arg: p.Arg}))
 }
 
-// subjectKind is what a place is about, as SubjectOf names it.
+// subjectKind returns the kind of a place's object, as in SubjectOf.
 func subjectKind(kind string) string {
 	if kind == KindCompliance {
 		return KindCompliance
@@ -56,8 +56,8 @@ func subjectKind(kind string) string {
 	return KindOperation
 }
 
-// listBelow is the nearest screen below the top whose rows hold the object of p; the
-// cursor is on it then. -1: there is none.
+// listBelow returns the nearest screen below the top whose rows include the object of p, and puts
+// its cursor on it. -1: there is none.
 func (s *screenStack) listBelow(p Place) int {
 	for i := len(s.stack) - 2; i >= 0 && p.ID != ""; i-- {
 		screen := s.stack[i].screen
@@ -73,8 +73,8 @@ func (s *screenStack) listBelow(p Place) int {
 	return -1
 }
 
-// swapAbove puts the screen of a place over stack entry id, in the place of all that
-// was above it; it asks first when one of those holds typed text.
+// swapAbove replaces all screens above stack entry id by that of a place; it asks first if one of
+// them has typed text.
 func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
 		if s.find(id) == nil {

@@ -6,18 +6,18 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// trail is where the person was, the oldest place first.
+// trail holds the visited places, oldest first.
 type trail struct {
 	places []Place
-	at     int // into places: where the person is
-	to     int // where travel leads; -1: nowhere
+	at     int // index of the current place
+	to     int // index of travel's destination; -1: none
 }
 
-// maxTrail is how many places are remembered.
+// maxTrail is the maximum of stored places.
 const maxTrail = 50
 
-// arrive notes that the person is at a place. Going somewhere else after going back
-// forgets what lay ahead.
+// arrive records that the person is at a place. A new place after going back removes the
+// forward places.
 func (t *trail) arrive(p Place) {
 	if len(t.places) > 0 && p == t.places[t.at] {
 		return
@@ -38,7 +38,7 @@ func (t *trail) arrive(p Place) {
 	}
 }
 
-// travel goes to the place where the person was before (-1), or forward again (1).
+// travel goes to the previous place (-1), or forward again (1).
 func (s *router) travel(by int) tea.Cmd {
 	t := &s.trail
 	to := t.at + by
@@ -51,10 +51,10 @@ func (s *router) travel(by int) tea.Cmd {
 	p, top := t.places[to], s.top()
 	var cmd tea.Cmd
 	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.stack) > 1 && s.indexOf(p) < 0 {
-		cmd = s.replace(top, p) // from object to object, as it was gone
+		cmd = s.replace(top, p) // replace the object by the earlier one
 	} else {
 		cmd = s.visit(p)
 	}
-	t.to = to // when typed text holds it up, the answer to that question decides
+	t.to = to // if a question about typed text opens, its answer decides
 	return cmd
 }

@@ -2,23 +2,23 @@ package ui
 
 import tea "github.com/charmbracelet/bubbletea"
 
-// Model is a tea.Model that wants something from whoever runs it.
+// Model is a tea.Model that requests Actions from its owner.
 type Model interface {
 	tea.Model
-	// Wants is what the last Update wants done (nil: nothing). It is taken: the next call returns nil.
+	// Wants takes the Action that the last Update requested, or nil. The next call returns nil.
 	Wants() Action
 }
 
-// Update hands a message to a model and takes what it wants then.
+// Update passes a message to a model and takes the requested Action.
 func Update(m Model, msg tea.Msg) (Action, tea.Cmd) {
 	_, cmd := m.Update(msg)
 	return m.Wants(), cmd
 }
 
-// Wanted holds what a model wants until it is taken. Page and list.List embed it.
+// Wanted stores the requested Action until it is taken. Page and list.List embed it.
 type Wanted struct{ action Action }
 
-// Keep holds the action of an Update, in the place of one that nobody took, and returns its command.
+// Keep stores the Action of an Update, replacing one that was not taken, and returns its command.
 func (w *Wanted) Keep(a Action, cmd tea.Cmd) tea.Cmd {
 	w.action = a
 	return cmd

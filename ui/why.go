@@ -6,16 +6,16 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// has reports whether a screen has a key of its own that is pressed with p.
+// has reports whether p presses one of the screen's own keys.
 func has(screen Screen, p keymap.Press) bool {
 	return slices.ContainsFunc(screen.Keys(), func(k keymap.Key) bool { return !k.Yields && k.Pressed(p) })
 }
 
-// mostReasons is how many conclusions are explained at once, the newest first.
+// mostReasons is the maximum of conclusions that are explained at once, newest first.
 const mostReasons = 12
 
-// why explains what was concluded about the object of a place, or where it is of none about
-// all, and what each conclusion rests on.
+// why explains the conclusions about the object of a place, or all conclusions if it has
+// none, with the evidence of each.
 func (s *Shell) why(at Place) Action {
 	said := s.concluded.About(at.ID)
 	lines := make([]string, 0, len(said))

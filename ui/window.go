@@ -14,7 +14,7 @@ const (
 	MinHeight = 5
 )
 
-// window is the terminal's size, how things are drawn on it, and what does not change while
+// window holds the terminal's size, theme and keys, and facts that do not change while
 // the console runs.
 type window struct {
 	opt    Options
@@ -25,18 +25,18 @@ type window struct {
 	end    context.CancelFunc
 	shown  *display
 	w, h   int
-	guided int // lines that the guide's words take
+	guided int // lines of the guide
 }
 
 // fits reports whether the window has room for dialogs and screens.
 func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
 
-// body is the size that screens get.
+// body returns the size of screens.
 func (s *window) body() (w, h int) {
 	return s.w, max(s.h-s.chrome(), 0)
 }
 
-// chrome is how many lines the shell keeps: header, rule, hints and, when there
+// chrome returns the number of lines of the shell: header, rule, hints and, if there
 // is room, the line for notices.
 func (s *window) chrome() int {
 	if s.h < 8 {
@@ -45,7 +45,7 @@ func (s *window) chrome() int {
 	return 4 + s.guided
 }
 
-// area is the room for dialogs: the body, and in a low window the lines below too.
+// area returns the room for dialogs: the body, and in a low window also the lines below it.
 func (s *window) area() (w, h int) {
 	w, h = s.body()
 	if s.h < 12 {
