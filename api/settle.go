@@ -52,7 +52,8 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 			continue
 		}
 		looked = c.opt.Now()
-		out.Why = evidence.Conclusion{Says: "not known", Object: w.Act.ID, Rests: []evidence.Evidence{s.Evidence}}
+		out.Why = evidence.Conclusion{Kind: evidence.Act, Says: "not known", Object: w.Act.ID,
+			Rests: []evidence.Evidence{s.Evidence}}
 		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // read by this call, after the write
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
 			out.Why.Says = w.Rule.Past

@@ -54,7 +54,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 	e := a.Evidence(w.Request, w.Act.ID)
 	e.Read = "the service's answer"
-	why := evidence.Conclusion{Object: w.Act.ID, Rests: []evidence.Evidence{e}}
+	why := evidence.Conclusion{Kind: evidence.Act, Object: w.Act.ID, Rests: []evidence.Evidence{e}}
 	switch out.Verdict {
 	case Done:
 		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Tells

@@ -17,7 +17,7 @@ type Book struct {
 	all []Conclusion // guarded by mu, oldest first
 }
 
-// Add adds a conclusion. It replaces one with the same object and words.
+// Add adds a conclusion. It replaces one of the same kind about the same object.
 func (b *Book) Add(c Conclusion) {
 	if b == nil {
 		return
@@ -25,26 +25,33 @@ func (b *Book) Add(c Conclusion) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all = slices.DeleteFunc(b.all, func(was Conclusion) bool {
-		return strings.EqualFold(was.Object, c.Object) && was.Says == c.Says
+		return strings.EqualFold(was.Object, c.Object) && was.Kind == c.Kind && (!c.many() || was.Says == c.Says)
 	})
 	if b.all = append(b.all, c); len(b.all) > kept {
 		b.all = slices.Delete(b.all, 0, len(b.all)-kept)
 	}
 }
 
-// About lists the conclusions about an object, newest first; "": all.
+// many reports that several conclusions of the kind can hold about one object, with different words.
+func (c Conclusion) many() bool { return c.Kind == Act || c.Kind == Forbidden }
+
+// About lists the conclusions about an object, newest first, then those about the list and the session; "": all.
 func (b *Book) About(object string) (out []Conclusion) {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var all []Conclusion
 	for _, c := range slices.Backward(b.all) {
-		if object == "" || strings.EqualFold(c.Object, object) {
+		switch {
+		case object == "" || strings.EqualFold(c.Object, object):
 			out = append(out, c)
+		case c.Object == "":
+			all = append(all, c)
 		}
 	}
-	return out
+	return append(out, all...)
 }
 
 type bookKey struct{}

@@ -66,6 +66,7 @@ type Need struct {
 	Object string   // the object of the conclusion; "": any
 	After  []Moment // when our writes on that object ended, by any clock
 	Steps  []Moment // when clocks were set: an earlier time by that clock has no known age
+	Now    Moment   // the present: a later time by that clock was read before the clock was set back
 	Covers Cover    // the least cover
 }
 
@@ -101,6 +102,9 @@ func (e Evidence) Flaw(n Need) Flaw {
 			return BeforeStep
 		}
 	}
+	if at, ok := e.by(n.Now.By); ok && !n.Now.At.IsZero() && at.After(n.Now.At) {
+		return BeforeStep
+	}
 	for _, act := range n.After {
 		switch at, ok := e.by(act.By); {
 		case !ok:
@@ -120,10 +124,28 @@ func (e Evidence) by(c Clock) (time.Time, bool) {
 	return e.Date, c == Service && !e.Date.IsZero()
 }
 
+// Kind is what a conclusion decides.
+type Kind string
+
+// The kinds.
+const (
+	Act       Kind = "act"       // what became of a write: done, not done, not known
+	Accepted  Kind = "accepted"  // the result of a customer's verification
+	Complete  Kind = "complete"  // whether all operations are known
+	Gone      Kind = "gone"      // the service no longer has the operation
+	Dead      Kind = "dead"      // the service no longer accepts a pair
+	Foreign   Kind = "foreign"   // another client uses the account
+	Forbidden Kind = "forbidden" // the account is not authorised for one route
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{Act, Accepted, Complete, Gone, Dead, Foreign, Forbidden} }
+
 // Conclusion is a statement about an object, with its evidence.
 type Conclusion struct {
+	Kind   Kind       `json:"kind"`
 	Says   string     `json:"says"`             // for people: "removed", "complete"
-	Object string     `json:"object,omitempty"` // id; "": no single object
+	Object string     `json:"object,omitempty"` // id; "": no single object, but the list or the session
 	Rests  []Evidence `json:"rests"`            // empty: no read supports it
 	Open   string     `json:"open,omitempty"`   // what is missing, for people; "": nothing
 }
@@ -151,4 +173,14 @@ func (c Conclusion) Flaw(n Need) Flaw {
 		}
 	}
 	return Sound
+}
+
+// Held is c if it holds against n and nothing is open; else it says otherwise, and its flaw is what is open.
+func (c Conclusion) Held(n Need, otherwise string) (Conclusion, bool) {
+	f := c.Flaw(n)
+	if f == Sound && c.Open == "" {
+		return c, true
+	}
+	c.Says, c.Open = otherwise, cmp.Or(c.Open, string(f))
+	return c, false
 }

@@ -50,6 +50,10 @@ func TestEvidenceHoldsOnlyForWhatItSaw(t *testing.T) {
 			time.Hour)}}, want: evidence.BeforeAct},
 		"before the clock was set": {need: evidence.Need{Steps: []evidence.Moment{here(time.Minute)}},
 			want: evidence.BeforeStep},
+		"after the present": {need: evidence.Need{Now: here(-time.Second)}, want: evidence.BeforeStep},
+		"at the present":    {need: evidence.Need{Now: here(0)}, want: evidence.Sound},
+		"after the present of another clock": {need: evidence.Need{Now: by(evidence.Store, -time.Second)},
+			want: evidence.Sound},
 		"another clock was set": {need: evidence.Need{Steps: []evidence.Moment{by(evidence.Store, time.Minute)}},
 			want: evidence.Sound},
 		"nothing": {change: func(e *evidence.Evidence) { *e = evidence.Evidence{} }, want: evidence.NothingShown},
@@ -90,15 +94,24 @@ func TestConclusionPrintsItselfInOneLine(t *testing.T) {
 func TestBookKeepsTheNewestOfEachObject(t *testing.T) {
 	b := &evidence.Book{}
 	ctx := evidence.In(t.Context(), b)
-	evidence.Note(ctx, evidence.Conclusion{Says: "removed", Object: "op-1", Open: "first"})
-	evidence.Note(ctx, evidence.Conclusion{Says: "attached", Object: "op-1"})
-	evidence.Note(ctx, evidence.Conclusion{Says: "removed", Object: "OP-1", Open: "second"})
-	evidence.Note(ctx, evidence.Conclusion{Says: "removed", Object: "op-2"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: "op-1", Open: "first"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "attached", Object: "op-1"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: "OP-1", Open: "second"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Complete, Says: "not complete", Object: "op-2"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Complete, Says: "complete", Object: "op-2"})
 	evidence.Note(context.Background(), evidence.Conclusion{Says: "lost"})
 	if got := b.About("op-1"); len(got) != 2 || got[0].Open != "second" || got[1].Says != "attached" {
 		t.Errorf("about op-1: %+v", got)
 	}
-	if got := b.About(""); len(got) != 3 {
+	if got := b.About("op-2"); len(got) != 1 || got[0].Says != "complete" {
+		t.Errorf("about op-2, of which a later conclusion says otherwise: %+v", got)
+	}
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Forbidden, Says: "not authorised for GET /a"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Forbidden, Says: "not authorised for GET /b"})
+	if got := b.About("op-2"); len(got) != 3 || got[0].Object != "op-2" || got[1].Says != "not authorised for GET /b" {
+		t.Errorf("about op-2 and the session: %+v", got)
+	}
+	if got := b.About(""); len(got) != 5 {
 		t.Errorf("all: %+v", got)
 	}
 	for range 600 {

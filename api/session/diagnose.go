@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // Cause is the diagnosed cause of a problem.
@@ -41,6 +43,8 @@ type Verdict struct {
 	Evidence []string  // the facts behind the sentence
 	Healed   bool      // a later rotation succeeded, or the session was reset
 	Over     time.Time // when it healed; zero while the problem lasts
+
+	Why []evidence.Conclusion // the conclusions in the sentence, with the calls that show them
 }
 
 // Full is Sentence with a capital and a full stop; "" for none.
@@ -147,7 +151,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 }
 
 // explainRoute explains a route that refuses a pair which another route accepts.
-func explainRoute(past []Event, e Event, _ Row) Verdict {
+func explainRoute(past []Event, e Event, row Row) Verdict {
 	v := Verdict{Cause: RouteRefuses, At: e.At, Sentence: "the service refuses calls of " + routeName(e.Route) +
 		" but accepts the session for others: the account is not authorised for them",
 		Evidence: []string{fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), e.Gen, clock(e.At))}}
@@ -161,6 +165,7 @@ func explainRoute(past []Event, e Event, _ Row) Verdict {
 		return v
 	}
 	shown := past[at]
+	v.because(forbidden(shown, row))
 	for _, p := range slices.Backward(past[:at]) {
 		if p.Kind == EventUnauthorized && p.Route == e.Route {
 			v.Evidence[0] = fmt.Sprintf("%s refused generation %d at %s", routeName(e.Route), p.Gen, clock(p.At))
@@ -207,6 +212,12 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		v.Evidence = append(v.Evidence, e.By+" refused it as well, at "+clock(e.At))
 	}
 	v.Evidence = append(v.Evidence, refused.byService()...)
+	if !v.because(dead(past, e, row)) {
+		v.Cause = OneRefusal
+		v.Sentence = "calls were refused before the tokens expired; what ended the tokens is not known, because " +
+			v.Why[0].Open
+		return v
+	}
 	if c, ok := recent(past, e.At, EventClock, 10*time.Minute); ok && c.Took.Abs() > e.Left {
 		v.Cause = ClockJumped
 		v.Sentence = fmt.Sprintf("the clock of %s jumped by %s, so the token was older than it seemed", c.Owner.Host,
@@ -239,6 +250,7 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 		copied.At, copied.Evidence = v.At, append(v.Evidence, copied.Evidence...)
 		return copied
 	}
+	v.because(foreign(past, e, row))
 	v.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and revoked our tokens", clock(v.At))
 	v.Evidence = append(v.Evidence, "none of our processes that share this store replaced this generation before it was "+
 		"refused; a copy of the state folder that is in use elsewhere looks the same")
@@ -342,6 +354,9 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 			return explainBlocked(past, b, row)
 		}
 		v.Cause = ForeignClient
+		e.Route = "the refresh"
+		v.because(dead(past, e, row))
+		v.because(foreign(past, e, row))
 		v.Sentence = fmt.Sprintf("the refresh token was refused at %s: another client logged in or refreshed before",
 			clock(v.At))
 	case Fenced, Aborted:

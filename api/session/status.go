@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"opdeck/api/evidence"
 )
 
 // Status describes a session for people and programs.
@@ -84,7 +86,7 @@ type Last struct {
 	Took    time.Duration
 }
 
-// Status reads the shared state. It makes no call to the service.
+// Status reads the shared state and notes its conclusions. It makes no call to the service.
 func (m *Manager) Status(ctx context.Context) (Status, error) {
 	m.beat(ctx)
 	row, _, err := m.load(ctx)
@@ -103,7 +105,11 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, storeError(err)
 	}
-	return m.describe(row, counts, events, instances), nil
+	s := m.describe(row, counts, events, instances)
+	for _, c := range s.Verdict.Why {
+		evidence.Note(ctx, c)
+	}
+	return s, nil
 }
 
 func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
@@ -146,6 +152,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 			break
 		}
 	}
+	row.At = now // events were moved likewise
 	s.Verdict = Diagnose(events, row)
 	s.Warning, s.WarningNames = m.warning(row, s.Verdict)
 	return s

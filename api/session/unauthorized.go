@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"time"
-
-	"opdeck/api/evidence"
 )
 
 // The meanings of a 401, kept as the Reason of an EventUnauthorized.
@@ -107,9 +105,8 @@ func (c *call) early(ctx context.Context, a Access) error {
 // notAuthorised is the error, with evidence, of a call whose route refuses pairs that others accept.
 func notAuthorised(row Row, route string) *Error {
 	mark, _ := row.refusedBy(route)
+	why, _ := forbidden(Event{Route: route, By: mark.By, Gen: mark.Gen, At: row.At.Add(-mark.Ago)}, row)
 	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) but accepts the session for other " +
 		"calls: the account is not authorised for this one",
-		Why: evidence.Conclusion{Says: "not authorised for " + route, Rests: []evidence.Evidence{{
-			Read: mark.By, Route: mark.By, Seen: evidence.Moment{At: row.At.Add(-mark.Ago), By: evidence.Store},
-			Covers: evidence.Whole, Shows: "accepted the session after this call's route had refused it"}}}}
+		Why: why}
 }

@@ -116,7 +116,7 @@ func (r Row) What() string {
 // Why is the conclusion about the write with its evidence.
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
-	c := evidence.Conclusion{Says: r.What() + ": not known", Object: r.ID,
+	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": not known", Object: r.ID,
 		Open: "sent at " + at(r.Sent) + ", and nothing that was read since shows whether it was done"}
 	switch {
 	case r.State == NotSeen:

@@ -58,7 +58,7 @@ func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, 
 	}
 	for _, r := range rows {
 		s := is(r, evidence.Moment{At: now.Add(-ago), By: evidence.Store})
-		if !s.Shown || s.Evidence.Flaw(r.need()) != evidence.Sound ||
+		if !s.Shown || s.Evidence.Flaw(r.need(now)) != evidence.Sound ||
 			r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
 			continue
 		}
@@ -70,15 +70,17 @@ func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, 
 	}
 }
 
-// need is what evidence must fulfil to prove the write.
-func (r Row) need() evidence.Need {
-	return evidence.Need{After: []evidence.Moment{{At: r.Sent, By: evidence.Store}}}
+// need is what evidence must fulfil to prove the write; now is the store's time.
+func (r Row) need(now time.Time) evidence.Need {
+	return evidence.Need{After: []evidence.Moment{{At: r.Sent, By: evidence.Store}},
+		Now: evidence.Moment{At: now, By: evidence.Store}}
 }
 
 // done is the outcome of a write proven by an observation.
 func (r Row) done(s api.Observation) api.Outcome {
 	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "confirmed by a later read",
-		Why: evidence.Conclusion{Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
+		Why: evidence.Conclusion{Kind: evidence.Act, Says: endpoint.Rule(r.Kind).Past, Object: r.ID,
+			Rests: []evidence.Evidence{s.Evidence}}}
 }
 
 // dead reports whether the process of a write has ended without an outcome.

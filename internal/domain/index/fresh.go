@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"time"
+
+	"opdeck/api/evidence"
 )
 
 // Freshness is the age of the index's answers, in this host's time.
@@ -11,8 +13,9 @@ type Freshness struct {
 	// AsOf is the age of an answer from the whole index, such as a total: the oldest read of a row, and no newer than
 	// the last complete read of new operations. Zero: not known.
 	AsOf time.Time
-	// Complete: every page of the list was read, and no row is known to be missing.
+	// Complete: every page of the list was read, and no row is known to be missing. Why has the evidence.
 	Complete bool
+	Why      evidence.Conclusion
 	Total    int64 // operations by the service's last answer; -1: not known
 	Owed     int   // operations whose single read is due, at most 1,000
 	Version  int64 // of the index: answers of two versions may contradict
@@ -67,7 +70,9 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 	by, err := x.shift(ctx)
 	p := f.Progress
 	f.Owed, f.Total = len(owed), p.Total
-	f.Complete = p.complete(f.Sights) && !p.afterClock(now)
+	why, need := p.whole(f.Sights, now)
+	f.Why, f.Complete = why.Held(need, "not complete")
+	evidence.Note(ctx, f.Why)
 	if at := f.asOf(p, now); !at.IsZero() {
 		f.AsOf = x.local(at, by)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/evidence"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 )
@@ -18,11 +19,22 @@ func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
 	return mask.For(ctx, r)
 }
 
-// Get returns one operation, even if it is gone; ErrNone if it is not in the index.
+// Get returns one operation, even if it is gone, and notes the evidence for that; ErrNone if it is not in the index.
 func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 	r, err := x.store.Get(ctx, opid)
 	if err != nil {
 		return Record{}, err
+	}
+	if !r.Gone.IsZero() {
+		now, err := x.store.Now(ctx)
+		if err != nil {
+			return Record{}, err
+		}
+		why, need := r.gone(opid, now)
+		why, holds := why.Held(need, "not known to be gone")
+		if evidence.Note(ctx, why); !holds {
+			r.Gone = time.Time{}
+		}
 	}
 	by, err := x.shift(ctx)
 	return x.record(ctx, r, by), err
@@ -84,6 +96,11 @@ func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	states, err := x.store.History(ctx, opid)
 	for i := range states {
 		states[i].At = x.local(states[i].At, by)
+		if states[i].Gone && states[i].Current { // the note of what shows it
+			if _, err := x.Get(ctx, opid); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return mask.For(ctx, states), err
 }

@@ -21,7 +21,7 @@ const (
 	OldestChangeWise Order = "oldest-changed" //
 )
 
-// orders are the hypotheses, preferred ones first; their indexes are the bits of Evidence.
+// orders are the hypotheses, preferred ones first; their indexes are the bits of Signs.
 var orders = [...]Order{NewestFirst, OldestFirst, NewestChangeWise, OldestChangeWise}
 
 // Sorted reports whether new rows are at one end of the list.
@@ -61,8 +61,8 @@ func (o Order) top(rows []api.Operation, now time.Time) int64 {
 	return best
 }
 
-// Evidence is what the pages since the start of a pass show of the order.
-type Evidence struct {
+// Signs are what the pages since the start of a pass show of the order.
+type Signs struct {
 	Against int      `json:"against,omitempty"` // bits of orders contradicted by a page
 	For     int      `json:"for,omitempty"`     // bits of orders shown by a page
 	Low     [2]int64 `json:"low"`               // smallest createdAt and updatedAt of the last page
@@ -73,7 +73,7 @@ type Evidence struct {
 const odd = 20
 
 // observe adds a page; follows: it directly continues the previous page, with nothing removed between them.
-func (e *Evidence) observe(rows []api.Operation, follows bool) {
+func (s *Signs) observe(rows []api.Operation, follows bool) {
 	for i, by := range [2]Order{NewestFirst, NewestChangeWise} {
 		up, down := 0, 0
 		var low, high, last int64
@@ -97,34 +97,34 @@ func (e *Evidence) observe(rows []api.Operation, follows bool) {
 			}
 		}
 		allowed := (up + down) / odd
-		e.note(2*i, down > up, up > allowed)
-		e.note(2*i+1, up > down, down > allowed)
-		if follows && low != 0 && e.Low[i] != 0 {
-			e.note(2*i, high < e.Low[i], low > e.High[i])
-			e.note(2*i+1, low > e.High[i], high < e.Low[i])
+		s.note(2*i, down > up, up > allowed)
+		s.note(2*i+1, up > down, down > allowed)
+		if follows && low != 0 && s.Low[i] != 0 {
+			s.note(2*i, high < s.Low[i], low > s.High[i])
+			s.note(2*i+1, low > s.High[i], high < s.Low[i])
 		}
-		e.Low[i], e.High[i] = low, high
+		s.Low[i], s.High[i] = low, high
 	}
 }
 
-func (e *Evidence) note(bit int, shown, contradicted bool) {
+func (s *Signs) note(bit int, shown, contradicted bool) {
 	if shown {
-		e.For |= 1 << bit
+		s.For |= 1 << bit
 	}
 	if contradicted {
-		e.Against |= 1 << bit
+		s.Against |= 1 << bit
 	}
 }
 
 // decide returns the order; the previous one, have, remains until a page contradicts it.
-func (e Evidence) decide(have Order) Order {
+func (s Signs) decide(have Order) Order {
 	best, open := OrderUnknown, false
 	for i, o := range orders {
 		switch {
-		case e.Against&(1<<i) != 0:
+		case s.Against&(1<<i) != 0:
 		case o == have:
 			return have
-		case e.For&(1<<i) != 0 && best == OrderUnknown:
+		case s.For&(1<<i) != 0 && best == OrderUnknown:
 			best = o
 			fallthrough
 		default:

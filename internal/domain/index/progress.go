@@ -59,7 +59,7 @@ type Pass struct {
 	Asked     int       `json:"asked,omitempty"`     // single reads so far
 	Gone      int       `json:"gone,omitempty"`      // of them: no longer at the service
 	Top       int64     `json:"top,omitempty"`       // newest key of its rows
-	Seen      Evidence  `json:"evidence"`
+	Seen      Signs     `json:"evidence"`
 }
 
 // Done is the last pass that read every page and then every row that no page had shown.
@@ -161,25 +161,15 @@ func (p Progress) Hint(held int64) string {
 	return ""
 }
 
-// proven reports whether the last pass showed the whole list. If the service reports no total, or its list is
-// unsorted, rows may have moved unnoticed onto pages already read; then it takes two equal passes in a row, or two
-// whose numbers match.
-func (p Progress) proven() bool {
-	switch {
-	case p.Last.Started.IsZero():
-		return false
-	case p.Total >= 0 && (p.Order.Sorted() || p.short()):
-		return true
-	}
-	return p.Last.Same > 0 || p.Total >= 0 && p.Last.Even > 1
-}
+// proven reports whether the last pass showed the whole list.
+func (p Progress) proven() bool { return !p.Last.Started.IsZero() && (p.once() || p.twice()) }
 
-// complete reports whether every page was read and the rows held are proven to be all: as many as the service
-// reports, or it showed the end of its list and reports no larger number.
-func (p Progress) complete(s Sights) bool {
-	all := s.Rows == p.Total || p.Last.End && s.Rows > p.Total
-	return p.proven() && p.Note == "" && s.Unseen == 0 && all && p.News.Began.IsZero()
-}
+// once reports whether one pass can show the whole list. If the service reports no total, or its list is unsorted,
+// rows may have moved unnoticed onto pages already read; then it takes two passes in a row.
+func (p Progress) once() bool { return p.Total >= 0 && (p.Order.Sorted() || p.short()) }
+
+// twice reports whether two passes in a row were equal, or their numbers matched.
+func (p Progress) twice() bool { return p.Last.Same > 0 || p.Total >= 0 && p.Last.Even > 1 }
 
 // ETA estimates the time left of the first pass from its pace; ok is false if it cannot be estimated, as in the first
 // minute, which spends its calls at once and then waits.

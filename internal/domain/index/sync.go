@@ -235,14 +235,17 @@ func (s *Syncer) now(ctx context.Context) (time.Time, error) {
 }
 
 // afterClock reports whether p has a time after now: the clock was set back since.
-func (p Progress) afterClock(now time.Time) bool {
+func (p Progress) afterClock(now time.Time) bool { return p.latest().After(now) }
+
+// latest is the latest time in p.
+func (p Progress) latest() (at time.Time) {
 	for _, t := range []time.Time{p.News.At, p.News.Began, p.Pass.Started, p.Pass.At, p.Last.Started, p.Last.Finished,
 		p.Hurry, p.NewsAfter} {
-		if t.After(now) {
-			return true
+		if t.After(at) {
+			at = t
 		}
 	}
-	return false
+	return at
 }
 
 // readOwed reads one operation whose single read is due.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/api/limit"
 )
 
@@ -56,7 +57,9 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 		tell(c.Compared, p.Total)
 	}
 	c.Note = p.Pass.Stuck
-	c.Whole = c.Note == "" && (c.Compared == c.Total || p.Pass.End && c.Compared > c.Total)
+	why, need := c.whole(p)
+	why, c.Whole = why.Held(need, "nothing proves that the pages are all")
+	evidence.Note(ctx, why)
 	return c, s.phantoms(ctx, p.Pass.Started, found, &c)
 }
 

@@ -136,6 +136,7 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 		return Journey{}, err
 	}
 	out := Journey{CUID: cuid, Record: rec}
+	asked := j.Now()
 	c, noRecord := endpoint.Do(ctx, j.Client, endpoint.GetCustomer, cuid)
 	if out.Customer = c; noRecord != nil {
 		if unasked(ctx, noRecord) {
@@ -161,17 +162,23 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 		return Journey{}, err
 	}
 	out.Steps, out.Next = Steps(out.Customer, out.Application, out.Record, j.Now())
-	evidence.Note(ctx, out.conclusion(j.Now()))
+	why, need := out.conclusion(asked)
+	why, _ = why.Held(need, why.Says)
+	evidence.Note(ctx, why)
 	return out, nil
 }
 
-// conclusion is the conclusion about the customer's result, with evidence.
-func (j Journey) conclusion(at time.Time) evidence.Conclusion {
+// conclusion is the conclusion about the customer's result, with what its evidence must fulfil.
+func (j Journey) conclusion(asked time.Time) (evidence.Conclusion, evidence.Need) {
 	word := final(j.Customer)
-	read := evidence.Evidence{Read: "the customer read", Route: "GET " + endpoint.GetCustomer.Template(), Object: j.CUID,
-		Seen: evidence.Moment{At: at}, Covers: evidence.Whole, Shows: "shows " + orDash(j.Customer.Status.Line(40))}
-	c := evidence.Conclusion{Says: orDash(word), Object: j.CUID, Rests: []evidence.Evidence{read}}
+	need := evidence.Need{Routes: []string{"GET " + endpoint.GetCustomer.Template()}, Object: j.CUID,
+		Covers: evidence.Whole}
+	read := evidence.Evidence{Read: "the customer read", Route: need.Routes[0], Object: j.CUID,
+		Seen: evidence.Moment{At: asked}, Covers: evidence.Whole, Shows: "shows " + orDash(j.Customer.Status.Line(40))}
+	c := evidence.Conclusion{Kind: evidence.Accepted, Says: orDash(word), Object: j.CUID, Rests: []evidence.Evidence{read}}
 	switch {
+	case j.NoRecord != "":
+		c.Says, c.Rests, c.Open = "result not known", nil, j.NoRecord
 	case word == "":
 		c.Says = "no result yet"
 	case j.Record.acted() && result(j.Record.Status.Now) == "":
@@ -179,7 +186,7 @@ func (j Journey) conclusion(at time.Time) evidence.Conclusion {
 	case j.Record.acted():
 		c.Rests[0].Shows += "; reads after the last act here showed " + j.Record.Status.First + " before"
 	}
-	return c
+	return c, need
 }
 
 // saw records what a read has shown since our last act; it ignores a read that began before the act.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
@@ -178,7 +180,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 			out.KnownTotal = nil
 		}
 	}
-	out.Complete = err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n) && p.After.More != api.MoreFollows
+	out.Complete = noteWhole(ctx, p, err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n))
 	if !f.Empty() || c.sort != "" {
 		out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
 	}
@@ -192,6 +194,21 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		out.Items, out.Complete = out.Items[:c.limit], false
 	}
 	return out, nil
+}
+
+// noteWhole notes and reports whether a page of the service is all that there is.
+func noteWhole(ctx context.Context, p api.Page[api.Operation], all bool) bool {
+	e := evidence.Evidence{Read: "the page", Route: "GET " + endpoint.ListOperations.Template(),
+		Seen: evidence.Moment{At: p.At},
+		Shows: fmt.Sprintf("showed %s, of a total of %s", format.Plural(len(p.Items), "operation", "operations"),
+			cmp.Or(string(p.Total), "not known"))}
+	if all && p.After.More != api.MoreFollows {
+		e.Covers = evidence.Whole
+	}
+	c := evidence.Conclusion{Kind: evidence.Complete, Says: "the page is complete", Rests: []evidence.Evidence{e}}
+	c, holds := c.Held(evidence.Need{Covers: evidence.Whole}, "the page is not complete")
+	evidence.Note(ctx, c)
+	return holds
 }
 
 // number is n for JSON.
