@@ -13,32 +13,29 @@ import (
 	"opdeck/api/limit"
 )
 
-// Clock tells the store's time: one clock for all processes that share a
-// database (rule G1), as nanoseconds since 1970. Only differences are exact.
+// Clock is the store's clock: one for all processes that share a database (rule G1), in nanoseconds since 1970. Only
+// differences are exact.
 type Clock interface {
-	// Time reads the clock. Inside a transaction call it after the lock was taken.
+	// Time reads the clock. Inside a transaction call it after the lock was acquired.
 	Time(ctx context.Context, q Querier) (time.Duration, error)
-	// Column is an expression that reads the clock within a query, in
-	// microseconds; Settle turns its value into the time.
+	// Column is an SQL expression that reads the clock, in microseconds; Settle converts its value.
 	Column() string
 	Settle(us int64) time.Duration
-	// Wall is the time for people that belongs to now.
+	// Wall converts now to a time for display.
 	Wall(now time.Duration) time.Time
-	// Boot names the run of the machine that leases belong to; see SameBoot.
+	// Boot identifies the machine's boot for leases; see SameBoot.
 	Boot() string
 }
 
-// hostClock serves SQLite: the machine's boot clock, which no setting of the
-// time moves and which goes on while it sleeps, plus an offset that the first
-// process of each run of the machine writes down so that times stay comparable
-// after a restart, too.
+// hostClock is the clock for SQLite: the machine's boot clock, which runs during sleep and cannot be set, plus an
+// offset that the first process after each boot stores, so that times stay comparable across reboots.
 type hostClock struct {
 	host   limit.Clock
 	id     string
 	offset atomic.Int64
 }
 
-// newHostClock agrees with the other processes on the offset.
+// newHostClock agrees on the offset with the other processes.
 func newHostClock(ctx context.Context, db *DB, host limit.Clock, boot string) (*hostClock, error) {
 	c := &hostClock{host: host, id: boot}
 	known, err := c.adopt(ctx, db)
@@ -56,7 +53,7 @@ func newHostClock(ctx context.Context, db *DB, host limit.Clock, boot string) (*
 	})
 }
 
-// adopt takes the offset over if it was written in this run of the machine.
+// adopt uses the stored offset if it was written since this boot.
 func (c *hostClock) adopt(ctx context.Context, q Querier) (bool, error) {
 	var boot string
 	var offset int64
@@ -101,13 +98,11 @@ func (c *serverClock) Settle(us int64) time.Duration {
 func (c *serverClock) Wall(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
 func (c *serverClock) Boot() string                     { return "" }
 
-// beganAt starts the name of a run of a machine that has no other name for it
-// than when it began, in Unix seconds.
+// beganAt is the prefix of a boot id made from the time of the boot, in Unix seconds, on a system without ids.
 const beganAt = "began "
 
-// SameBoot compares two names of runs. Those made from the time of their
-// beginning may differ a little, because the two clocks are read one after the
-// other and the time of day gets corrected.
+// SameBoot compares two boot ids. Those made from times may differ slightly, because two clocks are read one after
+// the other and the time of day gets corrected.
 func SameBoot(a, b string) bool {
 	if a == b {
 		return true
@@ -128,7 +123,7 @@ type systemClock struct{ steady func() time.Duration }
 func (c systemClock) Wall() time.Time       { return time.Now().Round(0) }
 func (c systemClock) Steady() time.Duration { return c.steady() }
 
-// openClock makes the clock that belongs to db.
+// openClock returns the clock of db.
 func openClock(ctx context.Context, db *DB) (Clock, error) {
 	if db.engine == Postgres {
 		return &serverClock{}, nil

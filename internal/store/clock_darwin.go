@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootClock is CLOCK_MONOTONIC, which goes on through sleep on this system.
+// bootClock is CLOCK_MONOTONIC, which runs during sleep on this system.
 func bootClock() (steady func() time.Duration, boot string, err error) {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -15,7 +15,7 @@ func bootClock() (steady func() time.Duration, boot string, err error) {
 	}
 	return func() time.Duration {
 		var ts unix.Timespec
-		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // fails for unknown clocks only
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // fails only for unknown clocks
 		return time.Duration(ts.Nano())
 	}, id, nil
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootClock is CLOCK_BOOTTIME, which goes on through suspend.
+// bootClock is CLOCK_BOOTTIME, which runs during suspend.
 func bootClock() (steady func() time.Duration, boot string, err error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

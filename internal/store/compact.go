@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// What a file may hold beside its data.
+// Limits of a file beyond its data.
 const (
-	logLimit  = 4 << 20 // bytes that a write-ahead log keeps on the disk after it was copied
-	freePages = 512     // pages that a file keeps for what is written next
-	vacuumed  = 256     // pages given back at a time
+	logLimit  = 4 << 20 // bytes of a write-ahead log that stay on disk after a checkpoint
+	freePages = 512     // free pages that stay in a file for later writes
+	vacuumed  = 256     // pages released at a time
 )
 
-// Size is what a database takes on the disk, in bytes.
+// Size is the disk usage of a database, in bytes.
 type Size struct {
 	Name string // core or index; database for PostgreSQL, where all are in one
 	Data int64
@@ -23,7 +23,7 @@ type Size struct {
 	Free int64 // of Data: pages without content
 }
 
-// Sizes measures the databases; none in memory.
+// Sizes returns the disk usage of the databases; none in memory.
 func (s *Store) Sizes(ctx context.Context) ([]Size, error) {
 	if s.Core.engine == Postgres {
 		size := Size{Name: "database"}
@@ -62,7 +62,7 @@ func sizeOf(ctx context.Context, db *DB) (size Size, err error) {
 	return size, err
 }
 
-// fileSize is 0 for a file that is not there.
+// fileSize is 0 for a missing file.
 func fileSize(path string) (int64, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func fileSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Compact gives some free pages of the files back to the disk, while nobody else
-// writes; more says that there are others. PostgreSQL reuses its own.
+// Compact releases some free pages of the files to the disk, while nobody else writes; more: there are others.
+// PostgreSQL reuses its own.
 func (s *Store) Compact(ctx context.Context) (more bool, err error) {
 	for _, db := range []*DB{s.Core, s.Bulk} {
 		if db.path == "" {
@@ -90,8 +90,8 @@ func (s *Store) Compact(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// vacuum gives some free pages back and returns how many are left to be; with the last
-// ones the log goes into the file, which is shorter only then.
+// vacuum releases some free pages and returns how many remain to be released; after the last ones it checkpoints the
+// log, which shortens the file.
 func vacuum(ctx context.Context, db *DB) (left int64, err error) {
 	var free int64
 	if err := db.QueryRow(ctx, "SELECT freelist_count FROM pragma_freelist_count").Scan(&free); err != nil ||
@@ -107,8 +107,7 @@ func vacuum(ctx context.Context, db *DB) (left int64, err error) {
 	return left, err
 }
 
-// Shorten empties the write-ahead log of a file where it is longer than it should
-// be and nobody reads or writes just now.
+// Shorten truncates the write-ahead log of a file that is too long, if nobody is reading or writing.
 func (s *Store) Shorten(ctx context.Context) error {
 	for _, db := range []*DB{s.Core, s.Bulk} {
 		if db.path == "" {
@@ -127,8 +126,7 @@ func (s *Store) Shorten(ctx context.Context) error {
 	return nil
 }
 
-// shorten copies the log into the file first, beside which others read and write, and
-// then cuts it without waiting for anybody.
+// shorten first checkpoints the log, which does not block others, and then truncates it without waiting.
 func shorten(ctx context.Context, db *DB) error {
 	done, err := db.whenIdle(ctx)
 	if err != nil {

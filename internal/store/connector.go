@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// fileConnector opens connections to a SQLite file that is still the one that this
-// process began with.
+// fileConnector opens connections to a SQLite file, if it is still the file that this process opened first.
 type fileConnector struct {
 	id     *identity
 	driver driver.Driver
@@ -17,7 +16,7 @@ type fileConnector struct {
 }
 
 func openPool(id *identity, dsn string, size int) (*sql.DB, error) {
-	named, err := sql.Open("sqlite", dsn) // opens nothing
+	named, err := sql.Open("sqlite", dsn) // does not open the file
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -29,7 +28,7 @@ func openPool(id *identity, dsn string, size int) (*sql.DB, error) {
 
 // Connect implements driver.Connector.
 func (c fileConnector) Connect(context.Context) (driver.Conn, error) {
-	if err := c.id.check(true); err != nil { // SQLite would make a log beside the wrong file
+	if err := c.id.check(true); err != nil { // SQLite would create a log beside the wrong file
 		return nil, err
 	}
 	conn, err := c.driver.Open(c.dsn)

@@ -23,9 +23,8 @@ const (
 // String names the engine for people.
 func (e Engine) String() string { return [...]string{"SQLite", "PostgreSQL"}[e] }
 
-// ForUpdate is the clause that keeps other writers off the rows a SELECT inside
-// a writing transaction read. SQLite needs none: its transaction already holds
-// the only write lock.
+// ForUpdate is the clause that locks the rows read by a SELECT in a writing transaction. SQLite needs none: the
+// transaction holds the only write lock.
 func (e Engine) ForUpdate() string {
 	if e == Postgres {
 		return " FOR UPDATE"
@@ -33,10 +32,9 @@ func (e Engine) ForUpdate() string {
 	return ""
 }
 
-// DB is one database. Exec, Query and QueryRow run one statement in a
-// transaction of its own; Write runs several in one. No transaction may be open
-// while anything waits for the network (session protocol rule A4). What goes
-// wrong is an *Error where opdeck knows its kind.
+// DB is one database. Exec, Query and QueryRow run one statement in its own transaction; Write runs several in one.
+// No transaction may be open during a wait for the network (session protocol rule A4). Errors are an *Error if opdeck
+// knows their kind.
 type DB struct {
 	engine   Engine
 	path     string      // SQLite: the file, "" in memory
@@ -46,25 +44,24 @@ type DB struct {
 	unsynced *sql.DB     // one connection for WriteUnsynced (SQLite); the same pool (PostgreSQL)
 	queue    *writeQueue // SQLite file: the queue of writers; else nil
 	memo     sync.Map
-	stmts    statements // SQLite file: what transactions run again and again
+	stmts    statements // SQLite file: prepared statements
 	source   timeSource // of Now
 
 	notices  notices
 	identity identity // SQLite file
-	running  sync.Map // instances that this process has marked
+	running  sync.Map // instances marked by this process
 
 	observer observer                 // SQLite file
 	ownWrite atomic.Pointer[ownWrite] // SQLite file
 }
 
-// Engine says which engine db has.
 func (db *DB) Engine() Engine { return db.engine }
 
-// Path is the SQLite file, "" for other stores.
+// Path is the SQLite file, "" otherwise.
 func (db *DB) Path() string { return db.path }
 
-// Close closes the connections. Those to a file that is lost stay open until the
-// process ends: SQLite would copy their log into a file that others may use by now.
+// Close closes the connections. Those to a lost file stay open until the process ends, because SQLite would copy
+// their log into a file that others may be using.
 func (db *DB) Close() error {
 	if db.identity.check(true) != nil {
 		return db.queue.close()
@@ -76,7 +73,7 @@ func (db *DB) Close() error {
 	return errors.Join(append(errs, db.queue.close())...)
 }
 
-// Querier is what a DB, a Tx and a snapshot have in common.
+// Querier is the common interface of a DB, a Tx and a snapshot.
 type Querier interface {
 	Exec(ctx context.Context, query string, args ...any) error
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -86,7 +83,7 @@ type Querier interface {
 	explain(error) error
 }
 
-// Row is the answer of a query for one row.
+// Row is the result of QueryRow.
 type Row struct {
 	db   *DB
 	row  *sql.Row
@@ -94,8 +91,7 @@ type Row struct {
 	stop func() // ends the notice of a long wait
 }
 
-// Scan copies the columns into dest; sql.ErrNoRows when there is no row. It
-// must be called exactly once.
+// Scan copies the columns into dest; sql.ErrNoRows without a row. It must be called exactly once.
 func (r *Row) Scan(dest ...any) error {
 	if r.err != nil {
 		return r.err
@@ -111,7 +107,7 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// Result is Exec for a caller that asks what the statement changed.
+// Result is Exec that also returns the number of changed rows.
 func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	done, err := db.acquireWrite(ctx)
 	if err != nil {
@@ -127,7 +123,7 @@ func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result
 	return res, err
 }
 
-// acquireWrite waits for the other writers of a file that was not replaced.
+// acquireWrite waits for other writers and checks that the file was not replaced.
 func (db *DB) acquireWrite(ctx context.Context) (done func(), err error) {
 	if err := db.identity.check(true); err != nil {
 		return nil, err
@@ -135,8 +131,7 @@ func (db *DB) acquireWrite(ctx context.Context) (done func(), err error) {
 	return db.queue.acquire(ctx)
 }
 
-// written is the outcome of a write whose commit answered err: what went into a
-// file that was deleted or replaced is lost, and was not written.
+// written is the error of a write whose commit returned err: a write to a file that was deleted or replaced is lost.
 func (db *DB) written(err error) error {
 	if err == nil {
 		return db.identity.check(true)
@@ -163,19 +158,17 @@ func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	return &Row{db: db, row: db.r.QueryRowContext(ctx, db.bind(query), args...), stop: stop}
 }
 
-// Tx is a writing transaction: BEGIN IMMEDIATE in SQLite (rule A5), READ
-// COMMITTED in PostgreSQL.
+// Tx is a writing transaction: BEGIN IMMEDIATE in SQLite (rule A5), READ COMMITTED in PostgreSQL.
 type Tx struct {
 	db   *DB
 	pool *sql.DB
 	tx   *sql.Tx
-	want []string // statements to prepare for next time
+	want []string // statements to prepare after the commit
 
 	ignored bool
-	before  fileVersion // when ignored
+	before  fileVersion // if ignored
 }
 
-// Engine says which engine the transaction runs on.
 func (tx *Tx) Engine() Engine { return tx.db.engine }
 
 func (tx *Tx) explain(err error) error { return tx.db.explain(err) }
@@ -186,7 +179,7 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// Result is Exec for a caller that asks what the statement changed.
+// Result is Exec that also returns the number of changed rows.
 func (tx *Tx) Result(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if st := tx.prepared(ctx, query); st != nil {
 		res, err := st.ExecContext(ctx, args...)
@@ -214,22 +207,20 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	return &Row{db: tx.db, stop: func() {}, row: tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)}
 }
 
-// Write runs fn in one writing transaction and commits if it returns nil. An
-// *Error of kind Unknown says that the connection broke while committing: read
-// back before anything is repeated (rule A8).
+// Write runs fn in one writing transaction and commits if it returns nil. An *Error of kind Unknown means that the
+// connection broke during the commit: read before repeating anything (rule A8).
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.writeIn(ctx, db.w, db.acquireWrite, fn)
 }
 
-// WriteUnsynced is Write for what may be forgotten in a power cut, which ends all
-// processes of the host as well: budgets, history, who is there. It is several
-// times quicker with SQLite, where it does not wait for the disk; the file stays
-// sound and later ordinary writes make it last.
+// WriteUnsynced is Write for data that may be lost in a power cut, which also ends all processes of the host:
+// budgets, history, presence. With SQLite it is several times faster, since it does not wait for the disk; the file
+// stays consistent, and later ordinary writes make it durable.
 func (db *DB) WriteUnsynced(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.writeIn(ctx, db.unsynced, db.acquireWrite, fn)
 }
 
-// writeIn runs fn in a transaction of pool, once acquire has given it the turn to write.
+// writeIn runs fn in a transaction of pool once acquire permits it.
 func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Context) (func(), error),
 	fn func(tx *Tx) error) error {
 	done, err := acquire(ctx)
@@ -239,7 +230,7 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 	defer done()
 	stop := db.slow()
 	if db.engine == Postgres {
-		defer stop() // any statement may stall
+		defer stop() // any statement may be slow
 	}
 	var opt *sql.TxOptions
 	if db.engine == Postgres {
@@ -251,7 +242,7 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 		return db.explain(err)
 	})
 	if db.engine == SQLite {
-		stop() // what follows is our own work
+		stop() // the rest is our own work
 	}
 	if err != nil {
 		return err
@@ -274,8 +265,7 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 	return nil
 }
 
-// bind turns "?" into "$1", "$2" … for PostgreSQL. Queries of this package hold
-// no question mark inside quotes.
+// bind converts "?" to "$1", "$2" … for PostgreSQL. Queries in this package have no question mark in quotes.
 func (db *DB) bind(query string) string {
 	if db.engine != Postgres {
 		return query

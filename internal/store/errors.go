@@ -15,24 +15,23 @@ import (
 	"opdeck/api/session"
 )
 
-// Kind is what kind of trouble the store is in.
+// Kind is the kind of a store error.
 type Kind string
 
 // The kinds of trouble.
 const (
-	Busy        Kind = "busy"        // another process holds the store for longer than the caller waited
-	Full        Kind = "full"        // no room on the disk; nothing was written, reading goes on
-	Damaged     Kind = "damaged"     // no database, or a broken one; it was not touched
-	ReadOnly    Kind = "read_only"   // the file or the folder cannot be written
-	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses us
-	Unknown     Kind = "unknown"     // the connection broke while committing: it may have happened
-	Newer       Kind = "newer"       // tables of a newer program
+	Busy        Kind = "busy"        // another process held the store for longer than the caller waited
+	Full        Kind = "full"        // the disk is full; nothing was written, reads still work
+	Damaged     Kind = "damaged"     // not a database, or a corrupt one; it was not changed
+	ReadOnly    Kind = "read_only"   // the file or the folder is not writable
+	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses the connection
+	Unknown     Kind = "unknown"     // the connection broke during the commit, which may have succeeded
+	Newer       Kind = "newer"       // tables of a newer opdeck
 	Lost        Kind = "lost"        // the file was deleted or replaced while this process had it open
 	Failing     Kind = "failing"     // the disk reports errors
 )
 
-// Error is trouble with the store itself. Where is the file or the server,
-// without user names and passwords.
+// Error is an error of the store itself. Where is the file or the server, without user names and passwords.
 type Error struct {
 	Kind  Kind
 	Where string
@@ -70,14 +69,13 @@ func (e *Error) Error() string {
 	return "store: " + e.Where + ": " + e.text
 }
 
-// Unwrap gives the driver's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Public is e for people, with what can be done about it (api.AsError).
+// Public converts e for people, with a remedy (api.AsError).
 func (e *Error) Public() *api.Error {
 	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".",
 		Remedy: api.Remedy{Kind: api.Doctor, ID: "the store"}, Err: e}
-	if !strings.HasPrefix(out.Public, e.Where) { // a path stays as it is
+	if !strings.HasPrefix(out.Public, e.Where) { // a path keeps its case
 		out.Public = strings.ToUpper(out.Public[:1]) + out.Public[1:]
 	}
 	if e.Kind == Lost {
@@ -86,19 +84,19 @@ func (e *Error) Public() *api.Error {
 	return out
 }
 
-// Is says whether e is one of the session's errors: its store does not come back.
+// Is reports whether e is a lost store, for the session's errors.
 func (e *Error) Is(target error) bool {
 	return e.Kind == Lost && target == session.ErrStoreLost
 }
 
-// IsKind reports whether err is store trouble of kind k.
+// IsKind reports whether err is a store error of kind k.
 func IsKind(err error, k Kind) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == k
 }
 
-// explain gives a driver's error the kind that opdeck knows for it. Errors
-// about the statement itself, sql.ErrNoRows and ended contexts stay as they are.
+// explain converts a driver's error to an *Error if opdeck knows its kind. Errors of the statement itself,
+// sql.ErrNoRows and ended contexts are unchanged.
 func (db *DB) explain(err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) {
@@ -108,7 +106,7 @@ func (db *DB) explain(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if lost := db.identity.check(true); lost != nil { // whatever SQLite makes of it
+	if lost := db.identity.check(true); lost != nil { // regardless of SQLite's own error
 		return lost
 	}
 	kind := Kind("")
@@ -127,9 +125,8 @@ func (db *DB) explain(err error) error {
 	return e
 }
 
-// explainCommit is explain for the answer to a COMMIT, which may be lost. The
-// driver's SafeToRetry does not help here: it calls a connection that broke while
-// the answer was awaited "closed", as if nothing had been sent.
+// explainCommit is explain for a COMMIT, whose answer may be lost. The driver's SafeToRetry does not help: it calls a
+// connection that broke while waiting "closed", as if nothing had been sent.
 func (db *DB) explainCommit(err error) error {
 	e := db.explain(err)
 	if db.engine == Postgres && IsKind(e, Unavailable) {
@@ -162,8 +159,7 @@ const (
 	liteShortRead = liteIO | 2<<8
 )
 
-// sqliteKind reads the result code. SQLite does not pass on why the system
-// refused something, so that is asked for.
+// sqliteKind maps the result code. SQLite does not report why the system refused something, so systemKind finds out.
 func (db *DB) sqliteKind(err error) Kind {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -185,7 +181,7 @@ func (db *DB) sqliteKind(err error) Kind {
 	return ""
 }
 
-// systemKind finds out what the system has against the database's folder.
+// systemKind finds the system's problem with the database's folder.
 func (db *DB) systemKind(code int) Kind {
 	kind := ReadOnly
 	if code == liteIO {
@@ -202,8 +198,7 @@ func (db *DB) systemKind(code int) Kind {
 	return kind
 }
 
-// postgresKind reads the class of the SQLSTATE; an error that the server did
-// not send is a broken connection.
+// postgresKind maps the class of the SQLSTATE; an error without one is a broken connection.
 func postgresKind(err error) Kind {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
@@ -228,8 +223,7 @@ func postgresKind(err error) Kind {
 	return ""
 }
 
-// plain is the text of a server's or the network's error without the address
-// and the user that pgx puts before it.
+// plain is the text of a server or network error without the address and user that pgx prepends.
 func plain(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {

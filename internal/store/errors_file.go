@@ -10,10 +10,10 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// errNotDir is what a name gives below something that is not a folder any more.
+// errNotDir is the error for a path below something that is no longer a folder.
 var errNotDir error = syscall.ENOTDIR
 
-// fileError gives an error of the file system the kind that opdeck knows for it.
+// fileError converts an error of the file system to an *Error if opdeck knows its kind.
 func fileError(path string, err error) error {
 	var unsafe *files.UnsafePathError
 	var network *files.NetworkDiskError
@@ -36,11 +36,11 @@ func fileKind(err error) Kind {
 	return ""
 }
 
-// probeSize is more than SQLite asks for at a time when it opens a file.
+// probeSize is more than SQLite needs to open a file, in bytes.
 const probeSize = 128 << 10
 
-// probeFolder tries what SQLite does in dir, make a file and write to it, and
-// returns the system's own error, which SQLite does not pass on.
+// probeFolder creates a file in dir and writes to it, like SQLite, and returns the system's own error, which SQLite
+// does not report.
 func probeFolder(dir string) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {

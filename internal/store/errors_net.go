@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// brokenConn reports whether err comes from the connection and not from the
-// server or from the use of the driver.
+// brokenConn reports whether err is from the connection, not from the server or the use of the driver.
 func brokenConn(err error) bool {
 	var netErr net.Error
 	return errors.As(err, &netErr) || errors.Is(err, net.ErrClosed) ||

@@ -10,24 +10,22 @@ import (
 	"time"
 )
 
-// checkEvery is how old a check may be for a read. Writes check anew, before they
-// begin and after they were committed.
+// checkEvery is the greatest age of a check for a read. Writes check before they begin and after their commit.
 const checkEvery = time.Second
 
-// identity notices that a SQLite file or its write-ahead log is no longer the one
-// that this process has open: SQLite goes on writing to a deleted or replaced file,
-// and everything written there is lost.
+// identity detects that a SQLite file or its write-ahead log is no longer the one that this process opened: SQLite
+// keeps writing to a deleted or replaced file, and those writes are lost.
 type identity struct {
 	path string
 
-	mu      sync.Mutex  // guards what follows
-	main    fs.FileInfo // as opened; nil: not watched
+	mu      sync.Mutex  // guards the fields below
+	main    fs.FileInfo // as opened; nil: not checked
 	log     fs.FileInfo // as opened; nil: not yet
 	checked time.Time
-	lost    *Error // nil: all is well; it stays until the process ends
+	lost    *Error // nil: not lost; else permanent
 }
 
-// begin remembers the file that is about to be opened.
+// begin records the file that is about to be opened.
 func (id *identity) begin(path string) error {
 	if runtime.GOOS == "windows" { // an open file cannot be deleted or replaced there
 		return nil
@@ -42,8 +40,7 @@ func (id *identity) begin(path string) error {
 	return nil
 }
 
-// opened remembers the write-ahead log, which keeps its name while a connection is
-// open.
+// opened records the write-ahead log, which exists while a connection is open.
 func (id *identity) opened() error {
 	id.mu.Lock()
 	if id.main != nil && id.log == nil {
@@ -53,8 +50,8 @@ func (id *identity) opened() error {
 	return id.check(true)
 }
 
-// check returns an *Error of kind Lost when a file is not the one that was opened.
-// Unless now is set, a check of less than a second ago counts.
+// check returns an *Error of kind Lost if a file is not the one that was opened. Without now, a check within the last
+// second is reused.
 func (id *identity) check(now bool) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
@@ -68,7 +65,7 @@ func (id *identity) check(now bool) error {
 	return nil
 }
 
-// compare looks at both names. The caller holds mu.
+// compare checks both paths. The caller holds mu.
 func (id *identity) compare() *Error {
 	for _, f := range []struct {
 		name   string
@@ -90,8 +87,8 @@ func (id *identity) compare() *Error {
 	return nil
 }
 
-// Lost returns an *Error of kind Lost once a file of the store was deleted or
-// replaced under this process, else nil. The process must be started again.
+// Lost returns an *Error of kind Lost once a file of the store was deleted or replaced, else nil. The process must
+// then be restarted.
 func (s *Store) Lost() error {
 	if err := s.Core.identity.check(false); err != nil {
 		return err
@@ -99,8 +96,8 @@ func (s *Store) Lost() error {
 	return s.Bulk.identity.check(false)
 }
 
-// WatchLost waits until a file of the store is lost, looking every two seconds,
-// and returns the error; nil when ctx ends first.
+// WatchLost waits until a file of the store is lost, polling every two seconds, and returns the error; nil if ctx
+// ends first.
 func (s *Store) WatchLost(ctx context.Context) error {
 	tick := time.NewTicker(2 * checkEvery)
 	defer tick.Stop()

@@ -6,14 +6,13 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// WriteIdle is WriteUnsynced for work that can wait: while anybody else writes to a
-// SQLite file, or waits to, it does nothing and returns an *Error of kind Busy. A server
-// lets others in anyway.
+// WriteIdle is WriteUnsynced for low-priority work: if anybody else writes to a SQLite file, or waits to, it does
+// nothing and returns an *Error of kind Busy. A database server allows concurrent writers anyway.
 func (db *DB) WriteIdle(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.writeIn(ctx, db.unsynced, db.whenIdle, fn)
 }
 
-// whenIdle takes the turn to write to a SQLite file if nobody has it.
+// whenIdle acquires the right to write to a SQLite file if it is free.
 func (db *DB) whenIdle(context.Context) (done func(), err error) {
 	if err := db.identity.check(true); err != nil {
 		return nil, err
@@ -21,7 +20,7 @@ func (db *DB) whenIdle(context.Context) (done func(), err error) {
 	return db.queue.tryAcquire()
 }
 
-// tryAcquire is acquire that does not wait: others who write are an *Error of kind Busy.
+// tryAcquire is acquire without waiting: other writers are an *Error of kind Busy.
 func (q *writeQueue) tryAcquire() (done func(), err error) {
 	if q == nil {
 		return func() {}, nil

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Stmt is a statement that a transaction runs many times.
+// Stmt is a statement that a transaction runs repeatedly.
 type Stmt struct {
 	tx *Tx
 	st *sql.Stmt
 }
 
-// Prepare prepares a statement. It must be closed before the transaction ends.
+// Prepare prepares a statement. Close it before the transaction ends.
 func (tx *Tx) Prepare(ctx context.Context, query string) (*Stmt, error) {
 	st, err := tx.tx.PrepareContext(ctx, tx.db.bind(query))
 	if err != nil {
@@ -26,16 +26,15 @@ func (s *Stmt) Exec(ctx context.Context, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, err := s.st.ExecContext(context.WithoutCancel(ctx), args...) // a context that can end costs a goroutine a call
+	_, err := s.st.ExecContext(context.WithoutCancel(ctx), args...) // a cancellable context costs a goroutine a call
 	return s.tx.explain(err)
 }
 
 // Close frees the statement.
 func (s *Stmt) Close() { _ = s.st.Close() }
 
-// Inserter writes rows, to PostgreSQL many at a time. SQLite is asked for one row
-// at a time: a statement that inserts many keeps a journal to be undone by itself,
-// which costs more than the calls do.
+// Inserter inserts rows, for PostgreSQL many per statement. SQLite gets one row per statement: a larger one keeps a
+// journal to undo itself, which costs more than the calls.
 type Inserter struct {
 	tx    *Tx
 	head  string
@@ -44,7 +43,7 @@ type Inserter struct {
 	full  *Stmt
 }
 
-// NewInserter makes one for "INSERT INTO t (a, b)" with that many columns.
+// NewInserter returns an inserter for "INSERT INTO t (a, b)" with width columns.
 func (tx *Tx) NewInserter(head string, width int) *Inserter {
 	return &Inserter{tx: tx, head: head, width: width}
 }
@@ -56,7 +55,7 @@ func (in *Inserter) atOnce() int {
 	return 40
 }
 
-// Add takes one row.
+// Add adds one row.
 func (in *Inserter) Add(ctx context.Context, row ...any) (err error) {
 	in.rows = append(in.rows, row...)
 	if len(in.rows) < in.atOnce()*in.width {
@@ -77,7 +76,7 @@ func (in *Inserter) text(rows int) string {
 	return in.head + " VALUES " + strings.TrimSuffix(strings.Repeat(one, rows), ", ")
 }
 
-// Flush writes what is left and ends the use of the inserter.
+// Flush writes the remaining rows; the inserter must not be used afterwards.
 func (in *Inserter) Flush(ctx context.Context) error {
 	if in.full != nil {
 		defer in.full.Close()

@@ -8,7 +8,7 @@ import (
 	"path"
 )
 
-// tableSet is one of the two sets of tables, each with a migration history of its own.
+// tableSet is one of the two sets of tables, each with its own migration history.
 type tableSet string
 
 const (
@@ -19,19 +19,18 @@ const (
 //go:embed migrations
 var migrations embed.FS
 
-// history is a set of migrations: those a program knows or a database has seen.
+// history is a set of migrations: those of a program, or those of a database.
 type history struct{ newest, count int64 }
 
-// migrator brings one set of tables of a database to the version of dir's files.
+// migrator migrates one set of tables to the version of dir's files.
 type migrator struct {
 	db  *DB
 	set tableSet
 	dir fs.FS
 }
 
-// migrate brings the tables of r to the newest version, once, however many
-// processes start together: the one writer of a file (SQLite) or a transaction's
-// advisory lock (PostgreSQL) lets one through, the others find nothing left to do.
+// migrate migrates the tables of r once, however many processes start together: the write lock of a file (SQLite) or
+// a transaction's advisory lock (PostgreSQL) admits one; the others then find nothing to do.
 func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	var all fs.FS = migrations
 	if opt.migrations != nil {
@@ -62,8 +61,7 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	return m.up(ctx)
 }
 
-// current reports whether the tables of r are as this program knows them; those
-// of a newer program are an error of kind Newer.
+// current reports whether the tables of r have this program's version; a newer version is an error of kind Newer.
 func (m migrator) current(ctx context.Context, have, known history) (bool, error) {
 	if have.newest > known.newest {
 		return false, &Error{Kind: Newer, Where: m.db.where(), text: fmt.Sprintf(
@@ -89,8 +87,7 @@ func (e Engine) dir() string {
 	return "sqlite"
 }
 
-// seenHistory reads which migrations the database has had; none when the table
-// is missing.
+// seenHistory reads the database's migrations; none if the table is missing.
 func (m migrator) seenHistory(ctx context.Context) (history, error) {
 	var h history
 	err := m.db.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0), COUNT(DISTINCT version_id) FROM "+m.set.table()+

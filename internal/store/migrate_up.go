@@ -13,20 +13,18 @@ import (
 	"github.com/pressly/goose/v3/database"
 )
 
-// migrationLock is an arbitrary number that only opdeck's migrations take.
+// migrationLock is an arbitrary lock number of opdeck's migrations.
 const migrationLock = 0x6f706465636b
 
-// Times of a process that waits while another one changes the tables. Each try
-// is a transaction of its own, so that a waiter occupies no connection of a
-// pooler, however small its pool is.
+// Times for a process that waits for another one's migration. Each try is its own transaction, so that a waiting
+// process occupies no pooler connection.
 const (
-	migrationTry  = 100 * time.Millisecond // between two tries, up to as much again
+	migrationTry  = 100 * time.Millisecond // between tries, plus up to as much again
 	migrationWait = 5 * time.Minute        // until it gives up: a large index takes a while
 )
 
-// up applies what is missing, one transaction for each migration, on the
-// connection that holds the lock: nothing here needs a second connection while it
-// has one, or a pooler with few of them would stand still for ever.
+// up applies the missing migrations, one transaction each, on the connection that holds the lock: a second connection
+// could block forever behind a small pooler.
 func (m migrator) up(ctx context.Context) error {
 	began := time.Now()
 	for {
@@ -54,17 +52,16 @@ func (m migrator) up(ctx context.Context) error {
 	}
 }
 
-// progress is what is left after one try.
+// progress is the state after one try.
 type progress int
 
 const (
-	stepDone   progress = iota // the tables are as this program knows them
+	stepDone   progress = iota // the tables have this program's version
 	stepMore                   // one migration was applied; there may be more
-	stepLocked                 // another process is at it
+	stepLocked                 // another process is migrating
 )
 
-// step takes the lock if it is free and applies the oldest migration that
-// is missing.
+// step takes the lock if it is free and applies the oldest missing migration.
 func (m migrator) step(ctx context.Context) (progress, error) {
 	left := stepLocked
 	err := m.db.Write(ctx, func(tx *Tx) error {
@@ -89,8 +86,7 @@ func (m migrator) step(ctx context.Context) (progress, error) {
 	return left, err
 }
 
-// notApplied names the migrations that were not applied, oldest first. It makes the
-// table that counts them.
+// notApplied lists the missing migrations, oldest first. It creates goose's table if needed.
 func (m migrator) notApplied(ctx context.Context, tx *Tx) (names []string, err error) {
 	names, err = fs.Glob(m.dir, "*.sql")
 	if err != nil {
@@ -112,7 +108,7 @@ func (m migrator) notApplied(ctx context.Context, tx *Tx) (names []string, err e
 	return slices.DeleteFunc(names, func(n string) bool { v, _ := versionOf(n); return slices.Contains(seen, v) }), err
 }
 
-// countMigrations makes the table in which goose counts migrations.
+// countMigrations creates goose's table of migrations.
 func (m migrator) countMigrations(ctx context.Context, tx *Tx) error {
 	dialect := database.DialectSQLite3
 	if m.db.engine == Postgres {
@@ -125,10 +121,10 @@ func (m migrator) countMigrations(ctx context.Context, tx *Tx) error {
 	if err := st.CreateVersionTable(ctx, tx.tx); err != nil {
 		return m.db.explain(err)
 	}
-	return m.db.explain(st.Insert(ctx, tx.tx, database.InsertRequest{Version: 0})) // as goose begins
+	return m.db.explain(st.Insert(ctx, tx.tx, database.InsertRequest{Version: 0})) // goose's initial row
 }
 
-// apply runs one migration and counts it.
+// apply runs one migration and records it.
 func (m migrator) apply(ctx context.Context, tx *Tx, name string) error {
 	text, err := fs.ReadFile(m.dir, name)
 	if err != nil {
@@ -138,20 +134,20 @@ func (m migrator) apply(ctx context.Context, tx *Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.tx.ExecContext(ctx, upPart(string(text))); err != nil { // all statements in one exchange
+	if _, err := tx.tx.ExecContext(ctx, upPart(string(text))); err != nil { // all statements in one round trip
 		return fmt.Errorf("store: migration of %s to version %d: %w", m.set, v, m.db.explain(err))
 	}
 	return tx.Exec(ctx, "INSERT INTO "+m.set.table()+" (version_id, is_applied) VALUES (?, ?)", v, true)
 }
 
-// upPart is what a migration file does on the way up.
+// upPart is the "up" part of a migration file.
 func upPart(text string) string {
 	_, up, _ := strings.Cut(text, "-- +goose Up")
 	up, _, _ = strings.Cut(up, "-- +goose Down")
 	return up
 }
 
-// versionOf is the number that a migration's file name begins with.
+// versionOf is the number at the start of a migration's file name.
 func versionOf(name string) (int64, error) {
 	v, err := strconv.ParseInt(strings.SplitN(name, "_", 2)[0], 10, 64)
 	if err != nil {

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// slowAfter is how long a store may keep its caller waiting before people are told
-// why; noticeGap is the least time between two notices of one database.
+// slowAfter is how long a store may keep its caller waiting before a notice; noticeGap is the least time between two
+// notices of one database.
 const (
 	slowAfter = 2 * time.Second
 	noticeGap = 15 * time.Second
 )
 
-// notices tells people what a store waits for.
+// notices reports to people what a store waits for.
 type notices struct {
-	tell func(string) // nil: nobody is told
+	tell func(string) // nil: no notices
 
 	mu   sync.Mutex
 	last time.Time // guarded by mu
 }
 
-// notice tells a sentence, unless one was told a moment ago.
+// notice reports a sentence, unless the last notice was recent.
 func (db *DB) notice(sentence string) {
 	n := &db.notices
 	if n.tell == nil {
@@ -37,8 +37,7 @@ func (db *DB) notice(sentence string) {
 	}
 }
 
-// slow tells people what a call waits for when it takes long; stop must be
-// called when it has ended.
+// slow reports the cause if a call takes long; stop must be called when the call ends.
 func (db *DB) slow() (stop func()) {
 	if db.notices.tell == nil {
 		return func() {}

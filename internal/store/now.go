@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timeSource is where a DB's Now comes from.
+// timeSource is the source of a DB's Now.
 type timeSource struct {
 	clock Clock
 	fake  func() time.Time // Options.Now; nil: clock
@@ -45,10 +45,10 @@ func (db *DB) nowOn(ctx context.Context, q Querier) (time.Time, error) {
 	return time.Unix(0, int64(now)).UTC(), nil
 }
 
-// Clock is the clock behind Now, whatever Options.Now says.
+// Clock is the clock behind Now, regardless of Options.Now.
 func (db *DB) Clock() Clock { return db.source.clock }
 
-// readClocks gives both databases the clock that the core database keeps.
+// readClocks sets the clock of the core database for both databases.
 func (s *Store) readClocks(ctx context.Context, fake func() time.Time) error {
 	c, err := openClock(ctx, s.Core)
 	if err != nil {

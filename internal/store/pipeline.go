@@ -14,14 +14,12 @@ type Statement struct {
 	Args  []any
 }
 
-// Answers are the answers to some statements, in their order.
+// Answers are the results of some statements, in order.
 type Answers = pgx.BatchResults
 
-// Pipeline runs a writing transaction in two exchanges with a PostgreSQL server
-// instead of one a statement: most of the cost of a small transaction is the
-// waiting in between. decide reads the answers to read and says what to write;
-// when it says nothing, or fails, nothing is written. Like Write, it may return an
-// *Error of kind Unknown.
+// Pipeline runs a writing transaction in two round trips to a PostgreSQL server instead of one per statement, since
+// most of the cost of a small transaction is waiting. decide reads the results of read and returns the writes; if it
+// returns none, or an error, nothing is written. Like Write, it may return an *Error of kind Unknown.
 func (db *DB) Pipeline(ctx context.Context, read []Statement, decide func(Answers) ([]Statement, error)) error {
 	c, err := db.w.Conn(ctx)
 	if err != nil {
@@ -58,8 +56,8 @@ func (db *DB) batch(first Statement, more ...Statement) *pgx.Batch {
 	return b
 }
 
-// leave sees to it that no transaction stays open on a connection that goes back
-// to the pool, also when the caller's context has ended: it would keep its lock.
+// leave ensures that no transaction stays open on a connection that returns to the pool, even if the caller's context
+// has ended: it would keep its lock.
 func leave(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return

@@ -11,9 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// openPostgres prepares a pool; the first query connects. Statements are sent
-// without server-side preparation, so that a pooler in transaction mode may
-// are between.
+// openPostgres prepares a pool; the first query connects. Statements are not prepared on the server, so that a pooler
+// in transaction mode may be in between.
 func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	cfg, err := postgresConfig(dsn)
 	if err != nil {
@@ -25,8 +24,7 @@ func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, unsynced: pool, notices: notices{tell: notice}}, nil
 }
 
-// connectTimeout is how long a server may take to answer a connection, unless the
-// address says connect_timeout.
+// connectTimeout is how long a connection attempt may take, unless the address says connect_timeout.
 const connectTimeout = 5 * time.Second
 
 func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
@@ -41,7 +39,7 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
-// redactURL drops user information and parameters, which may hold a password.
+// redactURL removes user information and parameters, which may hold a password.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" {
@@ -54,7 +52,7 @@ func redactURL(s string) string {
 	return u.Scheme + "://" + host + u.Path
 }
 
-// sqlState is the server's five-letter code, "" when err is not from the server.
+// sqlState is the server's five-letter code, "" if err is not from the server.
 func sqlState(err error) string {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
@@ -63,7 +61,6 @@ func sqlState(err error) string {
 	return e.Code
 }
 
-// IdleLimit lets the server end the transaction of a process that was stopped
-// in the middle of it, so that its locks do not outlive a lease. It is part of
-// the statement that locks.
+// IdleLimit makes the server end the transaction of a stopped process, so that its locks do not outlive a lease. It
+// is part of the locking statement.
 const IdleLimit = "set_config('idle_in_transaction_session_timeout', '10s', true)"

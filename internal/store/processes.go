@@ -5,11 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// A process that has a SQLite file open can mark each of its instances by a kernel
-// lock on one byte of the lock file, so that others know at once when it ended.
+// A process can mark each of its instances with a kernel lock on one byte of a SQLite file's lock file, so that
+// others know at once when it has ended.
 
-// MarkRunning marks an instance of this process as one that runs, until the
-// process ends; false where that cannot be told.
+// MarkRunning marks an instance of this process as running until the process ends; false if that is not supported.
 func (db *DB) MarkRunning(instance string) bool {
 	if db.queue == nil || !canMark {
 		return false
@@ -24,8 +23,7 @@ func (db *DB) MarkRunning(instance string) bool {
 	return ok
 }
 
-// Running reports whether an instance that was marked still runs; known is false
-// where that cannot be told.
+// Running reports whether a marked instance is still running; known is false if that is not supported.
 func (db *DB) Running(instance string, marked bool) (running, known bool) {
 	if _, ours := db.running.Load(instance); ours {
 		return true, true
@@ -36,7 +34,7 @@ func (db *DB) Running(instance string, marked bool) (running, known bool) {
 	return byteMarked(db.queue.file, byteOf(instance)), true
 }
 
-// byteOf is the byte that stands for an instance.
+// byteOf is the byte for an instance.
 func byteOf(instance string) int64 {
 	sum := sha256.Sum256([]byte("instance\x00" + instance))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)

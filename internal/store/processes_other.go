@@ -4,8 +4,8 @@ package store
 
 import "os"
 
-// canMark: on this system no kernel lock says which processes still run, and a
-// process that ended without a word counts until its heartbeat is old.
+// canMark: on this system no kernel lock shows which processes are running; one that ended unexpectedly counts until
+// its heartbeat is old.
 const canMark = false
 
 func markByte(*os.File, int64) bool   { return false }

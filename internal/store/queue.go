@@ -12,19 +12,17 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// writeQueue lines up the writers of one SQLite file, within the process and across
-// processes. SQLite alone lets waiting writers sleep and poll, so that a busy one
-// keeps the lock for seconds; the kernel wakes ours when the lock is free. The file
-// lock only orders: SQLite's own lock still decides, and a program that does not
-// know the queue does no harm.
+// writeQueue queues the writers of one SQLite file, within the process and across processes. SQLite alone makes
+// waiting writers poll, so that a busy one keeps the lock for seconds; here the kernel wakes them when the lock is
+// free. The file lock only orders: SQLite's own lock still decides, and a program without the queue does no harm.
 type writeQueue struct {
 	path  string // of the database, for people
 	file  *os.File
-	slot  chan struct{}        // guards file: holds a token while nobody here writes
-	ended chan struct{}        // closed by close: nobody gets the token any more
+	slot  chan struct{}        // guards file: holds a token while no writer of this process is active
+	ended chan struct{}        // closed by close: no more tokens
 	once  sync.Once            // closes ended
-	slow  func() (stop func()) // tells people of a long wait
-	stuck atomic.Int64         // when a wait ended without the lock, Unix time in ns; 0 since it was got
+	slow  func() (stop func()) // reports a long wait to people
+	stuck atomic.Int64         // when a wait ended without the lock, Unix time in ns; 0 after the lock was acquired
 }
 
 // openQueue opens the lock file of a database, which is never deleted.
@@ -40,8 +38,8 @@ func openQueue(path string) (*writeQueue, error) {
 	return q, nil
 }
 
-// acquire waits until the caller may write; done lets the next one in and may be
-// called twice. A nil queue lets everybody in.
+// acquire waits until the caller may write; done admits the next one and may be called twice. A nil queue admits
+// everybody.
 func (q *writeQueue) acquire(ctx context.Context) (done func(), err error) {
 	if q == nil {
 		return func() {}, nil
@@ -73,8 +71,7 @@ func (q *writeQueue) acquire(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// wait takes a token from c. It gives up with ctx, or as Busy after the longest
-// wait, and then calls gaveUp.
+// wait takes a token from c. It returns when ctx ends, or with Busy after the longest wait, and then calls gaveUp.
 func (q *writeQueue) wait(ctx context.Context, c <-chan struct{}, gaveUp func()) error {
 	defer q.slow()()
 	late := time.NewTimer(q.longest())
@@ -96,8 +93,8 @@ func (q *writeQueue) wait(ctx context.Context, c <-chan struct{}, gaveUp func())
 	return err
 }
 
-// waitForLock blocks in the kernel on another goroutine, so that the caller can
-// give up. The slot stays taken until the lock came and was passed on.
+// waitForLock blocks in the kernel on another goroutine, so that the caller can give up. The slot stays taken until
+// the lock was acquired and released.
 func (q *writeQueue) waitForLock(ctx context.Context) error {
 	got := make(chan struct{})
 	var failed error
@@ -120,9 +117,8 @@ func (q *writeQueue) waitForLock(ctx context.Context) error {
 	return err
 }
 
-// close ends the queue once nobody here writes; waiting and later callers get
-// os.ErrClosed. A writer that does not end within stuckWait keeps the file, which the
-// end of the process closes.
+// close ends the queue once no writer of this process is active; waiting and later callers get os.ErrClosed. If a
+// writer does not end within stuckWait, the file stays open until the process ends.
 func (q *writeQueue) close() error {
 	if q == nil {
 		return nil
@@ -138,16 +134,15 @@ func (q *writeQueue) close() error {
 	}
 }
 
-// How long a writer waits for the others: stuckWait during stuckFor after a wait
-// that ended without the lock, so that a command with several writes does not wait
-// as long for each of them.
+// How long a writer waits for the others: stuckWait during stuckFor after a wait that ended without the lock, so that
+// a command with several writes does not wait that long for each.
 const (
 	busyWait  = 10 * time.Second
 	stuckWait = time.Second
 	stuckFor  = time.Minute
 )
 
-// liteWait is how long SQLite itself waits for a lock, which cannot be cut short.
+// liteWait is how long SQLite itself waits for a lock; it cannot be interrupted.
 const liteWait = 2500 * time.Millisecond
 
 // longest is how long a writer waits now.
@@ -158,7 +153,7 @@ func (q *writeQueue) longest() time.Duration {
 	return busyWait
 }
 
-// busy is the error of a wait that ended with ctxErr, or by itself.
+// busy is the error of a wait that ended with ctxErr or timed out.
 func (q *writeQueue) busy(ctxErr error) error {
 	if errors.Is(ctxErr, context.Canceled) {
 		return ctxErr
@@ -167,8 +162,7 @@ func (q *writeQueue) busy(ctxErr error) error {
 	return &Error{Kind: Busy, Where: q.path, Err: ctxErr}
 }
 
-// retryBusy runs do, which writes, again while a program that knows no queue
-// holds the file.
+// retryBusy retries do, which writes, while a program without the queue holds the file.
 func (db *DB) retryBusy(ctx context.Context, do func() error) error {
 	err := do()
 	if db.queue == nil {

@@ -11,7 +11,7 @@ import (
 // Scan copies the columns of a row into dest.
 type Scan func(dest ...any) error
 
-// Each calls row for every row of a query, until it fails.
+// Each calls row for every row of a query; it stops at the first error.
 func Each(ctx context.Context, q Querier, row func(Scan) error, query string, args ...any) error {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -27,7 +27,7 @@ func Each(ctx context.Context, q Querier, row func(Scan) error, query string, ar
 	return q.explain(rows.Err())
 }
 
-// List returns what row makes of each row of a query.
+// List collects the results of row for each row of a query.
 func List[T any](ctx context.Context, q Querier, row func(Scan) (T, error), query string, args ...any) ([]T, error) {
 	var out []T
 	err := Each(ctx, q, func(scan Scan) error {
@@ -47,7 +47,7 @@ func Value[T any](scan Scan) (v T, err error) {
 	return v, err
 }
 
-// Find reads the one value that a query gives; found is false when it gives none.
+// Find returns the single value of a query; found is false without a row.
 func Find[T any](ctx context.Context, q Querier, query string, args ...any) (v T, found bool, err error) {
 	err = q.QueryRow(ctx, query, args...).Scan(&v)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -64,10 +64,10 @@ func Affected(res sql.Result, err error) (int64, error) {
 	return res.RowsAffected()
 }
 
-// Marks is "?, ?, …" for n arguments.
+// Marks returns "?, ?, …" for n arguments.
 func Marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// Bit is a bool as the databases keep it.
+// Bit is a bool in the databases' form.
 func Bit(b bool) int64 {
 	if b {
 		return 1
@@ -75,11 +75,10 @@ func Bit(b bool) int64 {
 	return 0
 }
 
-// listed is how many values are in one IN list.
+// listed bounds the values in one IN list.
 const listed = 400
 
-// EachIn is Each for a query that ends with IN and is followed by the values of a
-// list, of which it takes some at a time.
+// EachIn is Each for a query that ends with IN, followed by the values of a list, some at a time.
 func EachIn[T any](ctx context.Context, q Querier, list []T, row func(Scan) error, query string, args ...any) error {
 	for part := range slices.Chunk(list, listed) {
 		if err := Each(ctx, q, row, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {
@@ -89,7 +88,7 @@ func EachIn[T any](ctx context.Context, q Querier, list []T, row func(Scan) erro
 	return nil
 }
 
-// ExecIn is EachIn for statements that give no rows.
+// ExecIn is EachIn for statements without results.
 func ExecIn[T any](ctx context.Context, q Querier, list []T, query string, args ...any) error {
 	for part := range slices.Chunk(list, listed) {
 		if err := q.Exec(ctx, query+" ("+Marks(len(part))+")", with(args, part)...); err != nil {

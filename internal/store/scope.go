@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Lock keeps other transactions that take the same number out until this one ends.
-// SQLite lets one writer in at a time anyway.
+// Lock excludes other transactions with the same number until this one ends. SQLite admits one writer at a time
+// anyway.
 func (tx *Tx) Lock(ctx context.Context, number int64) error {
 	if tx.Engine() == SQLite {
 		return nil
@@ -11,8 +11,8 @@ func (tx *Tx) Lock(ctx context.Context, number int64) error {
 	return tx.Exec(ctx, "SELECT pg_advisory_xact_lock(?)", number)
 }
 
-// Scope is the number of a machine account in a table of such (n, base_url,
-// account). An account without one gets the next, under a lock.
+// Scope returns the number of a machine account in a table of scopes (n, base_url, account). A new account gets the
+// next number, under a lock.
 func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock int64) (int64, error) {
 	known := "SELECT n FROM " + table + " WHERE base_url = ? AND account = ?"
 	n, found, err := Find[int64](ctx, tx, known, baseURL, account)
@@ -22,7 +22,7 @@ func (tx *Tx) Scope(ctx context.Context, table, baseURL, account string, lock in
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
 	}
-	if n, found, err = Find[int64](ctx, tx, known, baseURL, account); found || err != nil { // made while we waited
+	if n, found, err = Find[int64](ctx, tx, known, baseURL, account); found || err != nil { // created while we waited
 		return n, err
 	}
 	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(n), 0) + 1 FROM "+table).Scan(&n); err != nil {

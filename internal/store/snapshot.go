@@ -5,8 +5,7 @@ import (
 	"database/sql"
 )
 
-// Snapshot runs fn with the database as it is at one moment, however many
-// questions fn asks. fn can only read.
+// Snapshot runs fn with the database in one state, for any number of queries. fn can only read.
 func (db *DB) Snapshot(ctx context.Context, fn func(Querier) error) error {
 	if err := db.identity.check(false); err != nil {
 		return err

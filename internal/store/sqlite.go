@@ -15,17 +15,16 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// pragmas hold for every pooled connection; busy_timeout is liteWait, journal_size_limit
-// logLimit. full: a commit that was reported survives a power cut (rule A5). normal: it survives everything else.
+// pragmas apply to every pooled connection; busy_timeout is liteWait, journal_size_limit logLimit. full: a reported
+// commit survives a power cut (rule A5). normal: it survives anything else.
 const (
 	pragmas = "&_pragma=busy_timeout(2500)&_pragma=foreign_keys(ON)&_pragma=journal_size_limit(4194304)"
 	full    = pragmas + "&_pragma=synchronous(FULL)"
 	normal  = pragmas + "&_pragma=synchronous(NORMAL)"
 )
 
-// openSQLite opens file with two writing connections, whose transactions take
-// the write lock when they begin and of which one is used at a time, and a few
-// reading ones.
+// openSQLite opens file with two writing connections, whose transactions begin with the write lock and of which one
+// is used at a time, and a few reading ones.
 func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, error) {
 	queue, err := openQueue(file)
 	if err != nil {
@@ -33,7 +32,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	}
 	db := &DB{engine: SQLite, path: file, queue: queue}
 	queue.slow, db.notices.tell = db.slow, notice
-	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not make a second file
+	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not create the file
 	for _, pool := range []struct {
 		at   **sql.DB
 		opts string
@@ -45,7 +44,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 		{&db.observer.pool, "_pragma=query_only(1)" + normal, 1},
 	} {
 		p, err := openPool(&db.identity, dsn+pool.opts, pool.size)
-		if err != nil { // only for a driver that is not there
+		if err != nil { // only without the driver
 			return nil, errors.Join(err, queue.close())
 		}
 		*pool.at = p
@@ -56,7 +55,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 	return db, nil
 }
 
-// begin opens a connection, which keeps the write-ahead log in its place.
+// begin opens a connection, which keeps the write-ahead log in place.
 func (db *DB) begin(ctx context.Context) error {
 	if err := db.create(ctx); err != nil {
 		return err
@@ -68,8 +67,8 @@ func (db *DB) begin(ctx context.Context) error {
 	return db.explain(db.r.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n))
 }
 
-// create makes the file unless it is there. A write-ahead log and its index that are
-// left of a deleted file are removed: SQLite would take them for the new file's.
+// create creates the file if missing. It removes the write-ahead log and its index of a deleted file, which SQLite
+// would use for the new one.
 func (db *DB) create(ctx context.Context) error {
 	if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) {
 		done, err := db.queue.acquire(ctx)
@@ -77,7 +76,7 @@ func (db *DB) create(ctx context.Context) error {
 			return err
 		}
 		defer done()
-		if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) { // nobody was faster
+		if _, err := os.Lstat(db.path); errors.Is(err, fs.ErrNotExist) { // no other process was faster
 			for _, rest := range []string{"-wal", "-shm"} {
 				err := os.Remove(db.path + rest)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -95,10 +94,9 @@ func (db *DB) create(ctx context.Context) error {
 	return nil
 }
 
-var memories atomic.Int64 // names of in-memory databases must differ within a process
+var memories atomic.Int64 // names of in-memory databases must be unique within a process
 
-// openMemory opens a database that lives as long as the DB; one connection
-// serves reads and writes.
+// openMemory opens a database that lives as long as the DB; one connection reads and writes.
 func openMemory(r tableSet) (*DB, error) {
 	name := fmt.Sprintf("file:opdeck-%s-%d?mode=memory&_txlock=immediate", r, memories.Add(1))
 	w, err := sql.Open("sqlite", name+full)
@@ -111,8 +109,7 @@ func openMemory(r tableSet) (*DB, error) {
 	return &DB{engine: SQLite, w: w, r: w, unsynced: w}, nil
 }
 
-// isWAL reports whether readers and the writer pass each other; true where the
-// question does not arise.
+// isWAL reports whether readers and the writer do not block each other; true in memory.
 func (db *DB) isWAL(ctx context.Context) (bool, error) {
 	if db.path == "" {
 		return true, nil
@@ -122,8 +119,7 @@ func (db *DB) isWAL(ctx context.Context) (bool, error) {
 	return mode == "wal", err
 }
 
-// switchToWAL changes the file for good. A reader that asks for the version in this
-// moment can still be in the way.
+// switchToWAL changes the file permanently. A reader that checks the version at the same time can still block it.
 func (db *DB) switchToWAL(ctx context.Context) error {
 	if db.path == "" {
 		return nil
@@ -134,7 +130,7 @@ func (db *DB) switchToWAL(ctx context.Context) error {
 	}
 	defer done()
 	return db.retryBusy(ctx, func() error {
-		// Only a file without tables takes it; Compact then gives free pages back.
+		// It only applies to a file without tables; Compact then releases free pages.
 		if _, err := db.w.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 			return db.explain(err)
 		}
@@ -147,7 +143,7 @@ func (db *DB) switchToWAL(ctx context.Context) error {
 	})
 }
 
-// missingTable reports whether err says that a table does not exist.
+// missingTable reports whether err means that a table does not exist.
 func missingTable(err error) bool {
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {
@@ -156,8 +152,7 @@ func missingTable(err error) bool {
 	return sqlState(err) == "42P01"
 }
 
-// Tune runs pragmas on the one writing connection of a SQLite file; nothing
-// elsewhere.
+// Tune runs pragmas on the writing connection of a SQLite file; it does nothing for other stores.
 func (db *DB) Tune(ctx context.Context, pragmas ...string) error {
 	if db.path == "" {
 		return nil

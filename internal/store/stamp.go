@@ -6,20 +6,17 @@ import (
 	"sync"
 )
 
-// Version reports whether anybody has written to a database since an earlier stamp of
-// the same Store: equal stamps, nothing was written.
+// Version is a stamp of the databases of a Store: equal stamps mean that nothing was written in between.
 type Version struct{ core, bulk fileVersion }
 
-// Index is the part of the stamp that is about the bulk database, which holds
-// the index and the webhooks.
+// Index is the part of the stamp for the bulk database, which holds the index and the webhooks.
 func (s Version) Index() Version { return Version{bulk: s.bulk} }
 
-// HasVersions reports whether the store has stamps: not where they would be a question
-// to a server, as with PostgreSQL, and not in memory.
+// HasVersions reports whether the store has stamps: not with PostgreSQL, where they would cost a query, and not in
+// memory.
 func (s *Store) HasVersions() bool { return s.Core.engine == SQLite && s.Core.path != "" }
 
-// Version reads the stamp of both databases, some 10 µs (BenchmarkStamp); ok is false where
-// there is none.
+// Version reads the stamp of both databases in some 10 µs (BenchmarkStamp); ok is false without stamps.
 func (s *Store) Version(ctx context.Context) (st Version, ok bool) {
 	if !s.HasVersions() {
 		return st, false
@@ -27,8 +24,8 @@ func (s *Store) Version(ctx context.Context) (st Version, ok bool) {
 	return Version{s.Core.observe(ctx), s.Bulk.observe(ctx)}, true
 }
 
-// OwnWrites is what st has become when nothing was written since but a sign of life of
-// this process, which is not news to it; st itself when there was none.
+// OwnWrites is the stamp after st if only a heartbeat of this process was written since, which is not news to it;
+// else st itself.
 func (s *Store) OwnWrites(st Version) Version {
 	if e := s.Core.ownWrite.Load(); e != nil && e.before == st.core {
 		st.core = e.after
@@ -36,28 +33,27 @@ func (s *Store) OwnWrites(st Version) Version {
 	return st
 }
 
-// fileVersion is what an observer saw: equal ones, nobody has committed between them.
+// fileVersion is an observer's version: if two are equal, nobody committed in between.
 type fileVersion struct {
-	observer int64 // which one checked; versions of two cannot be compared
+	observer int64 // the observer's number; versions of two observers are not comparable
 	version  int64 // SQLite's data_version
 }
 
-// observer is a connection that never writes, so that SQLite tells it of every
-// commit of all others, here and in other processes.
+// observer is a connection that never writes, so that SQLite reports every commit of all other connections and
+// processes to it.
 type observer struct {
-	pool *sql.DB // of its own: a writer that looks never waits for readers
+	pool *sql.DB // separate, so that a writer never waits for readers
 	mu   sync.Mutex
 	conn *sql.Conn // guarded by mu; nil: not open
 	n    int64     // guarded by mu: connections opened so far
 }
 
-// observe reads the version of a SQLite file. What cannot be read is different from
-// everything before.
+// observe reads the version of a SQLite file. An unreadable one differs from all others.
 func (db *DB) observe(ctx context.Context) fileVersion {
 	o := &db.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if db.identity.check(true) != nil { // differs from every version, so the reader asks and gets the error
+	if db.identity.check(true) != nil { // differs from every version, so the reader polls and gets the error
 		o.n++
 		return fileVersion{o.n, -1}
 	}
@@ -77,7 +73,7 @@ func (db *DB) observe(ctx context.Context) fileVersion {
 	return m
 }
 
-// drop gives the connection back. The caller holds mu.
+// drop closes the connection. The caller holds mu.
 func (o *observer) drop() {
 	if o.conn != nil {
 		_ = o.conn.Close()
@@ -95,13 +91,13 @@ func (o *observer) close() error {
 	return o.pool.Close()
 }
 
-// ownWrite is the last writing transaction that is not news to the process it came
-// from: the versions before and behind it, with nobody else between.
+// ownWrite is the last writing transaction that is not news to its own process: the versions before and after it,
+// with no other write in between.
 type ownWrite struct{ before, after fileVersion }
 
-// IgnoreOwn says that this transaction is not news to its own process (see Echo).
+// IgnoreOwn marks this transaction as not news to its own process (see OwnWrites).
 func (tx *Tx) IgnoreOwn(ctx context.Context) {
-	if tx.db.queue != nil { // the write queue keeps others out, so that the versions are about us alone
+	if tx.db.queue != nil { // the write queue excludes others, so that the versions are only about us
 		tx.before = tx.db.observe(ctx)
 		tx.ignored = true
 	}

@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// maxStatements bounds how many prepared statements a DB keeps.
+// maxStatements bounds the prepared statements of a DB.
 const maxStatements = 64
 
-// statements keeps what the transactions of a SQLite file have run prepared:
-// parsing is the larger part of a small transaction there. PostgreSQL gets
-// nothing prepared, because a pooler may stand between.
+// statements holds prepared statements for the transactions of a SQLite file, where parsing is most of the cost of a
+// small transaction. For PostgreSQL nothing is prepared, because a pooler may be in between.
 type statements struct {
 	mu sync.RWMutex // guards m
 	m  map[statement]*sql.Stmt
@@ -22,8 +21,7 @@ type statement struct {
 	query string
 }
 
-// prepared returns query ready to run in the transaction, or nil; it is then
-// prepared after the commit.
+// prepared returns query prepared for the transaction, or nil; then it is prepared after the commit.
 func (tx *Tx) prepared(ctx context.Context, query string) *sql.Stmt {
 	db := tx.db
 	if db.queue == nil {
@@ -41,8 +39,7 @@ func (tx *Tx) prepared(ctx context.Context, query string) *sql.Stmt {
 	return nil
 }
 
-// keep prepares what the transaction wanted. The connection is free again, and
-// a failure only costs time.
+// keep prepares what the transaction wanted. The connection is free again, and a failure only costs time.
 func (tx *Tx) keep(ctx context.Context) {
 	if len(tx.want) == 0 {
 		return

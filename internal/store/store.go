@@ -1,13 +1,10 @@
-// Package store keeps everything that opdeck's processes share: the session and
-// its budgets, audit, approvals and journals (the core database), and the index
-// of operations with the inbox of webhooks (the bulk database).
+// Package store stores everything that opdeck's processes share: the session and its budgets, audit, approvals and
+// journals (the core database), and the index of operations with the inbox of webhooks (the bulk database).
 //
-// Two engines: SQLite for one host (two files, so that a bulk write never holds
-// the lock that a rotation of the session waits for) and PostgreSQL for many
-// (one database). Queries are written once, with "?" for arguments; what the
-// engines do differently is in this package and nowhere else. The packages
-// that own a subject declare a Store interface; the implementations live here,
-// one file a subject, and pass the owner's suite on both engines.
+// There are two engines: SQLite for one host (two files, so that a bulk write never holds the lock that a session
+// rotation waits for) and PostgreSQL for many (one database). Queries are written once, with "?" for arguments; only
+// this package knows the differences between the engines. Packages that own a subject declare a Store interface; the
+// implementations are in packages below this one, and pass the owner's suite on both engines.
 package store
 
 import (
@@ -22,25 +19,25 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// Options says where the databases are.
+// Options say where the databases are.
 type Options struct {
-	// URL is "sqlite" (two files in Dir), "sqlite:PATH" (the core file; the bulk
-	// file is beside it), "memory" (nothing is kept), or a postgres:// URL.
+	// URL is "sqlite" (two files in Dir), "sqlite:PATH" (the core file; the bulk file is beside it), "memory"
+	// (nothing is kept), or a postgres:// URL.
 	URL string
-	// Dir is the state folder; it is created with mode 0700 when missing.
+	// Dir is the state folder; it is created with mode 0700 if missing.
 	Dir string
-	// Upgrading is called before tables of an older program are changed, which
-	// takes a while when they are large; nil: nobody is told.
+	// Upgrading is called before tables of an older program are changed, which takes a while for large ones; may be
+	// nil.
 	Upgrading func()
-	// Notice is told a sentence when something keeps a caller waiting for more than
-	// two seconds; nil: nobody is told. It is called from any goroutine.
+	// Notice gets a sentence when a caller waits for more than two seconds; may be nil. It is called from any
+	// goroutine.
 	Notice func(string)
-	// Now replaces the store's clock (DB.Now), for tests and for programs that were
-	// given a time of their own; nil: the store's clock.
+	// Now replaces the store's clock (DB.Now), for tests and for programs with a time of their own; nil: the store's
+	// clock.
 	Now func() time.Time
 
-	system     func(dir string) (string, error) // tests: names the remote file system of dir
-	migrations fs.FS                            // tests: others than those of the program
+	system     func(dir string) (string, error) // for tests: the remote file system of dir
+	migrations fs.FS                            // for tests: replaces the program's migrations
 }
 
 // Store holds the two databases. With PostgreSQL both are the same.
@@ -51,8 +48,7 @@ type Store struct {
 	watching watchers
 }
 
-// Open opens and migrates the databases. Any number of processes may do so at
-// the same moment; one of them migrates.
+// Open opens and migrates the databases. Any number of processes may do so concurrently; one of them migrates.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	s, err := openURL(ctx, opt)
 	if err != nil {

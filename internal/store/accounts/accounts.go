@@ -1,7 +1,6 @@
-// Package accounts keeps what all processes share of a machine account: its
-// session (the token pair, the lease to replace it, events and instances) and its
-// budgets. They are one package because a call enters both in one transaction
-// (session protocol, rule B1).
+// Package accounts stores what all processes share of a machine account: its session (the token pair, the lease to
+// replace it, events and instances) and its budgets. They are in one package because a call uses both in one
+// transaction (session protocol, rule B1).
 package accounts
 
 import (
@@ -21,16 +20,15 @@ import (
 	"opdeck/internal/store/seal"
 )
 
-// Options says how accounts are kept.
+// Options configure New.
 type Options struct {
 	Key   seal.Key     // seals the tokens; see seal.OpenKey
 	Log   *slog.Logger // nil: silent
 	Clock store.Clock  // for tests; nil: the clock of the database
 }
 
-// Store keeps the token pairs, the right to replace them, and the budgets, in a
-// core database. It implements session.Store and limit.Store. Tokens are sealed;
-// what cannot be unsealed counts as a pair that may be dead.
+// Store stores the token pairs, the leases to replace them, and the budgets in a core database. It implements
+// session.Store and limit.Store. Tokens are sealed; a pair that cannot be unsealed counts as possibly dead.
 type Store struct {
 	rows
 	spent spent
@@ -65,7 +63,7 @@ func New(core *store.DB, opt Options) (*Store, error) {
 	return &Store{rows: rows{db: core, clock: opt.Clock, seal: sealer, log: opt.Log}, spent: spent{core.Path()}}, nil
 }
 
-// Close ends what listens for changes. The database stays open.
+// Close stops the listener for changes. The database stays open.
 func (s *Store) Close() error {
 	s.starting.Lock()
 	defer s.starting.Unlock()
@@ -88,8 +86,8 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.Row, error) 
 	return s.view(rec, start), nil
 }
 
-// Enter implements session.Store. The ring is locked before the row is read, so
-// that the read is not older than the wait for the lock.
+// Enter implements session.Store. It locks the ring before it reads the row, so that the row is not older than the
+// wait for the lock.
 func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request,
 	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
 	if s.db.Engine() == store.Postgres {
@@ -129,12 +127,11 @@ func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request,
 	return row, grant, nil
 }
 
-// change runs fn on the locked row, made if missing, and stores what changed. It
-// returns the row as it is afterwards.
+// change runs fn on the locked row, created if missing, and stores the changes. It returns the row afterwards.
 func (s *Store) change(ctx context.Context, key session.Key, fn func(*store.Tx, *record) error) (session.Row, error) {
 	var row session.Row
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		if tx.Engine() == store.Postgres { // the clock is read after the wait for the lock
+		if tx.Engine() == store.Postgres { // read the clock after the wait for the lock
 			err := tx.Exec(ctx, "SELECT "+store.IdleLimit+" FROM session"+rowWhere+" FOR UPDATE", key.BaseURL, key.Account)
 			if err != nil {
 				return err
@@ -171,8 +168,8 @@ func (s *rows) readOrCreate(ctx context.Context, tx *store.Tx, key session.Key) 
 	return s.read(ctx, tx, key)
 }
 
-// create makes an empty row unless somebody is faster. Events of an earlier row
-// stay, and their numbers go on; its counts are over.
+// create creates an empty row unless another process is faster. Events of an earlier row remain, and their numbers
+// continue; its counts end.
 func (s *rows) create(ctx context.Context, tx *store.Tx, key session.Key) error {
 	res, err := tx.Result(ctx, `INSERT INTO session (base_url, account, incarnation, event_seq)
 		VALUES (?, ?, ?, (SELECT COALESCE(MAX(seq), 0) FROM session_event WHERE base_url = ? AND account = ?))
@@ -197,7 +194,7 @@ func (s *rows) reportDamage(rec *record) {
 	}
 }
 
-// maskAccount keeps the first letter and the domain.
+// maskAccount shows only the first letter and the domain.
 func maskAccount(a string) string {
 	at := strings.LastIndexByte(a, '@')
 	if at < 1 {

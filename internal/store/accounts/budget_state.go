@@ -54,7 +54,7 @@ func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit
 	return out, err
 }
 
-// cut removes what lies too far ahead to be true (rule G3).
+// cut removes implausible future times (rule G3).
 func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.Duration) error {
 	const where = " WHERE base_url = ? AND account = ? AND "
 	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
@@ -65,8 +65,7 @@ func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.D
 	return errors.Join(err1, err2, err3)
 }
 
-// readState collects the state of all classes and reports whether it met a time
-// too far ahead to be true, which is left out.
+// readState returns the state of all classes, without implausible future times, and reports whether there were any.
 func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 	now time.Duration) (map[limit.Class]limit.State, bool, error) {
 	out := map[limit.Class]limit.State{}

@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// trimEvery is how often a ring drops slots that are too old to matter.
+// trimEvery is how often old slots are removed from a ring.
 const trimEvery = time.Minute
 
 // ring is a row of limit_ring.
@@ -21,15 +21,14 @@ type ring struct {
 	notBefore, trimmed time.Duration
 }
 
-// where selects the rows of one ring; its arguments are r.args().
+// ringWhere selects the rows of one ring; its arguments are r.args().
 const ringWhere = " WHERE base_url = ? AND account = ? AND class = ?"
 
 func (r *ring) args(more ...any) []any {
 	return append([]any{r.key.BaseURL, r.key.Account, string(r.class)}, more...)
 }
 
-// lockRing reads a ring's row, made if missing, and keeps other transactions of
-// the same ring out.
+// lockRing reads a ring's row, created if missing, and locks it against other transactions.
 func (s *Store) lockRing(ctx context.Context, tx *store.Tx, key limit.Key, class limit.Class) (*ring, error) {
 	r := &ring{key: key, class: class}
 	columns, dest := "not_before_ns, trimmed_ns", []any{&r.notBefore, &r.trimmed}
@@ -88,13 +87,13 @@ func (s *Store) take(ctx context.Context, tx *store.Tx, r *ring, req limit.Reque
 	return p.grant, nil
 }
 
-// planned is a decision and what it asks to be written.
+// planned is a decision with the writes that it needs.
 type planned struct {
 	grant limit.Grant
 	write []store.Statement
 }
 
-// plan turns the rules' decision into what is to be written.
+// plan converts a decision to writes.
 func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, others []time.Duration) planned {
 	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
 	var p planned
@@ -120,8 +119,8 @@ func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, oth
 	return p
 }
 
-// slots reads the slots that matter for req, oldest first, its own apart; those
-// too far ahead to be true are deleted (rule G3).
+// slots reads the slots that matter for req, oldest first, with its own apart; it deletes those implausibly far ahead
+// (rule G3).
 func (s *Store) slots(ctx context.Context, tx *store.Tx, r *ring, req limit.Request,
 	now time.Duration) (own *time.Duration, others []time.Duration, err error) {
 	impossible := false
@@ -150,7 +149,7 @@ func (s *Store) slots(ctx context.Context, tx *store.Tx, r *ring, req limit.Requ
 	return own, others, err
 }
 
-// reach is how old a slot can be and matter for req.
+// reach is the greatest age of a slot that matters for req.
 func reach(req limit.Request) time.Duration {
 	if req.Ticket != "" {
 		return limit.Retention
@@ -158,7 +157,7 @@ func reach(req limit.Request) time.Duration {
 	return req.Rule.Window
 }
 
-// tend cuts an impossible not_before (rule G3) and drops old slots now and then.
+// tend cuts an impossible not_before (rule G3) and occasionally removes old slots.
 func (s *Store) tend(ctx context.Context, tx *store.Tx, r *ring, now time.Duration) error {
 	if r.notBefore > now+limit.MaxNotBefore {
 		r.notBefore = now + limit.MaxNotBefore

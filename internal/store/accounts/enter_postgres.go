@@ -12,12 +12,10 @@ import (
 	"opdeck/internal/store"
 )
 
-// errNotSimple says that the quick way of Enter found work that only the long
-// one does: a missing row, an impossible time, old slots to drop.
+// errNotSimple: Enter must take the long path, because of a missing row, an impossible time, or old slots to remove.
 var errNotSimple = errors.New("store: not a simple entry")
 
-// enterPostgres is Enter in two exchanges with the server instead of six. It wrote
-// nothing when it answers errNotSimple.
+// enterPostgres is Enter in two round trips instead of six. If it returns errNotSimple, it has written nothing.
 func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Request,
 	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
 	r := &ring{key: key, class: req.Class}
@@ -55,7 +53,7 @@ func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Re
 	return row, p.grant, nil
 }
 
-// enterAnswers reads the answers to the statements of enterPostgres.
+// enterAnswers reads the results of the statements of enterPostgres.
 func (s *Store) enterAnswers(answers store.Answers, r *ring,
 	req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
 	var unsynced, idle string

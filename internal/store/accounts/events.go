@@ -11,8 +11,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// Log implements session.Store. The row's counter numbers the events, which
-// also lets one writer at a time through.
+// Log implements session.Store. The row's counter numbers the events and serialises writers.
 func (s *Store) Log(ctx context.Context, key session.Key, e session.Event) error {
 	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		const next = "UPDATE session SET event_seq = event_seq + 1" + rowWhere + " RETURNING event_seq"
@@ -94,10 +93,10 @@ func (s *Store) Count(ctx context.Context, key session.Key) (map[session.EventKi
 // instance is an instance as stored.
 type instance struct {
 	session.Owner
-	Marked bool `json:"marked,omitempty"` // it holds a kernel lock while it runs
+	Marked bool `json:"marked,omitempty"` // the process holds a kernel lock while it runs
 }
 
-// instanceLife is how long a silent process is remembered.
+// instanceLife is how long a silent process is kept.
 const instanceLife = 24 * time.Hour
 
 // Beat implements session.Store.

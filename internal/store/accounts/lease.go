@@ -12,11 +12,11 @@ import (
 	"opdeck/internal/store/liveness"
 )
 
-// repeats is how often a change is tried again whose commit got no answer.
+// repeats bounds the retries of a change whose commit got no answer.
 const repeats = 3
 
-// again runs do until its answer is certain. A lost answer to a commit is
-// cleared up by doing it again: settled sees that do found it done (rule A8).
+// again runs do until its result is certain. After a lost answer to a commit it runs do again, which finds the change
+// done (rule A8).
 func again(do func(repeat bool) error) error {
 	err := do(false)
 	for range repeats {
@@ -35,7 +35,7 @@ func (s *Store) Acquire(ctx context.Context, key session.Key, c session.Claim) (
 		row, err = s.change(ctx, key, func(_ *store.Tx, rec *record) error {
 			r := &rec.row
 			if repeat && r.Fence == c.Fence+1 && r.Owner.ID == c.Owner.ID && r.Phase == session.Held {
-				won = true // the lost answer was a yes
+				won = true // the commit with the lost answer succeeded
 				return nil
 			}
 			if r.Incarnation != c.Incarnation || r.Gen != c.Gen || r.Fence != c.Fence {
@@ -52,8 +52,8 @@ func (s *Store) Acquire(ctx context.Context, key session.Key, c session.Claim) (
 	return row, won && err == nil, err
 }
 
-// grantLease changes rec as Claim says. A pair that was used up beyond what the row
-// says is of an older state of the store, which goes on as another incarnation.
+// grantLease changes rec as Claim says. If a pair was used up although the row does not show it, the store was rolled
+// back, and the row gets a new incarnation.
 func (s *Store) grantLease(rec *record, c session.Claim) error {
 	r := &rec.row
 	sent := r.Phase.Sent()
@@ -91,8 +91,8 @@ func (rec *record) lease(length time.Duration) {
 	rec.changed = true
 }
 
-// Mark implements session.Store. A commit whose answer is lost is an error: what
-// is not known to be announced is not sent (rule A8).
+// Mark implements session.Store. A lost answer to the commit is an error: a request that may not be recorded is not
+// sent (rule A8).
 func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait time.Duration, err error) {
 	class, phase := limit.Login, session.SentLogin
 	if m.Kind == session.ByRefresh {
@@ -181,7 +181,7 @@ func (s *Store) Release(ctx context.Context, key session.Key, rel session.Releas
 			ours := r.Incarnation == rel.Incarnation && r.Fence == rel.Fence
 			switch {
 			case repeat && ours && r.Phase == session.Free:
-				return nil // the lost answer was a yes
+				return nil // the commit with the lost answer succeeded
 			case !ours || r.Phase == session.Free:
 				return session.ErrFenced
 			}

@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/store/liveness"
 )
 
-// keySum names a key without telling it.
+// keySum identifies a key without revealing it.
 func keySum(key session.Key) [32]byte {
 	return sha256.Sum256([]byte(key.BaseURL + "\x00" + key.Account))
 }
@@ -29,10 +29,9 @@ func lockID(key session.Key) int64 {
 	return int64(binary.BigEndian.Uint64(sum[8:16]))
 }
 
-// Changed gives a value soon after another process installed a pair or gave the
-// lease of key back; stop ends that. It is a hint: behind a pooler and with
-// SQLite nothing ever comes, and a value may come without a change. A
-// waiting caller must poll as well, at least once a second.
+// Changed sends a value soon after another process installed a pair or released the lease of key, until stop. It is a
+// hint: behind a pooler and with SQLite none is ever sent, and one may be sent without a change. A waiting caller
+// must also poll, at least once a second.
 func (s *Store) Changed(key session.Key) (changed <-chan struct{}, stop func()) {
 	l := s.startListener()
 	if l == nil {
@@ -54,8 +53,7 @@ func (s *Store) startListener() *liveness.Listener {
 	return s.listener
 }
 
-// Boots returns the marks of processes that share a PostgreSQL; nil for others,
-// see liveness.NewBoots.
+// Boots returns the marks of processes that share a PostgreSQL; nil for other engines, see liveness.NewBoots.
 func (s *Store) Boots() audit.Alive {
 	if l := s.startListener(); l != nil {
 		return l.Boots()
@@ -63,10 +61,9 @@ func (s *Store) Boots() audit.Alive {
 	return nil
 }
 
-// Liveness returns the hint that the holder of a lease is alive (rules L1 to
-// L3): a kernel lock on a file beside the SQLite file, or an advisory lock on the
-// listening connection, which PostgreSQL frees when the connection ends. Behind a
-// pooler and in memory there is none to be had, and the lease alone decides.
+// Liveness returns the locks that show whether the holder of a lease is alive (rules L1 to L3): a kernel lock on a
+// file beside the SQLite file, or an advisory lock on the listening connection, which PostgreSQL releases with the
+// connection. Behind a pooler and in memory there is none, and the lease alone decides.
 func (s *Store) Liveness() session.Liveness {
 	switch {
 	case s.db.Engine() == store.Postgres:
@@ -77,7 +74,7 @@ func (s *Store) Liveness() session.Liveness {
 	return nil
 }
 
-// fileLiveness keeps one lock file per key in dir, which is never deleted.
+// fileLiveness has one lock file per key in dir; they are never deleted.
 type fileLiveness struct{ dir string }
 
 func (l fileLiveness) file(key session.Key) string {

@@ -15,8 +15,7 @@ import (
 	"opdeck/internal/store/seal"
 )
 
-// record is a row of the session table: the parts of session.Row that are
-// stored as they are, tokens sealed, and instants of the store's clock instead
+// record is a row of the session table: session.Row with sealed tokens, and with times of the store's clock instead
 // of durations.
 type record struct {
 	key session.Key
@@ -33,11 +32,11 @@ type record struct {
 	routes                      []routeAt
 
 	now     time.Duration // when it was read
-	boot    string        // the run of the machine in which it was read
-	changed bool          // differs from what is stored
+	boot    string        // id of the machine's boot at the read
+	changed bool          // differs from the stored row
 }
 
-// prematureAt, blockAt and routeAt are the entries of the row's lists as stored.
+// prematureAt, blockAt and routeAt are the stored entries of the row's lists.
 type prematureAt struct {
 	session.Premature
 	At time.Duration `json:"at"`
@@ -59,8 +58,7 @@ const rowColumns = `incarnation, gen, pair_state, sealed_access, sealed_refresh,
 	access_until_ns, refresh_until_ns, installed_ns, made_by, installer, fence, owner, phase, has_lock, lease_boot,
 	lease_for_ns, lease_until_ns, fails, login_from_ns, refresh_from_ns, premature, blocks, routes`
 
-// read reads the row with impossible times cut (rule G3); sql.ErrNoRows when
-// there is none.
+// read reads the row and cuts impossible times (rule G3); sql.ErrNoRows if there is none.
 func (s *rows) read(ctx context.Context, q store.Querier, key session.Key) (*record, error) {
 	return s.decode(key, q.QueryRow(ctx, s.rowQuery(), key.BaseURL, key.Account).Scan)
 }
@@ -69,7 +67,7 @@ func (s *rows) rowQuery() string {
 	return "SELECT " + rowColumns + ", " + s.clock.Column() + " FROM session" + rowWhere
 }
 
-// decode makes a record of the answer to rowQuery.
+// decode scans the result of rowQuery into a record.
 func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error) {
 	rec := &record{key: key, boot: s.clock.Boot()}
 	r := &rec.row
@@ -99,8 +97,8 @@ func (s *rows) decode(key session.Key, scan func(...any) error) (*record, error)
 	return rec, nil
 }
 
-// cut shortens what lies further ahead than it can (rule G3): the clock was set
-// back. A lease of an earlier run of the machine is over (rule G1).
+// cut cuts implausible future times (rule G3): the clock was set back. A lease from before a reboot has expired (rule
+// G1).
 func (rec *record) cut() {
 	limit := func(at *time.Duration, most time.Duration) {
 		if *at > rec.now+most {
@@ -127,8 +125,8 @@ func (rec *record) cut() {
 	}
 }
 
-// view is the row as a reader gets it. With the database's clock the time that
-// the query took since start is taken off what is left (rule G1).
+// view is the row as returned to callers. With the database's clock, the duration of the query since start is
+// subtracted from what is left (rule G1).
 func (s *rows) view(rec *record, start time.Time) session.Row {
 	v, now := rec.row, rec.now
 	if s.db.Engine() == store.Postgres {
@@ -159,7 +157,7 @@ func (s *rows) view(rec *record, start time.Time) session.Row {
 	return v
 }
 
-// unseal opens both tokens; if either is not what was stored there, none is given.
+// unseal opens both tokens; if either fails, both are empty.
 func (s *rows) unseal(rec *record) (access, refresh secret.Value) {
 	access, err1 := s.seal.Open(rec.sealedAccess, rec.sealPlace("access"))
 	refresh, err2 := s.seal.Open(rec.sealedRefresh, rec.sealPlace("refresh"))
@@ -170,12 +168,12 @@ func (s *rows) unseal(rec *record) (access, refresh secret.Value) {
 	return access, refresh
 }
 
-// sealPlace is where a token of the row's present pair belongs.
+// sealPlace is the place of a token of the row's current pair.
 func (rec *record) sealPlace(token string) seal.Place {
 	return seal.Place{Token: token, Key: rec.key, Incarnation: rec.row.Incarnation, Gen: rec.row.Gen}
 }
 
-// put seals a pair under the row's present incarnation and gen.
+// put seals a pair for the row's current incarnation and gen.
 func (s *rows) put(rec *record, access, refresh secret.Value) {
 	rec.sealedAccess = s.seal.Seal(access, rec.sealPlace("access"))
 	rec.sealedRefresh = s.seal.Seal(refresh, rec.sealPlace("refresh"))

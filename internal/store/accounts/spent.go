@@ -11,25 +11,25 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// spent notes, in a file beside the SQLite file, the newest pair of each key that
-// may be used up: before its refresh token is sent, and before a login ends it. The
-// database can be older than that: a backup, or a file that lost its write-ahead log.
-type spent struct{ database string } // its path; "": nothing is noted
+// spent records, in a file beside the SQLite file, the newest pair of each key that may be used up: before its
+// refresh token is sent, and before a login revokes it. The database can be older: a restored backup, or a file that
+// lost its write-ahead log.
+type spent struct{ database string } // its path; "": nothing is recorded
 
 func (s spent) file(key session.Key) string { return s.database + ".spent-" + keyID(key) }
 
-const spentForm = "%-32s %20d %20d\n" // of one length, so that each note covers the last
+const spentForm = "%-32s %20d %20d\n" // of fixed length, so that each note overwrites the last
 
-// age is what a note says about the database's row.
+// age is the state of the database's row relative to the note.
 type age int
 
 const (
 	current age = iota
-	older       // the pair may be used up although the database does not say so
-	copied      // the note belongs to another file: the state folder was copied, or moved
+	older       // the pair may be used up although the database does not show it
+	copied      // the note belongs to another file: the state folder was copied or moved
 )
 
-// note says that the pair gen of incarnation may be used up, and those before it.
+// note records that the pair gen of incarnation, and all earlier ones, may be used up.
 func (s spent) note(key session.Key, incarnation string, gen int64) error {
 	if s.database == "" {
 		return nil
@@ -45,7 +45,7 @@ func (s spent) note(key session.Key, incarnation string, gen int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// of reports how old the database's pair gen of incarnation is beside the note; older when in doubt.
+// of compares the database's pair gen of incarnation with the note; older when in doubt.
 func (s spent) of(key session.Key, incarnation string, gen int64) age {
 	if s.database == "" {
 		return current

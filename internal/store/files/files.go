@@ -1,6 +1,5 @@
-// Package files keeps what a store puts on the disk to the user whose store it is,
-// and has what the systems do differently: locks, owners, network file systems.
-// Its errors are the system's own, or an *UnsafePathError.
+// Package files restricts a store's files to their user and hides differences between systems: locks, owners, network
+// file systems. Its errors are the system's own, or an *UnsafePathError.
 package files
 
 import (
@@ -13,16 +12,14 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// UnsafePathError says why opdeck does not trust a folder or a file with its
-// state.
+// UnsafePathError is why opdeck does not trust a folder or a file with its state.
 type UnsafePathError struct{ Path, Reason string }
 
-// Error is a sentence with the cure.
+// Error is a sentence with the fix.
 func (e *UnsafePathError) Error() string { return "store: " + e.Path + " " + e.Reason }
 
-// OwnFolder creates dir with mode 0700 when it is missing. An existing one must
-// be a real folder that belongs to us and that nobody else can write to: a user who
-// can swap files in it can swap the session.
+// OwnFolder creates dir with mode 0700 if missing. An existing one must be a real folder that belongs to us and is
+// writable by nobody else: someone who can replace files in it can replace the session.
 func OwnFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +47,8 @@ func OwnFolder(dir string) error {
 	return nil
 }
 
-// OwnFile sees to it that file exists as a plain file of ours with mode 0600.
-// It never opens an existing one: closing any descriptor of a file would drop
-// the locks that SQLite holds on it elsewhere in this process.
+// OwnFile ensures that file is a regular file of ours with mode 0600, and creates it if missing. It never opens an
+// existing one: closing any descriptor of a file drops the locks that SQLite holds on it in this process.
 func OwnFile(file string) error {
 	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +75,7 @@ func OwnFile(file string) error {
 	return nil
 }
 
-// OpenOwn opens a file for locks: OwnFile, then for reading and writing. Only
-// files that SQLite does not open may be opened by it.
+// OpenOwn opens a lock file: OwnFile, then for reading and writing. Do not use it for files that SQLite opens.
 func OpenOwn(file string) (*os.File, error) {
 	if err := OwnFile(file); err != nil {
 		return nil, err
@@ -88,8 +83,8 @@ func OpenOwn(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_RDWR, 0o600) // Go opens close-on-exec
 }
 
-// Hold opens a file of ours and takes its lock alone; ok is false when another
-// process holds it. The lock ends when the file is closed.
+// Hold opens a file of ours and locks it exclusively; ok is false if another process holds the lock. Closing the file
+// releases the lock.
 func Hold(file string) (f *os.File, ok bool) {
 	f, err := OpenOwn(file)
 	if err != nil {
@@ -102,16 +97,14 @@ func Hold(file string) (f *os.File, ok bool) {
 	return f, true
 }
 
-// Free reports that nobody holds the lock of an open file alone, and closes it;
-// false when in doubt.
+// Free reports whether nobody holds the exclusive lock of an open file, and closes it; false when in doubt.
 func Free(f *os.File) bool {
 	defer func() { _ = f.Close() }()
 	ok, err := Lock(f, false, false)
 	return ok && err == nil
 }
 
-// nearest is dir or, while it does not exist, the folder that it would be
-// created in.
+// nearest is dir or, if it does not exist, its nearest existing parent.
 func nearest(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil {

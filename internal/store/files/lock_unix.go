@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock takes a kernel lock on f, which belongs to the open file and ends
-// with it, however its process ends. With wait false it reports false when
-// somebody else's lock is in the way.
+// Lock takes a kernel lock on f, which is released with the open file, even if its process is killed. Without wait it
+// returns false if another lock conflicts.
 func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -34,7 +33,7 @@ func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	}
 }
 
-// Unlock gives the lock back and keeps the file open.
+// Unlock releases the lock and keeps the file open.
 func Unlock(f *os.File) error {
 	return os.NewSyscallError("flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
 }

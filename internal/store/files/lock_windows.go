@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lock takes a kernel lock on f, which belongs to the handle and ends with
-// it, however its process ends. With wait false it reports false when somebody
-// else's lock is in the way.
+// Lock takes a kernel lock on f, which is released with the handle, even if its process is killed. Without wait it
+// returns false if another lock conflicts.
 func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	var flags uint32
 	if exclusive {
@@ -29,7 +28,7 @@ func Lock(f *os.File, exclusive, wait bool) (bool, error) {
 	return false, os.NewSyscallError("LockFileEx", err)
 }
 
-// Unlock gives the lock back and keeps the file open.
+// Unlock releases the lock and keeps the file open.
 func Unlock(f *os.File) error {
 	return os.NewSyscallError("UnlockFileEx",
 		windows.UnlockFileEx(windows.Handle(f.Fd()), 0, math.MaxUint32, math.MaxUint32, new(windows.Overlapped)))

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Ours refuses what belongs to another user.
+// Ours returns an error if the file belongs to another user.
 func Ours(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -25,10 +25,10 @@ func Ours(path string, info fs.FileInfo) error {
 
 func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
 
-// ReadableByOthers reports that the mode lets others read.
+// ReadableByOthers reports whether the mode allows others to read.
 func ReadableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
-// ID is the number of an open file on its disk: a copy has another one.
+// ID is the inode number of an open file: a copy has another one.
 func ID(f *os.File) (uint64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"os"
 )
 
-// Ours accepts everything: on Windows a folder's access list decides, which a profile's folders set well;
-// Go's mode bits say nothing about it.
+// Ours accepts every file: on Windows the folder's access list decides, which is safe in a user profile; Go's mode
+// bits do not show it.
 func Ours(string, fs.FileInfo) error { return nil }
 
 func writableByOthers(fs.FileInfo) bool { return false }
 
-// ReadableByOthers is left to the access list.
+// ReadableByOthers is false: the access list decides.
 func ReadableByOthers(fs.FileInfo) bool { return false }
 
-// ID is not known here: a copy looks like its original.
+// ID is always 0 on this system, so a copy is not detected.
 func ID(*os.File) (uint64, error) { return 0, nil }

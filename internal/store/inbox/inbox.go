@@ -1,4 +1,4 @@
-// Package inbox keeps the webhooks of machine accounts in the bulk database.
+// Package inbox stores the webhooks of machine accounts in the bulk database.
 package inbox
 
 import (
@@ -14,10 +14,9 @@ import (
 	"opdeck/internal/store"
 )
 
-// Inbox keeps the webhooks of one machine account in a bulk database, with the
-// attempts to pass them on, what their codes were seen to mean, how far they were
-// merged into the index, and what was not accepted. Nothing of another account is
-// seen or changed by it.
+// Inbox stores the webhooks of one machine account in a bulk database, with the attempts to forward them, the
+// evidence about their codes, the progress of the merge into the index, and the rejected deliveries. It neither shows
+// nor changes data of other accounts.
 type Inbox struct {
 	db      *store.DB
 	account account
@@ -30,8 +29,7 @@ var (
 	_ hook.CodeStore   = (*Inbox)(nil)
 )
 
-// New returns an account's inbox in bulk; baseURL and login are its name,
-// as the index of operations has it.
+// New returns an account's inbox in bulk; baseURL and login identify it, as in the index of operations.
 func New(bulk *store.DB, baseURL, login string) *Inbox {
 	return &Inbox{bulk, account{baseURL, login}}
 }
@@ -42,8 +40,7 @@ const hookColumns = `hook_key, hook_id, hook_type, object, object_id, cuid, raw,
 const hookColumnsOf = `hook_key, hook_id, hook_type, object, object_id, cuid, raw, body_sha256, received_us, source,
  verifier, authenticated, bound, status, h.reason, detail`
 
-// hookSelect reads rows with what waits to be merged. Behind it stands a WHERE
-// that begins with inScope.
+// hookSelect selects rows with their retries. A WHERE clause that begins with inScope must follow.
 const hookSelect = "SELECT seq, deliveries, h.last_us, h." + hookColumnsOf + `, COALESCE(r.tries, 0),
 	COALESCE(r.reason, ''), COALESCE(r.first_us, 0), COALESCE(r.last_us, 0), COALESCE(r.next_us, 0)
 	FROM hook h LEFT JOIN hook_retry r ON r.scope = h.scope AND r.hook_key = h.hook_key`
@@ -74,7 +71,7 @@ func scanHook(scan store.Scan) (receiver.Stored, error) {
 	return s, nil
 }
 
-// hooks reads the account's rows that meet a condition ("" or " AND …").
+// hooks returns the account's rows that fulfil a condition ("" or " AND …").
 func (b *Inbox) hooks(ctx context.Context, q store.Querier, rest string, args ...any) ([]receiver.Stored, error) {
 	where, of := b.account.in("h")
 	return store.List(ctx, q, func(scan store.Scan) (receiver.Stored, error) {
@@ -98,8 +95,8 @@ func (b *Inbox) Get(ctx context.Context, key string) (receiver.Stored, error) {
 	return rows[0], nil
 }
 
-// masked is v as the person in ctx may see it; a hash stays that of what came.
-// Nobody is the program itself.
+// masked is v masked for the person in ctx; without a person it is unchanged. A hash remains that of the received
+// body.
 func masked[T any](ctx context.Context, v T) T {
 	if api.ActorOf(ctx).Role == "" {
 		return v
@@ -164,8 +161,7 @@ func (b *Inbox) List(ctx context.Context, f receiver.Filter) ([]receiver.Stored,
 	return b.hooks(ctx, b.db, where.String()+" ORDER BY seq DESC LIMIT ?", append(args, page(f.Limit))...)
 }
 
-// isText reports whether PostgreSQL would take s as text: no identifier of
-// ours holds anything else.
+// isText reports whether PostgreSQL accepts s as text; our identifiers contain nothing else.
 func isText(s string) bool { return !strings.ContainsRune(s, 0) && strings.ToValidUTF8(s, "") == s }
 
 func argsOf[T any](in []T, as func(T) any) []any {
@@ -199,8 +195,7 @@ func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
 		"status", of...)
 }
 
-// Times implements receiver.Inbox. It looks at no more than ten times as many
-// rows as it is asked for.
+// Times implements receiver.Inbox. It reads at most ten times as many rows as requested.
 func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
 	where, of := b.account.in("h")
 	return store.List(ctx, b.db, func(scan store.Scan) (time.Time, error) {

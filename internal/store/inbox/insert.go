@@ -29,7 +29,7 @@ func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiv
 	return out, nil
 }
 
-// insertBut inserts the records but those that are refused.
+// insertBut inserts the records except refused ones.
 func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
 	refused map[int]bool) ([]receiver.Result, error) {
 	if len(refused) == 0 {
@@ -56,14 +56,13 @@ func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, record
 	return out, nil
 }
 
-// insert adds the first record of each key; what was there already, or comes
-// again within records, is compared with the row.
+// insert adds the first record of each key; a key that exists, or repeats within records, is compared with the row.
 func (b *Inbox) insert(
 	ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
 ) ([]receiver.Result, error) {
 	out := make([]receiver.Result, len(records))
 	first := make([]*receiver.Record, 0, len(records))
-	at := make(map[string]int, len(records)) // key to its first place in records
+	at := make(map[string]int, len(records)) // key to its first index in records
 	for i := range records {
 		r := &records[i]
 		if _, again := at[r.Key]; !again {
@@ -86,7 +85,7 @@ func (b *Inbox) insert(
 	if len(known) == 0 && len(first) == len(records) {
 		return out, nil
 	}
-	rows := make(map[string]receiver.Stored, len(records)) // by key, as they are now
+	rows := make(map[string]receiver.Stored, len(records)) // by key, in their current state
 	for i := range out {
 		if out[i].Outcome != "" {
 			rows[records[i].Key] = out[i].Stored
@@ -106,7 +105,7 @@ func (b *Inbox) insert(
 	return out, nil
 }
 
-// look reads the rows of keys, 16 at a time with one text of statement.
+// look reads the rows of keys, 16 per statement.
 func (b *Inbox) look(ctx context.Context, tx *store.Tx, keys []any, rows map[string]receiver.Stored) error {
 	const some = 16
 	for part := range slices.Chunk(keys, some) {
@@ -129,8 +128,7 @@ func fresh(r *receiver.Record, seq int64) receiver.Stored {
 	return receiver.Stored{Record: *r, Seq: seq, Deliveries: 1, LastAt: r.ReceivedAt}
 }
 
-// insertSizes are how many rows one statement inserts: few texts, which stay
-// prepared.
+// insertSizes are the numbers of rows per INSERT: few different statements, which stay prepared.
 var insertSizes = [...]int{64, 16, 4, 1}
 
 const insertColumns = 18
@@ -144,8 +142,8 @@ var insertQueries = func() (q [len(insertSizes)]string) {
 	return q
 }()
 
-// add inserts the records whose keys are new. It returns a number for each, 0
-// for one whose key has a row already; no key may stand twice in records.
+// add inserts the records with new keys. It returns a seq for each, 0 if the key has a row already; keys in records
+// must be distinct.
 func (b *Inbox) add(ctx context.Context, tx *store.Tx, scope int64, records []*receiver.Record) ([]int64, error) {
 	seqs := make([]int64, len(records))
 	args := make([]any, 0, insertColumns*min(len(records), insertSizes[0]))
@@ -181,9 +179,8 @@ func appendHook(args []any, scope int64, r *receiver.Record) []any {
 		string(r.Status), string(r.Reason), r.Detail, us)
 }
 
-// addLite does without RETURNING, which costs a third as much again. store.SQLite
-// numbers the rows of one statement one after another in their order, above all
-// numbers that there ever were (AUTOINCREMENT, under the writer's lock).
+// addLite avoids RETURNING, which costs a third more. SQLite numbers the rows of one statement consecutively, above
+// all earlier numbers (AUTOINCREMENT, under the writer's lock).
 func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record,
 	seqs []int64) error {
 	res, err := tx.Result(ctx, query, args...)
@@ -210,16 +207,14 @@ func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []
 	return b.newest(ctx, tx, args[0].(int64), n, part, seqs)
 }
 
-// newest says which n rows of part a statement has just added: the n with the
-// largest numbers among those that are there now.
+// newest finds the n rows of part that a statement has just added: those with the largest numbers.
 func (b *Inbox) newest(ctx context.Context, tx *store.Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
 	args := append([]any{scope}, argsOf(part, func(r *receiver.Record) any { return r.Key })...)
 	return numbers(ctx, tx, part, seqs, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+
 		store.Marks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
 }
 
-// numbers puts the keys and numbers that a query gives into the places that part
-// has them.
+// numbers reads keys and numbers from a query and stores the numbers at the positions of part.
 func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []int64, query string,
 	args ...any) error {
 	at := make(map[string]int, len(part))
@@ -237,8 +232,7 @@ func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []
 	}, query, args...)
 }
 
-// again handles a record whose key has a row: the same body is counted, another
-// one is kept beside it.
+// again handles a record whose key has a row: the same body is counted, another one is stored as a conflict.
 func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[string]receiver.Stored,
 	r receiver.Record) (receiver.Result, error) {
 	s := rows[r.Key]
@@ -274,8 +268,8 @@ func (b *Inbox) repeatConflict(ctx context.Context, tx *store.Tx, rows map[strin
 	return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
 }
 
-// repeat counts one more delivery of the same body. One that proves more than
-// those before raises the row: sent by hand first, then by the service itself.
+// repeat counts another delivery of the same body. If it has better proof, the row is upgraded: for example first
+// entered by hand, then sent by the service.
 func repeat(s receiver.Stored, r receiver.Record) receiver.Stored {
 	s.Deliveries++
 	if r.ReceivedAt.After(s.LastAt) {

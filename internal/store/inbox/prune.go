@@ -7,9 +7,8 @@ import (
 	"opdeck/internal/store"
 )
 
-// ended selects deliveries that came last before a moment. One stays that waits to be
-// merged into the index, or was not looked at yet where the index is kept, and one whose body
-// a remembered token came with first: the token is known by it when it comes again.
+// ended selects deliveries last received before a time, except those that are not merged yet, and those that are the
+// first body of a remembered token, which is compared when the token is used again.
 const ended = `SELECT h.seq FROM hook h WHERE h.last_us < ?
 	AND NOT EXISTS (SELECT 1 FROM hook_merged m WHERE m.scope = h.scope AND m.seq < h.seq)
 	AND NOT EXISTS (SELECT 1 FROM hook_retry r WHERE r.scope = h.scope AND r.hook_key = h.hook_key)
@@ -17,8 +16,8 @@ const ended = `SELECT h.seq FROM hook h WHERE h.last_us < ?
 		AND t.until_us >= ?)
 	ORDER BY h.last_us LIMIT ?`
 
-// Prune removes up to limit deliveries that came last before a moment, of all accounts,
-// with the attempts to pass them on, and returns how many. now is the moment up to which tokens have lapsed.
+// Prune removes up to limit deliveries last received before a time, of all accounts, with the attempts to forward
+// them, and returns how many. Tokens have expired by now.
 func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int) (n int, err error) {
 	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
@@ -42,8 +41,8 @@ func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int
 	return n, err
 }
 
-// PruneRejected removes up to limit deliveries that were not accepted before a moment, of
-// all accounts, and returns how many. They stay counted.
+// PruneRejected removes up to limit deliveries rejected before a time, of all accounts, and returns how many. The
+// counts remain.
 func PruneRejected(ctx context.Context, bulk *store.DB, before time.Time, limit int) (n int, err error) {
 	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
 		removed, err := store.Affected(tx.Result(ctx, `DELETE FROM hook_rejected WHERE id IN (

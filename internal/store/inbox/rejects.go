@@ -35,7 +35,7 @@ func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept 
 	})
 }
 
-// clean is s as PostgreSQL takes it.
+// clean is s without what PostgreSQL does not accept.
 func clean(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "?") }
 
 func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rejection) error {
@@ -53,7 +53,7 @@ func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rej
 		clean(strings.Join(r.Claims, " ")), clean(r.Request), clean(string(header)), body, r.Size)
 }
 
-// dropRejections keeps receiver.MaxRejected of an account.
+// dropRejections keeps at most receiver.MaxRejected per account.
 func dropRejections(ctx context.Context, tx *store.Tx, scope int64) error {
 	var ids []int64
 	var sources []receiver.Source
@@ -106,7 +106,7 @@ func (b *Inbox) rejections(ctx context.Context, rest string, args ...any) ([]rec
 			return r, err
 		}
 		if err := json.Unmarshal([]byte(header), &r.Header); err != nil {
-			r.Header = nil // written by a program that differs
+			r.Header = nil // in another program's format
 		}
 		r.At, r.Source, r.Claims = fromMicros(at), receiver.Source(source), strings.Fields(claims)
 		return masked(ctx, r), nil

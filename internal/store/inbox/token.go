@@ -9,14 +9,12 @@ import (
 	"opdeck/internal/store"
 )
 
-// tokenSpare is how much longer than needed a token is remembered: clocks of
-// hosts differ.
+// tokenSpare is how much longer than needed a token is remembered, because hosts' clocks differ.
 const tokenSpare = 24 * time.Hour
 
-// checkTokens notes the body that each token came with first, for tokens that do
-// not cover it, and says which of the records are refused: late ones that bring
-// another body than their token did, or another body under a known key. What was
-// stored once may always come again.
+// checkTokens records the first body of each token that does not cover it, and returns which records are refused:
+// late ones with another body than the token's first, or with another body under a known key. A stored delivery may
+// always be repeated.
 func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64,
 	records []receiver.Record) (refused map[int]bool, err error) {
 	for i := range records {
@@ -58,7 +56,7 @@ func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *rec
 		case err != nil:
 			return false, err
 		case stored:
-			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever token it comes with
+			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever its token
 		case known:
 			return false, nil
 		}

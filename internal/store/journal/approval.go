@@ -12,8 +12,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// Approvals keeps requests for approval in the core database. It implements
-// approval.Store.
+// Approvals stores requests for approval in the core database. It implements approval.Store.
 type Approvals struct{ db *store.DB }
 
 var _ approval.Store = (*Approvals)(nil)
@@ -24,9 +23,8 @@ func NewApprovals(db *store.DB) *Approvals { return &Approvals{db: db} }
 // Now is the store's clock.
 func (s *Approvals) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
-// change runs fn in a transaction that no other change runs beside, and raises
-// the version if fn says that something changed. now is the store's time after the
-// wait for the others.
+// change runs fn in a transaction that excludes other changes, and increments the version if fn reports a change. now
+// is the store's time after the wait for the lock.
 func (s *Approvals) change(ctx context.Context, fn func(tx *store.Tx, now time.Time) (bool, error)) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		var n int64
@@ -97,14 +95,14 @@ func (s *Approvals) Decide(ctx context.Context, scope, id string, from approval.
 	return r, err
 }
 
-// approvalDue selects what has expired, and what lies further ahead than it can.
+// approvalDue selects expired requests and those implausibly far ahead.
 const approvalDue = "scope = ? AND state IN ('open', 'approved') AND (expires_us <= ? OR expires_us > ?)"
 
 func dueArgs(scope string, now time.Time) []any {
 	return []any{scope, now.UnixMicro(), now.Add(approval.Lifetime).UnixMicro()}
 }
 
-// Lapse ends what has expired.
+// Lapse ends expired requests and returns them.
 func (s *Approvals) Lapse(ctx context.Context, scope string) ([]approval.Request, error) {
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -139,7 +137,7 @@ func (s *Approvals) Lapse(ctx context.Context, scope string) ([]approval.Request
 	return gone, nil
 }
 
-// Settle notes what became of a spent request.
+// Settle records the outcome of a spent request.
 func (s *Approvals) Settle(ctx context.Context, scope, id string, v api.Verdict) error {
 	return s.change(ctx, func(tx *store.Tx, _ time.Time) (bool, error) {
 		r, err := s.one(ctx, tx, scope, id)
@@ -174,7 +172,7 @@ func (s *Approvals) List(ctx context.Context, f approval.Filter) ([]approval.Req
 	return s.read(ctx, s.db, where+" ORDER BY created_us DESC, id LIMIT ?", append(args, f.Limit)...)
 }
 
-// Version is a number that grows with each change.
+// Version increases with each change.
 func (s *Approvals) Version(ctx context.Context) (int64, error) {
 	var n int64
 	err := s.db.QueryRow(ctx, "SELECT n FROM approval_version WHERE one = 1").Scan(&n)

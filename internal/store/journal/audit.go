@@ -14,8 +14,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// Audit keeps the audit trail in the core database. It implements
-// audit.Store.
+// Audit stores the audit trail in the core database. It implements audit.Store.
 type Audit struct{ db *store.DB }
 
 var _ audit.Store = (*Audit)(nil)
@@ -23,7 +22,7 @@ var _ audit.Store = (*Audit)(nil)
 // NewAudit returns the audit trail of db.
 func NewAudit(db *store.DB) *Audit { return &Audit{db: db} }
 
-// Append stores the rows that next makes, under a lock on the end of the chain.
+// Append stores the rows returned by next, under a lock on the end of the chain.
 func (s *Audit) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, error)) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		head, err := lockHead(ctx, tx)
@@ -48,9 +47,9 @@ func (s *Audit) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, 
 	})
 }
 
-// lockHead reads the end of the chain for a writer; the first writer makes it.
+// lockHead reads and locks the end of the chain; the first writer creates it.
 func lockHead(ctx context.Context, tx *store.Tx) (audit.Head, error) {
-	if tx.Engine() == store.Postgres { // whatever the server's default: the intent is durable
+	if tx.Engine() == store.Postgres { // regardless of the server's default, so that the intent is durable
 		if err := tx.Exec(ctx, "SET LOCAL synchronous_commit TO ON"); err != nil {
 			return audit.Head{}, err
 		}

@@ -19,7 +19,7 @@ func segments(ctx context.Context, q store.Querier) ([]audit.Segment, error) {
 	}, "SELECT first, last, hash, at_us, file, folder, host FROM audit_segment ORDER BY first")
 }
 
-// Archive notes a segment, which follows the last one.
+// Archive records a segment, which must follow the last one.
 func (s *Audit) Archive(ctx context.Context, g audit.Segment) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		return tx.Exec(ctx, "INSERT INTO audit_segment (first, last, hash, at_us, file, folder, host) VALUES "+
@@ -27,8 +27,8 @@ func (s *Audit) Archive(ctx context.Context, g audit.Segment) error {
 	})
 }
 
-// noLongerNeeded selects records up to one that are in the archive: but intents without an
-// outcome, acts in doubt with their outcomes, and the newest checkpoint of each key.
+// noLongerNeeded selects archived records up to a seq, except intents without an outcome, acts in doubt with their
+// outcomes, and the newest checkpoint of each key.
 const noLongerNeeded = `SELECT a.seq FROM audit a WHERE a.seq <= ?
 	AND NOT EXISTS (SELECT 1 FROM audit_open o WHERE o.uid = a.uid)
 	AND NOT EXISTS (SELECT 1 FROM unsettled u WHERE u.ref = a.uid OR u.ref = a.ref)
@@ -54,7 +54,7 @@ func (s *Audit) DropArchived(ctx context.Context, limit int) (n int, err error) 
 	return n, err
 }
 
-// dropNodes removes hashes of the tree that no edge needs which can still be asked for.
+// dropNodes removes hashes of the tree that no needed edge uses.
 func (s *Audit) dropNodes(ctx context.Context, tx *store.Tx, last int64, limit int) (int64, error) {
 	ends, err := store.List(ctx, tx, store.Value[int64], "SELECT n FROM audit_signed WHERE n < ?", last)
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
 	})
 }
 
-// TreeSize returns for how many records after that one hashes are stored, and the last of all.
+// TreeSize returns the number of records after that one with stored hashes, and the last record with any.
 func (s *Audit) TreeSize(ctx context.Context, after int64) (count, last int64, err error) {
 	err = s.db.QueryRow(ctx, "SELECT (SELECT COUNT(*) FROM audit_tree WHERE seq > ?), "+
 		"(SELECT COALESCE(MAX(seq), 0) FROM audit_tree)", after).Scan(&count, &last)
@@ -72,7 +72,7 @@ func (s *Audit) PutCheckpoint(ctx context.Context, p audit.StoredCheckpoint) err
 	return s.db.Write(ctx, func(tx *store.Tx) error { return putCheckpoint(ctx, tx, p) })
 }
 
-// Derived returns the head and the intents without an outcome, in one snapshot.
+// Derived returns the head and the open intents in one snapshot.
 func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
 	side := audit.Derived{Head: audit.Head{Hash: strings.Repeat("0", 64)}, Open: map[string]int64{}}
 	err := store.Each(ctx, s.db, func(scan store.Scan) error {

@@ -13,8 +13,7 @@ import (
 // borrowerKept is how long the counts of a proxy are kept after its last post.
 const borrowerKept = 24 * time.Hour
 
-// Borrowers keeps what scripts borrowed, in the core database. It implements
-// lending.Board.
+// Borrowers stores the counts of scripts in the core database. It implements lending.Board.
 type Borrowers struct{ db *store.DB }
 
 var _ lending.Board = (*Borrowers)(nil)

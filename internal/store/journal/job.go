@@ -13,14 +13,13 @@ import (
 
 const kindReplace = "replace_document"
 
-// Jobs is the journal of document replacements of one account.
+// Jobs stores the document replacements of one account.
 type Jobs struct {
 	db      *store.DB
 	context string
 }
 
-// NewJobs returns the journal of one account in core; context names it (base URL and
-// login).
+// NewJobs returns the journal of one account in core; context identifies it (base URL and login).
 func NewJobs(core *store.DB, context string) *Jobs { return &Jobs{db: core, context: context} }
 
 // Save implements replace.Store.

@@ -1,7 +1,6 @@
-// Package journal keeps what has happened and what is still to be done, in the core
-// database: the audit trail, requests for approval, writes whose outcome is not
-// known, document replacements, verification journeys, and which person has which object open.
-// Each type implements the Store of the package that owns its subject.
+// Package journal stores records of work in the core database: the audit trail, requests for approval, writes with an
+// unknown outcome, document replacements, verification journeys, and which person has which object open. Each type
+// implements the Store of the package that owns its subject.
 package journal
 
 import (
@@ -11,7 +10,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// encode is v as it is stored.
+// encode is v in its stored form.
 func encode(v any) (string, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -20,7 +19,7 @@ func encode(v any) (string, error) {
 	return string(body), nil
 }
 
-// decode reads a row of one column that holds a T.
+// decode scans a row with one column that holds a T.
 func decode[T any](scan store.Scan) (v T, err error) {
 	var body []byte
 	if err = scan(&body); err != nil {

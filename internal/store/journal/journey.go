@@ -15,7 +15,7 @@ type Journeys struct {
 	context string
 }
 
-// NewJourneys returns the journeys of one account in core; context names it.
+// NewJourneys returns the journeys of one account in core; context identifies it.
 func NewJourneys(core *store.DB, context string) *Journeys {
 	return &Journeys{db: core, context: context}
 }

@@ -9,12 +9,10 @@ import (
 	"opdeck/internal/store"
 )
 
-// presenceKept is how long the place of a console that ended without a word is
-// kept.
+// presenceKept is how long the place of a console is kept that ended unexpectedly.
 const presenceKept = 10 * time.Minute
 
-// Presence keeps which person has which object open, in the core database. It implements
-// presence.Store.
+// Presence stores which person has which object open, in the core database. It implements presence.Store.
 type Presence struct{ db *store.DB }
 
 var _ presence.Store = (*Presence)(nil)
@@ -22,7 +20,7 @@ var _ presence.Store = (*Presence)(nil)
 // NewPresence returns the places of db.
 func NewPresence(db *store.DB) *Presence { return &Presence{db: db} }
 
-// Put writes the place of a console and clears away forgotten ones.
+// Put stores the place of a console and removes old ones.
 func (s *Presence) Put(ctx context.Context, p presence.Place) error {
 	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		now, err := tx.Now(ctx)
@@ -51,7 +49,7 @@ func (s *Presence) Leave(ctx context.Context, console string) error {
 	})
 }
 
-// At returns who is at an object, longest there first.
+// At returns who is at an object, oldest Since first.
 func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration,
 	hostNow time.Time) ([]presence.Place, error) {
 	now, err := s.db.Now(ctx)

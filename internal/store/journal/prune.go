@@ -9,8 +9,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// PruneJobs removes up to limit replacements that ended before a moment, of all accounts,
-// and returns how many.
+// PruneJobs removes up to limit replacements that ended before a time, of all accounts, and returns how many.
 func PruneJobs(ctx context.Context, core *store.DB, before time.Time, limit int) (n int, err error) {
 	err = core.WriteIdle(ctx, func(tx *store.Tx) error {
 		removed, err := store.Affected(tx.Result(ctx, `DELETE FROM job WHERE id IN (
@@ -21,11 +20,11 @@ func PruneJobs(ctx context.Context, core *store.DB, before time.Time, limit int)
 	return n, err
 }
 
-// inDoubtAtMost is how many old requests whose act is in doubt are passed over.
+// inDoubtAtMost bounds the old requests with an act in doubt that are skipped.
 const inDoubtAtMost = 2000
 
-// PruneApprovals removes up to limit requests for approval that were filed before a moment and
-// have ended, of all accounts, and returns how many. One stays while the outcome of its act is not known.
+// PruneApprovals removes up to limit ended requests for approval that were filed before a time, of all accounts, and
+// returns how many. It keeps those whose act has an unknown outcome.
 func PruneApprovals(ctx context.Context, core *store.DB, before time.Time, limit int) (n int, err error) {
 	err = core.WriteIdle(ctx, func(tx *store.Tx) error {
 		old, err := store.List(ctx, tx, decode[approval.Request], `SELECT body FROM approval

@@ -8,8 +8,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// Unsettled keeps the writes of one account whose outcome is not known. It
-// implements followup.Store.
+// Unsettled stores the writes of one account with an unknown outcome. It implements followup.Store.
 type Unsettled struct {
 	db      *store.DB
 	context string
@@ -17,7 +16,7 @@ type Unsettled struct {
 
 var _ followup.Store = (*Unsettled)(nil)
 
-// NewUnsettled returns the writes of one account in core; context names it.
+// NewUnsettled returns the writes of one account in core; context identifies it.
 func NewUnsettled(core *store.DB, context string) *Unsettled {
 	return &Unsettled{db: core, context: context}
 }
@@ -37,7 +36,7 @@ func (u *Unsettled) Add(ctx context.Context, r followup.Row, free func(followup.
 	var holder *followup.Row
 	return holder, u.db.Write(ctx, func(tx *store.Tx) error {
 		holder = nil
-		for range 2 { // the second time after the claim was taken from one that is over
+		for range 2 { // twice if the first holder of the claim is over
 			n, err := store.Affected(tx.Result(ctx, `INSERT INTO unsettled
 				(ref, context, object_id, state, body, claim, sent_us, until_us, looked_us, next_us, looks)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, r.Ref, u.context, r.ID, string(r.State), body,
@@ -57,7 +56,7 @@ func (u *Unsettled) Add(ctx context.Context, r followup.Row, free func(followup.
 	})
 }
 
-// holder is the row that holds the claim of r; nil when r itself is there.
+// holder returns the row with the claim of r; nil if r itself exists.
 func (u *Unsettled) holder(ctx context.Context, tx *store.Tx, r followup.Row) (*followup.Row, error) {
 	rows, err := store.List(ctx, tx, unsettledRow, unsettledColumns+`FROM unsettled WHERE context = ? AND claim = ?
 		AND claim <> '' AND ref <> ?`, u.context, r.Claim, r.Ref)

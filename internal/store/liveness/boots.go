@@ -15,17 +15,15 @@ import (
 
 const (
 	bootPrefix = "boot-"
-	bootKept   = time.Hour // the mark of a process that ended without a word
+	bootKept   = time.Hour // keeps the mark of a process that ended unexpectedly
 )
 
-// Boots says which processes with writes under way have ended: each holds a
-// kernel lock on a file of its own beside the SQLite file, which its end frees,
-// however it comes.
+// Boots detects which processes with unfinished writes have ended: each holds a kernel lock on its own file beside
+// the SQLite file, which is released even if it is killed.
 type Boots struct{ dir string }
 
-// NewBoots returns the marks beside a SQLite file; nil where there is no folder
-// that all processes share, as in memory, and with PostgreSQL, for which there is
-// Listener.Boots.
+// NewBoots returns the marks beside a SQLite file; nil without a folder that all processes share, as in memory, and
+// with PostgreSQL, which has Listener.Boots.
 func NewBoots(core *store.DB) *Boots {
 	if core.Path() == "" {
 		return nil
@@ -37,8 +35,8 @@ func (b *Boots) file(boot string) string {
 	return filepath.Join(b.dir, bootPrefix+filepath.Base(boot)+".lock")
 }
 
-// Hold marks this process until release is called or the process ends. ok is
-// false when it cannot be marked: others then wait for a time instead.
+// Hold marks this process until release is called or the process ends. ok is false if it cannot be marked: others
+// then wait for a time instead.
 func (b *Boots) Hold(boot string) (release func(behind bool), ok bool) {
 	b.sweep()
 	name := b.file(boot)
@@ -47,15 +45,14 @@ func (b *Boots) Hold(boot string) (release func(behind bool), ok bool) {
 		return func(bool) {}, false
 	}
 	return func(behind bool) {
-		if !behind { // else the free lock tells others that this process has ended
+		if !behind { // else the free lock shows others that this process has ended
 			_ = os.Remove(name)
 		}
 		_ = f.Close()
 	}, true
 }
 
-// Gone reports that a process had marked itself and has ended. When in doubt:
-// false.
+// Gone reports whether a marked process has ended; false when in doubt.
 func (b *Boots) Gone(boot string) bool {
 	f, err := os.OpenFile(b.file(boot), os.O_RDWR, 0)
 	if err != nil {
@@ -64,7 +61,7 @@ func (b *Boots) Gone(boot string) bool {
 	return files.Free(f)
 }
 
-// Lives reports that a process is marked and runs. When in doubt: false.
+// Lives reports whether a process is marked and running; false when in doubt.
 func (b *Boots) Lives(boot string) bool {
 	f, err := os.OpenFile(b.file(boot), os.O_RDWR, 0)
 	if err != nil {
@@ -92,10 +89,9 @@ func (b *Boots) sweep() {
 // serverBoots marks processes by advisory locks.
 type serverBoots struct{ on *Listener }
 
-// Boots returns the marks of processes that share a PostgreSQL. A lock leaves no
-// trace: Gone is to be asked only about processes whose Hold was granted. While a
-// lost connection is made again, for a second or two, a process counts as gone that
-// is not. Behind a pooler nobody can be marked.
+// Boots returns the marks of processes that share a PostgreSQL. A lock leaves no trace: call Gone only for processes
+// whose Hold was granted. For a second or two after a lost connection, a running process counts as gone. Behind a
+// pooler no process can be marked.
 func (l *Listener) Boots() audit.Alive { return serverBoots{l} }
 
 // Hold implements audit.Alive.

@@ -1,5 +1,5 @@
-// Package liveness lets processes that share a store notice each other: hints that
-// something changed, and locks that end with the process that holds them.
+// Package liveness lets processes that share a store detect each other: hints that something changed, and locks that
+// are released when their process ends.
 package liveness
 
 import (
@@ -17,21 +17,19 @@ import (
 	"opdeck/internal/store"
 )
 
-// channel carries hints that a session's row changed. Its payloads are hashes of
-// keys.
+// channel carries hints that a session's row changed. The payloads are hashes of keys.
 const channel = "opdeck_session"
 
 // Times of the listening connection.
 const (
-	probeWait   = time.Second            // until a probe's own hint must have come back (rule A7)
-	taskWait    = 500 * time.Millisecond // for a question on the connection
+	probeWait   = time.Second            // until the hint of a probe must have arrived (rule A7)
+	taskWait    = 500 * time.Millisecond // for a query on the connection
 	reconnectIn = time.Second
 	firstWait   = 250 * time.Millisecond // for the first connection, once
 )
 
-// Notify tells listeners of other processes, when the transaction commits, that
-// what topic names has changed. It is a hint only (rule A7): SQLite has none, and
-// everybody polls.
+// Notify sends topic to the listeners of other processes when the transaction commits. It is only a hint (rule A7):
+// SQLite has none, and all processes poll.
 func Notify(ctx context.Context, tx *store.Tx, topic string) error {
 	if tx.Engine() != store.Postgres {
 		return nil
@@ -39,8 +37,8 @@ func Notify(ctx context.Context, tx *store.Tx, topic string) error {
 	return tx.Exec(ctx, "SELECT pg_notify('"+channel+"', ?)", topic)
 }
 
-// Listener is one connection outside the pool that listens for hints and holds
-// liveness locks. It knows by a probe whether it listening anything.
+// Listener is one connection outside the pool that receives hints and holds liveness locks. A probe shows whether it
+// receives any.
 type Listener struct {
 	db   *store.DB
 	log  *slog.Logger
@@ -49,10 +47,10 @@ type Listener struct {
 	done chan struct{}
 
 	tasks     chan func(context.Context, *pgx.Conn)
-	attempted chan struct{} // closed when the first connection is known to hear or not
+	attempted chan struct{} // closed once it is known whether the first connection receives hints
 
-	mu        sync.Mutex // guards what follows
-	listening bool       // a probe came back on the present connection
+	mu        sync.Mutex // guards the fields below
+	listening bool       // a probe arrived on the current connection
 	interrupt context.CancelFunc
 	subs      map[string][]chan struct{}
 	held      map[int64]bool // advisory locks to take again after a reconnect
@@ -73,13 +71,12 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// errNotReceived says that a probe did not come back: a pooler is between.
+// errNotReceived: a probe did not arrive, because a pooler is in between.
 var errNotReceived = errors.New("store: LISTEN does not reach this process")
 
 var errLost = errors.New("store: the listening connection broke")
 
-// run keeps a connection until close, or until a probe shows that hints do not
-// come through.
+// run keeps a connection until close, or until a probe shows that hints do not arrive.
 func (l *Listener) run() {
 	defer close(l.done)
 	first := sync.OnceFunc(func() { close(l.attempted) })
@@ -92,7 +89,7 @@ func (l *Listener) run() {
 			l.log.Info("store: NOTIFY does not come through (a pooler in transaction mode?); looking once a second instead")
 			return
 		}
-		l.notifyAll() // what happened meanwhile was not heard
+		l.notifyAll() // hints may have been missed meanwhile
 		select {
 		case <-time.After(reconnectIn):
 		case <-l.ctx.Done():
@@ -100,8 +97,7 @@ func (l *Listener) run() {
 	}
 }
 
-// awaitFirst waits until the first connection is known to hear or not, for d at
-// most.
+// awaitFirst waits, at most d, until it is known whether the first connection receives hints.
 func (l *Listener) awaitFirst(d time.Duration) {
 	late := time.NewTimer(d)
 	defer late.Stop()
@@ -111,8 +107,7 @@ func (l *Listener) awaitFirst(d time.Duration) {
 	}
 }
 
-// serve listens on one connection until it breaks; it calls ready when hints
-// come through.
+// serve listens on one connection until it breaks; it calls ready once hints arrive.
 func (l *Listener) serve(ready func()) error {
 	conn, err := l.db.Connect(l.ctx)
 	if err != nil {
@@ -168,14 +163,14 @@ func (l *Listener) probe(conn *pgx.Conn) error {
 			if e := <-sent; e != nil {
 				return e
 			}
-			_, _ = conn.Exec(l.ctx, "UNLISTEN *") // a pooler may give the connection to others
+			_, _ = conn.Exec(l.ctx, "UNLISTEN *") // a pooler may pass the connection to other clients
 			return errNotReceived
 		}
 		return err
 	}
 }
 
-// wait does the waiting tasks and then listens until a hint or a task comes.
+// wait runs the queued tasks and then listens until a hint or a task arrives.
 func (l *Listener) wait(conn *pgx.Conn) error {
 	for {
 		select {

@@ -6,9 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Hold takes an advisory lock, which the server frees when the process ends. A
-// process that has just started waits a moment for its connection: without the
-// lock, its death would stall the others for a whole lease.
+// Hold takes an advisory lock, which the server releases when the process ends. A process that has just started waits
+// briefly for its connection: without the lock, its death would delay the others for a whole lease.
 func (l *Listener) Hold(id int64) (release func(), ok bool) {
 	l.awaitFirst(firstWait)
 	if !l.query("SELECT pg_try_advisory_lock($1)", id) {
@@ -21,8 +20,8 @@ func (l *Listener) Hold(id int64) (release func(), ok bool) {
 	}, true
 }
 
-// Gone reports that nobody holds a lock; false when in doubt. The server would grant
-// a connection its own lock again, so what this process holds is asked here.
+// Gone reports whether nobody holds a lock; false when in doubt. The server would grant a connection its own lock
+// again, so this process's locks are checked here.
 func (l *Listener) Gone(id int64) bool {
 	return !l.ours(id) && l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) "+
 		"ELSE false END",
@@ -41,7 +40,7 @@ func (l *Listener) ours(id int64) bool {
 	return l.held[id]
 }
 
-// query asks for a truth value on the listening connection; false when in doubt.
+// query runs a boolean query on the listening connection; false when in doubt.
 func (l *Listener) query(sql string, id int64) bool {
 	answer := make(chan bool, 1)
 	ran := l.ask(func(ctx context.Context, conn *pgx.Conn) {
@@ -52,7 +51,7 @@ func (l *Listener) query(sql string, id int64) bool {
 	return ran && <-answer
 }
 
-// remember keeps in mind which locks to take again when the connection was lost.
+// remember records which locks to take again after a reconnect.
 func (l *Listener) remember(id int64, held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,14 +7,13 @@ import (
 	"opdeck/internal/domain/index"
 )
 
-// trust is how often a read may step backwards before it is believed.
+// trust is how many reads may step backwards before the older state is accepted.
 const trust = 5
 
-// decide says which state stands: the newest by updatedAt. What cannot be told
-// by that (a tie with other content, a step backwards, an answer that overtook a
-// later one) is owed a read.
+// decide chooses the current state: the newest by updatedAt. If that is ambiguous (a tie with other content, a step
+// backwards, an answer that overtook a later one), a single read becomes due.
 func (b *batch) decide(r *opRow) {
-	now := *r // what is before r: the batch's own row, or the stored one
+	now := *r // the state before r: the batch's own row, or the stored one
 	prev, has := b.write[r.opid]
 	if has {
 		now = *prev
@@ -32,7 +31,7 @@ func (b *batch) decide(r *opRow) {
 	}
 	order := cmp.Or(cmp.Compare(r.updated, now.updated), cmp.Compare(r.updatedNs, now.updatedNs))
 	if r.origin == index.Hook {
-		r.seen = now.seen // what it does not tell is as old as before
+		r.seen = now.seen // what it does not report keeps its age
 	}
 	switch {
 	case r.digest == now.digest && order == 0:
@@ -65,8 +64,7 @@ func (b *batch) replace(r *opRow) {
 	delete(b.doubt, r.opid)
 }
 
-// older keeps what stands and owes it a read: at once, or later each time a
-// read was the one that stepped backwards.
+// older keeps the current state and makes a read due: at once, or later each time that a read stepped backwards.
 func (b *batch) older(r, prev *opRow, doubt int64) {
 	b.merged.Older++
 	at := r.changed

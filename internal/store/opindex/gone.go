@@ -19,8 +19,7 @@ type absent struct {
 	body                []byte
 }
 
-// loadAbsent reads which of the rows that are not in the list are known to be gone
-// or were announced.
+// loadAbsent reads which of the unlisted rows are known to be gone or were announced.
 func (b *batch) loadAbsent(ctx context.Context, rows []*opRow) error {
 	var ids []string
 	for _, r := range rows {
@@ -36,9 +35,8 @@ func (b *batch) loadAbsent(ctx context.Context, rows []*opRow) error {
 	}, "SELECT opid, gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid IN", b.x.scope)
 }
 
-// arrive takes an operation that is not in the list. One that is gone comes back
-// by a later request only; a webhook about it, and one that says nothing of an
-// unknown operation, make a read due.
+// arrive handles an operation that is not in the list. A gone one returns only by a later request; a webhook about
+// it, or one without data about an unknown operation, makes a read due.
 func (b *batch) arrive(r *opRow) {
 	a := b.absent[r.opid]
 	switch {
@@ -46,7 +44,7 @@ func (b *batch) arrive(r *opRow) {
 		b.merged.Older++
 		b.doubt[r.opid] = r
 		return
-	case a != nil && r.seen <= a.gone && a.gone <= b.now: // not of a clock that has been set back since
+	case a != nil && r.seen <= a.gone && a.gone <= b.now: // unless from a clock that was set back since
 		b.merged.Older++
 		return
 	case a != nil:
@@ -58,7 +56,7 @@ func (b *batch) arrive(r *opRow) {
 	b.touch(r.opid)
 }
 
-// comeBack takes what comes back out of index_absent and into the history.
+// comeBack moves returning operations from index_absent to the history.
 func (b *batch) comeBack(ctx context.Context) error {
 	for opid, a := range b.back {
 		if err := b.tx.Exec(ctx, "DELETE FROM index_absent WHERE scope = ? AND opid = ?", b.x.scope, opid); err != nil {
@@ -72,7 +70,7 @@ func (b *batch) comeBack(ctx context.Context) error {
 			at, ended int64
 			origin    index.Origin
 			body      []byte
-		}{{a.changed, a.gone, a.origin, a.body}, // an empty body: from here on it was gone
+		}{{a.changed, a.gone, a.origin, a.body}, // an empty body: gone from here on
 			{a.gone, b.now, index.Read, []byte{}}} {
 			if err := b.tx.Exec(ctx, `INSERT INTO index_history (scope, opid, seq, at_us, updated_us, origin, body, ended_us)
 				SELECT CAST(? AS BIGINT), CAST(? AS TEXT),
@@ -86,15 +84,14 @@ func (b *batch) comeBack(ctx context.Context) error {
 	return nil
 }
 
-// announce makes a read due of an operation that is not in the list.
+// announce makes a read due for an operation that is not in the list.
 func (x *Store) announce(ctx context.Context, tx *store.Tx, opid string, at int64) error {
 	return tx.Exec(ctx, `INSERT INTO index_absent (scope, opid, gone_us, seen_us, changed_us, origin, due_us, body)
 		VALUES (?, ?, 0, 0, ?, ?, ?, ?)
 		ON CONFLICT (scope, opid) DO UPDATE SET due_us = excluded.due_us`, x.scope, opid, at, int64(index.Hook), at, []byte{})
 }
 
-// remove takes what the service does not have out of the list, unless a later
-// request has shown it.
+// remove removes from the list what the service no longer has, unless a later request has shown it.
 func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 	for _, g := range list {
 		if _, written := b.write[g.OPID]; written {
@@ -141,7 +138,7 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 	return nil
 }
 
-// noteAsked remembers whose single read was answered.
+// noteAsked records whose single read was answered.
 func (b *batch) noteAsked(ctx context.Context, opids []string) error {
 	for _, opid := range opids {
 		if err := b.tx.Exec(ctx,
@@ -154,7 +151,7 @@ func (b *batch) noteAsked(ctx context.Context, opids []string) error {
 	return nil
 }
 
-// swap replaces a fact that is still what the caller read.
+// swap replaces a fact that still has the value that the caller read.
 func (b *batch) swap(ctx context.Context, s *index.Swap) error {
 	if s == nil {
 		return nil
@@ -175,5 +172,5 @@ func (b *batch) swap(ctx context.Context, s *index.Swap) error {
 	return err
 }
 
-// noTime is what newRow writes where a record tells no moment.
+// noTime is the value that newRow writes for a record without a time.
 var noTime = time.Time{}.UnixMicro()

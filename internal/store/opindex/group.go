@@ -15,15 +15,14 @@ import (
 	"opdeck/internal/store"
 )
 
-// grouping is how rows are told apart: by a word of their kind, or by a number of
-// their own.
+// grouping divides rows by a word of their kind, or by a number of their own.
 type grouping struct {
 	by    index.By
 	word  func(kindKey) string // nil: by number
 	expr  string               // the number, of index_op o
-	kept  string               // the sums that index_sum keeps by that number; empty: none
+	kept  string               // the kept sums in index_sum by that number; empty: none
 	name  func(int64) string   // of a number as a key
-	party bool                 // the number is one of index_party
+	party bool                 // the number refers to index_party
 }
 
 // key is the group of a row that has this kind and number.
@@ -56,8 +55,7 @@ func (x *Store) groupings(by []index.By) ([]grouping, error) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// timeKeys name the day of a number, its week or its month; a row without a time
-// has the first day that there is.
+// timeKeys maps a number to the key of its day, week or month; a row without a time has the first day.
 var timeKeys = map[index.By]func(int64) string{
 	index.ByDay:   func(n int64) string { return dated(n, time.DateOnly) },
 	index.ByWeek:  func(n int64) string { return dated(dayOf(index.Monday(dayTime(n)).UnixMicro()), time.DateOnly) },
@@ -66,7 +64,7 @@ var timeKeys = map[index.By]func(int64) string{
 
 func dayTime(n int64) time.Time { return time.Unix(n*86400, 0).UTC() }
 
-// undated is the day of an operation that tells no time.
+// undated is the day of an operation without a time.
 var undated = dayOf(time.Time{}.UnixMicro())
 
 func dated(n int64, layout string) string {
@@ -76,15 +74,14 @@ func dated(n int64, layout string) string {
 	return dayTime(n).Format(layout)
 }
 
-// every is the number of the period in which a row was created, counted from 1970:
-// both engines cut integer division towards zero.
+// every is the SQL for the number of the period of a row's creation, since 1970: both engines truncate integer
+// division towards zero.
 func (x terms) every(period time.Duration) string {
 	us := strconv.FormatInt(period.Microseconds(), 10)
 	return "(o.created_us - ((o.created_us % " + us + ") + " + us + ") % " + us + ") / " + us
 }
 
-// Totals sums and counts all that the filter lets through, divided by the
-// groupings.
+// Totals sums and counts all matching rows, divided by the groupings.
 func (x *Store) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int,
 	now time.Time) (index.Group, error) {
 	groups, err := x.groupings(by)
@@ -110,7 +107,7 @@ func (x *Store) Totals(ctx context.Context, f filter.OperationExpr, by []index.B
 	return t.divide(groups, 0, names, limit), nil
 }
 
-// tally sums by group and currency: from kept sums when they decide alone.
+// tally sums by group and currency, from kept sums if they suffice.
 func (p *opPlan) tally(ctx context.Context, groups []grouping) (tally, error) {
 	t := tally{}
 	numbers := slices.DeleteFunc(slices.Clone(groups), func(g grouping) bool { return g.word != nil })
@@ -133,13 +130,13 @@ func (p *opPlan) tally(ctx context.Context, groups []grouping) (tally, error) {
 	return t, p.bigOnes(ctx, groups, numbers, t)
 }
 
-// tallyRows sums rows by their numbers and their kind, which has the currency.
+// tallyRows sums rows by their numbers and by their kind, which has the currency.
 func (p *opPlan) tallyRows(ctx context.Context, groups, numbers []grouping, t tally) error {
 	byN := map[int64]kind{}
 	for _, k := range p.kinds {
 		byN[k.n] = k
 	}
-	const shift = 1 << 24 // more kinds than that there are not
+	const shift = 1 << 24 // more than there are kinds
 	var exprs []string
 	for i, g := range numbers {
 		if i < len(numbers)-1 {
@@ -177,23 +174,22 @@ func (p *opPlan) kept(ctx context.Context, dim string, f func(item int64, curren
 	}, "SELECT item, currency, ops, hi, lo, nanos FROM index_sum WHERE scope = ? AND dim = ? AND ops > 0", p.x.scope, dim)
 }
 
-// partyName is how a party is told to people.
+// partyName is the display name of a party.
 type partyName struct{ id, name string }
 
-// joinParties puts identifiers in the place of the numbers of grouping i: parties
-// of one identifier are one group, whatever names they came with. names tells the
-// parties by their keys.
+// joinParties replaces the numbers of grouping i by identifiers: parties with one identifier are one group, whatever
+// their names. names maps the keys to parties.
 func (x *Store) joinParties(ctx context.Context, t tally, i int, names map[string]partyName) (tally, error) {
 	numbers := map[int64]bool{}
 	for k := range t {
-		n, _ := strconv.ParseInt(k.groups[i], 10, 64) // made by number
+		n, _ := strconv.ParseInt(k.groups[i], 10, 64) // groups by number have numeric keys
 		numbers[n] = true
 	}
 	ns := make([]int64, 0, len(numbers))
 	for n := range numbers {
 		ns = append(ns, n)
 	}
-	slices.Sort(ns) // of two names of one identifier the later one is told
+	slices.Sort(ns) // of several names of one identifier the latest is shown
 	keys, last := map[string]string{}, map[string]int64{}
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n int64
@@ -220,7 +216,7 @@ func (x *Store) joinParties(ctx context.Context, t tally, i int, names map[strin
 	return out, nil
 }
 
-// divide makes one group of the tally, parted by the groupings from depth on.
+// divide makes one group of the tally, divided by the groupings from depth on.
 func (t tally) divide(groups []grouping, depth int, names map[string]partyName, limit int) index.Group {
 	whole := map[string]*total{}
 	parts := map[string]tally{}
@@ -266,7 +262,7 @@ func (t tally) divide(groups []grouping, depth int, names map[string]partyName, 
 	return out
 }
 
-// sortGroups puts the largest groups first, times the newest first.
+// sortGroups sorts the largest groups first, times newest first.
 func sortGroups(list []index.Group, by index.By) {
 	slices.SortFunc(list, func(a, b index.Group) int {
 		same := cmp.Or(strings.Compare(string(a.Key), string(b.Key)), strings.Compare(string(a.Name), string(b.Name)))
@@ -312,7 +308,7 @@ func (x *Store) Timeline(ctx context.Context, f filter.OperationExpr, now time.T
 	return out, err
 }
 
-// periods are counts by number of a period, oldest first.
+// periods returns counts by period, oldest first.
 func periods(counts map[int64]int64, period time.Duration) []index.Day {
 	var out []index.Day
 	for item, n := range counts {
@@ -324,7 +320,7 @@ func periods(counts map[int64]int64, period time.Duration) []index.Day {
 
 func (p *opPlan) countEvery(ctx context.Context, period time.Duration, add func(item, ops int64)) error {
 	q := p.query(p.x.every(period)+", count(*)", "index_op_created")
-	if p.driver.SQL == "" && p.pure && !p.all { // the index of kinds has all that is asked for
+	if p.driver.SQL == "" && p.pure && !p.all { // the index of kinds has everything needed
 		c := p.x.kindIn("o.kind", p.kinds)
 		q = cond("SELECT "+p.x.every(period)+", count(*) FROM index_op o "+p.x.by("index_op_kind")+"WHERE "+c.SQL, c.Args...)
 	}
@@ -338,8 +334,7 @@ func (p *opPlan) countEvery(ctx context.Context, period time.Duration, add func(
 	}, q.SQL+" GROUP BY 1", q.Args...)
 }
 
-// Values lists values of a field that hold what was typed, most frequent first
-// for codes, in their order for names.
+// Values lists values of a field that contain what was typed, codes by frequency, names alphabetically.
 func (x *Store) Values(ctx context.Context, of, typed string, limit int) ([]string, error) {
 	if get, ok := codes[of]; ok || of == filter.FieldToCurrency {
 		if !ok {

@@ -11,12 +11,10 @@ import (
 	"opdeck/internal/store"
 )
 
-// maxStates bounds the history of one operation; the oldest go first, but the
-// very first one stays.
+// maxStates bounds the history of one operation; the oldest are dropped first, except the very first.
 const maxStates = 50
 
-// keepHistory saves the states of operations that are about to be replaced; ns are
-// their numbers.
+// keepHistory saves the states of operations that are about to be replaced; ns are their numbers.
 func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) error {
 	err := store.ExecIn(ctx, b.tx, ns, `INSERT INTO index_history
 		(scope, opid, seq, at_us, updated_us, origin, body, ended_us) SELECT o.scope, o.opid,
@@ -31,7 +29,7 @@ func (b *batch) keepHistory(ctx context.Context, ns []int64, opids []string) err
 			WHERE h.scope = index_history.scope AND h.opid = index_history.opid) - ? AND opid IN`, b.x.scope, maxStates)
 }
 
-// History returns the states of an operation, oldest first, the present last.
+// History returns the states of an operation, oldest first, ending with the current one.
 func (x *Store) History(ctx context.Context, opid string) ([]index.State, error) {
 	present, err := x.Get(ctx, opid)
 	if err != nil {
@@ -65,7 +63,7 @@ func (x *Store) History(ctx context.Context, opid string) ([]index.State, error)
 	return out, nil
 }
 
-// decodeOp reads a stored operation, which keeps body.
+// decodeOp decodes a stored operation, which keeps body.
 func decodeOp(body []byte) (o api.Operation, err error) {
 	if o, err = api.ReadOperation(body); err != nil {
 		return o, fmt.Errorf("index: a stored operation cannot be read: %w", err)
@@ -75,7 +73,7 @@ func decodeOp(body []byte) (o api.Operation, err error) {
 
 func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// MarkSeen notes that a person has seen the operation ("" for the list).
+// MarkSeen records that a person has seen the operation ("" for the list).
 func (x *Store) MarkSeen(ctx context.Context, person, opid string, at time.Time) error {
 	return x.db.Exec(ctx, `INSERT INTO index_look (scope, person, opid, at_us) VALUES (?, ?, ?, ?)
 		ON CONFLICT (scope, person, opid) DO UPDATE SET at_us = excluded.at_us WHERE excluded.at_us > index_look.at_us`,
@@ -89,7 +87,7 @@ func (x *Store) LastSeen(ctx context.Context, person, opid string) (time.Time, e
 	return sight(at), err
 }
 
-// Owed lists operations whose single read is due, longest first.
+// Owed lists operations whose single read is due, longest overdue first.
 func (x *Store) Owed(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	return store.List(ctx, x.q, store.Value[string], `SELECT opid FROM (
 		SELECT opid, doubt_us AS due FROM index_op WHERE scope = ? AND doubt > 0 AND doubt_us <= ?
@@ -115,7 +113,7 @@ func (x *Store) Owe(ctx context.Context, opid string, at time.Time) error {
 	})
 }
 
-// Postpone puts off a read that failed.
+// Postpone delays a failed read.
 func (x *Store) Postpone(ctx context.Context, opid string, until time.Time) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",

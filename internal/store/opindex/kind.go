@@ -11,8 +11,8 @@ import (
 	"opdeck/internal/store"
 )
 
-// kind is one row of index_kind with an operation that stands for all of it, so
-// that the filter's Go predicate decides about codes and flags.
+// kind is a row of index_kind with a representative operation, on which the filter's Go predicate decides about codes
+// and flags.
 type kind struct {
 	n    int64
 	key  kindKey
@@ -20,11 +20,11 @@ type kind struct {
 	like *api.Operation
 }
 
-// kindFields are the fields that a kind decides alone.
+// kindFields are the fields that the kind alone decides.
 var kindFields = []string{field.OpStatus, filter.FieldPhase, field.OpType, field.OpPayment, field.OpCurrency,
 	filter.FieldToCurrency}
 
-// rowFlags are the values of has that a row's own columns decide.
+// rowFlags are the values of has that the row's own columns decide.
 var rowFlags = map[string]string{"comment": "o.comment <> ''", "reference": "o.reference <> ''"}
 
 func kindLeaf(l *filter.Leaf) bool {
@@ -39,8 +39,7 @@ func kindOnly(e filter.OperationExpr, n filter.Node) bool {
 	return only
 }
 
-// loadKinds gives all kinds of the scope; they are read again when the index
-// has changed.
+// loadKinds returns all kinds of the scope; they are cached until the index changes.
 func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 	v, err := x.Version(ctx)
 	if err != nil {

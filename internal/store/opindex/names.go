@@ -9,7 +9,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// nameKinds finds or makes the kinds of the rows.
+// nameKinds finds or creates the kinds of the rows.
 func (b *batch) nameKinds(ctx context.Context, list []*opRow) error {
 	for _, r := range list {
 		n, err := b.kind(ctx, r.kind)
@@ -50,7 +50,7 @@ func (b *batch) kind(ctx context.Context, k kindKey) (int64, error) {
 	return n, err
 }
 
-// nameParties finds or makes customers and sides.
+// nameParties finds or creates customers and sides.
 func (b *batch) nameParties(ctx context.Context, list []*opRow) error {
 	missing := map[string]party{}
 	b.x.mu.Lock()

@@ -1,6 +1,5 @@
-// Package opindex keeps the index of operations in the bulk database and answers
-// questions about it: a filter becomes conditions on the tables (plan), and rows are
-// found by the index that leaves fewest of them.
+// Package opindex stores the index of operations in the bulk database and queries it: a filter becomes conditions on
+// the tables (plan), and the most selective database index finds the rows.
 package opindex
 
 import (
@@ -21,12 +20,12 @@ import (
 // implements index.Store.
 type Store struct {
 	db *store.DB
-	q  store.Querier // what questions are asked of: db, or one snapshot of it
+	q  store.Querier // source of queries: db or one snapshot of it
 	terms
 	*cache
 }
 
-// terms words conditions on one scope in the SQL of an engine.
+// terms builds SQL conditions on one scope for an engine.
 type terms struct {
 	scope  int64
 	engine filter.Engine
@@ -34,7 +33,7 @@ type terms struct {
 
 func (x terms) postgres() bool { return x.engine == filter.Postgres }
 
-// cache is what an index and its snapshots remember in common.
+// cache is shared by an index and its snapshots.
 type cache struct {
 	mu      sync.Mutex
 	parties map[string]int64  // guarded by mu; committed parties by their texts
@@ -45,16 +44,14 @@ type cache struct {
 
 var _ index.Store = (*Store)(nil)
 
-// New opens the index of a service's machine account in bulk; baseURL and account
-// are its name and nothing is sent there.
+// New opens the index of a service's machine account in bulk; baseURL and account identify it. Nothing is sent.
 func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, error) {
 	x := &Store{db: bulk, q: bulk, terms: terms{engine: filter.SQLite},
 		cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
 	if bulk.Engine() == store.Postgres {
 		x.engine = filter.Postgres
 	}
-	// A batch touches many pages of many indexes: room for 48 MB of them, taken as
-	// needed, and a log that grows to as much before it is copied back.
+	// A batch touches many pages of many indexes: a cache of up to 48 MB, and a log of that size before a checkpoint.
 	if err := bulk.Tune(ctx, "PRAGMA cache_size = -49152", "PRAGMA wal_autocheckpoint = 12000"); err != nil {
 		return nil, err
 	}
@@ -79,10 +76,9 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, 
 // Now is the time of the store's clock.
 func (x *Store) Now(ctx context.Context) (time.Time, error) { return x.q.Now(ctx) }
 
-// Snapshot runs fn with the index as it is at one moment, however many
-// questions fn asks.
+// Snapshot runs fn with the index in one state, for any number of queries.
 func (x *Store) Snapshot(ctx context.Context, fn func(index.Store) error) error {
-	if x.q != store.Querier(x.db) { // this is one
+	if x.q != store.Querier(x.db) { // already a snapshot
 		return fn(x)
 	}
 	return x.db.Snapshot(ctx, func(q store.Querier) error {
@@ -92,13 +88,13 @@ func (x *Store) Snapshot(ctx context.Context, fn func(index.Store) error) error 
 	})
 }
 
-// writeLock is an arbitrary number: one writer of index tables at a time, as in
-// SQLite, so that sums and numbers need no finer care.
+// writeLock is an arbitrary lock number: one writer of index tables at a time, as in SQLite, so that sums and numbers
+// need no further locks.
 const writeLock = 0x6f70696478
 
 const versionName = "version"
 
-// Version grows with every change that any process makes.
+// Version increases with every change by any process.
 func (x *Store) Version(ctx context.Context) (int64, error) {
 	s, err := x.Meta(ctx, versionName)
 	if err != nil || s == "" {
@@ -113,7 +109,7 @@ func (x *Store) bump(ctx context.Context, tx *store.Tx) error {
 		x.scope, versionName)
 }
 
-// Meta reads a small fact; "" when there is none.
+// Meta reads a small fact; "" if there is none.
 func (x *Store) Meta(ctx context.Context, name string) (string, error) {
 	v, _, err := store.Find[string](ctx, x.q, "SELECT value FROM index_meta WHERE scope = ? AND name = ?", x.scope, name)
 	return v, err
@@ -125,7 +121,7 @@ func (x *Store) SetMeta(ctx context.Context, name, value string) error {
 		ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`, x.scope, name, value)
 }
 
-// Lease takes or prolongs a lease: compare and swap in one statement.
+// Lease takes or renews a lease by a compare-and-swap in one statement.
 func (x *Store) Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error) {
 	n, err := store.Affected(x.db.Result(ctx, `INSERT INTO index_meta (scope, name, value, owner, until_us)
 		VALUES (?, ?, '', ?, ?)
@@ -138,7 +134,7 @@ func (x *Store) Lease(ctx context.Context, name, owner, over string, now time.Ti
 
 const leasePrefix = "lease:"
 
-// Leased says who has a lease.
+// Leased returns the holder of a lease.
 func (x *Store) Leased(ctx context.Context, name string) (index.Lease, error) {
 	var owner string
 	var until int64
@@ -153,7 +149,7 @@ func (x *Store) Leased(ctx context.Context, name string) (index.Lease, error) {
 	return index.Lease{Owner: owner, Until: time.UnixMicro(until)}, nil
 }
 
-// Release gives a lease back if owner holds it.
+// Release releases a lease if owner holds it.
 func (x *Store) Release(ctx context.Context, name, owner string) error {
 	return x.db.Exec(ctx, "UPDATE index_meta SET owner = '', until_us = 0 WHERE scope = ? AND name = ? AND owner = ?",
 		x.scope, leasePrefix+name, owner)

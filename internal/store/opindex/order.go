@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/field"
 )
 
-// cross joins index_op to what comes before it, in that order in SQLite.
+// cross joins index_op to the tables before it, in that order in SQLite.
 func (x terms) cross(outer, on string) string {
 	join := " CROSS JOIN "
 	if x.postgres() {
@@ -20,8 +20,7 @@ func (x terms) cross(outer, on string) string {
 	return outer + join + "index_op o ON " + on + " "
 }
 
-// codes are orders by a word that a kind has: the words' rows one after the
-// other, newest first in each.
+// codes are orders by a word of the kind: the rows of one word after the other, each newest first.
 var codes = map[string]func(kindKey) string{
 	field.OpStatus:   func(k kindKey) string { return k.status },
 	field.OpType:     func(k kindKey) string { return k.typ },
@@ -29,7 +28,7 @@ var codes = map[string]func(kindKey) string{
 	field.OpCurrency: func(k kindKey) string { return k.currency },
 }
 
-// byCode parts the plan by words, in order.
+// byCode splits the plan by words, in order.
 func (p *opPlan) byCode(get func(kindKey) string) (words []string, parts map[string]*opPlan) {
 	kinds := map[string][]kind{}
 	for _, k := range p.kinds {
@@ -109,14 +108,14 @@ func (p *opPlan) walkParties(ctx context.Context, s side, desc bool, at *cursor,
 	return out[min(skip, len(out)):], nil
 }
 
-// same is the condition of standing behind the cursor with the same party.
+// same is the condition of being after the cursor with the same party.
 func (s side) same(at *cursor, desc bool) filter.Cond {
 	sign, _ := direction(!desc)
 	return filter.Cond{SQL: s.column + " = ? AND (o.created_us, o.n) " + sign + " (?, ?)",
 		Args: []any{at.party, at.created, at.n}}
 }
 
-// behind is the condition of standing behind the cursor with another party.
+// behind is the condition of being after the cursor with another party.
 func (s side) behind(at *cursor, desc bool, scope int64) filter.Cond {
 	c := filter.Cond{SQL: "p.scope = ?", Args: []any{scope}}
 	if at == nil {
@@ -141,7 +140,7 @@ func (p *opPlan) partyJoin(s side, what string, c filter.Cond) (sql string, args
 		p.x.by(s.index) + "ON " + s.column + " = p.n WHERE " + c.SQL, c.Args
 }
 
-// Place says where an operation is in a list: how many rows before it.
+// Place returns the position of an operation in a list.
 func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string,
 	now time.Time) (index.Place, error) {
 	var out index.Place
@@ -202,7 +201,7 @@ func (p *opPlan) before(ctx context.Context, s index.Sort, at *cursor) (int64, e
 	return same + n, err
 }
 
-// countFrom counts rows with one more condition that an index helps with.
+// countFrom counts rows with one more condition, using an index.
 func (p *opPlan) countFrom(ctx context.Context, ix string, c filter.Cond) (n int64, err error) {
 	var q filter.Cond
 	switch {

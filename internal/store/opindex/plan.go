@@ -11,32 +11,32 @@ import (
 	"opdeck/internal/store"
 )
 
-// scanLimit is up to how many candidates are looked at one by one and sorted. More
-// than these are found by walking in the order of the sort.
+// scanLimit is the number of candidates up to which they are checked one by one and sorted. More are found by
+// scanning in sort order.
 const scanLimit = 20_000
 
-// opPlan is a filter made ready for the tables: which kinds can match, what is
-// left to check, and where candidates come from when they are few.
+// opPlan is a filter prepared for the tables: which kinds can match, what is left to check, and where candidates come
+// from if they are few.
 type opPlan struct {
 	x      *Store
 	now    time.Time
-	kinds  []kind // that match
-	all    bool   // kinds are all there are
+	kinds  []kind // the matching ones
+	all    bool   // kinds has all kinds
 	rows   int64  // of kinds
 	total  int64  // rows of the scope
 	rest   filter.Cond
-	pure   bool        // rest holds always
-	driver filter.Cond // SELECT n …, when few; candidates that rest and kinds decide
+	pure   bool        // rest always holds
+	driver filter.Cond // SELECT n … if they are few: candidates for rest and kinds
 
 	short  bool                      // driver is a list of at most listed numbers
 	parts  filter.And                // what the kinds do not decide
 	driven bool                      // driver has been chosen
 	whole  bool                      // everything matches; kinds were not even read
-	single filter.Cond               // rest, for rows that are looked at one by one
-	restBy func(partyIs) filter.Cond // rest, with another condition on parties; nil: rest holds always
+	single filter.Cond               // rest, for rows that are checked one by one
+	restBy func(partyIs) filter.Cond // rest, with another condition on parties; nil: always holds
 }
 
-// plan makes a filter ready for questions about all its rows.
+// plan prepares a filter for queries about all its rows.
 func (x *Store) plan(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	p, err := x.outline(ctx, f, now)
 	if err != nil {
@@ -45,8 +45,7 @@ func (x *Store) plan(ctx context.Context, f filter.OperationExpr, now time.Time)
 	return p, p.drive(ctx)
 }
 
-// outline is a plan that has not looked for candidates: for the first rows of a
-// list that may not need them.
+// outline is a plan without candidates, for the first rows of a list, which may not need them.
 func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Time) (*opPlan, error) {
 	all, err := x.loadKinds(ctx)
 	if err != nil {
@@ -84,7 +83,7 @@ func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Ti
 	return p, nil
 }
 
-// drive looks for candidates, once.
+// drive searches for candidates, once.
 func (p *opPlan) drive(ctx context.Context) error {
 	if p.driven || p.whole || p.none() {
 		return nil
@@ -93,9 +92,8 @@ func (p *opPlan) drive(ctx context.Context) error {
 	return p.chooseDriver(ctx, p.parts)
 }
 
-// driveFew looks for candidates and reports whether it found few; if not, it has
-// chosen nothing. Of a filter in several parts each lets more through than all, so
-// that they are not asked one after the other.
+// driveFew searches for candidates and reports whether there are few; if not, it chooses nothing. Each part of a
+// filter with several parts matches more rows than the whole, so the parts are not tried one by one.
 func (p *opPlan) driveFew(ctx context.Context) (bool, error) {
 	if len(p.parts) != 1 {
 		return false, nil
@@ -112,15 +110,15 @@ func (p *opPlan) driveFew(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// firstOf gives as many candidates as are kept in a list, and one more.
+// firstOf returns at most one more candidate than fit a list.
 func (p *opPlan) firstOf(ctx context.Context, d filter.Cond) ([]int64, error) {
 	return p.numbers(ctx, "SELECT n FROM ("+d.SQL+") AS c LIMIT ?", append(append([]any{}, d.Args...), listed+1)...)
 }
 
-// none reports that nothing can match.
+// none reports whether nothing can match.
 func (p *opPlan) none() bool { return len(p.kinds) == 0 && !p.whole }
 
-// kindCond is the condition that the kinds put on a row.
+// kindCond is the condition of the kinds on a row.
 func (p *opPlan) kindCond() filter.Cond {
 	if p.all {
 		return filter.True
@@ -136,7 +134,7 @@ func (x terms) kindIn(column string, kinds []kind) filter.Cond {
 	for i, k := range kinds {
 		ns[i] = k.n
 	}
-	if len(ns) > manyKinds && x.postgres() { // a condition: IN (SELECT …) becomes a join, which loses the order of rows
+	if len(ns) > manyKinds && x.postgres() { // as a condition: IN (SELECT …) becomes a join, which loses the order
 		return cond(column+" = ANY (CAST(string_to_array(?, ',') AS BIGINT[]))", commas(ns))
 	}
 	if len(ns) > manyKinds {
@@ -149,11 +147,11 @@ func (x terms) kindIn(column string, kinds []kind) filter.Cond {
 	return c
 }
 
-// manyKinds is from where on the numbers go as one argument.
+// manyKinds is the number from which kinds are passed as one argument.
 const manyKinds = 100
 
-// where is the whole condition on a row o. Of few rows each is looked at alone:
-// to search all parties would take longer.
+// where is the complete condition on a row o. For few rows each is checked alone, since a search of all parties would
+// take longer.
 func (p *opPlan) where(more ...filter.Cond) filter.Cond {
 	rest := p.rest
 	if p.short && p.single.SQL != "" {
@@ -168,7 +166,7 @@ func (p *opPlan) where(more ...filter.Cond) filter.Cond {
 	return filter.All(parts...)
 }
 
-// with narrows the plan to some of its kinds.
+// with restricts the plan to some of its kinds.
 func (p *opPlan) with(kinds []kind) *opPlan {
 	q := *p
 	q.kinds, q.all, q.rows = kinds, false, 0
@@ -178,7 +176,7 @@ func (p *opPlan) with(kinds []kind) *opPlan {
 	return &q
 }
 
-// chooseDriver looks for the part of the filter that leaves fewest candidates.
+// chooseDriver finds the part of the filter with the fewest candidates.
 func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 	best := int64(scanLimit)
 	if p.rows <= best && !p.all {
@@ -213,8 +211,7 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 	return nil
 }
 
-// listed is how many candidates are kept as they were found, so that they are
-// searched once.
+// listed bounds the candidates that are kept as a list, so that they are searched once.
 const listed = 5000
 
 // list is a SELECT of these numbers.
@@ -233,8 +230,7 @@ func commas(ns []int64) string {
 	return strings.Join(text, ",")
 }
 
-// candidates is a SELECT of numbers that holds at least all rows that n lets
-// through; ok is false when no index helps.
+// candidates is a SELECT of numbers that includes all rows that match n; ok is false if no index helps.
 func (x terms) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool) {
 	switch n := n.(type) {
 	case filter.And:
@@ -269,14 +265,13 @@ func union(parts ...filter.Cond) filter.Cond {
 	return filter.Cond{SQL: strings.Join(sql, " UNION ALL "), Args: args}
 }
 
-// ordered gives the column of a field that has an index of its own.
+// ordered returns the column of a field with its own index.
 func ordered(name string) (column string, ok bool) {
 	k, ok := columns[name]
 	return strings.TrimPrefix(k.expr, "o."), ok && texts[name] == 0
 }
 
-// parties are the columns with a party that a field compares with. The field ""
-// stands for words without a field.
+// parties maps a field to the columns with a party that it compares with. The field "" is for words without a field.
 var parties = map[string][]string{
 	field.OpCustomer:    {"customer"},
 	field.OpSource:      {"source"},
@@ -285,8 +280,7 @@ var parties = map[string][]string{
 	"":                  {"customer", "source", "destination"},
 }
 
-// texts are the fields with a column of that name that holds the text, and what the
-// mask hides of them.
+// texts maps fields to the column of that name with the text, and to the masking that hides it.
 var texts = map[string]filter.MaskedText{field.OpReference: filter.MaskedReference,
 	field.OpComment: filter.MaskedComment}
 
@@ -312,7 +306,7 @@ func (x terms) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok 
 	return c, false
 }
 
-// by forces an index in SQLite; PostgreSQL's planner has its statistics.
+// by forces an index in SQLite; PostgreSQL's planner uses its statistics.
 func (x terms) by(name string) string {
 	switch {
 	case x.postgres():
@@ -323,8 +317,7 @@ func (x terms) by(name string) string {
 	return "INDEXED BY " + name + " "
 }
 
-// leaf is the exact condition of one comparison on a row o; party asks for the
-// party in a column.
+// leaf is the exact condition of one comparison on a row o; party makes the condition on a party column.
 func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
 	if column, ok := ordered(l.Field); ok {
 		return l.Column(x.engine, "o."+column, now)
@@ -363,7 +356,7 @@ func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time
 	if l.Field != filter.FieldHas {
 		return c
 	}
-	alts = []filter.Cond{c} // what the kind does not know of "has", the row does
+	alts = []filter.Cond{c} // the row decides the values of "has" that the kind does not know
 	for _, v := range l.Values {
 		if column := rowFlags[v.Text]; column != "" {
 			alts = append(alts, filter.Cond{SQL: column})
@@ -380,7 +373,7 @@ func (x terms) docCond(l *filter.Leaf, v string) filter.Cond {
 	return open(l, filter.MaskedDocs, filter.Cond{SQL: x.engine.Instr + "(o.doc_text, ?) > 0", Args: []any{want}})
 }
 
-// open is c, for covered leaves only where the mask hides nothing in the text.
+// open is c; for masked leaves only if masking hides nothing in the text.
 func open(l *filter.Leaf, text filter.MaskedText, c filter.Cond) filter.Cond {
 	if !l.Masked {
 		return c

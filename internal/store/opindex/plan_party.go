@@ -8,8 +8,7 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// partyIs is the condition that the party in a column of a row o is one that a
-// leaf lets through.
+// partyIs is the condition that the party in a column of a row o matches a leaf.
 type partyIs func(column string, l *filter.Leaf) filter.Cond
 
 func (x terms) ofParty(column string, l *filter.Leaf) filter.Cond {
@@ -28,22 +27,21 @@ func (x terms) ofParties(l *filter.Leaf, columns ...string) filter.Cond {
 		") AS byparty", Args: p.Args}
 }
 
-// parties1 selects the parties that a leaf lets through.
+// parties1 selects the parties that match a leaf.
 func (x terms) parties1(l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, true)
 	return filter.Cond{SQL: "SELECT p.n FROM index_party p WHERE p.scope = ? AND (" + c.SQL + ")",
 		Args: append([]any{x.scope}, c.Args...)}
 }
 
-// partyIn is the condition that a row's party is one of those a leaf lets through.
+// partyIn is the condition that a row's party is one of those that match a leaf.
 func (x terms) partyIn(column string, l *filter.Leaf) filter.Cond {
 	p := x.parties1(l)
 	return filter.Cond{SQL: "o." + column + " IN (" + p.SQL + ")", Args: p.Args}
 }
 
-// partyLists searches the parties of each leaf once, in a WITH clause, however
-// often the condition on them is in a query. IS TRUE keeps PostgreSQL from
-// turning each condition into a join that starts from all parties of the list.
+// partyLists searches the parties of each leaf once, in a WITH clause, however often a query uses them. IS TRUE keeps
+// PostgreSQL from converting each condition to a join that starts from all parties.
 type partyLists struct {
 	x    *Store
 	at   map[*filter.Leaf]int
@@ -60,7 +58,7 @@ func (l *partyLists) in(column string, leaf *filter.Leaf) filter.Cond {
 	return filter.Cond{SQL: "(o." + column + " IN (SELECT n FROM party" + strconv.Itoa(n) + ")) IS TRUE"}
 }
 
-// with is the WITH clause, "" when there is none.
+// with is the WITH clause, "" if there is none.
 func (l *partyLists) with() (c filter.Cond) {
 	for i, p := range l.list {
 		word := ", "
@@ -73,14 +71,14 @@ func (l *partyLists) with() (c filter.Cond) {
 	return c
 }
 
-// partyOf is the same by a look at the row's own party.
+// partyOf is the same condition, checked on the row's own party.
 func (x terms) partyOf(column string, l *filter.Leaf) filter.Cond {
 	c := x.partyCond(l, false)
 	return filter.Cond{SQL: "EXISTS (SELECT 1 FROM index_party p WHERE p.n = o." + column + " AND (" + c.SQL + "))",
 		Args: c.Args}
 }
 
-// partyCond is a leaf's condition on a party p; by words first when all are searched.
+// partyCond is a leaf's condition on a party p; words: by the word index first, when all are searched.
 func (x terms) partyCond(l *filter.Leaf, words bool) filter.Cond {
 	var alts []filter.Cond
 	for _, v := range l.Values {
@@ -104,7 +102,7 @@ func (x terms) partyCond(l *filter.Leaf, words bool) filter.Cond {
 	return filter.Any(alts...)
 }
 
-// narrow is the condition that a party's texts may hold s, by the word index.
+// narrow is the condition that a party's texts may contain s, by the word index.
 func (x terms) narrow(s string) (c filter.Cond, ok bool) {
 	c, ok = x.wordsWith("index_party_words", s)
 	if x.postgres() {

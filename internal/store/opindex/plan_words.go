@@ -11,7 +11,7 @@ func likeAny(s string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(filter.Fold(s)) + "%"
 }
 
-// trigrams is a full-text query for rows that hold s, and some more.
+// trigrams is a full-text query for rows that contain s, and some more.
 func trigrams(s string) string {
 	r := []rune(filter.Fold(s))
 	var out []string
@@ -21,7 +21,7 @@ func trigrams(s string) string {
 	return strings.Join(out, " AND ")
 }
 
-// ofWords selects the operations in whose own texts a leaf may find its words.
+// ofWords selects the operations whose own texts may match a leaf.
 func (x terms) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	var match, like []filter.Cond
 	for _, v := range l.Values {
@@ -40,9 +40,8 @@ func (x terms) ofWords(l *filter.Leaf) (c filter.Cond, ok bool) {
 	return union(match...), true
 }
 
-// wordsWith is the condition on a word index that a text may hold s: by all three
-// letters in a row of it, in SQLite by two letters too, with all terms that begin
-// with them. ok is false for less: one letter is in nearly every text.
+// wordsWith is the condition on a word index that a text may contain s: by trigrams, in SQLite also by two letters,
+// as a prefix of terms. ok is false for one letter, which nearly every text contains.
 func (x terms) wordsWith(table, s string) (c filter.Cond, ok bool) {
 	s = filter.Fold(s)
 	switch n := utf8.RuneCountInString(s); {

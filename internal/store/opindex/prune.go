@@ -7,8 +7,8 @@ import (
 	"opdeck/internal/store"
 )
 
-// PruneHistory removes up to limit states of operations that were replaced before a
-// moment of the store's clock, of all accounts, and returns how many.
+// PruneHistory removes up to limit states that were replaced before a time by the store's clock, of all accounts, and
+// returns how many.
 func PruneHistory(ctx context.Context, bulk *store.DB, before time.Time, limit int) (n int, err error) {
 	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
@@ -23,13 +23,12 @@ func PruneHistory(ctx context.Context, bulk *store.DB, before time.Time, limit i
 	return n, err
 }
 
-// goneBefore selects operations that are gone since before a moment. One of which a read
-// is due stays.
+// goneBefore selects operations that are gone since before a time, except those with a read that is due.
 const goneBefore = `SELECT scope, opid FROM index_absent WHERE gone_us > 0 AND gone_us < ? AND due_us = 0
 	ORDER BY gone_us LIMIT ?`
 
-// PruneGone removes up to limit operations that were found to be gone before a moment of the
-// store's clock, of all accounts, with their states and who has seen them, and returns how many.
+// PruneGone removes up to limit operations that were found gone before a time by the store's clock, of all accounts,
+// with their states and who has seen them, and returns how many.
 func PruneGone(ctx context.Context, bulk *store.DB, before time.Time, limit int) (n int, err error) {
 	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {

@@ -12,7 +12,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// known is what is stored of an operation already.
+// known is the stored state of an operation.
 type known struct {
 	n, kind, customer, created, updated, updatedNs int64
 	sum                                            sums
@@ -21,17 +21,17 @@ type known struct {
 	words                                          bool
 }
 
-// batch is one Put on its way.
+// batch is a Put in progress.
 type batch struct {
 	x       *Store
 	tx      *store.Tx
 	now     int64 // the store's time in µs
 	known   map[string]*known
 	absent  map[string]*absent
-	back    map[string]*absent // that come back into the list
-	write   map[string]*opRow  // by opid: the row as it shall stand
-	confirm []*opRow           // only seen again
-	doubt   map[string]*opRow  // kept, but owed a read
+	back    map[string]*absent // those that return to the list
+	write   map[string]*opRow  // by opid: the new row
+	confirm []*opRow           // unchanged, only read again
+	doubt   map[string]*opRow  // kept, but a read is due
 	sums    map[sumKey]*sums
 	kinds   map[kindKey]int64
 	parties map[string]int64
@@ -68,7 +68,7 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	return b.merged, nil
 }
 
-// maxParties bounds what is remembered of parties (about 200 bytes each).
+// maxParties bounds the cached parties (about 200 bytes each).
 const maxParties = 40_000
 
 func (x *Store) remember(b *batch) {
@@ -116,7 +116,7 @@ func (b *batch) merge(ctx context.Context) error {
 	if len(b.write) == 0 && b.merged.Gone == 0 {
 		return nil
 	}
-	// a fixed order, so that neighbours stay neighbours
+	// in a fixed order, so that neighbours stay together
 	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int {
 		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
 	})
@@ -149,8 +149,8 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 // hasWords reports whether a row has words of its own.
 const hasWords = "o.reference <> '' OR o.comment <> '' OR o.doc_text <> ''"
 
-// confirmSeen notes that the service still says the same; a read that was owed
-// is thereby paid. Of the wide rows only those are written that change.
+// confirmSeen records that the service still reports the same; a due read is done thereby. It writes only the changed
+// ones of the wide rows.
 func (b *batch) confirmSeen(ctx context.Context) error {
 	bySight, byState := map[int64][]int64{}, map[[3]int64][]int64{}
 	for _, r := range b.confirm {
@@ -194,7 +194,7 @@ func (b *batch) markDoubt(ctx context.Context) error {
 	return nil
 }
 
-// replaceOld takes the replaced states out of the tables and into the history.
+// replaceOld moves the replaced states from the tables to the history.
 func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 	var ns, words []int64
 	var opids []string
@@ -217,8 +217,7 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 	return b.drop(ctx, ns, words)
 }
 
-// drop takes rows out of the tables and the sums; words are those of them that
-// have words.
+// drop removes rows from the tables and the sums; words are those with words.
 func (b *batch) drop(ctx context.Context, ns, words []int64) error {
 	if err := b.subtract(ctx, ns); err != nil {
 		return err
@@ -232,7 +231,7 @@ func (b *batch) drop(ctx context.Context, ns, words []int64) error {
 	return store.ExecIn(ctx, b.tx, words, "DELETE FROM index_words WHERE rowid IN")
 }
 
-// subtract takes the old rows out of the sums.
+// subtract subtracts the old rows from the sums.
 func (b *batch) subtract(ctx context.Context, ns []int64) error {
 	return store.EachIn(ctx, b.tx, ns, func(scan store.Scan) error {
 		var kind, customer, created int64
@@ -258,8 +257,8 @@ func (b *batch) count(kind int64, currency string, customer, created int64, s su
 	}
 }
 
-// number gives new operations their numbers, in the order of the list, before the
-// rows that are replaced leave the table: they keep theirs.
+// number assigns numbers to new operations, in the order of the list, before the replaced rows leave the table: those
+// keep theirs.
 func (b *batch) number(ctx context.Context, list []*opRow) error {
 	next, err := b.next(ctx, "index_op")
 	if err != nil {
@@ -304,8 +303,8 @@ func (b *batch) insert(ctx context.Context, list []*opRow) error {
 	return b.insertWords(ctx, list)
 }
 
-// insertWords fills the substring index. FTS5 writes a segment to disk for each
-// statement, so new rows, which have the highest numbers, go in with one.
+// insertWords fills the substring index. FTS5 writes a segment for each statement, so new rows, which have the
+// highest numbers, are inserted by one.
 func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
 	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2)
 		FROM index_op WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `

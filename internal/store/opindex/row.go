@@ -28,22 +28,21 @@ const (
 	flagDoc
 	flagHidden
 	flagParent
-	flagNone // no amount was sent
+	flagNone // there is no amount
 	flagBad  // the amount is not a number
 	flagBig  // the amount has 10^18 units or more: summed from its key
 )
 
-// flagUnusable are amounts that no sum holds.
+// flagUnusable are amounts that are not in any sum.
 const flagUnusable = flagNone | flagBad
 
-// kindKey is what index_kind tells apart.
+// kindKey is the key of index_kind.
 type kindKey struct {
 	status, typ, payment, currency, tocurrency string
 	flags                                      int64
 }
 
-// sums are exact sums in parts that cannot overflow: each part of a row is
-// below 10^9, so that 9·10^9 rows fit.
+// sums are exact sums in parts that cannot overflow: each part of a row is below 10^9, so that 9·10^9 rows fit.
 type sums struct{ ops, hi, lo, nanos int64 }
 
 func (s *sums) add(o sums, sign int64) {
@@ -56,8 +55,8 @@ func (s *sums) add(o sums, sign int64) {
 // party is a customer or a side of an operation.
 type party struct {
 	id, name, body, ids string
-	shown               func() string // body as the mask leaves it; worked out for new ones only
-	key                 string        // the first four: what makes it another party
+	shown               func() string // body after masking; computed for new ones only
+	key                 string        // the first four fields, which identify the party
 }
 
 func (p party) keyed() party {
@@ -70,7 +69,7 @@ func (p party) digest() string {
 	return hex.EncodeToString(h[:12])
 }
 
-// opRow is an operation as it goes into the tables.
+// opRow is an operation in the form of the tables.
 type opRow struct {
 	n                                int64
 	opid                             string
@@ -91,8 +90,7 @@ type opRow struct {
 	kindN, customerN, sourceN, destN int64
 }
 
-// newRows works many out, on all processors when they are worth it. Rows with
-// an unusable identifier are left out.
+// newRows converts entries, on all processors if worthwhile. It omits rows with an unusable identifier.
 func newRows(entries []index.Entry) ([]*opRow, error) {
 	workers := 1
 	if len(entries) >= 500 {
@@ -120,11 +118,11 @@ func newRows(entries []index.Entry) ([]*opRow, error) {
 }
 
 const (
-	maxCode = 60 // characters of a code that are kept for filtering
-	maxSort = 60 // characters of a name that rows are sorted by
+	maxCode = 60 // characters kept of a code for filtering
+	maxSort = 60 // characters of a name for sorting
 )
 
-// newRow works an operation out; ok is false when its identifier is unusable.
+// newRow converts one entry; ok is false if its identifier is unusable.
 func newRow(e index.Entry) (r opRow, ok bool, err error) {
 	o := e.Op
 	opid := string(o.OPID)
@@ -149,7 +147,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 		docText: filter.JoinTexts(filter.DocTexts(o.Documents)), hidden: filter.MaskedIn(o),
 		customer: customerParty(o.Customer), source: sideParty(o.Source), destination: sideParty(o.Destination),
 	}
-	if e.Origin == index.Hook { // no sight; the moment that it reports on is the most that a new row can have
+	if e.Origin == index.Hook { // not a read; a new row gets at most the time in the webhook
 		r.seen = max(min(r.updated, r.changed), 0)
 	}
 	if !o.DocumentsReported() {
@@ -194,7 +192,7 @@ func kindFlags(o api.Operation, key string) int64 {
 
 const billion = 1_000_000_000
 
-// parts splits an amount; one that is too big for it gets flagBig.
+// parts splits an amount; a too large one gets flagBig.
 func parts(m api.Money, flags *int64) sums {
 	s := sums{ops: 1}
 	if *flags&flagUnusable != 0 {
@@ -254,8 +252,8 @@ var opWidth = strings.Count(opColumns, ",") + 1
 // column is an order by a column of index_op, then by number.
 type column struct{ expr, index string }
 
-// columns are the orders that the index keeps, by the name of the field. One that is
-// written as it stands leaves the candidates of a filter by that field too (ordered).
+// columns are the orders that the index keeps, by the name of the field. A plain column is also used to find the
+// candidates of a filter by that field (ordered).
 var columns = map[string]column{
 	field.OpCreated:    {"o.created_us", "index_op_created"},
 	field.OpUpdated:    {"o.updated_us", "index_op_updated"},

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// sight is a time of index_sight; the zero time for 0.
+// sight converts a time of index_sight; the zero time for 0.
 func sight(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -18,10 +18,10 @@ func sight(us int64) time.Time {
 	return micros(us)
 }
 
-// manyUnseen is up to where rows that were never seen are counted.
+// manyUnseen is the limit of the count of rows that were never read.
 const manyUnseen = 1000
 
-// Sights says how long ago the rows were seen.
+// Sights summarises when rows were read.
 func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 	var s index.Sights
 	var oldest, newest int64
@@ -43,12 +43,12 @@ func (x *Store) Candidates(ctx context.Context, t time.Time, limit int) ([]strin
 		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
-// ForgetSights forgets all sights.
+// ForgetSights clears the times of all reads.
 func (x *Store) ForgetSights(ctx context.Context) error {
 	return x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 }
 
-// gone reads an operation that left the list.
+// gone returns an operation that left the list.
 func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
 	var at, seen, changed int64
 	var r index.Record
@@ -68,7 +68,7 @@ func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
 	return r, err
 }
 
-// Reset drops all rows of the scope. The history stays.
+// Reset deletes all rows of the scope. The history remains.
 func (x *Store) Reset(ctx context.Context, facts ...string) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {

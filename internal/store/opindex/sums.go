@@ -15,7 +15,7 @@ const (
 		lo = index_sum.lo + excluded.lo, nanos = index_sum.nanos + excluded.nanos`
 )
 
-// saveSums adds what the batch changed to the kept sums.
+// saveSums adds the batch's changes to the kept sums.
 func (b *batch) saveSums(ctx context.Context, _ []*opRow) error {
 	keys := slices.SortedFunc(maps.Keys(b.sums), func(a, c sumKey) int {
 		return cmp.Or(cmp.Compare(a.dim, c.dim), cmp.Compare(a.item, c.item), cmp.Compare(a.currency, c.currency))

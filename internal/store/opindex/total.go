@@ -15,7 +15,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// Count counts the rows that the filter lets through.
+// Count counts the rows that match the filter.
 func (x *Store) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
 	p, err := x.plan(ctx, f, now)
 	if err != nil {
@@ -37,7 +37,7 @@ type tallyKey struct {
 	currency string
 }
 
-// tally collects sums by group and currency.
+// tally holds sums by group and currency.
 type tally map[tallyKey]*total
 
 type total struct {
@@ -45,8 +45,7 @@ type total struct {
 	nanos      big.Int // of a unit
 }
 
-// at is the sum that a row of this kind belongs to; numbers are those of the
-// groupings by number, in their order.
+// at is the sum for a row of this kind; numbers are those of the numeric groupings, in order.
 func (t tally) at(groups []grouping, kind kindKey, numbers []int64) *total {
 	k := tallyKey{currency: kind.currency}
 	for i, g := range groups {
@@ -66,7 +65,7 @@ func (t tally) sum(k tallyKey) *total {
 	return t[k]
 }
 
-// join adds what another sum holds.
+// join adds another sum.
 func (t *total) join(o *total) {
 	t.count, t.bad = t.count+o.count, t.bad+o.bad
 	t.nanos.Add(&t.nanos, &o.nanos)
@@ -84,7 +83,7 @@ func (t *total) add(s sums, flags int64) {
 	t.nanos.Add(&t.nanos, v)
 }
 
-// addKey adds an amount from its sortable key.
+// addKey adds an amount by its sort key.
 func (t *total) addKey(key string) {
 	s, ok := filter.KeyDecimal(key)
 	if !ok {
@@ -106,8 +105,7 @@ func (t *total) sum(currency string) index.Sum {
 	return index.Sum{Currency: untrusted.Text(currency), Count: t.count, Amount: d, Bad: t.bad}
 }
 
-// summing is the index that has all that sums by kind ask for, when nothing but
-// codes and amounts is filtered; else none.
+// summing is the index that covers sums by kind, if only codes and amounts are filtered; else none.
 func (p *opPlan) summing(by []string) string {
 	if len(by) != 1 || by[0] != "o.kind" {
 		return ""
@@ -142,7 +140,7 @@ func (p *opPlan) sums(ctx context.Context, by []string, c filter.Cond, f func(it
 	}, q.SQL+" GROUP BY "+[]string{"1", "1, 2"}[len(by)-1], q.Args...)
 }
 
-// bigOnes adds amounts of 10^18 units and more, which the parts do not hold.
+// bigOnes adds amounts of 10^18 units and more, which the parts cannot hold.
 func (p *opPlan) bigOnes(ctx context.Context, groups, numbers []grouping, t tally) error {
 	byN := map[int64]kind{}
 	var list []kind

@@ -33,7 +33,7 @@ func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 	return list[0], nil
 }
 
-// records reads operations by number, in that order; ones that are gone are left out.
+// records reads operations by number, in that order, without missing ones.
 func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error) {
 	found := map[int64]index.Record{}
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
@@ -62,7 +62,7 @@ func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error)
 	return out, nil
 }
 
-// cursor is a row's place in one order.
+// cursor is the position of a row in one order.
 type cursor struct {
 	opid       string
 	n, created int64
@@ -72,8 +72,7 @@ type cursor struct {
 	party      int64
 }
 
-// cursor reads the place of an operation in the order by a field; nil when there is
-// no such operation.
+// cursor returns the position of an operation in the order by a field; nil if there is no such operation.
 func (x *Store) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 	c := cursor{opid: opid}
 	what, join, dest := "NULL", "", []any{&c.n, &c.created, &c.value}
@@ -92,13 +91,12 @@ func (x *Store) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 		return nil, nil
 	}
 	if _, ok := codes[by]; ok {
-		c.value = c.created // within a code rows stand by that
+		c.value = c.created // rows of one code are sorted by it
 	}
 	return &c, err
 }
 
-// walk gives the numbers of rows behind a cursor (nil: from the beginning), in
-// order or against it.
+// walk returns the numbers of rows after a cursor (nil: from the start), in order or in reverse.
 func (p *opPlan) walk(ctx context.Context, s index.Sort, at *cursor, back bool, skip, limit int) ([]int64, error) {
 	if p.none() || limit <= 0 {
 		return nil, nil
@@ -131,7 +129,7 @@ func direction(desc bool) (sign, word string) {
 	return ">", ""
 }
 
-// behind is the condition of standing behind the cursor.
+// behind is the condition of being after the cursor.
 func (k column) behind(at *cursor, desc bool) filter.Cond {
 	if at == nil {
 		return filter.True
@@ -151,23 +149,21 @@ func (p *opPlan) walkColumn(ctx context.Context, k column, desc bool, at *cursor
 	return p.numbers(ctx, q.SQL+order, append(q.Args, limit, skip)...)
 }
 
-// probeRows is how many rows are looked at one by one before candidates are searched;
-// probeMax is how many more when the first ones show that these will be enough, and
-// candidates are not few.
+// probeRows is how many rows are checked one by one before candidates are searched; probeMax is how many more if the
+// first ones show that these will suffice and candidates are not few.
 const (
 	probeRows = 2000
 	probeMax  = 8 * probeRows
 )
 
-// probe looks for the rows among the next few of the list: what many rows match
-// is found at once, however long the search for all that match would take.
-// found is false when there are not enough, and once candidates are known.
+// probe searches the next few rows of the list: a common match is found at once, however long a search for all
+// matches would take. found is false if there are not enough, and once candidates are known.
 func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor,
 	skip, limit int) (ns []int64, found bool, err error) {
 	if p.all && p.pure || p.driven || skip > 0 || limit > probeRows/4 {
 		return nil, false, nil
 	}
-	if p.pure { // how many of the rows match is known
+	if p.pure { // the number of matching rows is known
 		rows := limit * int(p.total/max(p.rows, 1)+1) * 3 / 2
 		if rows > probeMax {
 			return nil, false, nil
@@ -190,8 +186,8 @@ func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor,
 	return ns, len(ns) == limit, err
 }
 
-// among gives the first matching rows among that many next ones of the list; where
-// anything but the kind decides, among the next of those kinds.
+// probeNext returns the first matching rows among the next rows of the list; if anything but the kind decides, among
+// the next rows of those kinds.
 func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
@@ -205,8 +201,8 @@ func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor,
 		append(append(append(c.Args, rows), outer.Args...), limit)...)
 }
 
-// query selects something of the rows of the plan that meet more conditions: from
-// the few candidates, or by the index that is named.
+// query selects from the rows of the plan that fulfil more conditions: among the few candidates, or by the named
+// index.
 func (p *opPlan) query(what, index string, more ...filter.Cond) filter.Cond {
 	return p.queryWhere(what, index, p.where(more...))
 }
@@ -228,8 +224,8 @@ func (p *opPlan) few() string {
 // mergeArgs bounds the arguments of a merged query (SQLite takes 32,766).
 const mergeArgs = 2000
 
-// mergeKinds takes the first rows of every kind, each from its own index range.
-// Parties are searched once for all kinds.
+// mergeKinds returns the first rows of every kind, each from its own index range, merged. It searches parties once
+// for all kinds.
 func (p *opPlan) mergeKinds(ctx context.Context, k column, desc bool, at *cursor, skip, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	lists := partyLists{x: p.x, at: map[*filter.Leaf]int{}}
@@ -254,7 +250,7 @@ func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int6
 	return store.List(ctx, p.x.q, store.Value[int64], query, args...)
 }
 
-// Window reads the rows around a place in the list.
+// Window reads the rows around a position in the list.
 func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
 	w := index.Window{AnchorAt: -1}
 	q.Sort.Field = q.Sort.By()

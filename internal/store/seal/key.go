@@ -1,5 +1,4 @@
-// Package seal keeps tokens unreadable at rest: the key file, and the seal that
-// binds a token to its place.
+// Package seal encrypts tokens at rest: the key file, and the sealing that binds a token to its row.
 package seal
 
 import (
@@ -22,34 +21,34 @@ import (
 // keySize is the length of the master key in bytes.
 const keySize = 32
 
-// maxKeyFile is more than any key file has; what is larger is something else.
+// maxKeyFile bounds a key file, in bytes; a larger file is something else.
 const maxKeyFile = 4096
 
-// Key is the master key that seals tokens at rest. Its content is reachable
-// only through its methods, so that no formatting of a struct prints it.
+// Key is the master key that seals tokens at rest. Only its methods can read it, so that formatting a struct does not
+// print it.
 type Key struct{ master func() []byte }
 
 // newKey wraps 32 bytes.
 func newKey(master []byte) Key { return Key{func() []byte { return master }} }
 
-// derive makes a 32-byte key for one purpose.
+// derive derives a 32-byte key for one purpose.
 func (k Key) derive(purpose string) []byte {
 	out, err := hkdf.Key(sha256.New, k.master(), nil, purpose, keySize)
 	if err != nil {
-		panic(err) // only for lengths that hkdf does not allow
+		panic(err) // only for lengths that hkdf does not support
 	}
 	return out
 }
 
-// KeyFileError says why a key file is not used. It never holds its content.
+// KeyFileError is why a key file is not used. It never holds the key.
 type KeyFileError struct{ Path, Reason string }
 
-// Error is a sentence with the cure.
+// Error is a sentence with the fix.
 func (e *KeyFileError) Error() string { return "store: key file " + e.Path + " " + e.Reason }
 
-// OpenKey reads the key in file ([store] key_file). With an empty name the key
-// is beside core's SQLite file and is made when it is missing; a database in
-// memory gets a random one; PostgreSQL needs a named file, the same on every host.
+// OpenKey reads the key in file ([store] key_file). With an empty name the key is beside core's SQLite file and is
+// created if missing; a database in memory gets a random one; PostgreSQL needs a named file, the same on every host.
+// Errors are a *KeyFileError or the system's.
 func OpenKey(file string, core *store.DB) (Key, error) {
 	switch {
 	case file != "":
@@ -71,8 +70,8 @@ func OpenKey(file string, core *store.DB) (Key, error) {
 	return readKey(file)
 }
 
-// readKey accepts a plain file of ours that nobody else can read, with 64 hex
-// digits and at most one line end.
+// readKey reads the key from a regular file of ours that nobody else can read, with 64 hex digits and at most one
+// line end.
 func readKey(file string) (Key, error) {
 	f, err := files.OpenNoFollow(file)
 	if err != nil {
@@ -117,7 +116,7 @@ func keyOpenError(file string, err error) error {
 	return &KeyFileError{file, "cannot be read: " + reason(err)}
 }
 
-// reason is the system's word for an error, without the path.
+// reason is the system's text of an error, without the path.
 func reason(err error) string {
 	for {
 		next := errors.Unwrap(err)

@@ -11,11 +11,11 @@ import (
 	"opdeck/api/session"
 )
 
-// errUnsealed says that a sealed token is not what was stored there: another
-// key, another row, another generation, or changed bytes.
+// errUnsealed: a sealed token is not the one stored there, because of another key, row or generation, or changed
+// bytes.
 var errUnsealed = errors.New("store: a stored token cannot be unsealed")
 
-// sealVersion is part of what a seal vouches for.
+// sealVersion is part of the associated data.
 const sealVersion = 1
 
 // Sealer seals tokens with AES-256-GCM under random nonces.
@@ -24,7 +24,7 @@ type Sealer struct {
 	aead cipher.AEAD
 }
 
-// New returns a sealer with keys made from key.
+// New returns a sealer with keys derived from key.
 func New(key Key) (*Sealer, error) {
 	if key.master == nil {
 		return nil, errors.New("store: sessions need a key")
@@ -40,7 +40,7 @@ func New(key Key) (*Sealer, error) {
 	return &Sealer{key: key, aead: aead}, nil
 }
 
-// Place is where a token belongs; a seal opens nowhere else.
+// Place identifies the row of a token; the seal opens nowhere else.
 type Place struct {
 	Token       string // access or refresh
 	Key         session.Key
@@ -48,7 +48,7 @@ type Place struct {
 	Gen         int64
 }
 
-// data is the associated data: every part with its length before it.
+// data is the associated data: every part with its length.
 func (p Place) data() []byte {
 	b := []byte{sealVersion}
 	for _, part := range []string{p.Token, p.Key.BaseURL, p.Key.Account, p.Incarnation} {
@@ -78,7 +78,7 @@ func (s *Sealer) Open(sealed []byte, at Place) (secret.Value, error) {
 	return secret.New(string(text)), nil
 }
 
-// Pepper keys the fingerprints of passwords of one session.
+// Pepper is the key for the fingerprints of one session's passwords.
 func (s *Sealer) Pepper(key session.Key) secret.Value {
 	return secret.New(hex.EncodeToString(s.key.derive("opdeck fingerprints v1\x00" + key.BaseURL + "\x00" + key.Account)))
 }
