@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Build is what a program was built from.
+// Build describes the source of a program.
 type Build struct {
 	Release string // "1.4.0", or "dev"
-	Commit  string // in full, ".dirty" behind it when there were changes; empty: not known
+	Commit  string // in full, with ".dirty" if there were uncommitted changes; empty: not known
 	Built   string // RFC 3339; empty: not known
 }
 
-// word is release and short commit as one word: "1.4.0+0123456789ab".
+// word is release and short commit: "1.4.0+0123456789ab".
 func (b Build) word() string {
 	if b.Commit == "" {
 		return b.Release
@@ -27,7 +27,7 @@ func (b Build) word() string {
 	return b.Release + "+" + rev[:min(len(rev), 12)] + dirty
 }
 
-// about tells the build in one line.
+// about describes the build in one line.
 func (b Build) about(version string) string {
 	line := "opdeck " + version
 	if b.Commit != "" {

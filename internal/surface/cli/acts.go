@@ -16,18 +16,17 @@ import (
 	"opdeck/internal/present"
 )
 
-// commands make the command of each act that has one; each group's are in its
-// file. Usage, arguments, help, role, read-only check, --yes and --dry-run come from
-// the act's row.
+// commands maps acts to the makers of their commands; each group's are in its file. Usage, arguments, help, role,
+// read-only check, --yes and --dry-run come from the act's row.
 type commands map[*act.Act]func(*root) *cobra.Command
 
-// otherCommands are behind no group.
+// otherCommands are the commands without a group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Sandbox: sandboxCommand, act.Schema: newSchemaCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
-// groups are the words that commands of one thing are behind.
+// groups are the first words of grouped commands.
 var groups = map[string]struct {
 	aliases  []string
 	short    string
@@ -49,7 +48,7 @@ var groups = map[string]struct {
 	"config":       {nil, "The config file: create, check, show, find", configCommands},
 }
 
-// maker makes the command of an act; nil when there is none.
+// maker returns the maker of an act's command; nil if there is none.
 func maker(a *act.Act) func(*root) *cobra.Command {
 	if group, _, two := strings.Cut(a.Name, "."); two {
 		return groups[group].commands[a]
@@ -57,7 +56,7 @@ func maker(a *act.Act) func(*root) *cobra.Command {
 	return otherCommands[a]
 }
 
-// addCommands puts the command of every act below top.
+// addCommands adds the command of every act below top.
 func (r *root) addCommands(top *cobra.Command) {
 	parents := map[string]*cobra.Command{}
 	for _, row := range act.All() {
@@ -76,7 +75,7 @@ func (r *root) addCommands(top *cobra.Command) {
 	}
 }
 
-// applyRow gives a command what its act's row says.
+// applyRow applies an act's row to its command.
 func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 	cmd.Use, cmd.Short = row.Use(), row.Short
 	least, most := 0, len(row.Args)
@@ -105,15 +104,15 @@ func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 	return cmd
 }
 
-// begin takes the row of the command that is about to run.
+// begin records the row of the command that is about to run.
 func (r *root) begin(cmd *cobra.Command, args []string) error {
-	row := act.Act{Name: path(cmd)} // the console itself, and help
+	row := act.Act{Name: path(cmd)} // for the console itself, and help
 	if a := act.Find(path(cmd)); a != nil {
 		row = *a
 	} else if cmd == cmd.Root() {
 		row.Need = api.MayRead
 	}
-	if row.Bare != "" && len(args) == 0 { // only a list
+	if row.Bare != "" && len(args) == 0 { // it only lists
 		row.Effect, row.Ask = act.Read, act.Nothing
 	}
 	row.Need = row.Needs(args, cmd.Flags().Changed)
@@ -130,8 +129,8 @@ func (r *root) begin(cmd *cobra.Command, args []string) error {
 	return r.checkOutput(cmd)
 }
 
-// askable refuses a write that cannot be asked about: without a terminal, or with its
-// content where the answer would come from.
+// askable returns an error for a write without a possible confirmation: there is no terminal, or standard input has
+// its content.
 func (r *root) askable() error {
 	if r.row.Ask == act.Nothing || r.yes || r.dryRun {
 		return nil
@@ -149,8 +148,8 @@ func (r *root) askable() error {
 	return nil
 }
 
-// refused is the refusal of the running act, before anything is read or sent, for this person in this context; it is
-// recorded. A dry run sends nothing, so that a read-only context allows it.
+// refused is the refusal of the current act, before anything is read or sent; it is recorded. A dry run sends
+// nothing, so a read-only context allows it.
 func (r *root) refused(ctx context.Context, a *app.App) error {
 	if r.row.Need != "" {
 		if err := api.Need(ctx, r.row.Path(), r.row.Need); err != nil {
@@ -163,22 +162,21 @@ func (r *root) refused(ctx context.Context, a *app.App) error {
 	err := api.ReadOnly(r.row.Name)
 	note := api.Event{Name: "denied", Object: "command", ID: r.row.Path(), Detail: r.row.Name + ": " + string(err.Rule)}
 	if noteErr := a.Audit.Note(ctx, api.ActorOf(ctx), note); noteErr != nil {
-		a.Log.Error("audit", "err", noteErr) // the refusal stands without a record
+		a.Log.Error("audit", "err", noteErr) // the refusal holds without a record
 	}
 	return err
 }
 
-// asked is a write that is ready: what its question shows, and how it is sent.
+// asked is a prepared write: its question and how to send it.
 type asked struct {
 	object act.Object
-	typed  string         // the id whose end is typed in a production context
+	typed  string         // the id whose end must be typed in a production context
 	facts  []present.Fact // shown above the question
-	risk   string         // more than the act's own
+	risk   string         // beyond the act's own
 	send   func(ctx context.Context) error
 }
 
-// asks is the body of a command that asks before it acts: prepare reads what is
-// needed to ask, and sends nothing.
+// asks makes the body of a command with a confirmation: prepare reads what the question needs and sends nothing.
 func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, error)) func(*cobra.Command,
 	[]string) error {
 	return r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -193,8 +191,7 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 	})
 }
 
-// confirm asks on the terminal. In a production context the answer to what cannot
-// be undone is the end of the id of what is changed.
+// confirm asks on the terminal. In a production context an irreversible act needs the end of the object's id.
 func (r *root) confirm(ctx context.Context, w asked) error {
 	if r.yes || r.dryRun || r.row.Ask == act.Nothing {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"opdeck/api/secret"
 )
 
-// readLine reads a line that a person types, and ends at once with ctx: ctrl+c does
-// not wait for enter. What is typed after that is nobody's.
+// readLine reads a typed line and returns at once when ctx ends: ctrl+c does not wait for enter. Later input is
+// discarded.
 func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	type answer struct {
 		line string
@@ -36,7 +36,7 @@ func lastRunes(s string, n int) string {
 	return string(r[max(0, len(r)-n):])
 }
 
-// write runs fn, or in a dry run prints the acts that it would have sent.
+// write runs fn; in a dry run it prints the acts that fn would have sent.
 func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) error {
 	if !r.dryRun {
 		return fn(ctx)
@@ -57,7 +57,7 @@ func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) er
 	return nil
 }
 
-// dryJSON is a call that would be sent; all is null where none would be.
+// dryJSON is a call that would be sent; all fields are null if there is none.
 type dryJSON struct {
 	Body   any     `json:"body"`
 	Method *string `json:"method"`
@@ -66,8 +66,7 @@ type dryJSON struct {
 
 const maxSecretInput = 16 << 10
 
-// readSecret takes a secret from a file, from standard input, or from a hidden
-// prompt; never from an argument.
+// readSecret reads a secret from a file, standard input or a hidden prompt, never from an argument.
 func (r *root) readSecret(file, prompt string) (string, error) {
 	switch {
 	case file != "":

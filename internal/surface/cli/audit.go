@@ -68,7 +68,7 @@ func auditListCommand(r *root) *cobra.Command {
 		}
 		if last := found.Archived; last.Last > 0 && r.output == "table" {
 			where := ""
-			if r.env.App == nil { // over SSH: where files are is the host's business
+			if r.env.App == nil { // over SSH paths on the host are not shown
 				where = " in " + last.Folder + " on " + last.Host
 			}
 			defer r.say("Records 1 to %d, up to %s, are in the archive%s: opdeck audit export prints them.", last.Last,
@@ -93,7 +93,7 @@ func auditListCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// when reads a moment or how long ago it was; "" is the zero time.
+// when parses a time or an age; "" is the zero time.
 func when(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -109,19 +109,18 @@ func when(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, usage("%q is not a time; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
 }
 
-// recordsJSON is a page of records; next is the --before of the next page, 0 for none.
+// recordsJSON is a page of records; next is the value of --before for the next page, 0 for none.
 type recordsJSON struct {
 	Items []recordJSON `json:"items"`
 	Next  int64        `json:"next"`
 }
 
-// recordJSON is a record to the letter, with its hash; of a damaged one, which may be
-// no JSON, it is what can be read of it.
+// recordJSON is a record unchanged, with its hash; of a damaged one, which may not be JSON, what can be read.
 type recordJSON struct {
 	Damaged bool               `json:"damaged"`
 	Hash    string             `json:"hash"`
 	Record  sent[audit.Record] `json:"record"`
-	Why     string             `json:"why,omitempty"` // it is damaged
+	Why     string             `json:"why,omitempty"` // what is damaged
 }
 
 func recordOf(e audit.Entry) recordJSON {
@@ -202,7 +201,7 @@ func auditKeyCommand(r *root) *cobra.Command {
 				k.VerifierKey = key.VerifierKey(chain)
 			}
 			if r.env.App != nil {
-				k.Checkpoints = "" // over SSH: where files are is the host's business
+				k.Checkpoints = "" // over SSH paths on the host are not shown
 			}
 			if r.output != "table" {
 				return out.json(k)
@@ -220,7 +219,7 @@ func auditKeyCommand(r *root) *cobra.Command {
 		})
 }
 
-// checkpointJSON is a checkpoint that was just signed; note is the text to keep.
+// checkpointJSON is a newly signed checkpoint; note is the text to keep.
 type checkpointJSON struct {
 	Log     string    `json:"log"`
 	Records int64     `json:"records"`
@@ -242,7 +241,7 @@ func auditCheckpointCommand(r *root) *cobra.Command {
 		})
 }
 
-// settledJSON is an act that a person has looked into.
+// settledJSON is an act settled by a person.
 type settledJSON struct {
 	Note string `json:"note"`
 	Ref  string `json:"ref"`

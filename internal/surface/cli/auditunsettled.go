@@ -54,7 +54,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// unsettledJSON is one write for programs; times are null when there are none.
+// unsettledJSON is one write for programs; missing times are null.
 type unsettledJSON struct {
 	Ref      string     `json:"ref"`
 	What     string     `json:"what"`
@@ -67,7 +67,7 @@ type unsettledJSON struct {
 	Looked   *time.Time `json:"last_looked_at"`
 	NextLook *time.Time `json:"next_look"`
 	Looks    int        `json:"looks"`
-	State    string     `json:"state"` // sending (nothing reports whether its process still runs), unknown, not_seen
+	State    string     `json:"state"` // sending (it is not known whether its process still runs), unknown, not_seen
 	Advice   string     `json:"advice"`
 }
 

@@ -18,7 +18,7 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// auditFiles are what an offline verification reads.
+// auditFiles are the inputs of an offline verification.
 type auditFiles struct {
 	logs, checkpoints, keys, against []string
 	evidence, proof                  string
@@ -75,7 +75,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// kinds is how many kinds of copies were given.
+// kinds is the number of kinds of input.
 func (in auditFiles) kinds() int {
 	n := 0
 	for _, given := range []bool{len(in.logs) > 0, in.evidence != "", in.proof != ""} {
@@ -86,8 +86,7 @@ func (in auditFiles) kinds() int {
 	return n
 }
 
-// unreadableInput is the error of a verification that could not be made: exit 2,
-// except for a person who may not.
+// unreadableInput is the error of an impossible verification: exit 2, except for missing permission.
 func unreadableInput(r *root, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || api.KindOf(err) == api.Refused {
@@ -138,7 +137,7 @@ func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[pr
 	return printReport(r, rep, report)
 }
 
-// publicKeys reads keys that are on the command line, or in files that it names.
+// publicKeys reads keys from arguments, or from files named by them.
 func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 	var keys []ed25519.PublicKey
 	for _, name := range names {
@@ -159,7 +158,7 @@ func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 	return keys, nil
 }
 
-// keptNotes reads notes that were kept; one that cannot be read is an error.
+// keptNotes reads kept notes; an unreadable one is an error.
 func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 	var notes []audit.KeptNote
 	for _, name := range names {
@@ -172,10 +171,10 @@ func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 	return notes, nil
 }
 
-// maxNote is the size of the largest file that is read as a note, in bytes.
+// maxNote bounds a note's file, in bytes.
 const maxNote = 16 << 10
 
-// checkpointFiles reads checkpoint files, and those in folders.
+// checkpointFiles opens checkpoint files, and those in folders.
 func checkpointFiles(r *root, names []string) ([]io.Reader, error) {
 	var points []io.Reader
 	for _, name := range names {
@@ -224,14 +223,14 @@ func auditProveCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// provenJSON is what a proof shows, or why it shows nothing.
+// provenJSON is the result of a proof, or why it is invalid.
 type provenJSON struct {
 	Proof  *audit.Proven `json:"proof,omitempty"`
 	Proven bool          `json:"proven"`
 	Why    string        `json:"why,omitempty"`
 }
 
-// verifyProof checks a proof and says what it shows.
+// verifyProof verifies a proof and prints the result.
 func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJSON]) error {
 	if len(keys) == 0 {
 		return usage("a proof cannot be checked without --pub")

@@ -17,8 +17,8 @@ import (
 	"opdeck/internal/format"
 )
 
-// addCompletion registers what arguments and flags can be. Nothing is asked of the
-// service: values are those that the config, the index or the inbox holds.
+// addCompletion registers the completion of arguments and flags. It makes no call: values come from the config, the
+// index or the inbox.
 func addCompletion(r *root, top *cobra.Command) error {
 	words := func(list []string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
@@ -58,7 +58,7 @@ func addCompletion(r *root, top *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// completes makes a completion of a list that is read.
+// completes returns a completion from a list.
 func completes(read func() ([]string, error)) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		list, err := read()
@@ -69,7 +69,7 @@ func completes(read func() ([]string, error)) cobra.CompletionFunc {
 	}
 }
 
-// completeFrom completes with what the index or the inbox of the context holds.
+// completeFrom completes from the index or the inbox of the context.
 func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string,
 	cobra.ShellCompDirective) {
 	return completes(func() (found []string, err error) {
@@ -96,7 +96,7 @@ func viewNames(r *root) (out []string, err error) {
 	return out, err
 }
 
-// operationIDs completes an opid with what the index holds.
+// operationIDs completes an opid from the index.
 func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 && cmd.Name() != "get" {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -134,7 +134,7 @@ func eventKeys(r *root, cmd *cobra.Command, args []string, typed string) ([]stri
 	})
 }
 
-// continued are the ways to go on at the end of what was typed.
+// continued returns the suggestions that extend typed at its end.
 func continued(typed string, ways []filter.Suggestion) []string {
 	var out []string
 	for _, w := range ways {

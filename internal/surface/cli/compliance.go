@@ -20,7 +20,7 @@ var complianceCommands = commands{
 	act.ComplianceFinalize: complianceFinalizeCommand, act.ComplianceJourney: complianceJourneyCommand,
 }
 
-// onCustomer is a write about a customer.
+// onCustomer is a write on a customer.
 func onCustomer(cuid string, send func(context.Context) error) asked {
 	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid, send: send}
 }
@@ -48,8 +48,8 @@ func complianceShareCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// printShare says what the token did. A token that was not applied is a
-// refusal (exit 5): nothing changed, and another one may be tried.
+// printShare prints the result of a share. A token that was not applied is a refusal (exit 5): nothing changed, and
+// another one may be tried.
 func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
 	if r.output != "table" {
 		if err := out.json(asSent(res.Raw, res)); err != nil {
@@ -105,7 +105,7 @@ func complianceLinkCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// linkJSON is the answer with the link as the service sent it.
+// linkJSON is the link's answer as received.
 type linkJSON = sent[map[string]any]
 
 // printQR draws the code for a phone's camera.
@@ -115,7 +115,7 @@ func printQR(r *root, s string) error {
 		return &api.Error{Kind: api.Internal, Public: "The link is too long for a QR code.", Err: err}
 	}
 	if r.env.OutTTY && !r.noColor && r.env.Getenv("NO_COLOR") == "" {
-		for i, l := range lines { // light on dark, whatever the terminal's ground: many cameras do not read it inverted
+		for i, l := range lines { // light on dark on any background: many cameras cannot read it inverted
 			lines[i] = "\x1b[97;40m" + l + "\x1b[m"
 		}
 	}
@@ -137,7 +137,7 @@ func complianceFinalizeCommand(r *root) *cobra.Command {
 	})
 }
 
-// commandOf says with which command an act is done.
+// commandOf names the command of an act.
 func commandOf(kind api.ActKind) string {
 	return " (opdeck " + (&act.Act{Name: string(kind)}).Path() + ")"
 }

@@ -29,7 +29,7 @@ func (r *root) loadConfig() (config.Config, error) {
 	return config.Load(config.Path(r.config, r.env.Getenv))
 }
 
-// pathJSON is where the config file and the state folder are.
+// pathJSON holds the paths of the config file and the state folder.
 type pathJSON struct {
 	Config string `json:"config"`
 	Exists bool   `json:"exists"` // the file
@@ -47,7 +47,7 @@ func configPathCommand(r *root) *cobra.Command {
 	})
 }
 
-// checkedJSON is a config file without mistakes; one with mistakes is an error.
+// checkedJSON is a valid config file; an invalid one is an error.
 type checkedJSON struct {
 	Exists   bool     `json:"exists"`
 	File     string   `json:"file"`
@@ -76,7 +76,7 @@ func configCheckCommand(r *root) *cobra.Command {
 	})
 }
 
-// checkViews tries the filters and orders of saved views.
+// checkViews checks the filters and orders of saved views.
 func checkViews(path string, cfg config.Config) config.Mistakes {
 	var bad config.Mistakes
 	for name, v := range cfg.Views {
@@ -112,8 +112,8 @@ func configShowCommand(r *root) *cobra.Command {
 	})
 }
 
-// withoutSecrets replaces what may hold a secret: the password within the
-// store's URL, and the commands that print passwords.
+// withoutSecrets replaces what may hold a secret: the password in the store's URL, and the commands that print
+// passwords.
 func withoutSecrets(c config.Config) config.Config {
 	if u, err := url.Parse(c.Store.URL); err != nil || u.User != nil || u.RawQuery != "" {
 		c.Store.URL = "postgres://••••"

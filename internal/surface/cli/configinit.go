@@ -20,7 +20,7 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// draft is a first config.
+// draft is a new config.
 type draft struct {
 	name, baseURL, login           string
 	passEnv, passFile, passCommand string
@@ -89,16 +89,16 @@ func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) err
 	return nil
 }
 
-// question is one thing to ask for.
+// question is one question of config init.
 type question struct {
 	to       *string
 	ask, def string
 	check    func(string) error
-	before   string // lines above it on a terminal
-	offered  bool   // def is only offered on a terminal: elsewhere a flag must say it
+	before   string // lines before it on a terminal
+	offered  bool   // def is only a suggestion on a terminal: elsewhere a flag is required
 }
 
-// fillDraft asks on a terminal for what is missing; elsewhere that is a mistake.
+// fillDraft asks for missing values on a terminal; elsewhere they are a mistake.
 func fillDraft(r *root, ctx context.Context, d *draft) error {
 	in := bufio.NewReader(r.env.In)
 	for _, q := range d.questions() {
@@ -147,12 +147,12 @@ func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error 
 	}
 }
 
-// complete reports that nothing is left to ask.
+// complete reports whether no question is left.
 func (d *draft) complete() bool {
 	return !slices.ContainsFunc(d.questions(), func(q question) bool { return *q.to == "" })
 }
 
-// questions are in the order in which they are asked.
+// questions are in the order of asking.
 func (d *draft) questions() []question {
 	name := question{to: &d.name, ask: "Name of the context", def: "stage", check: checkName, offered: !d.builtIn}
 	kind := question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind}
@@ -174,7 +174,7 @@ func (d *draft) questions() []question {
 	return append(list, kind)
 }
 
-// checkName refuses what cannot name a context, before more is asked for.
+// checkName returns an error for an invalid context name, before more is asked.
 func checkName(s string) error {
 	if _, err := config.Parse("", []byte("[contexts."+strconv.Quote(s)+"]\nsandbox = true\n")); err != nil {
 		return errors.New("a context's name is letters, digits, dot, dash and underscore")
@@ -190,8 +190,8 @@ func checkAddress(s string) error {
 	return fmt.Errorf("the address %w", err)
 }
 
-// checkWhere refuses what is not a place of a password, perhaps the password
-// itself; it is not repeated.
+// checkWhere returns an error unless s says where a password is; s may be the password itself, so the error does not
+// repeat it.
 func checkWhere(s string) error {
 	for _, kind := range []string{"file:", "command:"} {
 		if rest, ok := strings.CutPrefix(s, kind); ok && rest != "" {
@@ -204,7 +204,7 @@ func checkWhere(s string) error {
 	return nil
 }
 
-// nameCharacters are those of names that need no quotes.
+// nameCharacters are allowed in names without quotes.
 const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 func checkKind(s string) error {
@@ -214,7 +214,7 @@ func checkKind(s string) error {
 	return nil
 }
 
-// wherePassword takes the answer about the password apart.
+// wherePassword parses the answer about the password.
 func (d *draft) wherePassword() error {
 	if !d.asked {
 		return nil
@@ -230,8 +230,7 @@ func (d *draft) wherePassword() error {
 	return nil
 }
 
-// toml is the file, with a comment to each thing that a person may want to
-// change next.
+// toml is the file, with comments on what a person may want to change next.
 func (d *draft) toml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# opdeck's configuration. opdeck config check looks for mistakes; the example file that\n"+
@@ -266,7 +265,7 @@ func (d *draft) toml() string {
 	return b.String()
 }
 
-// tomlKey is a name as a key of TOML.
+// tomlKey quotes a name as a TOML key if needed.
 func tomlKey(s string) string {
 	if strings.Trim(s, nameCharacters+"-") == "" {
 		return s
@@ -274,8 +273,7 @@ func tomlKey(s string) string {
 	return strconv.Quote(s)
 }
 
-// writeConfig puts the file in place complete, mode 0600, never over another one
-// without force.
+// writeConfig writes the complete file with mode 0600; it replaces an existing one only with force.
 func writeConfig(path, src string, force bool) error {
 	bad := func(err error) error {
 		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".",

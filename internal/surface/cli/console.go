@@ -11,8 +11,8 @@ import (
 	"opdeck/internal/surface/console"
 )
 
-// console opens the console, and again on each context that the person goes to from
-// inside. One that cannot be opened leads back to the one before.
+// console runs the console, and again for each context that the person switches to. If one cannot be opened, it
+// returns to the previous one.
 func (r *root) console(ctx context.Context) error {
 	if !r.plain && r.env.Console == nil {
 		return usage("the console needs a terminal; use --plain without one, or see opdeck --help for the commands")
@@ -33,7 +33,7 @@ func (r *root) console(ctx context.Context) error {
 	}
 }
 
-// consoleOn opens the console on the present context; notice is said there first.
+// consoleOn runs the console on the current context; it shows notice first.
 func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (opened bool, err error) {
 	err = r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
 		opened = true
@@ -52,11 +52,10 @@ func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (open
 	return opened, err
 }
 
-// lineByLine gives at most a line with each Read, so that the console of one context
-// takes nothing of what was typed for the next.
+// lineByLine returns at most one line per Read, so that the console of one context does not consume input for the
+// next.
 type lineByLine struct{ r *bufio.Reader }
 
-// Read implements io.Reader.
 func (l lineByLine) Read(p []byte) (int, error) {
 	for n := range p {
 		b, err := l.r.ReadByte()

@@ -28,22 +28,22 @@ var customerCommands = commands{
 	act.CustomerSetApplication: customerSetApplicationCommand, act.CustomerDeleteFile: customerDeleteFileCommand,
 }
 
-// pageJSON is a page of the service's list; total is "" where it does not tell.
+// pageJSON is a page of the service's list; total is "" if not reported.
 type pageJSON[T any] struct {
 	Items []T        `json:"items"`
 	Page  int        `json:"page"`
 	Total api.Number `json:"total"`
 }
 
-// customersJSON is a page of customers, or with a filter those that pass it of all that
-// were read; begun are the verifications of these that were begun here and not finalised.
+// customersJSON is a page of customers or, with a filter, the matching ones of all that were read; begun are their
+// unfinished verifications.
 type customersJSON struct {
 	pageJSON[api.Customer]
-	Read  int              `json:"read"` // customers that the filter looked at
+	Read  int              `json:"read"` // customers that the filter was applied to
 	Begun []journey.Record `json:"begun"`
 }
 
-// maxCustomerPages are read for one filter: each is a call.
+// maxCustomerPages bounds the pages, and so the calls, for one filter.
 const maxCustomerPages = 20
 
 func customerListCommand(r *root) *cobra.Command {
@@ -88,8 +88,8 @@ func customerListCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// listsPage prints a page of records that a call of the service lists, with these columns; query is what the flags ask
-// for.
+// listsPage is a command that prints a page of a list of the service with these columns; query returns what the flags
+// select.
 func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *field.Catalogue[T], columns []string,
 	query func() (Q, error)) *cobra.Command {
 	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
@@ -107,13 +107,13 @@ func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *fie
 	})
 }
 
-// pageFlags are the flags that choose a page and its size.
+// pageFlags adds the flags for a page and its size.
 func pageFlags(cmd *cobra.Command, page, size *int, many string) {
 	cmd.Flags().IntVar(page, "page", 0, "page, from 0")
 	cmd.Flags().IntVar(size, "limit", 0, many)
 }
 
-// findCustomers reads one page, or with a filter page after page to the end.
+// findCustomers reads one page or, with a filter, all pages.
 func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery,
 	f filter.Expr[api.Customer]) (customersJSON, error) {
 	out := customersJSON{Begun: []journey.Record{}}
@@ -131,7 +131,7 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 		}
 		before := len(known)
 		for _, c := range p.Items {
-			if !known[c.CUID] && f.Match(c, a.Now()) { // pages shift when customers come
+			if !known[c.CUID] && f.Match(c, a.Now()) { // pages shift when customers are added
 				out.Items = append(out.Items, c)
 			}
 			known[c.CUID] = true
@@ -188,8 +188,7 @@ func customerFilesCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// sayPage says where a page is not all that the service tells there is, and what of it
-// nothing can be done with.
+// sayPage says if a page is not the whole list by the reported total, and how many of its records are unusable.
 func sayPage[T any](r *root, p api.Page[T]) {
 	sayUnusable(r, p.Unusable)
 	if p.Total != "" && string(p.Total) != strconv.Itoa(len(p.Items)) {
@@ -199,14 +198,14 @@ func sayPage[T any](r *root, p api.Page[T]) {
 	}
 }
 
-// sayUnusable says that a list holds records that nothing can be done with.
+// sayUnusable says how many records of a list are unusable.
 func sayUnusable(r *root, n int) {
 	if n > 0 {
 		r.say("%s in the service's answer without an identifier.", format.Plural(n, "record is", "records are"))
 	}
 }
 
-// maxApplication bounds an application that is read, in bytes.
+// maxApplication bounds an application from a file, in bytes.
 const maxApplication = 1 << 20
 
 func customerSetApplicationCommand(r *root) *cobra.Command {

@@ -40,13 +40,13 @@ func doctorCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// doctorJSON is what a look at each step found.
+// doctorJSON is the report of the doctor.
 type doctorJSON struct {
 	Findings []app.Finding `json:"findings"`
 	OK       bool          `json:"ok"`
 }
 
-// runDoctor prints the findings; exit 1 when something is wrong.
+// runDoctor prints the findings; exit 1 if something is wrong.
 func runDoctor(r *root, ctx context.Context, opt app.Options, depth app.Depth, out one[doctorJSON]) error {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)

@@ -26,9 +26,9 @@ var documentCommands = commands{
 	act.DocumentResume: documentResumeCommand, act.DocumentDownload: documentDownloadCommand,
 }
 
-// documentsJSON is the documents of an operation.
+// documentsJSON holds the documents of an operation.
 type documentsJSON struct {
-	Items []api.Document `json:"items" null:"unreported"` // null: not told, or nothing that can be read
+	Items []api.Document `json:"items" null:"unreported"` // null: not reported or unreadable
 	OPID  string         `json:"opid"`
 }
 
@@ -80,20 +80,19 @@ func documentRemoveCommand(r *root) *cobra.Command {
 
 const forceHelp = "lift opdeck's own guard for ended operations, never a lock"
 
-// onDocument is a write about a document of an operation; item names it for the question.
+// onDocument is a write on a document of an operation; item names it in the question.
 func onDocument(args []string, item string, send func(context.Context) error) asked {
 	return asked{object: act.Object{Item: "document " + item, ID: args[0], Kind: "operation"}, typed: args[1], send: send}
 }
 
-// changedJSON is an operation after a write; null where the write is proven done and
-// the operation could not be read.
+// changedJSON is an operation after a write; null if the write is proven done but the operation could not be read.
 type changedJSON struct {
 	Done bool           `json:"done,omitempty"`
 	Item *api.Operation `json:"item"`
 }
 
-// changed prints the operation that came back: all of it as JSON, one sentence
-// as a table. An empty one could not be read.
+// changed prints the operation after a write: completely as JSON, one sentence as a table. An empty one could not be
+// read.
 func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) error {
 	if op.OPID == "" {
 		return out.report(changedJSON{Done: true}, "%s The operation could not be read again to show it.", sentence)
@@ -116,7 +115,7 @@ func documentAttachCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// attachingCommand is attach and restore, which send the same; name is what it is called there.
+// attachingCommand is attach and restore, which send the same call; name is the document's name there.
 func attachingCommand(r *root, sentence string, name *string) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked,
 		error) {
@@ -131,7 +130,7 @@ func attachingCommand(r *root, sentence string, name *string) *cobra.Command {
 	})
 }
 
-// uploading are the flags that describe a file.
+// uploading holds the flags that describe a file.
 type uploading struct{ kind, info, name string }
 
 func (u *uploading) flags(cmd *cobra.Command) *cobra.Command {
@@ -166,12 +165,12 @@ func documentUploadCommand(r *root) *cobra.Command {
 				if r.output == "table" {
 					r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
 				}
-				return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw a read showed that it is there
+				return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw only a read proved the upload
 			}}, nil
 	})
 }
 
-// askedFile is a file that is uploaded, in a question.
+// askedFile is a file to upload, in a question.
 func askedFile(path string, u api.Upload) present.AskedFile {
 	return present.AskedFile{Path: path, Name: u.FileName, Holds: format.Size(int64(len(u.Content))), Type: u.Type,
 		Info: u.Info}
@@ -179,8 +178,8 @@ func askedFile(path string, u api.Upload) present.AskedFile {
 
 const nameHelp = "name of the file there; required with -"
 
-// readUpload reads the file that an argument names, or standard input for -. A name given
-// by flag is what it is called there; a file otherwise keeps its own.
+// readUpload reads the file named by an argument, or standard input for -. The flag for the name overrides the file's
+// own.
 func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) {
 	switch {
 	case arg == "-" && given.name == "":
@@ -214,7 +213,7 @@ func documentReplaceCommand(r *root) *cobra.Command {
 		if err != nil {
 			return asked{}, err
 		}
-		old, _ := op.Document(args[1]) // one that is not there is refused by the plan
+		old, _ := op.Document(args[1]) // the plan refuses a missing one
 		if !cmd.Flags().Changed("type") {
 			u.Type = string(old.DocType)
 		}
@@ -250,7 +249,7 @@ func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation,
 	return runJob(r, ctx, a, job, a.Jobs.Run, out)
 }
 
-// runJob takes steps and says where the job stands.
+// runJob runs the steps of a job and prints its state.
 func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 	run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)

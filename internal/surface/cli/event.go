@@ -81,7 +81,7 @@ func eventListCommand(r *root) *cobra.Command {
 
 // eventJSON is a stored event for programs.
 type eventJSON struct {
-	Context       string          `json:"context"` // "unknown": it cannot be told to belong to one
+	Context       string          `json:"context"` // "unknown": it belongs to none for certain
 	Seq           int64           `json:"seq"`
 	Key           string          `json:"key"`
 	HookID        string          `json:"hook_id"`
@@ -100,13 +100,13 @@ type eventJSON struct {
 	Bound         bool            `json:"bound"` // the authentication covers the body
 	Reason        string          `json:"reason,omitempty"`
 	Detail        string          `json:"detail,omitempty"`
-	Body          json.RawMessage `json:"body,omitempty"`     // as it came, when it is JSON
+	Body          json.RawMessage `json:"body,omitempty"`     // unchanged, if it is JSON
 	Raw           []byte          `json:"raw,omitempty"`      // else its bytes in base64
 	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays and forwards
-	Waiting       *waitingJSON    `json:"waiting,omitempty"`  // it could not be merged into the index yet
+	Waiting       *waitingJSON    `json:"waiting,omitempty"`  // it is not merged into the index yet
 }
 
-// waitingJSON is an event that is merged again later.
+// waitingJSON is an event to be merged again.
 type waitingJSON struct {
 	Tries  int       `json:"tries"`
 	Reason string    `json:"reason"`
@@ -140,7 +140,7 @@ func jsonOf(s receiver.Stored, whose string, body bool) eventJSON {
 	return e
 }
 
-// bodyOf is a body as it came where it is JSON, else its bytes.
+// bodyOf returns a body that is JSON unchanged, else its bytes.
 func bodyOf(b []byte) (whole json.RawMessage, raw []byte) {
 	if json.Valid(b) {
 		return b, nil
@@ -197,7 +197,7 @@ func eventShowCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// eventCard is all of an event but its body.
+// eventCard is a whole event without its body.
 func eventCard(o present.Options, e present.Event, whose string, tries []receiver.Attempt, known hook.Meanings) *table {
 	trust, _ := present.Trust(e.Stored)
 	head := present.Section{Facts: []present.Fact{{Label: "context", Value: whose},
@@ -210,7 +210,7 @@ func eventCard(o present.Options, e present.Event, whose string, tries []receive
 	return card(append(append([]present.Section{head}, present.EventFacts(o, e, known)...), sent))
 }
 
-// printBody prints a body for people, quoted where it is not JSON.
+// printBody prints a body for people, quoted if it is not JSON.
 func (r *root) printBody(b []byte) error {
 	if json.Valid(b) {
 		return r.encode(r.env.Out, json.RawMessage(b), true)
@@ -227,7 +227,7 @@ func attemptLine(a receiver.Attempt) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", moment(a.At), a.Target, result, a.Latency.Round(time.Millisecond)))
 }
 
-// sentJSON is what became of a body that was put through the receiver.
+// sentJSON is the result of a body passed to the receiver.
 type sentJSON struct {
 	Outcome string    `json:"outcome"`
 	Event   eventJSON `json:"event"`
@@ -270,7 +270,7 @@ func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) er
 	return nil
 }
 
-// withReceiver lends a receiver that takes nothing from the network.
+// withReceiver runs fn with a receiver without network.
 func withReceiver(r *root, ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
 	rec, err := a.Hooks().Receiver(r.env.Getenv, false)
 	if err != nil {
@@ -280,8 +280,8 @@ func withReceiver(r *root, ctx context.Context, a *app.App, fn func(*receiver.Re
 	return fn(rec)
 }
 
-// codeJSON is what is known of one numeric code: the word that was seen with it
-// ("" while as much speaks for another), how often, and how often another one.
+// codeJSON is what is known of one numeric code: the word seen with it ("" for a tie), how often, and how often
+// others.
 type codeJSON struct {
 	Field          string     `json:"field"`
 	Code           int64      `json:"code"`
@@ -291,8 +291,7 @@ type codeJSON struct {
 	All            []seenJSON `json:"all"`
 }
 
-// seenJSON is one word that was read at the moment of a code; exact counts the
-// times when both gave the same moment exact matches.
+// seenJSON is one word seen with a code; exact counts observations with equal times.
 type seenJSON struct {
 	Word   string `json:"word"`
 	Count  int    `json:"count"`

@@ -20,7 +20,7 @@ import (
 	"opdeck/internal/present"
 )
 
-// lookEvery is how often the inbox is looked at for events of other processes.
+// lookEvery is how often the inbox is polled for events of other processes.
 const lookEvery = time.Second
 
 func eventListenCommand(r *root) *cobra.Command {
@@ -75,7 +75,7 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 	return err
 }
 
-// follow prints what is chosen of all that comes, until ctx ends.
+// follow prints the new events that choose accepts, until ctx ends.
 func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool,
 	out one[eventJSON]) error {
 	return f.Each(ctx, choose, func(s receiver.Stored) error {
@@ -97,7 +97,7 @@ func eventTailCommand(r *root) *cobra.Command {
 	})
 }
 
-// eventSender makes a forwarder; taking events elsewhere is an export, and recorded.
+// eventSender returns a forwarder; sending events elsewhere is an export, and recorded.
 func eventSender(r *root, ctx context.Context, a *app.App, target, act string, sign bool) (*receiver.Forwarder, error) {
 	var signer hook.Signer
 	var err error
@@ -157,7 +157,7 @@ func eventReplayCommand(r *root) *cobra.Command {
 }
 
 func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
-	// with an empty --to the act asked for another permission
+	// with an empty --to the act has another permission
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 	})
 }
 
-// printAttempt says how a target answered; one that did not take it is a failure.
+// printAttempt prints a target's answer; an unaccepted delivery is a failure.
 func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	if a.OK() || r.output != "table" {
 		if err := out.report(attemptOf(a), "Taken: %d in %s.", a.Status, a.Latency.Round(time.Millisecond)); err != nil ||
@@ -188,7 +188,7 @@ func printAttempt(r *root, a receiver.Attempt, out one[attemptJSON]) error {
 	return &api.Error{Kind: api.Unavailable, Public: what, Hint: "The event is kept; it can be replayed again."}
 }
 
-// forwardedJSON is an event that was sent elsewhere, and how that went.
+// forwardedJSON is a forwarded event with the result.
 type forwardedJSON struct {
 	Event   eventJSON   `json:"event"`
 	Attempt attemptJSON `json:"attempt"`
@@ -229,7 +229,7 @@ func eventForwardCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// eventFilter is the flags that choose events.
+// eventFilter holds the flags that select events.
 type eventFilter struct {
 	types, statuses []string
 	operation       string
@@ -239,7 +239,7 @@ type eventFilter struct {
 	last            int
 }
 
-// any reports whether anything is chosen.
+// any reports whether a flag selects events.
 func (f *eventFilter) any() bool {
 	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
 }
@@ -262,8 +262,8 @@ func (f *eventFilter) following(cmd *cobra.Command) *cobra.Command {
 	return f.flags(cmd)
 }
 
-// follower gives what comes from now on, after the last events that are asked for, and
-// match what is chosen of it. Other contexts' events have numbers between them.
+// follower returns a follower of new events, starting with the last ones that the flags ask for, and the filter for
+// them. Events of other contexts have seq numbers in between.
 func (f *eventFilter) follower(ctx context.Context, a *app.App) (_ *receiver.Follower, match func(receiver.Stored) bool,
 	err error) {
 	choose, err := f.choose(ctx, a)
@@ -290,7 +290,7 @@ func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// choose reads the flags for the person of ctx: each is a term of the filter.
+// choose builds the filter from the flags, for the person of ctx.
 func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr, error) {
 	var terms []string
 	for _, flag := range []struct {

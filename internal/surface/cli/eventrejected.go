@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/present"
 )
 
-// rejectedJSON is a delivery that was not accepted, for programs.
+// rejectedJSON is a rejected delivery for programs.
 type rejectedJSON struct {
 	Key       string                 `json:"key"`
 	Context   string                 `json:"context"`
@@ -25,10 +25,10 @@ type rejectedJSON struct {
 	Algorithm string                 `json:"algorithm,omitempty"`
 	Claims    []string               `json:"claims,omitempty"` // names
 	Request   string                 `json:"request"`
-	Size      int64                  `json:"size"` // of the body, as far as it was read
+	Size      int64                  `json:"size"` // bytes of the body that were read
 	Header    []receiver.HeaderField `json:"header,omitempty"`
-	Body      json.RawMessage        `json:"body,omitempty"` // as it came, when it is JSON
-	Raw       []byte                 `json:"raw,omitempty"`  // else the beginning of its bytes in base64
+	Body      json.RawMessage        `json:"body,omitempty"` // unchanged, if it is JSON
+	Raw       []byte                 `json:"raw,omitempty"`  // else its first bytes in base64
 }
 
 func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
@@ -42,8 +42,7 @@ func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
 	return out
 }
 
-// rejectedList prints what was not accepted, newest first, and says how many
-// there were by reason.
+// rejectedList prints the rejected deliveries, newest first, and their number by reason.
 func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
 	list, err := a.Hooks().Inbox().Rejected(ctx, limit)
 	if err != nil {
@@ -71,7 +70,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 		none("No rejected deliveries."))
 }
 
-// rejectedCard prints one delivery that was not accepted.
+// rejectedCard prints one rejected delivery.
 func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
 	x, err := a.Hooks().Inbox().Rejection(ctx, id)
 	if err != nil {

@@ -14,11 +14,10 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// unbounded is for read: whatever there is.
+// unbounded as the limit of read means none.
 const unbounded = math.MaxInt64 - 1
 
-// read reads the file that an argument names, or standard input for -, of at most max
-// bytes; tooLarge is the sentence that refuses more.
+// read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.
 func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
 	in, done, err := openAll(r, []string{name})
 	defer done()
@@ -35,7 +34,7 @@ func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
 	return b, nil
 }
 
-// openAll reads files one after the other as one; done closes them.
+// openAll opens files as one concatenated reader; done closes them.
 func openAll(r *root, names []string) (all io.Reader, done func(), err error) {
 	var files []io.Reader
 	var closers []io.Closer
@@ -58,8 +57,7 @@ func openAll(r *root, names []string) (all io.Reader, done func(), err error) {
 	return io.MultiReader(files...), done, nil
 }
 
-// notToTerminal refuses to write to a terminal what is not text made here: its bytes could
-// do there what they like.
+// notToTerminal returns an error if the output is a terminal, for bytes that could control it.
 func (r *root) notToTerminal(what string) error {
 	if !r.env.OutTTY {
 		return nil
@@ -67,8 +65,7 @@ func (r *root) notToTerminal(what string) error {
 	return usage("%s is not written to a terminal: name a file, or send the output to a file or a pipe", what)
 }
 
-// toFile gives fn standard output, or a new file with mode 0600 that goes away
-// again when fn fails.
+// toFile passes fn standard output, or a new file of mode 0600 that is removed if fn fails.
 func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	if len(args) == 0 || args[0] == "-" {
 		return fn(r.env.Out)
@@ -82,16 +79,15 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 		Err: err}
 }
 
-// safeLines passes whole lines on, cleaned, where they may meet a terminal.
-// Close passes on what is left.
+// safeLines writes complete lines, cleaned for a terminal. Close writes the rest.
 type safeLines struct {
 	w     io.Writer
 	clean func(string) string
 	rest  []byte
 }
 
-// cleanFor is the cleaning of a format: JSON keeps everything as escapes, CSV
-// gets marks in place of what could act on a terminal.
+// cleanFor returns the cleaning for a format: JSON keeps everything as escapes, CSV gets marks for control
+// characters.
 func cleanFor(f index.Format) func(string) string {
 	if f == index.JSONL {
 		return escapeFormat
@@ -117,7 +113,7 @@ func (s *safeLines) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// Close writes a last line without an end.
+// Close writes a last line without a line end.
 func (s *safeLines) Close() error {
 	if len(s.rest) == 0 {
 		return nil

@@ -21,8 +21,7 @@ var hookCommands = commands{
 	act.HookGet: hookGetCommand, act.HookSet: hookSetCommand,
 }
 
-// hooksJSON is the settings in the service's names, the secret as dots; null: the service
-// did not tell it.
+// hooksJSON holds the settings under the service's names, with dots for the secret; null: not reported.
 type hooksJSON struct {
 	Enabled            *bool           `json:"enabled"`
 	HookURL            *untrusted.Text `json:"hookUrl"`
@@ -41,7 +40,7 @@ func hooksOf(h api.HookSettings) hooksJSON {
 		reported(h, "jwtSecret", h.JWTSecret)}
 }
 
-// told is the value of a member of the settings, nil when it was not told.
+// reported is the value of a member of the settings, nil if it was not reported.
 func reported[T any](h api.HookSettings, member string, v T) *T {
 	if !h.Knows(member) {
 		return nil
@@ -66,7 +65,7 @@ func hookCard(h api.HookSettings) *table {
 	return card([]present.Section{{Facts: present.HookSettings(h)}})
 }
 
-// hookFlags are the settings that are on or off, by their flags.
+// hookFlags are the boolean settings by flag.
 var hookFlags = []struct {
 	flag, json, help string
 	of               func(*api.HookSettings) *bool
@@ -80,9 +79,9 @@ var hookFlags = []struct {
 		func(h *api.HookSettings) *bool { return &h.HookCounterparty }},
 }
 
-// hookChange is what the flags of hook set say.
+// hookChange holds the flags of hook set.
 type hookChange struct {
-	given      api.HookSettings // by flags that were given
+	given      api.HookSettings // values of the given flags
 	url        string
 	secretFile string
 	newSecret  bool
@@ -122,7 +121,7 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return asked{}, err
 		}
 	}
-	h := api.HookSettings{Unreported: strings.Join(api.HookMembers, ",") + ","} // what a real run reads first
+	h := api.HookSettings{Unreported: strings.Join(api.HookMembers, ",") + ","} // a real run reads them first
 	if !r.dryRun {
 		var err error
 		if h, err = endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{}); err != nil {
@@ -140,8 +139,8 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 	}}, nil
 }
 
-// newHookSecret is the secret from the file, the prompt or standard input. When that
-// is empty it is the one that the config names, which our receiver verifies with.
+// newHookSecret reads the secret from the file, the prompt or standard input; if it is empty, the configured one is
+// used, with which our receiver verifies.
 func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	s, err := r.readSecret(file, "New webhook secret (not shown): ")
 	if err != nil {
@@ -158,7 +157,7 @@ func newHookSecret(r *root, a *app.App, file string) (secret.Value, error) {
 	return named.Now, nil
 }
 
-// changes lists the flags that were given, without the secret.
+// changes lists the given flags, without the secret.
 func (c *hookChange) changes() (out []string) {
 	if c.flags.Changed("url") {
 		out = append(out, "url "+c.url)

@@ -99,7 +99,7 @@ func indexSyncCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// syncProgress says how far the sync is when that has changed.
+// syncProgress prints the progress of the sync when it has changed.
 func syncProgress(r *root) func(index.Freshness) {
 	last := ""
 	return func(f index.Freshness) {
@@ -122,7 +122,7 @@ func syncProgress(r *root) func(index.Freshness) {
 	}
 }
 
-// verifiedJSON is a comparison of the index with the service.
+// verifiedJSON compares the index with the service.
 type verifiedJSON struct {
 	Differs bool `json:"differs"`
 	index.Comparison
@@ -164,7 +164,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 		})
 }
 
-// tellComparison sums a comparison up for people.
+// tellComparison summarises a comparison for people.
 func tellComparison(r *root, c index.Comparison) {
 	if r.output != "table" {
 		return

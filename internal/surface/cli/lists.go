@@ -6,9 +6,8 @@ import (
 	"reflect"
 )
 
-// notNull is v with empty lists in the place of nil ones, so that a script can go through
-// each; those whose field has the tag `null:"unreported"` stay null, which is "not known".
-// What has an encoding of its own is left as it is.
+// notNull is v with empty lists in place of nil ones, so that scripts can iterate over them; lists whose field has
+// the tag `null:"unreported"` stay null, which means "not known". Types with an encoding of their own are unchanged.
 func notNull(v any) any {
 	if v == nil {
 		return nil
@@ -59,7 +58,7 @@ func filled(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fillFields fills the fields of a struct that is a copy, those of embedded ones among them.
+// fillFields fills the fields of a copied struct, including embedded ones.
 func fillFields(c reflect.Value) {
 	for i := range c.NumField() {
 		switch f, v := c.Type().Field(i), c.Field(i); {

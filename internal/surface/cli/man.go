@@ -14,8 +14,8 @@ import (
 	"opdeck/api"
 )
 
-// manCommand shows the manual page to a person, prints it as it is for a program, or writes the
-// pages of all commands into a folder: opdeck-operation-list.1 is that of its command.
+// manCommand shows the manual page to a person, prints its source for a program, or writes the pages of all commands
+// to a folder: opdeck-operation-list.1 for that command.
 func manCommand(r *root) *cobra.Command {
 	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
 		top := cmd.Root()
@@ -40,8 +40,7 @@ func manCommand(r *root) *cobra.Command {
 	}}
 }
 
-// showPage shows a manual page on the terminal: by man where there is one, else as text,
-// through $PAGER when it is set.
+// showPage shows a manual page on the terminal: with man if installed, else as text, through $PAGER if set.
 func showPage(r *root, ctx context.Context, page []byte) error {
 	text := []byte(manText(string(page)))
 	show := func(in []byte, args ...string) error {
@@ -59,12 +58,12 @@ func showPage(r *root, ctx context.Context, page []byte) error {
 	return err
 }
 
-// manText is a manual page as lines of text.
+// manText converts a manual page to lines of text.
 func manText(page string) string {
 	escapes := strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\(aq`, "'", `\~`, " ",
 		`\e`, `\`, `\\`, `\`)
 	var b strings.Builder
-	blank := true // nothing but empty lines since the last text
+	blank := true // only empty lines since the last text
 	for line := range strings.Lines(page) {
 		line = strings.TrimSuffix(line, "\n")
 		title, section := strings.CutPrefix(line, ".SH ")

@@ -28,8 +28,7 @@ var operationCommands = commands{
 	act.OperationTotals: operationTotalsCommand,
 }
 
-// answerJSON is an operation as the service sent it, or why it could not be read; opid
-// is that of an error.
+// answerJSON is an operation as received, or why it could not be read; opid is set for an error.
 type answerJSON struct {
 	OPID  string         `json:"opid,omitempty"`
 	Item  *api.Operation `json:"item,omitempty"`
@@ -55,8 +54,7 @@ func operationGetCommand(r *root) *cobra.Command {
 	})
 }
 
-// getMany answers ids one by one; the first failure's kind is the exit code,
-// after all of them were tried.
+// getMany reads all ids one by one; the exit code is that of the first failure.
 func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 	var first error
 	answer := func(opid string) error {
@@ -95,7 +93,7 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 	return first
 }
 
-// operationCard is all of an operation, exactly.
+// operationCard is a whole operation with exact values.
 func operationCard(op api.Operation, phase api.Phase, masked bool) *table {
 	return card(present.Operation(present.Options{Masked: masked}, op, phase))
 }
@@ -115,7 +113,7 @@ func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *tab
 	return t
 }
 
-// treeJSON is an operation with its children as the service sent them.
+// treeJSON is an operation with its children as received.
 type treeJSON = sent[map[string]any]
 
 func operationTreeCommand(r *root) *cobra.Command {

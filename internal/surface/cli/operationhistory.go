@@ -14,13 +14,13 @@ import (
 	"opdeck/internal/present"
 )
 
-// allValues is how many changes of a moment a command prints with their values.
+// allValues bounds the changes that a command prints with values.
 const allValues = 1000
 
-// happened is one line of an operation's timeline.
+// happened is one entry of an operation's timeline.
 type happened struct {
 	At      time.Time    `json:"at"`
-	Kind    string       `json:"kind"`   // "state", "event", or "gone": from here on the service did not have it
+	Kind    string       `json:"kind"`   // "state", "event", or "gone": the service no longer had it
 	Source  string       `json:"source"` // list, read, webhook
 	Status  string       `json:"status"`
 	HookID  string       `json:"hook_id,omitempty"`
@@ -70,7 +70,7 @@ func operationHistoryCommand(r *root) *cobra.Command {
 		})
 }
 
-// timelineOf is what happened to an operation, as the screen of its history shows it.
+// timelineOf is the timeline of an operation, as on its history screen.
 func timelineOf(ctx context.Context, a *app.App, opid string, states []index.State) ([]present.Moment, error) {
 	hooks, err := a.Hooks().Of(ctx, opid)
 	if err != nil {
@@ -80,11 +80,11 @@ func timelineOf(ctx context.Context, a *app.App, opid string, states []index.Sta
 	if !present.DocumentsChanged(line) {
 		return line, nil
 	}
-	writes, _ := a.Trail().DocumentWrites(ctx, opid) // no names where the trail cannot be read: opdeck audit list says why
+	writes, _ := a.Trail().DocumentWrites(ctx, opid) // no names if the trail cannot be read: opdeck audit list says why
 	return present.Timeline(states, hooks, writes), nil
 }
 
-// happenedAt is a moment as JSON.
+// happenedAt converts an entry to JSON.
 func happenedAt(m present.Moment) happened {
 	out := happened{At: m.At.UTC(), Kind: string(m.Kind), Source: m.From, Status: string(m.Status),
 		HookID: m.Webhook.Key, Trust: m.Webhook.Trust}

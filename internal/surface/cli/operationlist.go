@@ -23,10 +23,10 @@ import (
 	"opdeck/internal/format"
 )
 
-// pagesAtOnce is how many pages a command reads at most to freshen the index.
+// pagesAtOnce bounds the pages that a command reads to freshen the index.
 const pagesAtOnce = 6
 
-// choice is what the flags of list and export say.
+// choice holds the flags of list and export.
 type choice struct {
 	filter, sort, view string
 	limit, page        int
@@ -43,7 +43,7 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// parse reads filter and order; those of the flags go before the view's.
+// parse parses filter and order; flags override the view's.
 func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	if c.view != "" {
 		v, ok := a.Config.Views[c.view]
@@ -123,10 +123,10 @@ func operationListCommand(r *root) *cobra.Command {
 type operationsJSON struct {
 	AsOf       *time.Time      `json:"as_of"` // null: not known
 	Source     string          `json:"source"`
-	Complete   bool            `json:"complete"`    // nothing is known to be missing
+	Complete   bool            `json:"complete"`    // no row is known to be missing
 	Indexed    int64           `json:"indexed"`     // operations in the index
-	KnownTotal *int64          `json:"known_total"` // operations at the service, as it said last; null: it does not
-	Total      *json.Number    `json:"total"`       // that the filter lets through; null: not known
+	KnownTotal *int64          `json:"known_total"` // operations by the service's last answer; null: not reported
+	Total      *json.Number    `json:"total"`       // matching operations; null: not known
 	Items      []api.Operation `json:"items"`
 }
 
@@ -140,7 +140,7 @@ func newList(source string, f index.Freshness) operationsJSON {
 	return l
 }
 
-// moments is t for JSON, in whole milliseconds and never later than t; nil for none.
+// moments is t for JSON, rounded down to milliseconds; nil for none.
 func moments(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -149,7 +149,7 @@ func moments(t time.Time) *time.Time {
 	return &t
 }
 
-// listLive is one page of the service.
+// listLive reads one page from the service.
 func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON,
 	error) {
 	ans, err := servicefilter.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
@@ -174,7 +174,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	if err == nil {
 		out.Total = number(n)
 	}
-	exact := f.Empty() || ans.Asked != "" && ans.Held && ans.Whole // the service counted what the filter lets through
+	exact := f.Empty() || ans.Asked != "" && ans.Held && ans.Whole // the service counted the matches
 	if ans.Asked == "" {
 		if out.KnownTotal = &n; err != nil {
 			out.KnownTotal = nil
@@ -225,8 +225,8 @@ func operationsOf(rows []index.Record) []api.Operation {
 	return out
 }
 
-// askNarrowed asks the service by its own filters for what f lets through, while
-// the index does not hold everything: the answer goes to the index.
+// askNarrowed asks the service with its own filters for matches of f while the index is incomplete; the answer is
+// stored in the index.
 func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
 	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
 		return
@@ -240,7 +240,7 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	}
 }
 
-// listIndex is a page of the index.
+// listIndex is a page from the index.
 func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr,
 	s index.Sort) (operationsJSON, error) {
 	if err := freshenIndex(r, ctx, a, c.cached); err != nil {
@@ -267,8 +267,8 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	return out, nil
 }
 
-// freshenIndex brings the index up to date as far as a command may. When the service
-// cannot be asked, an index that holds something is still an answer.
+// freshenIndex updates the index as far as a command may. If the service cannot be asked, a non-empty index is still
+// an answer.
 func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 	if cached {
 		return nil
@@ -283,7 +283,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 	return nil
 }
 
-// sayWhatIsMissing says what an answer of the index lacks.
+// sayWhatIsMissing says what an answer from the index lacks.
 func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	switch {
 	case !a.Config.Index.Enabled:
@@ -339,7 +339,7 @@ func operationExportCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// progress says how far a long job is, at most twice a second.
+// progress prints the progress of a long job, at most twice a second.
 func (r *root) progress() func(done, total int) {
 	var last time.Time
 	return func(done, total int) {

@@ -15,8 +15,8 @@ import (
 // totalsJSON is the JSON of totals.
 type totalsJSON struct {
 	AsOf       *time.Time         `json:"as_of"`      // null: not known
-	Complete   bool               `json:"complete"`   // nothing is known to be missing
-	Operations int64              `json:"operations"` // that the filter lets through
+	Complete   bool               `json:"complete"`   // no row is known to be missing
+	Operations int64              `json:"operations"` // matching operations
 	By         []index.By         `json:"by"`
 	Items      []index.TotalsLine `json:"items"` // one for each group and currency
 }

@@ -8,8 +8,7 @@ import (
 	"opdeck/internal/app"
 )
 
-// wholeIDs puts whole ids in the place of operation ids of which only the beginning was
-// given. Commands that take many resolve each on its own (operationOf).
+// wholeIDs replaces abbreviated operation ids by complete ones. Commands with many ids resolve each with operationOf.
 func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string, error) {
 	out := append([]string(nil), args...)
 	for i, arg := range r.row.Args {
@@ -25,7 +24,7 @@ func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string
 	return out, nil
 }
 
-// operationOf reads the operation that an id, or the beginning of one, means.
+// operationOf reads the operation with an id or a prefix of it.
 func operationOf(ctx context.Context, a *app.App, typed string) (api.Operation, error) {
 	id, err := a.Index.Resolve(ctx, typed, a.Now())
 	if err != nil {

@@ -21,10 +21,9 @@ func safeText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// encode writes v as JSON, each on a line of its own without an indent; lists are as
-// notNull has them. Control characters are escaped by the encoder; direction and
-// other format characters are escaped here, so that a terminal that shows the output
-// is safe too. The JSON stays equal. Commands print through a printer.
+// encode writes v as JSON, on one line without indent; lists are as in notNull. The encoder escapes control
+// characters; direction and other format characters are escaped here, so that a terminal with the output is safe too.
+// The JSON value is unchanged. Commands print with a printer.
 func (r *root) encode(w io.Writer, v any, indent bool) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -40,8 +39,8 @@ func (r *root) encode(w io.Writer, v any, indent bool) error {
 	return err
 }
 
-// escapeFormat writes every character that could act on a terminal as a JSON
-// escape. In JSON text such characters are in strings only.
+// escapeFormat writes every character that could affect a terminal as a JSON escape. In JSON such characters occur
+// only in strings.
 func escapeFormat(s string) string {
 	if c, f := untrusted.Clean(s, len(s)+1); f == 0 && len(c) == len(s) {
 		return s
@@ -66,20 +65,20 @@ func escapeFormat(s string) string {
 	return b.String()
 }
 
-// tableTime is a moment in a table, in UTC.
+// tableTime is the format of times in a table, in UTC.
 const tableTime = "2006-01-02 15:04:05"
 
 // table is a list for people, or CSV for programs.
 type table struct {
 	head  []string
 	right map[int]bool // columns of numbers
-	times map[int]bool // columns of moments as they were sent: people see them to the second, in UTC
+	times map[int]bool // columns of times as received: people see them to the second, in UTC
 	rows  [][]string
-	exact [][]string // of the rows for programs; nil: the same
-	empty string     // what is said instead of no rows
+	exact [][]string // the rows for programs; nil: the same
+	empty string     // printed if there are no rows
 }
 
-// tabled is a table with these headings, which | separates.
+// tabled is a table with these headings, separated by |.
 func tabled(head string) *table {
 	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]bool{}, empty: "Nothing to list."}
 }
@@ -90,7 +89,7 @@ func textSign(s present.Sign) string {
 		present.SignUnknown: "?"}[s]
 }
 
-// newCard is a table about one thing.
+// newCard is a table about one record.
 func newCard() *table { return tabled("FIELD|VALUE") }
 
 // card is a table of all facts of a record.
@@ -104,7 +103,7 @@ func card(sections []present.Section) *table {
 	return t
 }
 
-// listed is a table of records in these columns: people read what screens show, programs the exact values.
+// listed is a table of records in these columns: people get the screens' cells, programs the exact values.
 func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
 	t := tabled("")
 	t.head, t.exact = nil, [][]string{}
@@ -128,7 +127,7 @@ func listed[T any](o present.Options, columns []present.Column[T], items []T) *t
 // aligned is the text of a cell that stands to the right, as whole numbers do.
 type aligned string
 
-// add puts a row of safe cells: texts in one line, times in UTC, numbers to the right.
+// add appends a row of safe cells: texts on one line, times in UTC, numbers right-aligned.
 func (t *table) add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -152,7 +151,7 @@ func (t *table) add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// fact puts a row of a card; what is empty is left out.
+// fact appends a row of a card; empty values are omitted.
 func (t *table) fact(label string, value any) {
 	switch v := value.(type) {
 	case time.Time:
@@ -165,13 +164,13 @@ func (t *table) fact(label string, value any) {
 	}
 }
 
-// none says sentence where there are no rows.
+// none sets the sentence for an empty table.
 func (t *table) none(sentence string) *table {
 	t.empty = sentence
 	return t
 }
 
-// write prints aligned columns; the last one is not padded. Cells must be safe.
+// write prints aligned columns without padding after the last. Cells must be safe.
 func (t *table) write(w io.Writer) error {
 	all := [][]string{t.head}
 	for _, row := range t.rows {
@@ -209,8 +208,7 @@ func (t *table) write(w io.Writer) error {
 	return err
 }
 
-// csv prints the rows for a spreadsheet, in which no text is a formula and numbers
-// stay numbers.
+// csv prints the rows for a spreadsheet: no text is a formula, and numbers stay numbers.
 func (t *table) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(t.head); err != nil {
@@ -235,7 +233,7 @@ func (t *table) csv(w io.Writer) error {
 	return c.Error()
 }
 
-// say writes a sentence for people to standard error, where it disturbs no data.
+// say prints a sentence for people to standard error, apart from data.
 func (r *root) say(format string, args ...any) {
 	fmt.Fprintln(r.env.Err, safeText(fmt.Sprintf(format, args...)))
 }

@@ -13,28 +13,27 @@ import (
 	"opdeck/internal/app"
 )
 
-// printed is JSON that a command prints: values of these types, none for a form that
-// it does not have.
+// printed describes the JSON that a command prints: values of these types; nil for a format that it lacks.
 type printed struct {
-	when        string // what has to be given; empty: nothing
+	when        string // the required flag; empty: none
 	json, jsonl reflect.Type
 	many        bool // several values, one after the other
 }
 
-// one prints values of T, which opdeck schema describes: a command has no other way
-// to print JSON than the printers that its making gave it.
+// one prints values of T, which opdeck schema describes. A command can only print JSON with the printers that it was
+// made with.
 type one[T any] struct {
 	r *root
 	w io.Writer // nil: standard output
 }
 
-// many prints lists: W is the JSON of a whole one, T that of an item.
+// many prints lists: W is the JSON of a whole list, T that of an item.
 type many[W, T any] struct{ r *root }
 
-// listOf prints lists that are nothing but their items.
+// listOf prints plain lists of items.
 type listOf[T any] = many[[]T, T]
 
-// also gives cmd a printer of T, for when that is given; "" is always.
+// also gives cmd a printer of T, used if the flag when is given; "" is always.
 func also[T any](r *root, cmd *cobra.Command, when string) one[T] {
 	t := reflect.TypeFor[T]()
 	r.printed[cmd] = append(r.printed[cmd], printed{when: when, json: t, jsonl: t})
@@ -48,7 +47,7 @@ func alsoLists[W, T any](r *root, cmd *cobra.Command, when string) many[W, T] {
 	return many[W, T]{r}
 }
 
-// prints makes body what cmd does: it prints values of T.
+// prints makes a command with body that prints values of T.
 func prints[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
 	one[T]) error) *cobra.Command {
 	out := also[T](r, cmd, "")
@@ -63,7 +62,7 @@ func alone[T any](r *root, cmd *cobra.Command, body func(context.Context, []stri
 	return cmd
 }
 
-// printsList makes body what cmd does: it prints a list.
+// printsList makes a command with body that prints a list.
 func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
 	many[W, T]) error) *cobra.Command {
 	out := alsoLists[W, T](r, cmd, "")
@@ -71,7 +70,7 @@ func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context
 	return cmd
 }
 
-// streams is prints for a command that prints one value after the other.
+// streams is prints for a command that prints values one after the other.
 func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
 	one[T]) error) *cobra.Command {
 	prints(r, forms(cmd, "jsonl"), body)
@@ -79,7 +78,7 @@ func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app
 	return cmd
 }
 
-// writes is prints for a command that asks before it acts, see asks.
+// writes is prints for a command with a confirmation, see asks.
 func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string, one[T]) (asked,
 	error)) *cobra.Command {
 	out := also[T](r, cmd, "")
@@ -90,7 +89,7 @@ func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *a
 	return cmd
 }
 
-// to prints to w instead of standard output.
+// to returns a printer to w instead of standard output.
 func (o one[T]) to(w io.Writer) one[T] { return one[T]{o.r, w} }
 
 func (o one[T]) out() io.Writer {
@@ -119,7 +118,7 @@ func (o one[T]) card(v T, c *table) error {
 	return c.write(o.out())
 }
 
-// told prints v as JSON for programs, and says a sentence to people.
+// report prints v as JSON for programs, and a sentence for people.
 func (o one[T]) report(v T, format string, args ...any) error {
 	if o.r.output != "table" {
 		return o.json(v)
@@ -131,7 +130,7 @@ func (o one[T]) report(v T, format string, args ...any) error {
 // data prints v as JSON for programs, and a line of data for people.
 func (o one[T]) data(v T, line string) error { return o.text(v, oneLine(line)+"\n") }
 
-// text is data of several lines, which are safe.
+// text is data with several safe lines.
 func (o one[T]) text(v T, lines string) error {
 	if o.r.output != "table" {
 		return o.json(v)
@@ -148,7 +147,7 @@ func (o one[T]) each(v T, line string) error {
 	return o.data(v, line)
 }
 
-// print prints a list in the chosen form; t is what people and spreadsheets get.
+// print prints a list in the chosen format; t is for people and spreadsheets.
 func (o many[W, T]) print(whole W, items []T, t *table) error {
 	r := o.r
 	switch r.output {
@@ -174,13 +173,13 @@ func (o many[W, T]) print(whole W, items []T, t *table) error {
 // outputs are the values of --output.
 var outputs = []string{"table", "json", "jsonl", "csv"}
 
-// formsKey annotates a command with the forms it has beside table and json.
+// formsKey annotates a command with its formats besides table and json.
 const formsKey = "opdeck.forms"
 
-// lists marks a command whose answer is a list: it has jsonl and csv too.
+// lists marks a command that prints a list: it also has jsonl and csv.
 func lists(cmd *cobra.Command) *cobra.Command { return forms(cmd, "jsonl", "csv") }
 
-// forms marks a command that has these forms beside table and json.
+// forms marks a command that has these formats besides table and json.
 func forms(cmd *cobra.Command, names ...string) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -189,7 +188,7 @@ func forms(cmd *cobra.Command, names ...string) *cobra.Command {
 	return cmd
 }
 
-// checkOutput refuses forms that do not exist or that the command has not.
+// checkOutput returns an error for a format that does not exist or that the command lacks.
 func (r *root) checkOutput(cmd *cobra.Command) error {
 	want := r.output
 	if !slices.Contains(outputs, want) {
@@ -205,23 +204,21 @@ func (r *root) checkOutput(cmd *cobra.Command) error {
 	return usage("%s has no %s; --output can be table or json here", path(cmd), want)
 }
 
-// wanted finds --output before the command line is parsed, so that a mistake in
-// the command line itself is told in the form that was asked for.
+// wanted finds --output before the command line is parsed, so that its errors too have the requested format.
 func wanted(args []string) string {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
-	f.StringP("context", "c", "", "") // whose value may begin with o
+	f.StringP("context", "c", "", "") // its value may begin with o
 	f.BoolP("help", "h", false, "")
 	output := f.StringP("output", "o", "table", "")
-	_ = f.Parse(args) // of what cannot be parsed the beginning counts
+	_ = f.Parse(args) // if parsing fails, use what came before
 	if slices.Contains(outputs, *output) {
 		return *output
 	}
 	return "table"
 }
 
-// helpCommand is opdeck help COMMAND; cobra's own says nothing wrong about a
-// command that does not exist.
+// helpCommand is opdeck help COMMAND; cobra's own does not report an unknown command as an error.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{Use: "help [COMMAND]", Short: "Help about any command",
 		RunE: func(c *cobra.Command, args []string) error {

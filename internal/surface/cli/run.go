@@ -1,5 +1,5 @@
-// Package cli is the headless twin of the console: every act as a command, with
-// the same session, budgets, gate and audit, stable JSON and fixed exit codes.
+// Package cli is the command line: every act as a command, with the console's session, budgets, gate and audit,
+// stable JSON and fixed exit codes.
 package cli
 
 import (
@@ -22,33 +22,33 @@ import (
 	"opdeck/internal/app/config"
 )
 
-// Env is the world of one run, so that tests (and SSH exec) can give their own.
+// Env is the environment of one run, so that tests and SSH exec can replace it.
 type Env struct {
 	Args   []string
 	In     io.Reader
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	InTTY  bool // questions can be asked
-	OutTTY bool // a person reads: tables may be coloured
-	ErrTTY bool // a person reads what is told meanwhile
-	// OutWidth is how many cells the terminal has that Out is, at the start; 0: it is none.
+	InTTY  bool // questions are possible
+	OutTTY bool // a person reads it: tables may have colours
+	ErrTTY bool // a person reads the messages
+	// OutWidth is the width of the terminal of Out at the start, in cells; 0: not a terminal.
 	OutWidth int
-	// Secret reads a line without echo; nil where there is no terminal.
+	// Secret reads a line without echo; nil without a terminal.
 	Secret func(prompt string) (string, error)
-	// Console opens the full-screen console on an open App.
+	// Console runs the full-screen console on an open App.
 	Console func(ctx context.Context, a *app.App, opt ConsoleOptions) error
 	// Actor is the person; zero: the local user.
 	Actor api.Actor
-	// App, when set, is used instead of opening one (SSH exec shares the server's).
+	// App, if set, is used instead of opening one (SSH exec shares the server's).
 	App *app.App
-	// Version is release and commit in one word; empty: Build's.
+	// Version is release and commit; empty: Build's.
 	Version string
 	// Build is printed by `opdeck version`.
 	Build Build
 }
 
-// ConsoleOptions are what the command line says about the console.
+// ConsoleOptions are the command line's options for the console.
 type ConsoleOptions struct {
 	NoColor bool
 	Notice  string // shown first; may be empty
@@ -73,10 +73,10 @@ func Run(ctx context.Context, env Env) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, syscall.EPIPE) { // the reader has left (| head): it has what it wanted
+	if errors.Is(err, syscall.EPIPE) { // the reader has ended (| head) and has what it wants
 		return 0
 	}
-	var code exitError // a command's own, which outlives an interrupt
+	var code exitError // a command's own code, even after an interrupt
 	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome && !errors.As(err, &code) {
 		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
@@ -84,7 +84,7 @@ func Run(ctx context.Context, env Env) int {
 	return exitOf(err)
 }
 
-// exitError carries an exit code of its own (session status --check).
+// exitError is an exit code without a message (session status --check).
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -97,8 +97,8 @@ func exitOf(err error) int {
 	return asError(err).Kind.Exit()
 }
 
-// asError gives every error a kind: config mistakes and cobra's complaints are
-// the person's, anything unknown is ours.
+// asError gives every error a kind: config mistakes and cobra's errors are usage errors, anything unknown is
+// internal.
 func asError(err error) *api.Error {
 	var e *api.Error
 	var m config.Mistakes
@@ -119,7 +119,7 @@ func (r *root) printError(err error) {
 	}
 	e := asError(err)
 	if r.output == "json" || r.output == "jsonl" {
-		_ = r.encode(r.env.Err, failure{*errorOf(e)}, false) // there is nowhere left to tell
+		_ = r.encode(r.env.Err, failure{*errorOf(e)}, false) // there is nowhere left to report it
 		return
 	}
 	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
@@ -166,15 +166,15 @@ type root struct {
 	why      bool
 	dryRun   bool
 	yes      bool     // of a write: do not ask
-	row      *act.Act // of the command that runs
+	row      *act.Act // of the running command
 	args     []string // its arguments
 	real     bool     // the context is a production one
 
-	printed map[*cobra.Command][]printed // what commands print as JSON
+	printed map[*cobra.Command][]printed // the JSON that commands print
 	dry     one[dryJSON]
 
-	drawn  atomic.Bool // the screen is the console's
-	served atomic.Bool // calls are a server's
+	drawn  atomic.Bool // the console owns the screen
+	served atomic.Bool // calls are made for a server
 }
 
 func (r *root) command() *cobra.Command {
@@ -202,7 +202,7 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.why, "why", false, "print what the conclusions rest on, on standard error: which read showed what, and "+
 		"when")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
-	r.output = wanted(r.env.Args) // for what goes wrong before the flags are read
+	r.output = wanted(r.env.Args) // for errors before the flags are parsed
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		return r.begin(cmd, args)
@@ -220,8 +220,7 @@ func (r *root) command() *cobra.Command {
 	return cmd
 }
 
-// strict makes unknown sub-commands and missing ones usage errors: cobra would
-// print help and exit 0.
+// strict makes unknown and missing sub-commands usage errors; cobra would print help and exit 0.
 func strict(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		strict(c)
@@ -252,7 +251,7 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// argsError says what a command takes.
+// argsError lists a command's arguments.
 func argsError(c *cobra.Command, args []string, err error) error {
 	takes := strings.TrimSpace(strings.TrimPrefix(c.Use, c.Name()))
 	switch {
@@ -270,7 +269,7 @@ func argsError(c *cobra.Command, args []string, err error) error {
 	return usage("%s takes %s; %d given", path(c), takes, len(args))
 }
 
-// path is the command as people write it behind "opdeck".
+// path is the command as typed after "opdeck".
 func path(c *cobra.Command) string {
 	if !c.HasParent() {
 		return c.Name()
@@ -288,15 +287,15 @@ func (r *root) appOptions() app.Options {
 		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
 }
 
-// upgrading tells people why nothing happens for a while; programs are not told.
+// upgrading explains a delay to people, not to programs.
 func (r *root) upgrading() {
 	if r.output == "table" {
 		fmt.Fprintln(r.env.Err, "Updating the store of an older opdeck. A large index takes some seconds.")
 	}
 }
 
-// notice reports on trouble with the store, unless the screen is the console's. A
-// program that asked for JSON gets nothing on standard error but a JSON error.
+// notice reports a problem of the store, unless the console owns the screen. With JSON output, standard error has
+// only a JSON error.
 func (r *root) notice(sentence string) {
 	program := (r.output == "json" || r.output == "jsonl") && !r.env.InTTY
 	if !r.drawn.Load() && !program {
@@ -304,16 +303,16 @@ func (r *root) notice(sentence string) {
 	}
 }
 
-// waits says what a command waits for, and at a terminal how much of a body moved. A
-// server's background calls wait as a rule.
+// waits reports what a command waits for and, at a terminal, the progress of a body. A server's background calls wait
+// regularly, so they are not reported.
 func (r *root) waits(sentence string, moves bool) {
 	if !r.served.Load() && (r.env.ErrTTY || !moves) {
 		r.notice(sentence)
 	}
 }
 
-// closed is how a command ended whose App was closed with an error. What was done was done,
-// whatever could not be noted afterwards: that is told, and the exit code says done.
+// closed is the result of a command whose App failed to close. A completed act stays completed even if something
+// could not be recorded: this is reported, and the exit code says done.
 func (r *root) closed(closing, err error) error {
 	if closing == nil || err != nil {
 		return errors.Join(err, closing)
@@ -324,8 +323,8 @@ func (r *root) closed(closing, err error) error {
 	return nil
 }
 
-// with opens the App for one command and closes it afterwards. A person without the
-// command's permission is refused before it does anything.
+// with opens the App for one command and closes it afterwards. It first refuses a person without the command's
+// permission.
 func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context, a *app.App) error) (err error) {
 	a := r.env.App
 	if a == nil {
@@ -351,9 +350,8 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	return fn(ctx, a)
 }
 
-// announcements tells people at once what the service announces of its calls.
-// Programs read an error from standard error: they are told at the end of a
-// command that went well.
+// announcements reports the service's announcements about calls, to people at once. For programs standard error has
+// errors only, so they are reported at the end of a successful command.
 func (r *root) announcements(ctx context.Context) (_ context.Context, end func(error)) {
 	var mu sync.Mutex
 	var late []string
@@ -391,7 +389,7 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 	}
 }
 
-// sayNextSteps tells a person who tried the built-in service how to go on.
+// sayNextSteps tells a person who tried the built-in service what to do next.
 func sayNextSteps(r *root, state string) {
 	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
 		"  opdeck config init   connects a real service\n"+

@@ -16,21 +16,21 @@ import (
 	"opdeck/internal/act"
 )
 
-// schemaVersion is raised when a reader of the schema has to change.
+// schemaVersion increases with changes that readers of the schema must handle.
 const schemaVersion = 1
 
 type schema struct {
 	Version  int             `json:"version"`
 	Exits    []schemaExit    `json:"exit_codes"`
-	Error    schemaValue     `json:"error"` // of a command that fails, on standard error
-	Flags    []schemaFlag    `json:"flags"` // of every command
+	Error    schemaValue     `json:"error"` // printed to standard error by a failing command
+	Flags    []schemaFlag    `json:"flags"` // of all commands
 	Commands []schemaCommand `json:"commands"`
 	Types    schemaTypes     `json:"types"`
 }
 
 type schemaExit struct {
 	Code  int        `json:"code"`
-	Kinds []api.Kind `json:"kinds"` // of the error; empty: none
+	Kinds []api.Kind `json:"kinds"` // of errors; empty: none
 }
 
 type schemaFlag struct {
@@ -53,13 +53,13 @@ type schemaCommand struct {
 	Usage   string         `json:"usage"`
 	Help    string         `json:"help"`
 	Effect  string         `json:"effect"`
-	Needs   api.Permission `json:"needs"`   // "": nothing
+	Needs   api.Permission `json:"needs"`   // "": none
 	Asks    string         `json:"asks"`    // nothing, yes/no, typed in production
 	Barred  bool           `json:"barred"`  // refused in a read-only context
 	Remote  bool           `json:"ssh"`     // offered over SSH
-	Costs   map[string]int `json:"costs"`   // calls at least, by endpoint class
-	Outputs []string       `json:"outputs"` // of --output
-	Prints  []schemaPrint  `json:"prints"`  // as JSON
+	Costs   map[string]int `json:"costs"`   // least number of calls, by endpoint class
+	Outputs []string       `json:"outputs"` // allowed values of --output
+	Prints  []schemaPrint  `json:"prints"`  // its JSON
 	Args    []schemaArg    `json:"args"`
 	Flags   []schemaFlag   `json:"flags"`
 }
@@ -122,7 +122,7 @@ func flagsOf(set *pflag.FlagSet) []schemaFlag {
 	return out
 }
 
-// exits are the exit codes with the kinds of errors that end so.
+// exits lists the exit codes with their kinds of errors.
 func exits() []schemaExit {
 	out := []schemaExit{{Code: 0, Kinds: []api.Kind{}}}
 	for _, k := range api.Kinds() {
@@ -135,24 +135,23 @@ func exits() []schemaExit {
 	return out
 }
 
-// schemaPrint is JSON that a command prints, with -o json and -o jsonl. With jsonl it
-// is one value a line; many of json are one after the other.
+// schemaPrint describes JSON that a command prints with -o json and -o jsonl: with jsonl one value a line; several
+// values of json follow each other.
 type schemaPrint struct {
-	When  string       `json:"when"` // "": always, or where nothing else applies
+	When  string       `json:"when"` // "": always, or if no other applies
 	Many  bool         `json:"many"`
 	JSON  *schemaValue `json:"json,omitempty"`
 	JSONL *schemaValue `json:"jsonl,omitempty"`
 }
 
-// schemaValue is a JSON value: text, time (RFC 3339), base64, integer, number, boolean,
-// list or map of something, the object of a type, an object with members of its own,
-// or any value.
+// schemaValue describes a JSON value: text, time (RFC 3339), base64, integer, number, boolean, list or map of
+// something, the object of a type, an object with members of its own, or any value.
 type schemaValue struct {
 	Kind   string         `json:"kind"`
-	Type   string         `json:"type,omitempty"` // of an object, in types
-	Of     *schemaValue   `json:"of,omitempty"`   // of a list or map
+	Type   string         `json:"type,omitempty"` // name of an object's type in types
+	Of     *schemaValue   `json:"of,omitempty"`   // element of a list or map
 	Fields []schemaMember `json:"fields,omitempty"`
-	// as the service sent it: what is named here may be missing or otherwise, and there may be more
+	// as the service sent it: listed members may be missing or different, and there may be more
 	Sent bool `json:"as_sent,omitempty"`
 }
 
@@ -164,7 +163,7 @@ type schemaMember struct {
 	Value  schemaValue `json:"value"`
 }
 
-// schemaTypes are the objects by their names.
+// schemaTypes are the objects by name.
 type schemaTypes map[string]schemaType
 
 type schemaType struct {
@@ -173,12 +172,12 @@ type schemaType struct {
 	of reflect.Type
 }
 
-// sent is JSON as the service sent it; T has the members that are known.
+// sent is JSON as the service sent it; T has its known members.
 type sent[T any] struct{ json.RawMessage }
 
 func (sent[T]) known() reflect.Type { return reflect.TypeFor[T]() }
 
-// asSent is raw, or where nothing was kept what is known of it.
+// asSent is raw or, if it was not kept, known as JSON.
 func asSent[T any](raw json.RawMessage, known T) sent[T] {
 	if len(raw) == 0 {
 		raw, _ = json.Marshal(known) // what was read from JSON can be written
@@ -186,8 +185,8 @@ func asSent[T any](raw json.RawMessage, known T) sent[T] {
 	return sent[T]{raw}
 }
 
-// value describes t as encoding/json writes it. A type that writes itself must be text,
-// as all of that kind are here, or keep what the service sent in Raw.
+// value describes t as encoding/json writes it. A type with its own encoding must be text, as all of that kind here
+// are, or keep the service's JSON in Raw.
 func (types schemaTypes) value(t reflect.Type) schemaValue {
 	if t.Kind() == reflect.Pointer {
 		return types.value(t.Elem())
@@ -206,7 +205,7 @@ func (types schemaTypes) value(t reflect.Type) schemaValue {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return schemaValue{Kind: "time"}
-	case t == reflect.TypeFor[json.RawMessage](), keeps && raw.Tag.Get("json") != "-": // nothing of it is named
+	case t == reflect.TypeFor[json.RawMessage](), keeps && raw.Tag.Get("json") != "-": // none of its members is known
 		return schemaValue{Kind: "any"}
 	case t == reflect.TypeFor[json.Number]():
 		return schemaValue{Kind: "number"}
@@ -234,8 +233,8 @@ func (types schemaTypes) value(t reflect.Type) schemaValue {
 	return schemaValue{Kind: "integer"}
 }
 
-// object describes a struct; one with a name is among the types, behind the name
-// of its package where that is not the service's or this one.
+// object describes a struct; a named one is added to the types, prefixed by its package unless that is api or this
+// one.
 func (types schemaTypes) object(t reflect.Type, keeps bool) schemaValue {
 	name := snake(strings.TrimSuffix(t.Name(), "JSON"))
 	if name == "" || strings.Contains(name, "[") {
@@ -246,7 +245,7 @@ func (types schemaTypes) object(t reflect.Type, keeps bool) schemaValue {
 	}
 	switch before, known := types[name]; {
 	case !known:
-		types[name] = schemaType{of: t} // it may hold itself
+		types[name] = schemaType{of: t} // it may contain itself
 		types[name] = schemaType{types.members(t), t}
 	case before.of != t:
 		panic("cli: two types are called " + name)
@@ -271,7 +270,7 @@ func (types schemaTypes) members(t reflect.Type) []schemaMember {
 	return out
 }
 
-// snake is a Go name in the way of JSON names.
+// snake converts a Go name to a JSON name.
 func snake(s string) string {
 	var b strings.Builder
 	for i, c := range s {

@@ -20,8 +20,7 @@ import (
 	"opdeck/internal/surface/sshserver"
 )
 
-// The server runs commands for other people, so it refers to all of them: as an
-// element of otherCommands it would be a cycle.
+// The server runs all commands for other people: as an element of otherCommands it would be an initialisation cycle.
 func init() { otherCommands[act.Serve] = serveCommand }
 
 func serveCommand(r *root) *cobra.Command {
@@ -45,11 +44,10 @@ func serveCommand(r *root) *cobra.Command {
 		}}
 }
 
-// roomEvery is how often a server that found no room on the disk tries again.
+// roomEvery is how often a server retries after the disk was full.
 const roomEvery = 10 * time.Second
 
-// whenRoom runs serve, and once more as long as it ends because the disk is full; say is called
-// with the first such error.
+// whenRoom runs serve and repeats it while it ends because the disk is full; it calls say with the first such error.
 func whenRoom(ctx context.Context, say func(string), serve func() error) error {
 	for told := false; ; told = true {
 		err := serve()
@@ -67,20 +65,19 @@ func whenRoom(ctx context.Context, say func(string), serve func() error) error {
 	}
 }
 
-// remote runs commands for people at the other end of an SSH connection: with
-// the server's App, as the person in ctx, and only those that offered allows. Of the
-// server's environment they see the secrets that the config names.
+// remote runs commands for people over SSH: with the server's App, as the person in ctx, and only those that offered
+// allows. Of the server's environment they only get the configured secrets.
 func remote(version string, build Build, getenv func(string) string) func(ctx context.Context, a *app.App,
 	c sshserver.Command) int {
 	return func(ctx context.Context, a *app.App, c sshserver.Command) int {
 		args := c.Args
-		if len(args) > 0 && args[0] == "opdeck" { // as it is typed on a host of one's own
+		if len(args) > 0 && args[0] == "opdeck" { // as typed on one's own host
 			args = args[1:]
 		}
 		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: a.SecretEnv(getenv, nil), App: a,
 			OutTTY: c.Terminal, Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
-		if env.Actor.Name == "" { // the local user would stand in
+		if env.Actor.Name == "" { // else it would be the local user
 			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "You are not signed in."})
 			return api.Refused.Exit()
 		}
@@ -99,9 +96,8 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 	}
 }
 
-// remoteGlobals and remoteFlags are the flags that may be given over SSH, those
-// of every command and of one. All others are refused: they are about the
-// server's files, its config, its other contexts, or addresses to send to.
+// remoteGlobals and remoteFlags are the flags allowed over SSH, for every command and for one. All others are
+// refused: they concern the server's files, its config, its other contexts, or addresses to send to.
 var remoteGlobals = []string{"output", "no-color", "help", "why"}
 
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
@@ -112,7 +108,7 @@ var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", 
 	"operations",
 	"customers", "accounts", "counterparties", "rejected", "waiting", "consistency"}
 
-// offered says why a command line is not run over SSH.
+// offered returns an error if a command line is not allowed over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {
 	top := r.command()
 	top.InitDefaultHelpCmd()
@@ -131,7 +127,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	}
 	row := act.Find(path)
 	known := row != nil && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
-	group := cmd.HasSubCommands() && cmd != top // its own error says what there is
+	group := cmd.HasSubCommands() && cmd != top // its own error lists the commands
 	switch {
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")
@@ -162,7 +158,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	return path, checkFiles(row, cmd.Flags().Args())
 }
 
-// checkFiles refuses arguments that name files of the server.
+// checkFiles returns an error for arguments that name files of the server.
 func checkFiles(row *act.Act, args []string) error {
 	for i, a := range row.Args {
 		given := args[min(i, len(args)):]

@@ -75,11 +75,11 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// watchSession tells changes until ctx ends, which is its orderly end.
+// watchSession prints changes until ctx ends, and then returns nil.
 func watchSession(r *root, ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
-		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // a store that is away is told by the state
+		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // the status reports an unavailable store
 		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
 			s.Generation,
 			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), format.Plural(s.Instances, "instance", "instances"))
@@ -105,8 +105,7 @@ const (
 
 var nagiosWords = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
 
-// checkSession prints the one line and returns its exit code; whatever keeps it
-// from knowing is UNKNOWN.
+// checkSession prints one line and returns its exit code; if the state is not known, that is UNKNOWN.
 func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error {
 	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
 	if warn >= crit && crit >= 0 {
@@ -130,7 +129,7 @@ func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error 
 	return exitError(code)
 }
 
-// checkResult is the result of --check on a session with its performance data.
+// checkResult is the result of --check for a session, with performance data.
 func checkResult(s session.Status, warn, crit time.Duration) (code int, what string) {
 	access := max(0, s.Access.Remaining)
 	switch {
@@ -148,7 +147,7 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 		code = nagiosWarning
 	}
 	if s.State == "rotating" && code == nagiosCritical {
-		code = nagiosWarning // somebody is at it
+		code = nagiosWarning // a rotation is in progress
 	}
 	if what == "" {
 		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
@@ -162,7 +161,7 @@ func checkResult(s session.Status, warn, crit time.Duration) (code int, what str
 	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !s.WarningNames {
 		what += "; cause: " + s.Verdict.Sentence
 	}
-	what = strings.ReplaceAll(what, "|", "/") // what is behind the first | is for programs
+	what = strings.ReplaceAll(what, "|", "/") // after the first | there is data for programs
 	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc "+
 		"unauthorized=%dc", what,
 		seconds(access), seconds(warn), seconds(crit), seconds(s.Access.TTL), seconds(s.Refresh.Remaining),
@@ -212,7 +211,7 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	})
 }
 
-// drySession prints what would be sent; forgetting a session sends nothing.
+// drySession prints the call that would be sent; a reset sends nothing.
 func drySession(r *root, call *endpoint.Route, account string) error {
 	if call.Method == "" {
 		return r.dry.json(dryJSON{})

@@ -72,7 +72,7 @@ func sessionExecCommand(r *root) *cobra.Command {
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
 	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in "+
 		"the background)")
-	cmd.Flags().SetInterspersed(false) // flags behind the command are the command's
+	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
 }
 
@@ -82,7 +82,7 @@ const (
 	proxyKey = "OPDECK_PROXY_KEY"
 )
 
-// lendTo runs a command with a key of its own.
+// lendTo runs a command with a temporary key.
 func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) error {
 	b, err := a.LocalBorrower(as, filepath.Base(args[0]))
 	if err != nil {
@@ -94,7 +94,7 @@ func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) 
 	if err != nil {
 		return err
 	}
-	// An interrupt is the command's to act on; lending goes on until it has ended.
+	// An interrupt is for the command; lending continues until it has ended.
 	lending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- l.Serve(lending) }()
@@ -111,8 +111,7 @@ func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) 
 	return err
 }
 
-// runPassingSignals runs cmd, hands it the signals that come meanwhile, and returns its
-// exit code as an error; nil for 0.
+// runPassingSignals runs cmd, forwards signals to it, and returns its exit code as an error; nil for 0.
 func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, passedOn()...)
@@ -126,7 +125,7 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 			select {
 			case s := <-signals:
 				if !fromTerminal(s, r.env.InTTY) {
-					_ = cmd.Process.Signal(s) // it may have ended just now
+					_ = cmd.Process.Signal(s) // it may have just ended
 				}
 			case <-done:
 				return
@@ -146,7 +145,7 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 		err.Error() + ".", Err: err}
 }
 
-// Exit codes of a command that did not start, as shells have them.
+// Exit codes of a command that did not start, as in shells.
 const (
 	exitNotRunnable = 126
 	exitNoCommand   = 127

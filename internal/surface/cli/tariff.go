@@ -44,8 +44,7 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 	return cmd
 }
 
-// tariffTable has columns of the catalogue, and one for each member without a name here
-// under the service's own name.
+// tariffTable has columns of the catalogue, and one for each member without a Go field, under the service's name.
 func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
 	t := fieldTable(field.Tariffs, items, columns...)
 	for _, m := range present.Members(present.Options{Masked: masked}, items) {

@@ -20,17 +20,16 @@ import (
 	"opdeck/views/tariffs"
 )
 
-// backend is what the screens ask: the parts of the App under the names that each
-// screen declares.
+// backend is the data source of the screens: the parts of the App under the names that the screens declare.
 type backend struct {
 	*app.App
 	feed    *feed
-	shared  *Shared // nil: this console is alone
+	shared  *Shared // nil: the only console of its process
 	files   hostFiles
 	choices choices
 }
 
-// screen makes the screen of a place.
+// screen returns the screen of a place.
 func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
@@ -76,13 +75,13 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	return nil
 }
 
-// events are the webhooks; part: on the page of who is on call.
+// events is the screen of webhooks; part: as part of the on-call page.
 func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
 	return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
 		events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
 }
 
-// commands are those of the palette that no screen offers.
+// commands are palette entries that no screen has.
 func (d *backend) commands() []ui.Command {
 	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person", Words: []string{"approval list"},
 		Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
@@ -92,7 +91,7 @@ func (d *backend) commands() []ui.Command {
 	return out
 }
 
-// known is what the index knows of operations.
+// known is the index's knowledge of operations.
 func (d *backend) known() ui.Known {
 	return ui.Known{Get: d.Known, MaxAge: d.Config.Index.MaxAge.D(), Phase: d.Client.Phase}
 }

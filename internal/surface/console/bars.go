@@ -13,7 +13,7 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// mayPress says why a role may not press the key of an act; the gate decides again.
+// mayPress returns why a role may not press the key of an act; the gate checks again.
 func mayPress(role api.Role) func(keymap.Key) string {
 	return func(k keymap.Key) string {
 		a := k.Act
@@ -30,8 +30,7 @@ func mayPress(role api.Role) func(keymap.Key) string {
 	}
 }
 
-// denied records that a person pressed a key that read-only mode or the role bars: an
-// attempt, recorded as one by command is.
+// denied records that a person pressed a key that read-only mode or the role disables, like an attempt by command.
 func denied(ctx context.Context, trail api.Auditor, who api.Actor,
 	readOnly bool) func(a *act.Act, at ui.Place) tea.Cmd {
 	return func(a *act.Act, at ui.Place) tea.Cmd {
@@ -44,7 +43,7 @@ func denied(ctx context.Context, trail api.Auditor, who api.Actor,
 		}
 		e := api.Event{Name: "denied", Object: "key", ID: a.Name, Detail: what + ": " + string(rule)}
 		return func() tea.Msg {
-			_ = trail.Note(context.WithoutCancel(ctx), who, e) // the refusal stands without a record
+			_ = trail.Note(context.WithoutCancel(ctx), who, e) // the refusal holds without a record
 			return nil
 		}
 	}

@@ -21,25 +21,23 @@ import (
 const (
 	choicesFolder = "choices" // in the state folder: one file a person
 	maxChoices    = 256 << 10 // bytes of such a file
-	maxViews      = 200       // choices of one person, and views
-	maxFilters    = 50        // of one kind of list
-	maxFilterText = 1000      // bytes of a filter that is kept
+	maxViews      = 200       // columns and views of one person
+	maxFilters    = 50        // per kind of list
+	maxFilterText = 1000      // bytes of a stored filter
 )
 
-// choices remembers what the person of one console chose: columns by view, views of
-// their own, and the filters that they typed. It is kept in the state folder, in a
-// file that belongs to that person alone: over SSH everybody has their own, by the
-// name that their key stands for. With a store in memory nothing is written.
+// choices stores a person's choices in the console: columns by view, their own views, and typed filters. They are in
+// the state folder, in a file per person: over SSH by the name of the key. With a store in memory nothing is written.
 type choices struct {
 	mu   sync.Mutex
-	kept *kept // guarded by mu: nil until it was read
+	kept *kept // guarded by mu: nil until read
 }
 
-// kept is the file.
+// kept is the content of the file.
 type kept struct {
-	Operations map[string][]string `json:"operations,omitempty"` // columns by view; "": all that have none of their own
+	Operations map[string][]string `json:"operations,omitempty"` // columns by view; "": for views without their own
 	Views      []keptView          `json:"views,omitempty"`
-	Filters    map[string][]string `json:"filters,omitempty"` // by kind of list, the latest first
+	Filters    map[string][]string `json:"filters,omitempty"` // by kind of list, most recent first
 	NoPreview  bool                `json:"no_preview,omitempty"`
 }
 
@@ -50,8 +48,7 @@ type keptView struct {
 	Columns []string `json:"columns,omitempty"`
 }
 
-// recall gives what the person in ctx chose before. With an error what the console
-// holds in memory comes as well.
+// recall returns the choices of the person in ctx. After an error it also returns what the console has in memory.
 func (d *backend) recall(ctx context.Context) (kept, error) {
 	c := &d.choices
 	c.mu.Lock()
@@ -68,9 +65,8 @@ func (d *backend) recall(ctx context.Context) (kept, error) {
 	return kept{maps.Clone(k.Operations), slices.Clone(k.Views), maps.Clone(k.Filters), k.NoPreview}, err
 }
 
-// keepChoice changes what the person in ctx chose, in memory and in the file, which
-// is read again first: another console of the same person may have changed it. A file
-// that cannot be read is put aside, not lost.
+// keepChoice changes the choices of the person in ctx, in memory and in the file, which it reads first: another
+// console of the person may have changed it. It renames an unreadable file instead of replacing it.
 func (d *backend) keepChoice(ctx context.Context, change func(*kept)) error {
 	c := &d.choices
 	c.mu.Lock()
@@ -107,14 +103,14 @@ func (d *backend) keepChoice(ctx context.Context, change func(*kept)) error {
 	return nil
 }
 
-// Times of a console that waits until another has changed the person's file.
+// Waiting for another console that changes the person's file.
 const (
-	choiceWait = 5 * time.Second // one that keeps it longer was stopped
+	choiceWait = 5 * time.Second // one that holds it longer was stopped
 	choicePoll = 5 * time.Millisecond
 )
 
-// locked runs fn while no other console of this host changes the file. It fails when
-// another keeps it for choiceWait.
+// locked runs fn while no other console of this host changes the file. It fails if another holds the lock for
+// choiceWait.
 func locked(path string, fn func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -123,7 +119,7 @@ func locked(path string, fn func() error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // ends the lock
+	defer f.Close() // releases the lock
 	for end := time.Now().Add(choiceWait); ; time.Sleep(choicePoll) {
 		switch ours, err := files.Lock(f, true, false); {
 		case err != nil:
@@ -136,14 +132,14 @@ func locked(path string, fn func() error) error {
 	}
 }
 
-// Columns is what the person in ctx chose before.
+// Columns returns the columns chosen by the person in ctx.
 func (d *backend) Columns(ctx context.Context) (map[string][]string, error) {
 	k, err := d.recall(ctx)
 	return k.Operations, err
 }
 
-// KeepColumns remembers a choice for the person in ctx; none forgets it. It holds
-// for this console even if it could not be written.
+// KeepColumns stores columns of the person in ctx; an empty list removes them. They apply to this console even if
+// they cannot be written.
 func (d *backend) KeepColumns(ctx context.Context, view string, list []string) error {
 	if _, err := field.ParseColumns(list); err != nil {
 		return &api.Error{Op: "save columns", Kind: api.Internal, Public: err.Error(), Err: err}
@@ -160,7 +156,7 @@ func (d *backend) KeepColumns(ctx context.Context, view string, list []string) e
 	})
 }
 
-// OwnViews are the views that the person in ctx saved.
+// OwnViews returns the views saved by the person in ctx.
 func (d *backend) OwnViews(ctx context.Context) ([]operations.View, error) {
 	k, err := d.recall(ctx)
 	var out []operations.View
@@ -171,8 +167,7 @@ func (d *backend) OwnViews(ctx context.Context) ([]operations.View, error) {
 	return out, err
 }
 
-// KeepView puts a view in the place of the one called name; an empty name adds it,
-// and nil deletes it.
+// KeepView replaces the view called name; an empty name adds v, and a nil v deletes the view.
 func (d *backend) KeepView(ctx context.Context, name string, v *operations.View) error {
 	full := false
 	err := d.keepChoice(ctx, func(k *kept) {
@@ -199,13 +194,13 @@ func (d *backend) KeepView(ctx context.Context, name string, v *operations.View)
 	return err
 }
 
-// Filters are those that the person in ctx typed in lists of a kind, the latest first.
+// Filters returns the filters typed by the person in ctx in lists of a kind, most recent first.
 func (d *backend) Filters(ctx context.Context, kind string) ([]string, error) {
 	k, err := d.recall(ctx)
 	return k.Filters[kind], err
 }
 
-// KeepFilter remembers a filter that was typed.
+// KeepFilter stores a typed filter.
 func (d *backend) KeepFilter(ctx context.Context, kind, text string) error {
 	if text == "" || len(text) > maxFilterText {
 		return nil
@@ -222,11 +217,11 @@ func (d *backend) KeepFilter(ctx context.Context, kind, text string) error {
 	})
 }
 
-// choicesFile is the person's file; "" where nothing is kept.
+// choicesFile is the path of the person's file; "" if nothing is stored.
 func (d *backend) choicesFile(ctx context.Context) string { return d.personFile(ctx, choicesFolder) }
 
-// readChoices reads a file; one that is missing holds none. What cannot be read as
-// a choice fails as errDamaged; views whose filter or order is wrong stay.
+// readChoices reads a file; a missing one is empty. An unreadable one is errDamaged; views with an invalid filter or
+// order remain.
 func readChoices(path string) (kept, error) {
 	if info, err := os.Stat(path); path != "" && err == nil && info.Size() > maxChoices {
 		return kept{}, errDamaged
@@ -241,14 +236,14 @@ func readChoices(path string) (kept, error) {
 	return k, nil
 }
 
-// previewOff reports whether the person in ctx switched previews off before.
+// previewOff reports whether the person in ctx has switched previews off.
 func (d *backend) previewOff(ctx context.Context) bool {
-	k, _ := d.recall(ctx) // what cannot be read was not chosen
+	k, _ := d.recall(ctx) // an unreadable choice counts as none
 	return k.NoPreview
 }
 
-// keepPreview remembers whether the person in ctx wants previews; where that cannot be
-// written it ends with the console.
+// keepPreview stores whether the person in ctx wants previews; if that fails, the choice lasts as long as the
+// console.
 func (d *backend) keepPreview(ctx context.Context, on bool) {
 	_ = d.keepChoice(ctx, func(k *kept) { k.NoPreview = !on })
 }

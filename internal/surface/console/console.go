@@ -1,6 +1,5 @@
-// Package console opens the full-screen console on an App: it gives the shell
-// its screens, feeds it news, and lets the painter draw it, on a local terminal
-// or at the other end of a connection.
+// Package console runs the full-screen console on an App: it provides the shell's screens and news, and draws it with
+// the painter, on a local terminal or over a connection.
 package console
 
 import (
@@ -29,35 +28,33 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Options say which terminal the console is for, and whose it is.
+// Options describe the terminal of the console and its person.
 type Options struct {
 	In  io.Reader // nil: the process's own terminal
 	Out io.Writer
 	// Getenv is the terminal's environment: TERM, COLORTERM, NO_COLOR, TMUX, STY.
 	Getenv  func(string) string
 	NoColor bool
-	// Local is true for the process's own terminal: signals are handled, and it
-	// is asked for its background colour.
+	// Local is true for the process's own terminal: signals are handled, and the background colour is queried.
 	Local   bool
 	Size    func() (w, h int)
 	Resizes <-chan paint.Size
-	// Filter sees every message first (idle time over SSH).
+	// Filter gets every message first (idle time over SSH).
 	Filter func(tea.Model, tea.Msg) tea.Msg
-	Notice string // one line that is shown first; may be empty
-	// Shared is what this console has in common with others of its process; nil:
-	// it is alone.
+	Notice string // one line to show first; may be empty
+	// Shared is what this console shares with others of its process; nil: it is the only one.
 	Shared *Shared
 
 	opener *opener // nil: nothing is opened outside the console
 }
 
-// Run shows the console until it is left. The person is the one in ctx.
+// Run runs the console for the person in ctx until they leave.
 func Run(ctx context.Context, a *app.App, opt Options) error {
 	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
 	defer cancel()
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
-	if opt.Local { // a server does this once for all its consoles
+	if opt.Local { // a server does this once for all consoles
 		stop, err := keep(ctx, a, who, opt.Getenv)
 		if err != nil {
 			return err
@@ -96,13 +93,13 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	return left(err)
 }
 
-// SwitchContext ends a console that the person left to open another context.
+// SwitchContext is the error of a console that was left to open another context.
 type SwitchContext struct{ Name string }
 
 // Error implements error.
 func (s *SwitchContext) Error() string { return "the console is to be opened on context " + s.Name }
 
-// otherContexts are those that the person can go to: over SSH none, a server serves one.
+// otherContexts are the contexts that the person can switch to: over SSH none, since a server serves one.
 func otherContexts(a *app.App, who api.Actor) []string {
 	if who.Via == "ssh" {
 		return nil
@@ -114,8 +111,7 @@ func otherContexts(a *app.App, who api.Actor) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == a.Context.Name })
 }
 
-// shellOptions are those of a person's console: its screens, what the role may
-// press and see, and the news.
+// shellOptions are the options of a person's console: its screens, the role's keys and masking, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
 	copy func(string) error) ui.Options {
 	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a, opt.opener, noOpener(who)}}
@@ -133,14 +129,14 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	}
 }
 
-// keep does what a program does around its console: it records that the person
-// came and left, works in the background and receives webhooks.
+// keep does the work around a console: it records that the person opened and left it, works in the background and
+// receives webhooks.
 func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) string) (stop func(), err error) {
 	_, stopHooks, err := a.Hooks().Start(ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	came := make(chan struct{}) // the first frame does not wait for the disk
+	came := make(chan struct{}) // the first frame must not wait for the disk
 	go func() { defer close(came); opened(ctx, a, who); app.SweepHandedOut(a.State, a.Log) }()
 	stopWork := background(ctx, a)
 	return func() {
@@ -151,8 +147,8 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 	}, nil
 }
 
-// background does what is due while a console is open: the sync of the index, the
-// audit trail's outcomes and checkpoints, and what the store keeps no longer.
+// background does work while a console is open: the sync of the index, the audit trail's outcomes and checkpoints,
+// and retention.
 func background(ctx context.Context, a *app.App) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stopFollow, stopRetention := a.StartFollow(ctx), app.Retain(ctx, a)
@@ -162,11 +158,11 @@ func background(ctx context.Context, a *app.App) (stop func()) {
 	return func() { cancel(); stopFollow(); stopRetention(); stopSync(); <-done }
 }
 
-// opened records that a person came in.
+// opened records that a person opened the console.
 func opened(ctx context.Context, a *app.App, who api.Actor) {
 	e := api.Event{Name: audit.EventConsoleOpen, Object: "console", ID: a.Context.Name}
 	if err := a.Audit.Note(ctx, who, e); err != nil {
-		a.Log.Error("audit", "err", err) // reading goes on; writes are refused by the gate
+		a.Log.Error("audit", "err", err) // reading remains possible; the gate refuses writes
 	}
 }
 
@@ -178,7 +174,7 @@ func closed(ctx context.Context, a *app.App, who api.Actor) {
 	}
 }
 
-// left says which ways out are no failures.
+// left converts errors that are normal ways to leave to nil.
 func left(err error) error {
 	var sig *paint.SignalError
 	switch {
@@ -191,7 +187,7 @@ func left(err error) error {
 		Hint: "Use --log-file to record the details.", Err: err}
 }
 
-// copier lets a copy reach the painter from a command.
+// copier passes a copied text from a command to the painter.
 type copier struct {
 	*ui.Shell
 	ctx    context.Context
@@ -233,8 +229,8 @@ func about(a *app.App, who api.Actor) ui.About {
 		SecondPerson: a.Context.Approval == "second_person", Proxy: a.Proxy}
 }
 
-// remote begins a command line that reaches this server as the person did; the host is
-// the address that the server sees, which the person may know under another name.
+// remote begins a command line that connects to this server like the person did; the host is the address as the
+// server sees it, which the person may know by another name.
 func remote(who api.Actor) string {
 	if who.Via != "ssh" {
 		return ""
@@ -259,8 +255,8 @@ func themeFor(name string, opt Options) *theme.Theme {
 	return theme.For(r, name, dark, opt.NoColor || opt.Getenv("NO_COLOR") != "", term)
 }
 
-// profile is how many colours the environment says the terminal has. The terminal is
-// not asked: one that does not answer would hold up the first frame.
+// profile is the number of colours by the environment. The terminal is not queried: one that does not answer would
+// delay the first frame.
 func profile(getenv func(string) string) termenv.Profile {
 	term, color := getenv("TERM"), getenv("COLORTERM")
 	switch {
@@ -274,8 +270,7 @@ func profile(getenv func(string) string) termenv.Profile {
 	return termenv.ANSI
 }
 
-// darkGround reads COLORFGBG ("15;0"), which many terminals set; dark when they
-// do not. [ui] theme decides where this is wrong.
+// darkGround evaluates COLORFGBG ("15;0"), which many terminals set; dark without it. [ui] theme overrides it.
 func darkGround(getenv func(string) string) bool {
 	v := getenv("COLORFGBG")
 	switch {

@@ -12,31 +12,30 @@ import (
 	"opdeck/internal/domain/receiver"
 )
 
-// deliveries are the webhooks that came, as the screen of events asks for them.
+// deliveries are the webhooks for the screen of events.
 type deliveries struct{ app *app.App }
 
-// Next waits for events behind seq, of any process on the store.
+// Next waits for events after seq, from any process on the store.
 func (d deliveries) Next(ctx context.Context, seq int64) ([]receiver.Stored, error) {
 	return receiver.Follow(d.app.Hooks().Inbox(), seq, time.Second, nil).Next(ctx)
 }
 
-// Codes is what all processes have learnt about numeric codes.
+// Codes returns the learnt meanings of numeric codes.
 func (d deliveries) Codes(ctx context.Context) ([]hook.Meaning, error) {
 	return d.app.Hooks().Meanings(ctx)
 }
 
-// Trouble is what waits to be merged and what was not accepted.
+// Trouble returns the unmerged and the rejected deliveries.
 func (d deliveries) Trouble(ctx context.Context) (receiver.Trouble, error) {
 	return d.app.Hooks().Trouble(ctx)
 }
 
-// Rejected are the last deliveries that were not accepted, newest first.
+// Rejected returns the last rejected deliveries, newest first.
 func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) {
 	return d.app.Hooks().Inbox().Rejected(ctx, receiver.MaxRejected)
 }
 
-// Replay puts a stored event through the receiver again, or sends it to a
-// URL, signed as the config says.
+// Replay passes a stored event to the receiver again, or sends it to a URL, signed as configured.
 func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.Attempt, error) {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return receiver.Attempt{}, err

@@ -28,15 +28,14 @@ import (
 )
 
 const (
-	pollEvery = time.Second             // whether the store was written to
-	readEvery = time.Minute             // at the store, for what changes by time; half of what a process counts as alive
-	readHere  = presence.Expiry * 2 / 3 // on an operation or a customer, so that others go on to see it
-	maxNews   = 512                     // that wait to be drawn
+	pollEvery = time.Second             // for writes to the store
+	readEvery = time.Minute             // of the store, for what changes by time; half of session.aliveFor
+	readHere  = presence.Expiry * 2 / 3 // on an operation or a customer, so that others keep seeing it
+	maxNews   = 512                     // waiting to be drawn
 )
 
-// feed gathers news for one console: calls of this process as they happen, and
-// the store's state of session and budgets, polled often and passed on when it
-// changed.
+// feed collects news for one console: calls of this process as they happen, and the shared state of session and
+// budgets, which it polls and passes on when changed.
 type feed struct {
 	ctx     context.Context
 	app     *app.App
@@ -44,28 +43,28 @@ type feed struct {
 	stops   []func()
 	hasNews chan struct{} // holds one token: there is news
 
-	written <-chan struct{} // the store was written to
-	watches bool            // written tells; else one must look
-	moved   chan struct{}   // holds one token: the person went elsewhere
+	written <-chan struct{} // signals writes to the store
+	watches bool            // written works; else poll
+	moved   chan struct{}   // holds one token: the person went to another place
 	reads   chan struct{}   // holds one token: the store was read
 
 	mu      sync.Mutex
-	waiting map[string]any // guarded by mu: newest news by key
+	waiting map[string]any // guarded by mu: latest news by key
 	order   []string       // guarded by mu
 
-	sync atomic.Pointer[string] // a line about the background sync; nil while it rests
+	sync atomic.Pointer[string] // a line about the background sync; nil while idle
 
-	session   ui.SessionFacts // as passed on last; touched by read only
+	session   ui.SessionFacts // as passed on last; used by read only
 	newsCount int             // numbers news that must not replace each other
-	stamp     store.Version   // of the store when it was read last
+	stamp     store.Version   // of the store at the last read
 	readAt    time.Time
 	polled    time.Time
-	moving    bool          // the session changes by itself, second by second
-	counting  time.Duration // until the budgets do; 0: they do not
+	moving    bool          // the session changes every second
+	counting  time.Duration // until the budgets change; 0: they do not
 	status    session.Status
 	usage     []limit.Usage
-	lost      bool      // it was passed on that the store's file is lost
-	listed    time.Time // when all that the list may show was last asked for; touched by read only
+	lost      bool      // the loss of the store's file was reported
+	listed    time.Time // time of the last request for all rows of the list; used by read only
 }
 
 func newFeed(ctx context.Context, a *app.App, people *people) *feed {
@@ -102,7 +101,7 @@ func newFeed(ctx context.Context, a *app.App, people *people) *feed {
 	return f
 }
 
-// progress is the line about the background sync, as read last.
+// progress is the line about the background sync at the last read.
 func (f *feed) progress() (string, bool) {
 	if line := f.sync.Load(); line != nil {
 		return *line, true
@@ -121,8 +120,8 @@ func (f *feed) changed(op api.Operation, origin string) {
 	f.put("operation "+id, ui.Changed{Kind: ui.KindOperation, ID: id, Object: op, Origin: origin})
 }
 
-// settled says that a write got an outcome after it had been reported as unknown:
-// the person whose write it was, and every screen that shows its object.
+// settled reports an outcome that was found after it had been reported as unknown: to the person of the write, and to
+// every screen with its object.
 func (f *feed) settled(s followup.Settled) {
 	if approval.SameName(s.Row.Who, f.people.who.Name) {
 		kind := ui.Warning
@@ -143,14 +142,14 @@ func (f *feed) settled(s followup.Settled) {
 	f.put("audit", ui.Changed{Kind: ui.KindAudit, Object: s})
 }
 
-// announced is ctx in which what the service announces becomes news.
+// announced is ctx with the service's announcements as news.
 func (f *feed) announced(ctx context.Context) context.Context {
 	return api.WithAnnouncements(ctx, func(op, said string) {
 		f.put("announced "+op, ui.Toast{Level: ui.Warning, Text: api.Announcement(op, said)})
 	})
 }
 
-// put keeps the newest news of a key until the console takes it.
+// put keeps the latest news of a key until the console takes it.
 func (f *feed) put(key string, msg any) {
 	f.mu.Lock()
 	if _, there := f.waiting[key]; !there {
@@ -187,8 +186,8 @@ func (f *feed) pollSoon() {
 	}
 }
 
-// next waits for news; it is one of the shell's feeds. Where the system reports on
-// writes it sleeps until there is one, or until time changes something.
+// next waits for news; it is one of the shell's feeds. If the system reports writes, it sleeps until there is one, or
+// until time changes something.
 func (f *feed) next() tea.Msg {
 	f.poll()
 	timer := time.NewTimer(f.pause())
@@ -217,23 +216,23 @@ func (f *feed) next() tea.Msg {
 	}
 }
 
-// changes asks the index alone whether it changed: one small read.
+// changes only asks the index whether it changed: one small read.
 func (f *feed) changes() {
-	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the poll that follows reports errors
+	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the next poll reports errors
 }
 
-// pause is how long next need not poll while nobody writes.
+// pause is how long next need not poll without writes.
 func (f *feed) pause() time.Duration {
 	switch {
 	case !f.watches || f.moving:
 		return pollEvery
-	case f.counting > 0: // calls that run out together are seen together
+	case f.counting > 0: // calls that expire together are shown together
 		return min(max(f.counting+pollEvery/2, 2*pollEvery), f.rest())
 	}
 	return f.rest()
 }
 
-// rest is how long the store is not read while nothing happens.
+// rest is the longest time between reads of the store without events.
 func (f *feed) rest() time.Duration {
 	if _, ok := objectOf(f.people.at.Place); ok {
 		return readHere
@@ -241,9 +240,8 @@ func (f *feed) rest() time.Duration {
 	return readEvery
 }
 
-// poll reads the store when that can bring anything: it was written to, the person
-// went to another place, what was read changes by itself, or the last read is long
-// ago. A store that cannot tell whether it was written to is read every time.
+// poll reads the store if something may have changed: it was written to, the person went to another place, values
+// change by time, or the last read is long ago. A store without versions is read every time.
 func (f *feed) poll() {
 	stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
@@ -256,7 +254,7 @@ func (f *feed) poll() {
 		return
 	}
 	f.stamp, f.readAt = stamp, now
-	if tells { // a local file answers at once; a context that can end costs a goroutine a question
+	if tells { // a local file answers at once; a cancellable context costs a goroutine per query
 		f.read(context.WithoutCancel(f.ctx))
 		return
 	}
@@ -265,8 +263,7 @@ func (f *feed) poll() {
 	f.read(ctx)
 }
 
-// known reports whether the store is as it was read last, but for this process's
-// sign of life.
+// known reports whether the store is unchanged since the last read, except for this process's heartbeat.
 func (f *feed) known(stamp store.Version) bool {
 	if stamp != f.stamp && stamp == f.app.Store.OwnWrites(f.stamp) {
 		f.stamp = stamp
@@ -274,9 +271,8 @@ func (f *feed) known(stamp store.Version) bool {
 	return stamp == f.stamp
 }
 
-// wait sleeps for d, false when ctx ended first. A caller that waits as long as an
-// idle feed is woken by the feed's next read, so that the process wakes once, not
-// twice.
+// wait sleeps for d; false if ctx ended first. The feed's next read wakes a caller that waits as long as an idle
+// feed, so that the process wakes once, not twice.
 func (f *feed) wait(ctx context.Context, d time.Duration) bool {
 	if d != readEvery {
 		return sleep(ctx, d)
@@ -294,10 +290,10 @@ func (f *feed) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// read reads session, budgets and index and puts what changed since the last time.
+// read reads session, budgets and index and puts the changes since the last time.
 func (f *feed) read(ctx context.Context) {
 	f.moving = false
-	if _, err := f.app.Index.Poll(ctx); err != nil { // what it tells comes through Changes
+	if _, err := f.app.Index.Poll(ctx); err != nil { // changes arrive through Changes
 		f.app.Log.Warn("index", "err", err)
 	}
 	if st, err := f.app.SharedSession().Status(ctx); err != nil {
@@ -326,14 +322,13 @@ func (f *feed) read(ctx context.Context) {
 	}
 }
 
-// unreadable passes on why the store cannot be read, to those whose screens show what
-// it said last; and, once, that its file is lost.
+// unreadable reports why the store cannot be read to the screens with its data and, once, that its file is lost.
 func (f *feed) unreadable(err *api.Error) {
 	note := "the store does not answer"
 	if err.Kind != api.Internal {
 		note = untrusted.Text(err.Public).Line(300)
 	}
-	f.status, f.session, f.usage = session.Status{}, ui.SessionFacts{}, nil // told again when it can be read
+	f.status, f.session, f.usage = session.Status{}, ui.SessionFacts{}, nil // passed on again once readable
 	f.put("session", ui.SessionFacts{State: "unknown", Note: note})
 	if err.Remedy.Kind != api.RestoreStore || f.lost {
 		return
@@ -345,8 +340,7 @@ func (f *feed) unreadable(err *api.Error) {
 	f.put("lost", ui.Toast{Level: ui.Error, Text: untrusted.Text(err.Public + " " + remedy.Screen(err)).Line(400)})
 }
 
-// confirm tells the list when news or a whole pass were read again and nothing had
-// changed: what is shown is younger than it says.
+// confirm tells the list that news or a complete pass were read again without changes: its rows are newer than shown.
 func (f *feed) confirm(ctx context.Context) {
 	p, err := index.LoadProgress(ctx, f.app.Index.Unmasked())
 	if err != nil {
@@ -365,8 +359,7 @@ func (f *feed) confirm(ctx context.Context) {
 	f.listed = at
 }
 
-// readUsage reads the budgets; while calls of the last minute run out, that
-// changes without anybody writing.
+// readUsage reads the budgets; while calls of the last minute expire, they change without writes.
 func (f *feed) readUsage(ctx context.Context) {
 	usage, err := f.app.Limits.Usage(ctx)
 	f.counting = 0

@@ -12,7 +12,7 @@ import (
 	"opdeck/ui"
 )
 
-// same compares two states but for what runs by itself: times left and ages.
+// same compares two states, ignoring times left and ages.
 func same(a, b session.Status) bool { return reflect.DeepEqual(still(a), still(b)) }
 
 func still(s session.Status) session.Status {
@@ -24,7 +24,7 @@ func still(s session.Status) session.Status {
 	s.Seen = slices.Clone(s.Seen)
 	for i := range s.Seen {
 		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
-		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is reckoned anew at each look
+		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is estimated anew at each read
 	}
 	return s
 }
@@ -59,7 +59,7 @@ func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 	return b
 }
 
-// callFacts is one line of the activity list, of a call that enters its phase now.
+// callFacts is a line of the activity list for a call that enters its phase now.
 func callFacts(c api.Call, now time.Time) ui.CallFacts {
 	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At,
 		Note: c.Error, Moved: c.Moved, Size: c.Size}

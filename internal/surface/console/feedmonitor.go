@@ -12,35 +12,34 @@ import (
 )
 
 const (
-	rhythmSize        = 500                // deliveries that the rhythm is learnt from, as on the events screen
-	firstCheck        = 2 * time.Second    // so that the first check does not hold up the first frames
-	firstCheckBuiltIn = 10 * time.Second   // the same where the built-in service sends only while something runs on it
-	recheckStalled    = 15 * time.Second   // whether events came again
-	recheckUnknown    = readEvery          // whether there is a rhythm by now
-	recheckMargin     = time.Second        // behind the moment at which silence becomes unusual
-	feedExpiry        = 7 * 24 * time.Hour // a feed that nobody here listens to is over after this silence
-	recheckTrouble    = 15 * time.Second   // whether deliveries were rejected or could not be merged
-	rejectedShown     = time.Hour          // for so long the header reports on a delivery that was rejected
+	rhythmSize        = 500                // deliveries used for the rhythm, as on the events screen
+	firstCheck        = 2 * time.Second    // so that the first check does not delay the first frames
+	firstCheckBuiltIn = 10 * time.Second   // the same for a built-in service, which sends only while something uses it
+	recheckStalled    = 15 * time.Second   // whether events arrive again
+	recheckUnknown    = readEvery          // whether a rhythm is known by now
+	recheckMargin     = time.Second        // after the time when silence becomes unusual
+	feedExpiry        = 7 * 24 * time.Hour // a feed without a local listener counts as over after this silence
+	recheckTrouble    = 15 * time.Second   // for rejected or unmerged deliveries
+	rejectedShown     = time.Hour          // how long the header reports a rejected delivery
 )
 
-// feedMonitor tells the header whether webhooks still arrive. It sleeps until the
-// moment at which silence becomes unusual.
+// feedMonitor reports to the header whether webhooks still arrive. It sleeps until silence becomes unusual.
 type feedMonitor struct {
 	ctx     context.Context
 	now     func() time.Time
 	times   func(ctx context.Context, n int) ([]time.Time, error) // of the newest deliveries
-	trouble func(ctx context.Context) (receiver.Trouble, error)   // nil: nobody knows of any
+	trouble func(ctx context.Context) (receiver.Trouble, error)   // nil: not known
 	// this program, or one with its config, receives webhooks
 	listens  bool
-	wait     func(ctx context.Context, d time.Duration) bool // false: it is over
-	first    time.Duration                                   // before the first look
+	wait     func(ctx context.Context, d time.Duration) bool // false: stop
+	first    time.Duration                                   // before the first check
 	sent     ui.FeedFacts
 	sentOnce bool
 }
 
 func newFeedMonitor(ctx context.Context, a *app.App, wait func(context.Context, time.Duration) bool) *feedMonitor {
 	times := a.Hooks().Inbox().Times
-	if a.Sandbox != nil && a.Hooks().At() == "" { // a built-in service that stands still sends nothing
+	if a.Sandbox != nil && a.Hooks().At() == "" { // such a built-in service sends nothing
 		times = func(context.Context, int) ([]time.Time, error) { return nil, nil }
 	}
 	first := firstCheck
@@ -51,7 +50,7 @@ func newFeedMonitor(ctx context.Context, a *app.App, wait func(context.Context, 
 		listens: a.Hooks().At() != "", wait: wait}
 }
 
-// start is next for a console that opens; it is one of the shell's feeds.
+// start is next for a new console; it is one of the shell's feeds.
 func (m *feedMonitor) start() tea.Msg { return m.after(m.first)() }
 
 // next waits for a change.
@@ -84,7 +83,7 @@ func (m *feedMonitor) after(d time.Duration) tea.Cmd {
 	}
 }
 
-// news is what the header gets, and a notice when the feed stalled or came back.
+// news is the message for the header, with a notice if the feed stalled or recovered.
 func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.BatchMsg {
 	out := ui.BatchMsg{facts}
 	switch {
@@ -97,10 +96,10 @@ func news(facts ui.FeedFacts, was string, r receiver.Rhythm) ui.BatchMsg {
 	return out
 }
 
-// addTrouble adds what was rejected lately and what waits to be merged.
+// addTrouble adds recently rejected and unmerged deliveries.
 func (m *feedMonitor) addTrouble(facts *ui.FeedFacts) {
 	t, err := m.trouble(m.ctx)
-	if err != nil { // the store says so elsewhere; what was known stays
+	if err != nil { // reported elsewhere; keep the last values
 		facts.Rejected, facts.Waiting = m.sent.Rejected, m.sent.Waiting
 		return
 	}
@@ -111,11 +110,11 @@ func (m *feedMonitor) addTrouble(facts *ui.FeedFacts) {
 	facts.Waiting = t.Backlog.Waiting
 }
 
-// judge judges the silence, and says when to check again.
+// judge evaluates the silence and returns when to check again.
 func (m *feedMonitor) judge() (facts ui.FeedFacts, r receiver.Rhythm, again time.Duration) {
 	times, err := m.times(m.ctx, rhythmSize)
 	now := m.now()
-	if err != nil { // the store says so elsewhere; what was known stays
+	if err != nil { // reported elsewhere; keep the last values
 		return m.sent, r, recheckUnknown
 	}
 	r = receiver.RhythmOf(times, now)
@@ -134,7 +133,7 @@ func (m *feedMonitor) judge() (facts ui.FeedFacts, r receiver.Rhythm, again time
 	return facts, r, max(r.Limit-r.Quiet, 0) + recheckMargin
 }
 
-// sleep waits; false when ctx ended first.
+// sleep waits; false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -19,33 +19,33 @@ import (
 )
 
 const (
-	foundAtMost   = 10 // of a kind
+	foundAtMost   = 10 // per kind
 	lookedThrough = 200
-	recentFolder  = "recent" // in the state folder: one file a person
+	recentFolder  = "recent" // in the state folder: one file per person
 	maxRecentFile = 64 << 10 // bytes
-	keptRecent    = 10       // of one person in one account
-	keptScopes    = 20       // accounts of one person
+	keptRecent    = 10       // per person and account
+	keptScopes    = 20       // accounts per person
 )
 
-// finder finds operations and customers in the index, and knows what the person opened
-// last. It implements ui.Finder.
+// finder finds operations and customers in the index and remembers the objects that the person opened last. It
+// implements ui.Finder.
 type finder struct {
 	backend *backend
 
 	mu   sync.Mutex
-	last []recentPlace // guarded by mu: what was opened, where nothing can be kept
+	last []recentPlace // guarded by mu: opened objects, if nothing can be stored
 }
 
-// recentPlace is an object that was opened. Nothing but its id is kept.
+// recentPlace is an opened object. Only its id is stored.
 type recentPlace struct {
 	Kind string `json:"kind"` // ui.KindOperation or ui.KindCompliance
 	ID   string `json:"id"`
 }
 
-// recentFile is the file of one person.
+// recentFile is one person's file.
 type recentFile struct {
-	Scopes map[string][]recentPlace `json:"scopes"` // by account, which is named by a digest
-	Order  []string                 `json:"order"`  // of the accounts, the one used last first
+	Scopes map[string][]recentPlace `json:"scopes"` // by a digest of the account
+	Order  []string                 `json:"order"`  // of the accounts, most recent first
 }
 
 // Find implements ui.Finder.
@@ -69,7 +69,7 @@ func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Fin
 	return out, nil
 }
 
-// foundOperation names an operation as a list would.
+// foundOperation describes an operation like a list does.
 func foundOperation(r index.Record) ui.Found {
 	o := r.Op
 	about := []string{draw.Pad(o.Status.Line(14), 10), draw.Pad(o.Type.Line(14), 8),
@@ -79,8 +79,7 @@ func foundOperation(r index.Record) ui.Found {
 		About: strings.Join(about, "  ")}
 }
 
-// customers are those of the newest operations whose customer's name holds what was
-// typed, or whose id it is.
+// customers returns those of the newest operations whose customer's name contains what was typed, or whose id it is.
 func (f *finder) customers(ctx context.Context, typed string) ([]ui.Found, error) {
 	rows, err := f.ofCustomer(ctx, typed)
 	if err != nil {
@@ -98,14 +97,13 @@ func (f *finder) customers(ctx context.Context, typed string) ([]ui.Found, error
 	return out, nil
 }
 
-// ofCustomer lists the newest operations of customers by name or id; none when fewer
-// than two characters were typed.
+// ofCustomer returns the newest operations of customers by name or id; none for fewer than two characters.
 func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, error) {
 	if len([]rune(typed)) < 2 {
 		return nil, nil
 	}
 	e, err := filter.Parse("customer:" + filter.Quoted(typed))
-	if err != nil { // nothing that the language can ask for
+	if err != nil { // not a valid filter value
 		return nil, nil
 	}
 	w, err := f.backend.Index.Window(ctx,
@@ -113,7 +111,7 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	return w.Rows, err
 }
 
-// customerName is what the index knows a customer by; their id when it knows none.
+// customerName is the customer's name by the index, else their id.
 func (f *finder) customerName(ctx context.Context, cuid string) string {
 	rows, err := f.ofCustomer(ctx, cuid)
 	if err == nil {
@@ -126,10 +124,10 @@ func (f *finder) customerName(ctx context.Context, cuid string) string {
 	return untrusted.Text(cuid).Line(40)
 }
 
-// otherNames are the names that operations have of a customer beside that of its record.
+// otherNames are the names of a customer in operations that differ from the record's.
 func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []untrusted.Text {
 	rows, err := f.ofCustomer(ctx, cuid)
-	if err != nil { // a courtesy: the record is shown all the same
+	if err != nil { // a courtesy: the record is shown anyway
 		return nil
 	}
 	var out []untrusted.Text
@@ -175,7 +173,7 @@ func (f *finder) recent(ctx context.Context) ([]recentPlace, error) {
 	return file.Scopes[f.scope()], err
 }
 
-// Opened implements ui.Finder. Where nothing is kept it holds for this console.
+// Opened implements ui.Finder. If nothing can be stored, it lasts as long as the console.
 func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 	now := recentPlace{Kind: ui.KindOperation, ID: p.ID}
 	if p.Kind == ui.KindCompliance {
@@ -206,7 +204,7 @@ func (f *finder) Opened(ctx context.Context, p ui.Place) error {
 	return writePersonFile(path, file)
 }
 
-// moveToFront returns list with v first, without a second v, and with at most n values.
+// moveToFront returns list with v moved or added to the front, at most n values.
 func moveToFront[T comparable](list []T, v T, n int) []T {
 	out := append([]T{v}, slices.DeleteFunc(slices.Clone(list), func(o T) bool { return o == v })...)
 	return out[:min(len(out), n)]
@@ -215,7 +213,7 @@ func moveToFront[T comparable](list []T, v T, n int) []T {
 func readRecent(path string) (recentFile, error) {
 	var file recentFile
 	err := readPersonFile(path, maxRecentFile, &file)
-	if errors.Is(err, errDamaged) { // it is written again with the next visit
+	if errors.Is(err, errDamaged) { // the next visit writes it anew
 		file, err = recentFile{}, nil
 	}
 	if file.Scopes == nil {
@@ -224,7 +222,7 @@ func readRecent(path string) (recentFile, error) {
 	return file, err
 }
 
-// scope names the account whose objects they are.
+// scope identifies the account of the objects.
 func (f *finder) scope() string {
 	sum := sha256.Sum256([]byte(f.backend.Scope()))
 	return hex.EncodeToString(sum[:8])

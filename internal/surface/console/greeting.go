@@ -7,8 +7,8 @@ import (
 	"opdeck/internal/app"
 )
 
-// greeting is shown at the start when there is no config file: what the person sees,
-// and ways to go on, the tour only where there is one. It fits a terminal of 80 columns.
+// greeting is shown at the start if there is no config file: what the person sees, and what to do next, with the tour
+// if there is one. It fits a terminal of 80 columns.
 func greeting(a *app.App, who api.Actor) string {
 	if a.Config.Path != "" || !a.Context.Sandbox {
 		return ""

@@ -11,15 +11,15 @@ import (
 	"opdeck/views/operations"
 )
 
-// hostFiles reads and writes files of this host for the screens, and opens documents on
-// its desktop. Over SSH they are the server's, not the person's: each act refuses then.
+// hostFiles reads and writes local files for the screens, and opens documents on the desktop. Over SSH they would be
+// the server's, not the person's, so each method returns a refusal.
 type hostFiles struct {
 	app      *app.App
 	opener   *opener // nil: noOpener says why
 	noOpener string
 }
 
-// noFiles says why files of this host are out of reach, "" when they are not.
+// noFiles says why local files are not available, "" if they are.
 func noFiles(ctx context.Context) string {
 	if api.ActorOf(ctx).Via == "ssh" {
 		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
@@ -34,10 +34,10 @@ func refuseFiles(ctx context.Context, op string) error {
 	return nil
 }
 
-// NoFiles says why files of this host are out of reach, "" when they are not.
+// NoFiles says why local files are not available, "" if they are.
 func (h hostFiles) NoFiles(ctx context.Context) string { return noFiles(ctx) }
 
-// ReadUpload reads a file that is to be uploaded.
+// ReadUpload reads a file to upload.
 func (h hostFiles) ReadUpload(ctx context.Context, path string) (api.Upload, error) {
 	if err := refuseFiles(ctx, "upload document"); err != nil {
 		return api.Upload{}, err
@@ -63,8 +63,7 @@ func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, repla
 	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
 }
 
-// Opener names the program that opens copies of documents and the folder of the copies, or
-// says why there is none.
+// Opener returns the program that opens copies of documents and the folder of the copies, or why there is none.
 func (h hostFiles) Opener() (program, folder, why string) {
 	switch {
 	case h.opener == nil:

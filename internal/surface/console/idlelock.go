@@ -6,8 +6,8 @@ import (
 	"opdeck/internal/app"
 )
 
-// idleLock is how long the console stays readable without a key: at the process's own
-// terminal only. A session at the other end of a connection ends instead.
+// idleLock is the time without a key after which the console is blanked, for the process's own terminal only. A
+// remote session ends instead.
 func idleLock(a *app.App, opt Options) time.Duration {
 	if !opt.Local {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"opdeck/views/operations"
 )
 
-// listing asks the index with the console's clock, and shows what the role may see.
+// listing queries the index with the console's clock, masked for the role.
 type listing struct {
 	x   *index.Index
 	now func() time.Time
@@ -51,7 +51,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now}) })
 }
 
-// listConfig is the config's part in the list of operations.
+// listConfig is the configuration of the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress,
 		Preview: operation.Preview(env, d.known()), Export: d.files.Export,
@@ -65,7 +65,7 @@ func (d *backend) listConfig(env *ui.Env) operations.Config {
 	return c
 }
 
-// chosenColumns reads columns of the config, which was checked when it was read.
+// chosenColumns parses columns of the config, which was checked when it was read.
 func chosenColumns(list []string) []field.Choice {
 	out, err := field.ParseColumns(list)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"opdeck/internal/system/desktop"
 )
 
-// opener opens copies of documents on the person's own desktop. The copies go when the
-// console ends.
+// opener opens copies of documents on the person's desktop. The copies are removed when the console ends.
 type opener struct {
 	app     *app.App
 	desktop desktop.Opener
@@ -35,7 +34,7 @@ func newOpener(a *app.App, getenv func(string) string) *opener {
 	return o
 }
 
-// begin notes that a copy is about to be made; false: the console has ended.
+// begin registers that a copy is about to be made; false: the console has ended.
 func (o *opener) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,13 +51,13 @@ func (o *opener) end() {
 	o.mu.Unlock()
 	o.copying.Wait()
 	for _, remove := range o.remove {
-		if err := remove(); err != nil { // a program of Windows may hold it; the next start removes it
+		if err := remove(); err != nil { // on Windows a program may hold it; the next start removes it
 			o.app.Log.Warn("a document's copy is left", "err", err)
 		}
 	}
 }
 
-// open makes a copy of this name, which fill writes, and starts the desktop's program for it.
+// open makes a copy with this name, written by fill, and opens it with the desktop's program.
 func (o *opener) open(ctx context.Context, name string, fill func(io.Writer) error) (path string, err error) {
 	if !o.begin() {
 		return "", context.Canceled
@@ -77,7 +76,7 @@ func (o *opener) open(ctx context.Context, name string, fill func(io.Writer) err
 	return path, nil
 }
 
-// start gives the copy its name and starts the desktop's program for it.
+// start renames the copy and opens it with the desktop's program.
 func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 	begins, err := beginning(path)
 	if err != nil {
@@ -102,7 +101,7 @@ func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 	return named, nil
 }
 
-// beginning are the first bytes of a file, enough to tell its kind.
+// beginning returns the first bytes of a file, enough to detect its kind.
 func beginning(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,7 +111,7 @@ func beginning(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 512))
 }
 
-// noOpener says why a person has no opener whose console is not drawn on a terminal of this computer.
+// noOpener says why a person without a local terminal has no opener.
 func noOpener(who api.Actor) string {
 	if who.Via == "ssh" {
 		return "Over SSH a program would open on the server, not at your screen."

@@ -23,23 +23,22 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// people knows what other persons do on the same store: who is at the same
-// place, whose write waits for a second person.
+// people tracks other people on the same store: who is at the same place, whose write waits for approval.
 type people struct {
 	app     *app.App
 	who     api.Actor
 	board   *presence.Presence
-	opens   string                       // what is typed to see requests; "": the keys that open them
-	greeted bool                         // what is told at the start was told elsewhere
-	begun   atomic.Pointer[[]ui.Command] // open customers whose verification was started, not finalized
+	opens   string                       // what to type to see requests; "": the keys that open them
+	greeted bool                         // the start messages were shown elsewhere
+	begun   atomic.Pointer[[]ui.Command] // to open customers with an unfinished verification
 
 	onMove  func()     // called when the person goes to another place; may be nil
-	places  chan ui.At // where the person is; only the newest counts
-	at      ui.At      // touched by refresh only
+	places  chan ui.At // the person's places; only the newest counts
+	at      ui.At      // used by refresh only
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
-	open    []time.Time // when the requests lapse that this person may decide
+	open    []time.Time // expiry of the requests that this person may decide
 	mine    []ui.ApprovedWrite
 	shown   ui.Approvals // as sent to the shell last
 }
@@ -49,7 +48,7 @@ func newPeople(a *app.App, who api.Actor) *people {
 		board: presence.New(journal.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
 }
 
-// moved is told by the shell; it never blocks.
+// moved is called by the shell; it never blocks.
 func (p *people) moved(at ui.At) {
 	for {
 		select {
@@ -70,8 +69,7 @@ func (p *people) moved(at ui.At) {
 // placeChanged reports whether the person is at another place than at the last refresh.
 func (p *people) placeChanged() bool { return len(p.places) > 0 }
 
-// objectOf is what presence calls a place; only single operations and customers
-// are worth telling.
+// objectOf is the presence object of a place; ok is false for anything but single operations and customers.
 func objectOf(p ui.Place) (object string, ok bool) {
 	switch p.Kind {
 	case ui.KindOperation, ui.KindDocuments:
@@ -82,8 +80,8 @@ func objectOf(p ui.Place) (object string, ok bool) {
 	return "", false
 }
 
-// refresh writes where we are, and returns what changed about others. Errors of the
-// store are left to those whose work they stop.
+// refresh writes our place and returns what changed about others. Store errors are ignored here; work that needs the
+// store reports them.
 func (p *people) refresh(ctx context.Context) []any {
 	select {
 	case p.at = <-p.places:
@@ -100,8 +98,7 @@ func (p *people) refresh(ctx context.Context) []any {
 	return append(append(news, p.requests(ctx)...), p.waiting()...)
 }
 
-// waiting returns the requests that matter to this person, when they changed: by a
-// request, a decision, or time.
+// waiting returns the requests for this person if they changed by a request, a decision, or time.
 func (p *people) waiting() []any {
 	a, now := ui.Approvals{Approved: slices.Clone(p.mine)}, p.app.Now()
 	for _, end := range p.open {
@@ -132,7 +129,7 @@ func (p *people) company(ctx context.Context, object string) []any {
 	return []any{now}
 }
 
-// requests reports on new requests of others, and of what became of our own.
+// requests reports new requests of others and decisions on our own.
 func (p *people) requests(ctx context.Context) []any {
 	v, err := p.app.Approvals.Version(ctx)
 	if err != nil || v == p.version {
@@ -171,7 +168,7 @@ func (p *people) mayDecide(r approval.Request) bool {
 	return r.State == approval.Open && approval.WhyNotSecond(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
 }
 
-// shortIDs writes the ids of a sentence in short.
+// shortIDs shortens the ids in a sentence.
 func shortIDs(sentence string) string {
 	words := strings.Fields(sentence)
 	for i, w := range words {
@@ -199,7 +196,7 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	return ui.Toast{}, false
 }
 
-// decider names who decided about a request.
+// decider names who decided a request.
 func decider(r approval.Request) string {
 	if r.Decider == nil {
 		return "a colleague"
@@ -214,7 +211,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// press names a key as the help does.
+// press names a key as in the help.
 func press(k keymap.Key) string { return k.Help().Key }
 
 // leave ends our presence.
@@ -224,13 +221,12 @@ func (p *people) leave() {
 	_ = p.board.Leave(ctx)
 }
 
-// reveal records that masked values are shown; without a record they stay
-// masked.
+// reveal records that masked values are shown; without a record they stay masked.
 func reveal(a *app.App) func(context.Context, ui.Place) error {
 	return func(ctx context.Context, at ui.Place) error {
 		if err := api.Need(ctx, "reveal", api.MayReveal); err != nil {
 			e := *api.AsError(err)
-			e.Public += " " + remedy.Screen(&e) // a notice shows no more than that
+			e.Public += " " + remedy.Screen(&e) // a notice shows only this
 			return &e
 		}
 		e := api.Event{Name: audit.EventReveal, Object: at.Kind, ID: at.ID, Detail: "masked values shown for 30 s"}
@@ -242,8 +238,7 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 	}
 }
 
-// reminders are said once at the start: a greeting, and what an earlier shift or
-// a crash left unfinished.
+// reminders are shown once at the start: a greeting, and what an earlier shift or a crash left unfinished.
 func (p *people) reminders(ctx context.Context) []any {
 	a := p.app
 	var out []any
@@ -266,7 +261,7 @@ func (p *people) reminders(ctx context.Context) []any {
 	return out
 }
 
-// noteBegun makes the palette's entries of verifications that wait.
+// noteBegun updates the palette's entries for unfinished verifications.
 func (p *people) noteBegun(ctx context.Context) {
 	waits, err := begunVerifications(ctx, p.app)
 	if err != nil {
@@ -279,7 +274,7 @@ func (p *people) noteBegun(ctx context.Context) {
 	p.begun.Store(&list)
 }
 
-// begunVerifications are the customers whose verification was started, not finalized.
+// begunVerifications are the customers whose verification was started and not finalized.
 func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	open, err := a.Journeys.Store.UnfinishedJourneys(ctx)
 	find := &finder{backend: &backend{App: a}}
@@ -294,11 +289,10 @@ func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 // waiting is something that an earlier shift or a crash left unfinished.
 type waiting struct {
 	what     string // "1 verification"
-	sentence string // what it is, and what leads to it
+	sentence string // what it is and what opens it
 }
 
-// unfinished names what was left unfinished; opens says what leads to a verification
-// that waits: "4 lists".
+// unfinished lists what was left unfinished; opens says what opens an unfinished verification: "4 lists".
 func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 	keys := keymap.New()
 	var left []waiting

@@ -15,9 +15,8 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// personFile is the file of the person in ctx in a folder of the state folder; ""
-// where nothing is kept. Whom a name stands for differs between SSH and the host, so
-// the two are kept apart.
+// personFile is the path of a file of the person in ctx in a subfolder of the state folder; "" if nothing is stored.
+// The same name may mean different people over SSH and locally, so their files are separate.
 func (d *backend) personFile(ctx context.Context, folder string) string {
 	if d.Config.Store.URL == "memory" || d.State == "" {
 		return ""
@@ -30,13 +29,13 @@ func (d *backend) personFile(ctx context.Context, folder string) string {
 	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
 }
 
-// errDamaged says that a person's file is not JSON of its kind.
+// errDamaged: a person's file is not valid JSON of its kind.
 var errDamaged = &api.Error{Op: "read a person's file", Kind: api.Unavailable,
 	Public: "your file of columns, views and filters cannot be read; it is renamed to .damaged when the next choice is " +
 		"saved."}
 
-// readPersonFile reads a file of at most max bytes into v; one that is missing or too
-// large leaves v as it is, one that is no such JSON fails as errDamaged.
+// readPersonFile reads a file of at most max bytes into v; if it is missing or too large, v is unchanged; invalid
+// JSON is errDamaged.
 func readPersonFile(path string, max int64, v any) error {
 	if path == "" {
 		return nil
@@ -61,7 +60,7 @@ func readPersonFile(path string, max int64, v any) error {
 	return nil
 }
 
-// writePersonFile writes v again, in one step: mode 0600 in a folder 0700.
+// writePersonFile replaces the file atomically: mode 0600 in a folder 0700.
 func writePersonFile(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -23,31 +23,28 @@ import (
 	"opdeck/views/sessions"
 )
 
-// PlainOptions say whom the plain mode talks with. In and Out are required.
+// PlainOptions describe the terminal and the person of the plain mode. In and Out are required.
 type PlainOptions struct {
 	In  io.Reader
 	Out io.Writer
-	// Width is where lines are wrapped, in cells; 0: not at all.
+	// Width is the width for wrapping lines, in cells; 0: no wrapping.
 	Width int
-	// Getenv is the terminal's environment; LC_ALL, LC_CTYPE and LANG tell whether
-	// it can show more than ASCII. nil: it is empty, and it can.
+	// Getenv is the terminal's environment; LC_ALL, LC_CTYPE and LANG decide whether it shows more than ASCII. nil:
+	// empty, and it does.
 	Getenv func(string) string
-	// Secret reads a line unseen from the same terminal as In; nil: there is no
-	// way to, and files are asked for instead.
+	// Secret reads a line without echo from the terminal of In; nil: not possible, and files are asked for instead.
 	Secret func(prompt string) (string, error)
-	// Echo is for a raw channel that does not show what is typed (an SSH session
-	// with a terminal): each line that is taken is repeated, secrets are not.
+	// Echo is for a raw channel that does not show what is typed (an SSH session with a terminal): each accepted line
+	// is repeated, except secrets.
 	Echo bool
-	// Pause is how long a question ignores what is typed before it can be answered;
-	// 0: 400 ms.
+	// Pause is how long a question ignores input before it can be answered; 0: 400 ms.
 	Pause  time.Duration
 	Shared *Shared // as in Options
-	Notice string  // said first; may be empty
+	Notice string  // printed first; may be empty
 }
 
-// RunPlain is Run in the plain mode: the same screens in whole lines. It talks until
-// the person quits or the input ends (nil) or they interrupt it (an api.Error of kind
-// Interrupted). The person is the one in ctx.
+// RunPlain is Run in plain mode: the same screens in whole lines, for the person in ctx. It ends when the person
+// quits or the input ends (nil), or with an interrupt (an api.Error of kind Interrupted).
 func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
 	defer cancel()
@@ -55,7 +52,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 		opt.Getenv = func(string) string { return "" }
 	}
 	who := api.ActorOf(ctx)
-	if who.Via != "ssh" { // a server does this once for all its consoles
+	if who.Via != "ssh" { // a server does this once for all consoles
 		stop, err := keep(ctx, a, who, opt.Getenv)
 		if err != nil {
 			return err
@@ -97,14 +94,14 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	return plainLeft(talk, err)
 }
 
-// plainShell are the options of a drawn console, for one that says what it shows.
+// plainShell are the options of a drawn console, adapted to lines.
 func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed,
 	host *plain.Host) ui.Options {
 	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
 	all := o.Commands
-	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour's words are beside what is drawn
+	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour describes what is drawn
 	o.Feeds, o.Theme, o.Themes, o.Tell = nil, theme.Words(), nil, host.Tell
-	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing is drawn that time changes
+	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing drawn changes by time
 	return o
 }
 
@@ -128,7 +125,7 @@ var plainPlaces = []plain.Place{
 		Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
-// plainLeft says goodbye, and which ways out are no failures.
+// plainLeft says goodbye and converts errors that are normal ways to leave to nil.
 func plainLeft(talk *plain.Talk, err error) error {
 	switch {
 	case errors.Is(err, plain.ErrQuit):
@@ -141,8 +138,7 @@ func plainLeft(talk *plain.Talk, err error) error {
 	return &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 }
 
-// onlyASCII reports whether the environment names a character set other than
-// UTF-8. One that names none is trusted to show UTF-8.
+// onlyASCII reports whether the environment names a character set other than UTF-8. Without one, UTF-8 is assumed.
 func onlyASCII(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {
@@ -152,7 +148,7 @@ func onlyASCII(getenv func(string) string) bool {
 	return false
 }
 
-// ground says where we are and who we are: "PRODUCTION. …".
+// ground names the context and the person: "PRODUCTION. …".
 func ground(a *app.App, who api.Actor) string {
 	s := "TEST. Context " + a.Context.Name + "."
 	switch {
@@ -171,11 +167,11 @@ func ground(a *app.App, who api.Actor) string {
 	return s + " You are " + untrusted.Text(who.Name).Line(60) + ", role " + role + "."
 }
 
-// plainNews reports on a session that died, is blocked or cannot be renewed, and of
-// others at the same place. Rotations that go well are not worth a word.
+// plainNews reports a session that died, is blocked or cannot be renewed, and others at the same place. It does not
+// report successful rotations.
 type plainNews struct {
 	known          bool
-	alone          bool  // nobody else was at the place that was told of last
+	alone          bool  // nobody else was at the place last reported
 	seq            int64 // of the session's history
 	state, warning string
 }
@@ -221,7 +217,7 @@ func (n *plainNews) session(st session.Status) []string {
 	return nil
 }
 
-// company says who else is here, when that changed.
+// company says who else is here, if that changed.
 func (n *plainNews) company(p ui.Presence) []string {
 	object, ok := objectOf(p.At)
 	if !ok {

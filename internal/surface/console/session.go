@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// sharedSession is the session as its screen asks for it: with the doctor.
+// sharedSession is the session for its screen, with the doctor.
 type sharedSession struct {
 	app.SharedSession
 	app *app.App
 }
 
-// Doctor looks at every step between this program and its service.
+// Doctor checks every step between this program and its service.
 func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
 	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
 		e := api.AsError(err)

@@ -17,49 +17,47 @@ import (
 )
 
 const (
-	maxAnswers = 32  // kept of one state of the index
-	maxShared  = 600 // operations of one generation that consoles hold in common
+	maxAnswers = 32  // per state of the index
+	maxShared  = 600 // operations of one generation shared by consoles
 )
 
-// Shared is what the consoles of one server have in common: most of them look at
-// the same rows, so those are read and decoded once, and held once, for as long
-// as nobody writes to the index. It gives no person what their role may not see:
-// masked and unmasked answers are kept apart.
+// Shared is shared by the consoles of one server: most of them show the same rows, so those are read, decoded and
+// stored once, until the index is written to. Masked and unmasked answers are separate, so that nobody gets values
+// that their role may not see.
 type Shared struct {
 	app *app.App
 
 	mu      sync.Mutex
-	stamp   store.Version            // guarded by mu: of the index that answers are about
+	stamp   store.Version            // guarded by mu: index version of the answers
 	version int64                    // guarded by mu: likewise
 	windows answers[index.Window]    // guarded by mu
 	counts  answers[int64]           // guarded by mu
 	young   map[string]api.Operation // guarded by mu: by mask and id
-	old     map[string]api.Operation // guarded by mu: the generation before
+	old     map[string]api.Operation // guarded by mu: the previous generation
 }
 
-// NewShared returns what consoles of a have in common.
+// NewShared returns the shared state for consoles of a.
 func NewShared(a *app.App) *Shared {
 	return &Shared{app: a, windows: answers[index.Window]{}, counts: answers[int64]{}, young: map[string]api.Operation{}}
 }
 
-// answers are by question.
+// answers maps queries to answers.
 type answers[T any] map[string]*answer[T]
 
-// answer is one that is there, or that somebody is reading.
+// answer is complete, or being read.
 type answer[T any] struct {
-	ready chan struct{} // closed when the rest is there
+	ready chan struct{} // closed when the rest is set
 	value T
 	err   error
 }
 
-// common is the list of operations as a console of a server asks for it.
+// common is the list of operations for a console of a server.
 type common struct {
 	listing
 	shared *Shared
 }
 
-// rowsFor is the index as the list of operations asks it; without others there is
-// nothing to share.
+// rowsFor is the index for the list of operations; without other consoles nothing is shared.
 func (s *Shared) rowsFor(l listing) operations.Index {
 	if s == nil {
 		return l
@@ -67,15 +65,15 @@ func (s *Shared) rowsFor(l listing) operations.Index {
 	return common{l, s}
 }
 
-// Window reads rows, or gives those that another console has read of the same
-// state of the index. The rows are the caller's, their texts are everybody's.
+// Window reads rows, or returns those that another console has read from the same state of the index. The slice is
+// the caller's; the texts are shared.
 func (c common) Window(ctx context.Context, q index.Query) (index.Window, error) {
 	read := func() (index.Window, error) {
 		w, err := c.listing.Window(ctx, q)
 		c.shared.intern(mask.Needed(ctx), w.Rows)
 		return w, err
 	}
-	if !c.shared.current(ctx) || !q.Filter.Empty() { // a filter may speak of now
+	if !c.shared.current(ctx) || !q.Filter.Empty() { // a filter may depend on the time
 		return read()
 	}
 	q.Filter = filter.OperationExpr{}
@@ -84,8 +82,7 @@ func (c common) Window(ctx context.Context, q index.Query) (index.Window, error)
 	return w, err
 }
 
-// Consistent answers from what consoles have in common where nobody writes to the
-// index meanwhile, else from a snapshot of this console's own.
+// Consistent uses the shared answers if nobody writes to the index meanwhile, else a snapshot of its own.
 func (c common) Consistent(ctx context.Context, fn func(operations.Index) error) error {
 	before, err := c.x.Version(ctx)
 	if err != nil {
@@ -109,8 +106,8 @@ func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error
 	return ask(ctx, c.shared, c.shared.counts, "", read)
 }
 
-// current reports whether answers can be shared, and drops those about an
-// earlier state of the index. Only files tell whether they were written to.
+// current reports whether answers can be shared, and drops those of an earlier state of the index. Only SQLite files
+// have versions.
 func (s *Shared) current(ctx context.Context) bool {
 	stamp, tells := s.app.Store.Version(ctx)
 	if !tells || s.app.Index.Mode() != index.Shared {
@@ -130,9 +127,8 @@ func (s *Shared) current(ctx context.Context) bool {
 	return true
 }
 
-// ask gives the answer to a question that somebody has asked already, or reads it
-// while those who ask the same meanwhile wait. If the reader is cancelled, each of
-// them reads for itself.
+// ask returns the answer to a query that was made already, or reads it while concurrent callers wait. If the reader
+// is cancelled, each waiter reads for itself.
 func ask[T any](ctx context.Context, s *Shared, all answers[T], question string, read func() (T, error)) (T, error) {
 	s.mu.Lock()
 	a, there := all[question]
@@ -168,8 +164,7 @@ func ask[T any](ctx context.Context, s *Shared, all answers[T], question string,
 	return a.value, nil
 }
 
-// intern gives rows the texts that other consoles hold already where they are the
-// same, so that an operation is held once for all who look at it.
+// intern replaces equal texts in rows by the copies of other consoles, so that an operation is stored once.
 func (s *Shared) intern(masked bool, rows []index.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

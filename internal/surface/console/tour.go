@@ -16,23 +16,23 @@ import (
 	"opdeck/views/sessions"
 )
 
-// tour leads through eight tasks on the built-in service. Each checks itself by what
-// the console shows and is told; nothing counts time. It belongs to the update loop.
+// tour guides through eight tasks on the built-in service. Each checks its result by the console's content and news;
+// none is timed. It belongs to the update loop.
 type tour struct {
 	service *sandbox.Service // nil against a real service
 	root    context.Context
-	off     string // why there is no tour here; empty: there is one
+	off     string // why there is no tour; empty: there is one
 
-	at   int // task at hand, from 1; 0: no tour is under way; behind the last: it is done
+	at   int // current task, from 1; 0: not started; after the last: done
 	seen tourSights
 }
 
-// tourSights is what a task has seen so far.
+// tourSights is what the current task has seen so far.
 type tourSights struct {
 	removed bool
-	pressed bool           // the task's button was
-	early   int64          // pairs that died early before it was
-	session session.Status // as told last; stays from task to task
+	pressed bool           // the task's button was pressed
+	early   int64          // revoked pairs before that
+	session session.Status // last received; kept from task to task
 	lost    bool           // a write was sent and its answer lost
 }
 
@@ -40,9 +40,9 @@ type tourSights struct {
 type task struct {
 	name, how string
 	done      func(*tourSights, ui.Sight) bool
-	button    string // offered by :tour; empty: none
+	button    string // entry offered by :tour; empty: none
 	press     func(*tour) tea.Cmd
-	undo      func(*tour) tea.Cmd // of the button, when the task is left undone; nil: there is nothing to undo
+	undo      func(*tour) tea.Cmd // of the button, when the task is left; nil: nothing to undo
 }
 
 func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
@@ -58,7 +58,7 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 	return t
 }
 
-// tasks are in the order in which they are done.
+// tasks are in order.
 var tasks = []task{
 	{name: "Open an operation", how: "down and up move, enter opens what is under the cursor; esc comes back.",
 		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindOperation }},
@@ -106,7 +106,7 @@ var tasks = []task{
 			"opdeck sends nothing twice; it reads the operation to find the outcome.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
-			if changed, is := s.News.(ui.Changed); is && seen.lost { // a later look found out what became of it
+			if changed, is := s.News.(ui.Changed); is && seen.lost { // a later read found the outcome
 				_, settled := changed.Object.(followup.Settled)
 				return settled
 			}
@@ -115,7 +115,7 @@ var tasks = []task{
 			case !is || !seen.pressed:
 			case c.Write && c.Phase == ui.CallUnknown:
 				seen.lost = true
-			case seen.lost && !c.Write && !c.Background && c.Phase == ui.CallDone: // the read that looks what became of it
+			case seen.lost && !c.Write && !c.Background && c.Phase == ui.CallDone: // the read that looks up the outcome
 				return true
 			}
 			return false
@@ -125,7 +125,7 @@ var tasks = []task{
 		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindAudit }},
 }
 
-// written names the write that a piece of news says was done; empty for others.
+// written names the write that a piece of news reports as done; empty for others.
 func written(news ui.BroadcastMsg) string {
 	if c, is := news.(ui.CallFacts); is && c.Write && c.Phase == ui.CallDone {
 		return c.What
@@ -133,7 +133,7 @@ func written(news ui.BroadcastMsg) string {
 	return ""
 }
 
-// task is the one at hand; nil before the first and behind the last.
+// task is the current one; nil before the first and after the last.
 func (t *tour) task() *task {
 	if t.at < 1 || t.at > len(tasks) {
 		return nil
@@ -199,7 +199,7 @@ func (t *tour) choose(offers ...string) ui.Action {
 	}}
 }
 
-// explained says how the task is done: a low window has room for its name alone.
+// explained is the heading of a task's explanation: a low window has room for its name only.
 const explained = "How this task is done"
 
 func (t *tour) pick(what string) tea.Cmd {
@@ -222,7 +222,7 @@ func (t *tour) pick(what string) tea.Cmd {
 	return undo
 }
 
-// foreignLogin is what another client of the account does.
+// foreignLogin simulates a login by another client of the account.
 func (t *tour) foreignLogin() tea.Cmd {
 	service, ctx := t.service, t.root
 	return func() tea.Msg {
@@ -233,12 +233,12 @@ func (t *tour) foreignLogin() tea.Cmd {
 	}
 }
 
-// loseAnswer makes the service do the next removal and answer nothing.
+// loseAnswer makes the service do the next removal without an answer.
 func (t *tour) loseAnswer() tea.Cmd {
 	return t.faults("drop=remove#1", "The answer to the next removal will be lost.")
 }
 
-// answerAgain takes that back.
+// answerAgain ends loseAnswer.
 func (t *tour) answerAgain() tea.Cmd { return t.faults("", "The service answers every removal again.") }
 
 func (t *tour) faults(spec, said string) tea.Cmd {
