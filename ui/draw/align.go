@@ -41,7 +41,7 @@ func Align(col []string) []string {
 // right edge of a width.
 type Points struct {
 	width   int
-	limit   int // of decimals; numbers with more stand alone
+	limit   int // of decimals; numbers with more are not aligned
 	w, p, u int // cells of the three parts
 }
 

@@ -254,9 +254,9 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
-// Hang breaks a safe line, which may be drawn, into lines of at most w cells; those below
-// the first are in the column that its text begins in, by cells from the left. Where
-// that leaves them little room they stand two cells further in than s begins.
+// Hang breaks a safe line, which may be drawn, into lines of at most w cells. The lines below
+// the first begin in the column of its text, by cells from the left, or, if that leaves
+// little room, two cells to the right of the start of s.
 func Hang(s string, by, w int) []string {
 	const little = 30
 	if plain := ansi.Strip(s); by > 0 && w-by < little {

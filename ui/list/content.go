@@ -22,9 +22,9 @@ func (l *List[T]) Content() ui.Content {
 	return c
 }
 
-const detailFrom = 14 // lines of the screen from which on the detail has room
+const detailFrom = 14 // lines of the screen from which the detail fits
 
-// Below implements Screen: it draws Spec.Detail where there is room for it.
+// Below implements Screen: it draws Spec.Detail if there is room.
 func (l *List[T]) Below() []string {
 	if l.spec.Detail == nil || l.h < detailFrom || l.preview.w > 0 {
 		return nil
@@ -38,8 +38,8 @@ func (l *List[T]) Below() []string {
 		widget.Pairs(th, pairs, min(l.w, 99))...)
 }
 
-// Select implements ui.Selecter. In a list that is not read yet the cursor goes there
-// as soon as the row is.
+// Select implements ui.Selecter. If the row is not read yet, the cursor goes to it
+// after the read.
 func (l *List[T]) Select(id string) bool {
 	ok := l.Table.Select(id)
 	if !ok && !l.Loaded {

@@ -8,20 +8,20 @@ import (
 	"opdeck/ui"
 )
 
-// Defaults implements what most screens leave out of Screen.
+// Defaults implements the methods of Screen that most screens do not need.
 type Defaults struct{}
 
-// Answer takes no message.
+// Answer handles no message.
 func (Defaults) Answer(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
 
-// Item is none.
+// Item returns no item.
 func (Defaults) Item() ui.Item { return ui.Item{} }
 
-// ReadOn reads nothing: the list is read at once.
+// ReadOn reads nothing, for a list that is read at once.
 func (Defaults) ReadOn() tea.Cmd { return nil }
 
 // Refresh does nothing.
 func (Defaults) Refresh() {}
 
-// NextChange is never.
+// NextChange returns zero, for never.
 func (Defaults) NextChange(time.Time) time.Time { return time.Time{} }

@@ -18,51 +18,51 @@ import (
 
 const (
 	maxFilter   = 1000 // characters
-	seenRecords = 1000 // of the newest, whose values are offered
+	seenRecords = 1000 // newest records whose values are offered
 )
 
-// FilterLine is the filter of a list, and the line in which a person types it.
+// FilterLine is the filter of a list and its input line.
 type FilterLine[T any] struct {
-	Shown   filter.Expr[T] // what is shown, also while it is typed
-	Applied filter.Expr[T] // what was confirmed by enter
-	Text    string         // Applied as it was typed
+	Shown   filter.Expr[T] // the filter of the shown rows, also during typing
+	Applied filter.Expr[T] // the filter that enter confirmed
+	Text    string         // Applied as typed
 
 	env      *ui.Env
-	kind     string // of the list, under which confirmed filters are kept
+	kind     string // of the list, for the stored filters
 	language *filter.Table[T]
 	example  string
 	records  iter.Seq[T]
 	ask      func(ctx context.Context, field, typed string) []string
 	filtered func(live bool) tea.Cmd // Screen.Filtered
-	bar      *widget.FilterBar       // nil: no filter is being typed
+	bar      *widget.FilterBar       // nil: the input line is closed
 	past     past
-	seek     *ui.Requests // values to offer
+	seek     *ui.Requests // reads of values to offer
 }
 
 // parse reads a filter as this person may use it.
 func (l *FilterLine[T]) parse(text string) (filter.Expr[T], error) {
 	e, err := l.language.Parse(text)
-	e = e.For(l.env.Ctx) // who gets masked values finds nothing by what the mask hides
+	e = e.For(l.env.Ctx) // a person with masked values cannot search the hidden characters
 	return e, err
 }
 
 // Typing reports whether a filter is being typed.
 func (l *FilterLine[T]) Typing() bool { return l.bar != nil }
 
-// unsaved reports whether leaving would lose what was typed.
+// unsaved reports whether leaving would lose typed text.
 func (l *FilterLine[T]) unsaved() bool { return l.bar != nil && l.bar.Value() != l.Text }
 
-// Show makes a filter the one that is shown, as if it had been typed.
+// Show sets the filter, as if the person had typed and confirmed it.
 func (l *FilterLine[T]) Show(e filter.Expr[T], text string) { l.Shown, l.Applied, l.Text = e, e, text }
 
-// open begins to type: what is right is applied with each key, what is wrong
-// is pointed at while the list shows what was right last.
+// open opens the input line. Each key applies a valid filter; for an invalid one the line shows
+// the mistake, and the list keeps the last valid filter.
 func (l *FilterLine[T]) open() tea.Cmd {
 	l.bar = widget.NewFilterBar(l.Text, l.example, maxFilter)
 	return tea.Batch(l.readPast(), l.offer())
 }
 
-// take takes a key while the filter is typed.
+// take handles a key in the input line.
 func (l *FilterLine[T]) take(msg keymap.Press) (ui.Action, tea.Cmd) {
 	if cmd, ok := l.recall(msg); ok {
 		return nil, cmd
@@ -99,7 +99,7 @@ func (l *FilterLine[T]) close() {
 	l.seek.Stop()
 }
 
-// try applies what was typed when it is right.
+// try applies the typed filter if it is valid.
 func (l *FilterLine[T]) try() tea.Cmd {
 	e, err := l.parse(l.bar.Value())
 	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
@@ -118,7 +118,7 @@ func (l *FilterLine[T]) try() tea.Cmd {
 	return l.filtered(true)
 }
 
-// submit confirms what was typed; while it is wrong nothing happens.
+// submit confirms the typed filter; an invalid one has no effect.
 func (l *FilterLine[T]) submit() tea.Cmd {
 	cmd := l.try()
 	if l.bar.IsWrong() {
@@ -129,14 +129,14 @@ func (l *FilterLine[T]) submit() tea.Cmd {
 	return tea.Batch(cmd, l.filtered(false), l.remember(l.Text))
 }
 
-// offersMsg is how a filter may go on, with values that were asked for elsewhere.
+// offersMsg has completions of a filter, with values from Spec.Ask.
 type offersMsg struct {
 	ui.Ticket
 	offers []widget.Offer
 }
 
-// offer lists how to go on at the cursor: at once what the language knows and
-// records hold, and by a question, which the next key cancels, what ask finds.
+// offer lists the completions at the cursor: at once those of the language and of the
+// records, and later those of Spec.Ask, in a read that the next key cancels.
 func (l *FilterLine[T]) offer() tea.Cmd {
 	v, at, language, ask := l.bar.Value(), l.bar.At(), l.language, l.ask
 	asked := false
@@ -168,7 +168,7 @@ func (l *FilterLine[T]) offered(msg offersMsg) {
 	}
 }
 
-// seen are the values of a field in the records that were read.
+// seen returns the values of a field in the records that were read.
 func (l *FilterLine[T]) seen(name string) []string {
 	fields := l.language.Fields()
 	i := slices.IndexFunc(fields, func(f filter.Field[T]) bool { return f.Name == name })
@@ -183,7 +183,7 @@ func (l *FilterLine[T]) seen(name string) []string {
 	n := 0
 	for record := range l.records {
 		for _, v := range values(record) {
-			if u := untrusted.Text(v); v != "" && !u.Flags().Suspicious() { // what is offered must be what is typed
+			if u := untrusted.Text(v); v != "" && !u.Flags().Suspicious() { // an offered value must be typable
 				all = append(all, u.Line(128))
 			}
 		}

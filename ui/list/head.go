@@ -12,9 +12,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// NoRows words why there are no rows: what went wrong, that they are being read,
-// that the filter lets none through, else none. on is the key that reads on;
-// empty when everything was read.
+// NoRows says why there are no rows: an error, a running read, a filter that matches none,
+// or no records. on is the key that reads further rows; "" if everything was read.
 func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	k := l.Env.Keys
 	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
@@ -36,8 +35,8 @@ func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
 	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
 }
 
-// Head is the line over the table: what is shown, the order, the filter, and what is
-// under way.
+// Head returns the line above the table: the number of rows, the order, the filter, and
+// work in progress.
 func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
 	shown += l.ArrivedAbove() + l.Sort.Line(th, l.Sort.mixed())
@@ -50,7 +49,7 @@ func (l *List[T]) Head(shown string) string {
 	return shown
 }
 
-// ArrivedAbove says how many rows came above the cursor.
+// ArrivedAbove says how many new rows are above the cursor.
 func (l *List[T]) ArrivedAbove() string {
 	n, th := l.Table.ArrivedAbove(), l.Env.Theme
 	if n == 0 {
@@ -65,7 +64,7 @@ func (l *List[T]) ArrivedAbove() string {
 // stale reports whether the rows are those of an earlier read.
 func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
 
-// over is what is over the table, and last that the rows are stale.
+// over returns the lines above the table; the last one warns that the rows are stale.
 func (l *List[T]) over() []string {
 	if l.spec.OwnStale {
 		return l.screen.HeadLines()
@@ -73,7 +72,7 @@ func (l *List[T]) over() []string {
 	return append(l.screen.HeadLines(), l.Stale()...)
 }
 
-// Stale says that the rows are those of an earlier read; nil when they are not.
+// Stale returns the warning that the rows are from an earlier read; nil if they are not.
 func (l *List[T]) Stale() []string {
 	if !l.stale() {
 		return nil

@@ -1,7 +1,7 @@
-// Package list is the one list screen: a table with a filter above it that acts
-// while it is typed, a page of text over it, and the state of its reads. A screen
-// embeds a List and says what is its own (Screen): what it reads, what its rows
-// are, what is above them, and its keys.
+// Package list is the list screen: a table, a filter that applies while the person types,
+// a page of text that covers the table, and the state of the reads. A screen
+// embeds a List and adds its own parts (Screen): its reads, its rows,
+// the lines above them, and its keys.
 package list
 
 import (
@@ -22,37 +22,37 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Screen is what a screen adds to its List. All methods are called from the
+// Screen has the methods that a screen adds to its List. They are called in the
 // update loop; none of them may wait.
 type Screen interface {
 	tea.Model
-	// Answer takes every message that is not a key.
+	// Answer handles every message that is not a key.
 	Answer(tea.Msg) (ui.Action, tea.Cmd)
-	// OwnKey takes a key that is not text; false leaves it to the list.
+	// OwnKey handles a key that is not text; false leaves it to the list.
 	OwnKey(keymap.Press) (ui.Action, tea.Cmd, bool)
 	// Reload reads the rows again.
 	Reload() tea.Cmd
-	// Filtered shows what the list's Filter lets through. live: it is still being
-	// typed, and what leaves a trace or costs a call waits for enter.
+	// Filtered shows the rows that match the list's Filter. live: the person is still
+	// typing; a read that is recorded or costs a call then waits for enter.
 	Filtered(live bool) tea.Cmd
-	// ReadOn reads further rows when the cursor comes near the edge of what was
-	// read; it is asked after each move.
+	// ReadOn reads further rows when the cursor comes near the last row that was
+	// read; it is called after each move.
 	ReadOn() tea.Cmd
-	// HeadLines are the lines above the table while no filter is typed. The list itself adds
-	// the warning that its rows are from an earlier read.
+	// HeadLines returns the lines above the table while the filter line is closed. The list itself
+	// adds the warning that its rows are from an earlier read.
 	HeadLines() []string
 	// Below returns the lines below the table: by default Spec.Detail.
 	Below() []string
-	// Item is what the keys for an id and for JSON are about.
+	// Item returns the object for the keys that copy an id and show JSON.
 	Item() ui.Item
-	// Empty is in the place of rows; List.NoRows words the usual cases.
+	// Empty returns the text that replaces missing rows; List.NoRows covers the usual cases.
 	Empty() widget.Notice
-	// HelpKeys are the keys of the list, or of the page when one is open.
+	// HelpKeys returns the keys of the list, or of the open page.
 	HelpKeys() []keymap.Key
-	// Refresh brings up to date what depends on the row under the cursor or on
-	// time, as keys that are off; it is called after each message.
+	// Refresh updates everything that depends on the row under the cursor or on
+	// time, such as keys that are off; it is called after each message.
 	Refresh()
-	// NextChange is when time alone changes what is shown; zero: never.
+	// NextChange returns the time when the shown text changes next; zero: never.
 	NextChange(now time.Time) time.Time
 }
 
@@ -61,35 +61,35 @@ var (
 	_ ui.Ticker    = (*List[struct{}])(nil)
 )
 
-// Spec is what does not change of a list of records T.
+// Spec is the constant part of a list of records T.
 type Spec[T any] struct {
 	Title   string
 	Place   ui.Place
 	Origin  string // of the rows: "inbox"
-	Class   string // budget class that a reload costs; empty: none
+	Class   string // budget class of a reload; "": none
 	Reading string // "Reading the inbox …"
 	None    string // "No event matches the filter."
-	Further string // "No event matches among those read so far."; empty: all is read
+	Further string // "No event matches among those read so far."; "": all records are read at once
 
 	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
-	Detail  func() []widget.Pair        // about the row under the cursor; nil: nothing
-	// the row under the cursor as it is drawn when it is open, from what is at hand; nil: Detail
+	Detail  func() []widget.Pair        // facts of the row under the cursor; nil: none
+	// the preview of the row under the cursor, from local data; nil: Detail
 	Beside   func(w int) []string
 	Signs    []Sign              // of the rows, for the help
-	Sort     *field.Catalogue[T] // rows that a Rows holds are sorted by its fields; nil: by none
+	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
 	Marks    bool                // rows can be marked
 	NoGap    bool                // no space between the row's sign and its first cell
 	OwnStale bool                // HeadLines has List.Stale among its lines
 
 	Language *filter.Table[T]
 	Example  string      // a filter, as a hint
-	Start    string      // the filter to begin with; one that is wrong counts as none
-	Records  iter.Seq[T] // those that were read, the newest first: their values are offered
-	// Ask finds values to offer elsewhere, in a command; nil: Records has them.
+	Start    string      // the first filter; an invalid one counts as none
+	Records  iter.Seq[T] // the records that were read, newest first; the filter offers their values
+	// Ask finds further values to offer, in a command. May be nil.
 	Ask func(ctx context.Context, field, typed string) []string
 }
 
-// List is a list screen, made of parts. It implements ui.Screen.
+// List is a list screen that consists of parts. It implements ui.Screen.
 type List[T any] struct {
 	ui.Wanted
 	Reads
@@ -98,21 +98,21 @@ type List[T any] struct {
 	Table  *widget.Table // the rows, the cursor and the marks
 	Filter FilterLine[T]
 	Sort   Sorting[T]
-	Page   *Page // over the list; nil: none
+	Page   *Page // covers the list; nil: none
 
 	spec      Spec[T]
 	screen    Screen
 	rows      widget.Source
-	held      *Rows[T] // rows, when they are records of the list itself; nil: they are something else
-	wanted    string   // the row that the cursor goes to once it is there; empty: none
+	held      *Rows[T] // the rows, if they are records of the list itself; else nil
+	wanted    string   // the row that the cursor goes to once it is read; "": none
 	above     []string
-	saidStale bool // the last line above says that the rows are those of an earlier read
+	saidStale bool // the last line above warns that the rows are from an earlier read
 	below     []string
 	preview   preview
 	w, h      int
 }
 
-// New makes a list of rows; screen is what embeds it.
+// New returns a list of rows; screen is the screen that embeds it.
 func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *List[T] {
 	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec,
 		Reads:   Reads{Loads: env.Requests(), More: env.Requests()},
@@ -142,7 +142,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	return l
 }
 
-// Init implements ui.Screen for one that begins with Reload.
+// Init implements ui.Screen for a screen that begins with Reload.
 func (l *List[T]) Init() tea.Cmd { return l.screen.Reload() }
 
 // Update implements ui.Screen.
@@ -171,7 +171,7 @@ func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return action, cmd
 }
 
-// key takes a key: text, the screen's own keys, then those of every list.
+// key handles a key: as text, else by the screen's own keys, else by those of every list.
 func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	l.wanted = ""
 	switch {
@@ -215,7 +215,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	return nil, l.screen.ReadOn()
 }
 
-// back undoes one thing at a time: the cursor over the heads, the marks, the filter.
+// back undoes one state at a time: the chosen column, the marks, the filter.
 func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	if l.Table.LeaveColumn() {
 		return ui.Handled{}, nil
@@ -231,7 +231,7 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// remark brings back the marks that were cleared last.
+// remark restores the marks that were cleared last.
 func (l *List[T]) remark() ui.Action {
 	n := l.Table.Remark()
 	if n == 0 {
@@ -240,7 +240,7 @@ func (l *List[T]) remark() ui.Action {
 	return ui.Notify{Level: ui.Info, Text: format.Plural(n, "mark", "marks") + " restored."}
 }
 
-// Filtered implements Screen for a list whose Rows hold all records.
+// Filtered implements Screen for a list whose Rows have all records.
 func (l *List[T]) Filtered(bool) tea.Cmd {
 	l.held.Narrow(func(r T) bool { return l.Filter.Shown.Match(r, l.Env.Now()) })
 	if l.held.IndexOf(l.Table.SelectedID()) < 0 { // it is filtered out, not gone
@@ -258,7 +258,7 @@ func (l *List[T]) Changed() {
 	}
 }
 
-// refresh lays the screen out: View draws what is here.
+// refresh lays the screen out for View.
 func (l *List[T]) refresh() {
 	l.screen.Refresh()
 	if l.Page != nil {
@@ -268,10 +268,10 @@ func (l *List[T]) refresh() {
 	l.preview.fit(l.w, l.rows.Len() > 0)
 	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
-	l.Table.SetWidth(beside) // what is below reports on its columns
+	l.Table.SetWidth(beside) // Below may use the widths of the columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))
-	l.Table.Measure() // what is above says what the table has no room for
+	l.Table.Measure() // the lines above name the columns without room
 	if l.Filter.Typing() {
 		l.above = l.Filter.bar.Lines(l.Env.Theme, l.w)
 	} else {
@@ -288,13 +288,13 @@ func (l *List[T]) refresh() {
 	l.preview.lay(l.Table.SelectedID(), h)
 }
 
-// Size is the size of the screen in cells.
+// Size returns the size of the screen in cells.
 func (l *List[T]) Size() (w, h int) { return l.w, l.h }
 
 // View implements ui.Screen.
 func (l *List[T]) View() string { return strings.Join(l.Lines(), "\n") }
 
-// Lines is the view in lines; rows that look as before are the same strings.
+// Lines returns the view in lines; unchanged rows are the same strings.
 func (l *List[T]) Lines() []string {
 	if l.Page != nil {
 		return l.Page.View.Lines()
@@ -334,7 +334,7 @@ func (l *List[T]) Keys() []keymap.Key {
 	}
 	k := l.Env.Keys
 	about := append(keymap.All(k.Item), k.List.Open, k.List.Sort, k.List.Mark)
-	keys = slices.Clone(keys) // the hints name no key about rows where there are none
+	keys = slices.Clone(keys) // without rows the hints show no keys for rows
 	for i := range keys {
 		keys[i].Extra = keys[i].Extra || slices.ContainsFunc(about, func(o keymap.Key) bool { return o.Name == keys[i].Name })
 	}

@@ -9,8 +9,8 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// Click implements ui.Pointer: a row is selected, a column's head sorts as the key does
-// that sorts by the column under the cursor.
+// Click implements ui.Pointer: a click on a row selects it, a click on a column's title sorts by
+// that column.
 func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool) {
 	y -= len(l.above)
 	switch {
@@ -29,12 +29,12 @@ func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool
 	return "", nil, nil, false
 }
 
-// sorts reports whether the screen offers the key that sorts.
+// sorts reports whether the screen has the key that sorts.
 func (l *List[T]) sorts() bool {
 	return slices.ContainsFunc(l.screen.HelpKeys(), func(k keymap.Key) bool { return k.Name == l.Env.Keys.List.Sort.Name })
 }
 
-// Wheel implements ui.Pointer: over the preview it scrolls that.
+// Wheel implements ui.Pointer: it scrolls the preview if the pointer is over it.
 func (l *List[T]) Wheel(x, y, by int) bool {
 	p := &l.preview
 	if l.Page != nil || p.w == 0 || x < l.preview.beside(l.w) || y < len(l.above) || y >= l.h-len(l.below) {

@@ -7,16 +7,16 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Page is a text over the list: a record, a report.
+// Page is a text that covers the list: a record, a report.
 type Page struct {
-	ID    string // of the record that it is about; empty: of none
-	Title string // of the screen while the page is open, safe to draw; empty: the list's
+	ID    string // of the page's record; "": none
+	Title string // of the screen while the page is open, safe to draw; "": the list's
 	View  *widget.Viewer
 
 	fill func(w int) []string
 }
 
-// Open puts a page over the list; fill draws its lines for a width, again after
+// Open opens a page above the list; fill draws its lines for a width, again after
 // each message.
 func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
 	l.Page = &Page{ID: id, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
@@ -34,14 +34,14 @@ func (p *Page) lay(w, h int) {
 	p.View.SetLines(p.fill(w))
 }
 
-// Seeking reports whether hits are looked for in the page: the screen's keys go to
-// the search then. There may be no page.
+// Seeking reports whether there is a search in the page, which then gets the screen's
+// keys. It works on a nil page.
 func (p *Page) Seeking() bool { return p != nil && p.View.Seeking() }
 
-// searching reports whether the text that is looked for is being typed.
+// searching reports whether the person is typing the search text.
 func (p *Page) searching() bool { return p != nil && p.View.Searching() }
 
-// ItemID is the id of the record on the page, else of the one under the cursor.
+// ItemID returns the id of the page's record, else of the row under the cursor.
 func (l *List[T]) ItemID() string {
 	if l.Page != nil {
 		return l.Page.ID
@@ -49,8 +49,8 @@ func (l *List[T]) ItemID() string {
 	return l.Table.SelectedID()
 }
 
-// Step implements ui.Stepper: the page shows the record of the row by rows further
-// down. At an end of the list, or on a page that is of no record, nothing changes.
+// Step implements ui.Stepper: the page shows the record that is by rows further
+// down. It has no effect at an end of the list, or on a page without a record.
 func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
 	if l.Page == nil || l.Page.ID == "" {
 		return nil, nil, false

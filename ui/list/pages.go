@@ -6,20 +6,20 @@ import (
 	"opdeck/internal/format"
 )
 
-// Pages are the records of a list that the service gives page by page, as far as they
-// were read. Its methods change nothing: With returns what is then.
+// Pages are the records of a list that the service returns in pages, as far as they
+// were read. It is immutable: With returns a new value.
 type Pages[T any] struct {
 	ID  func(T) string
-	All []T // in the order of the service, each once
+	All []T // in the order of the service, without duplicates
 	Odd int // records without an identifier, which are not in All
 
-	next  int    // the page that was not read yet
-	total string // as told; "" when it was not
-	whole bool   // the last page proves that All is all
-	ended bool   // or it held nothing new
+	next  int    // the next page to read
+	total string // as the service sent it; "": it sent none
+	whole bool   // the last page proves that All is complete
+	ended bool   // or the last page had no new record
 }
 
-// With adds page n, from 0; the first one begins anew.
+// With returns the records with page n, counted from 0; page 0 replaces all earlier ones.
 func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
 	out := Pages[T]{ID: p.ID, next: n + 1, total: string(got.Total)}
 	if n > 0 {
@@ -41,17 +41,17 @@ func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
 	return out
 }
 
-// Next is the page that was not read yet.
+// Next returns the number of the next page to read.
 func (p Pages[T]) Next() int { return p.next }
 
-// Whole reports whether these are all there are, as api.Page.Whole tells.
+// Whole reports whether these are all records, by api.Page.Whole.
 func (p Pages[T]) Whole() bool { return p.whole }
 
-// Ended reports whether there is nothing left to read: these are all there are, or the
-// last page held nothing new.
+// Ended reports whether there is nothing left to read: these are all records, or the
+// last page had no new one.
 func (p Pages[T]) Ended() bool { return p.whole || p.ended }
 
-// Of says how many there are beside those that were read: " of 45"; "" when that was not told.
+// Of returns the service's total as text, " of 45"; "" if the service sent none.
 func (p Pages[T]) Of() string {
 	if p.total == "" {
 		return ""

@@ -15,11 +15,11 @@ import (
 
 const maxPast = 50 // filters
 
-// past is the filters that the person typed before, while another is typed.
+// past holds the person's earlier filters while the filter line is open.
 type past struct {
-	list  []string // the latest first
-	at    int      // from 1 into list; 0: what is being typed
-	draft string   // what was typed before list was looked through
+	list  []string // newest first
+	at    int      // from 1 into list; 0: the typed text
+	draft string   // the typed text while at is not 0
 }
 
 // readPast reads the filters of this kind of list.
@@ -31,14 +31,14 @@ func (l *FilterLine[T]) readPast() tea.Cmd {
 	}
 	read := func(ctx context.Context) ([]string, error) { return memory.Filters(ctx, kind) }
 	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
-		if err == nil && l.past.at == 0 { // what cannot be recalled is not a failure of the filter
+		if err == nil && l.past.at == 0 { // missing earlier filters are not an error of the filter
 			l.past.list = list
 		}
 	})
 }
 
-// recall puts a filter from before in the place of the typed one; false when the key
-// does not ask for that.
+// recall replaces the typed filter by an earlier one; false if the key is not for
+// this.
 func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
 	k, p := l.env.Keys.Menu, &l.past
 	step := 1
@@ -64,7 +64,7 @@ func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
 	return tea.Batch(l.try(), l.offer()), true
 }
 
-// remember keeps a confirmed filter.
+// remember stores a confirmed filter.
 func (l *FilterLine[T]) remember(text string) tea.Cmd {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

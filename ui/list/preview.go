@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	previewFrom = 140 // cells of the window from which on the preview has room
-	previewLess = 56  // its least cells: an id with its label
+	previewFrom = 140 // cells of the window from which the preview fits
+	previewLess = 56  // its minimum width: an id with its label
 	previewMost = 72
 )
 
-// preview is what is under the cursor, drawn beside the rows.
+// preview is the row under the cursor, drawn beside the rows.
 type preview struct {
 	env   *ui.Env
 	draw  func(w int) []string // the row under the cursor in w cells; nil: there is no preview
-	w     int                  // its cells; 0: it is not shown
-	row   string               // whose it is
-	top   int                  // lines that it is scrolled by
+	w     int                  // its width in cells; 0: hidden
+	row   string               // the id of its row
+	top   int                  // the first visible line
 	lines []string
 	keep  *joined
 }
 
-// joined are the lines of the last frame: those that look as before are the same strings.
+// joined holds the lines of the last frame; unchanged lines are the same strings.
 type joined struct {
 	w                int    // of the rows
 	side             string // between them
 	left, right, out []string
 }
 
-// fit takes its share of w cells, none where it has no room, is switched off or would
-// be about nothing.
+// fit sets the width of the preview in a window of w cells: 0 if it has no room, is switched off
+// or has no content.
 func (p *preview) fit(w int, rows bool) {
 	p.w = 0
 	if p.draw != nil && rows && w >= previewFrom && !p.env.Theme.Linear && p.env.Preview() {
@@ -39,7 +39,7 @@ func (p *preview) fit(w int, rows bool) {
 	}
 }
 
-// beside is how many of w cells the rows have.
+// beside returns the width of the rows in a window of w cells.
 func (p *preview) beside(w int) int {
 	if p.w == 0 {
 		return w
@@ -47,7 +47,7 @@ func (p *preview) beside(w int) int {
 	return w - p.w - 3
 }
 
-// lay draws the row under the cursor in h lines: once a message, not a frame.
+// lay draws the row under the cursor in h lines, once per message.
 func (p *preview) lay(row string, h int) {
 	if p.lines = nil; p.w == 0 {
 		return
@@ -66,7 +66,7 @@ func (p *preview) lay(row string, h int) {
 	p.lines = draw.Lay(lines, p.w, h)
 }
 
-// join puts the preview beside the lines of the table.
+// join adds the preview to the lines of the table.
 func (p *preview) join(rows []string, w int, side string) []string {
 	if p.w == 0 || len(p.lines) < len(rows) {
 		return rows
@@ -84,7 +84,7 @@ func (p *preview) join(rows []string, w int, side string) []string {
 	return out
 }
 
-// switchOver shows or hides it, and says so where a window of w cells has no room.
+// switchOver shows or hides the preview; it shows a notice if a window of w cells has no room for it.
 func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()

@@ -7,23 +7,23 @@ import (
 	"opdeck/ui"
 )
 
-// Reads is what a list reads, and how that ended.
+// Reads holds the reads of a list and their results.
 type Reads struct {
 	Loads  *ui.Requests // the rows
 	More   *ui.Requests // further rows
 	At     time.Time    // when the rows were read
 	Err    *api.Error   // of the last read
 	Loaded bool         // the first read was answered
-	Doing  string       // "exporting", while it is under way
+	Doing  string       // work in progress: "exporting"
 }
 
-// Failed notes how a read ended, and reports whether it failed.
+// Failed records the result of a read and reports whether it failed.
 func (r *Reads) Failed(err error) bool {
 	r.Loaded, r.Err = true, api.AsError(err)
 	return err != nil
 }
 
-// OneThing refuses to begin something while something else is under way.
+// OneThing returns a refusal while other work is in progress.
 func (r *Reads) OneThing() (ui.Action, bool) {
 	if r.Doing == "" {
 		return nil, false
@@ -31,7 +31,7 @@ func (r *Reads) OneThing() (ui.Action, bool) {
 	return ui.Notify{Level: ui.Denied, Text: "Wait: " + r.Doing + "."}, true
 }
 
-// source is where the rows come from and how old they are.
+// source returns origin and age of the rows.
 func (r *Reads) source(origin, class string) ui.Source {
 	src := ui.Source{Origin: origin, At: r.At, Class: class, Loading: r.Loads.Busy() || r.More.Busy()}
 	if r.Err != nil {

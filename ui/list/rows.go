@@ -9,21 +9,21 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Rows is the records that a screen holds, in the order of the screen. It
+// Rows holds the records of a screen in their order on screen. It
 // implements widget.Source.
 type Rows[T any] struct {
-	Partial bool // there are records that were not read
+	Partial bool // some records were not read
 
 	id    func(T) string
 	draw  func(T) widget.Row
 	all   []T
-	shown []T              // of all, what the filter lets through
+	shown []T              // the records that match the filter
 	at    map[string]int   // by id, in shown
 	match func(T) bool     // nil: all
-	order func(a, b T) int // nil: as they were set
+	order func(a, b T) int // nil: in the order of Set
 }
 
-// NewRows makes rows; draw makes the row of a record.
+// NewRows returns rows without records; draw makes the row of a record.
 func NewRows[T any](id func(T) string, draw func(T) widget.Row) *Rows[T] {
 	return &Rows[T]{id: id, draw: draw}
 }
@@ -34,13 +34,13 @@ func (r *Rows[T]) Set(all []T) {
 	r.index()
 }
 
-// Narrow shows only what match lets through; nil shows all.
+// Narrow shows only the records that match; nil shows all.
 func (r *Rows[T]) Narrow(match func(T) bool) {
 	r.match = match
 	r.index()
 }
 
-// Sort shows the records in an order; nil: as they were set.
+// Sort sorts the shown records; nil: the order of Set.
 func (r *Rows[T]) Sort(order func(a, b T) int) {
 	r.order = order
 	r.index()
@@ -72,10 +72,10 @@ func (r *Rows[T]) All() []T { return r.all }
 // Each yields the records, the filtered ones included.
 func (r *Rows[T]) Each(yield func(T) bool) { slices.Values(r.all)(yield) }
 
-// Shown lists the records that the filter lets through.
+// Shown lists the records that match the filter.
 func (r *Rows[T]) Shown() []T { return r.shown }
 
-// Find finds a record by id, among all that are held.
+// Find finds a record by id, among all records.
 func (r *Rows[T]) Find(id string) (T, bool) {
 	if i, ok := r.at[id]; ok {
 		return r.shown[i], true
@@ -107,7 +107,7 @@ func (r *Rows[T]) IndexOf(id string) int {
 // Row implements widget.Source.
 func (r *Rows[T]) Row(i int) widget.Row { return r.draw(r.shown[i]) }
 
-// Ages is when the age of one of the first to last shown records changes next.
+// Ages returns the time when the age of one of the first to last shown records changes next.
 func (r *Rows[T]) Ages(from, to int, now time.Time, at func(T) time.Time) time.Time {
 	var next time.Time
 	for _, record := range r.shown[from:to] {

@@ -7,19 +7,19 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Sign is what is before a row, or in it, and what it means.
+// Sign is a sign before or in a row, with its meaning.
 type Sign struct {
 	Sign func(*theme.Theme) string
 	Tone theme.Tone
 	Says string
 }
 
-// Warning is the sign of a row that needs a look.
+// Warning is the sign of a row that needs attention.
 func Warning(says string) Sign {
 	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Warn }, Tone: theme.Warn, Says: says}
 }
 
-// Locked is the sign of what is locked.
+// Locked is the sign of a locked record.
 func Locked(says string) Sign {
 	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Tone: theme.Warn, Says: says}
 }

@@ -14,32 +14,32 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Order is by what a list is sorted; By empty: as it is given.
+// Order is the sort order of a list; By is "" for the order of its source.
 type Order struct {
 	By   string // a field's name
 	Down bool
 }
 
-// Orders are the orders that a list can have.
+// Orders are the possible orders of a list.
 type Orders struct {
-	Fields []string                 // their names; "": as it is given
-	Usual  func(field string) Order // where a field begins; nil: upwards
-	Note   func(Order) string       // what is first then
+	Fields []string                 // their names; "": the order of the source
+	Usual  func(field string) Order // the first order of a field; nil: ascending
+	Note   func(Order) string       // says what comes first in an order
 	Take   func(Order) tea.Cmd      // sorts
 }
 
-// Sorting is the order of a list's rows, and how a person chooses it.
+// Sorting is the order of a list's rows, and its choice by the person.
 type Sorting[T any] struct {
-	Order // the present one, of the records that the list holds
+	Order // the current one
 
 	by     *field.Catalogue[T] // nil: the screen sorts by itself
 	held   *Rows[T]
 	table  *widget.Table
-	sorted func() // what follows when the records were sorted
+	sorted func() // called after sorting
 }
 
-// Ask sorts at once by the column under the cursor, the other way round when it is
-// sorted so already; while the cursor is on no column a menu opens on the present order.
+// Ask sorts by the chosen column, in reverse if the list is already sorted by it. Without a
+// chosen column it opens a menu at the current order.
 func (s *Sorting[T]) Ask(now Order, all Orders) (ui.Action, tea.Cmd) {
 	next := func(by string) Order {
 		switch {
@@ -70,7 +70,7 @@ func (s *Sorting[T]) Ask(now Order, all Orders) (ui.Action, tea.Cmd) {
 		}}, nil
 }
 
-// named are the fields that have a name.
+// named returns the fields with a name.
 func named(fields []string) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
 }

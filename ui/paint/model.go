@@ -39,7 +39,7 @@ type model struct {
 	deferredSince time.Time
 }
 
-// Init runs the program's Init and tells it the size before the first frame.
+// Init runs the program's Init and sends it the size before the first frame.
 func (m *model) Init() tea.Cmd {
 	cmd := guard(m.inner.Init(), m.caught)
 	if msg := m.first(m.size); msg != nil {

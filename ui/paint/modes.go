@@ -61,7 +61,7 @@ func (m modes) leave(b []byte) []byte {
 
 const maxTitle = 80 // characters
 
-// cleanTitle keeps what may stand in a title.
+// cleanTitle removes characters that are not allowed in a title.
 func cleanTitle(s string) string {
 	var b strings.Builder
 	n := 0

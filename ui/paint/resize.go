@@ -2,8 +2,8 @@ package paint
 
 import tea "github.com/charmbracelet/bubbletea"
 
-// resumeMsg tells the loop that the process was continued after a stop that was
-// not ours.
+// resumeMsg reports that the process was continued after a stop by another
+// process.
 type resumeMsg struct{}
 
 // offer puts v into a channel of capacity one and drops an older value.
@@ -21,8 +21,8 @@ func offer[T any](ch chan T, v T) {
 	}
 }
 
-// sendSizes tells the model of new sizes. Sizes that come while the loop is busy
-// replace each other, so that the sender never waits.
+// sendSizes sends new sizes to the model. While the loop is busy, a newer size replaces
+// an older one, so that the sender never waits.
 func (s *session) sendSizes() {
 	newest := make(chan Size, 1)
 	s.workers.Go(func() { s.watchSizes(newest) })

@@ -48,7 +48,7 @@ type Options struct {
 	// ctrl+z (suspend) and SIGCONT (set up again) of this process. For a program
 	// that owns its terminal; off for SSH, where suspending does nothing.
 	Signals bool
-	// OnPanic is told of a panic after the terminal has been restored.
+	// OnPanic is called after a panic, when the terminal has been restored.
 	OnPanic func(value any, stack []byte)
 	// Filter sees every message first, as with tea.WithFilter. It runs on the
 	// loop's goroutine.

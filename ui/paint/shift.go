@@ -11,8 +11,8 @@ const (
 
 // shifter finds blocks of rows that moved up or down.
 type shifter struct {
-	cost    []int // bytes it takes to draw a row as things stand
-	offsets []int // at which some row stands that is wanted elsewhere
+	cost    []int // bytes for drawing a row from its current state
+	offsets []int // shifts at which a wanted row is already on screen
 	spare   []row
 }
 

@@ -12,14 +12,14 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// command is a word that can be typed.
+// command is a word that the person can type.
 type command struct {
 	name  string
 	alias string
 	key   string // the key that does it on the drawn screen; it can be typed too
-	args  string // what may follow it
+	args  string // its arguments
 	help  string // a sentence
-	why   string // it cannot be used now, for this reason
+	why   string // why it cannot be used now; "": it can
 	press *keymap.Key
 	do    func(ctx context.Context, arg string) error
 }
@@ -105,7 +105,7 @@ func (h *Host) keyCommand(k keymap.Key) command {
 	return c
 }
 
-// moves are the commands of a screen that no key stands for.
+// moves are the commands of a screen without a key.
 func (h *Host) moves() []command {
 	nav, c := h.sh.Map().Nav, h.content()
 	var out []command
@@ -208,8 +208,8 @@ func (h *Host) back(ctx context.Context) error {
 	return nil
 }
 
-// key does what a key does on the drawn screen, about the row whose number was
-// typed behind it, if any.
+// key performs a key of the drawn screen, for the row whose number was typed after it,
+// if any.
 func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	word, rest, _ := strings.Cut(arg, " ")
 	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && !h.home && !k.Typed.OfList &&
@@ -250,7 +250,7 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 	return h.after(ctx, h.press(ctx, k), k)
 }
 
-// after says what came of a key.
+// after prints the result of a key.
 func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 	if err == nil && h.content().Filter != nil {
 		err = h.filter(ctx)

@@ -5,10 +5,10 @@
 // safe text that end in LF and nothing else: no escape sequence, no cursor
 // movement, no line that is drawn twice. Prompts are lines too, and end in a colon.
 //
-// Talk is the conversation: it takes lines, asks, and says. Host puts a ui.Shell
-// behind it: it presses keys there, runs the commands that the screens return until
-// nothing is left to wait for, and says what the screens give as ui.Content. A new
-// screen or key needs no line of code here.
+// Talk is the conversation: it reads lines, asks, and prints. Host connects it to a ui.Shell:
+// it presses keys there, runs the commands of the screens until all have
+// finished, and prints the ui.Content of the screens. A new
+// screen or key needs no code here.
 //
 // A line counts when it is finished. The other end may be a terminal that edits
 // lines itself, a pipe, or a raw channel: CR and CRLF end lines as well,

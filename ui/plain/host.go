@@ -30,32 +30,32 @@ type HostOptions struct {
 	Ground string // the context and the person in a sentence, said before each question
 	Places []Place
 	Now    func() time.Time
-	// News is what happened by itself since it was asked last; look: the store is
-	// looked at for it, else only what is known already is told.
+	// News returns the events since its last call; look: it reads the store first, else it
+	// returns only those that are already known.
 	News func(ctx context.Context, look bool) []tea.Msg
-	// Said makes sentences of news that no screen says. nil: none.
+	// Said returns sentences for news that no screen shows. nil: none.
 	Said func(tea.Msg) []string
-	// NoFiles says why files of this host are out of reach, "" when they are not.
+	// NoFiles returns why the person cannot use files of this host, "" if they can.
 	NoFiles string
 }
 
-// Host says what a shell would draw, and presses its keys. It belongs to one goroutine.
+// Host prints what a shell would draw, and presses its keys. It belongs to one goroutine.
 type Host struct {
 	*reader
 	loop *loop
 	base ui.Screen // the one that was opened from the main menu
-	news bool      // what is read out now happened by itself
+	news bool      // the current output is about an event, not a command
 
-	arg     string // what was typed behind a command and is not used yet
-	refused string // the command that cannot be used: why is told next
+	arg     string // unused text after a command
+	refused string // the command that cannot be used; its reason is printed next
 }
 
-// NewHost makes a host that talks through t.
+// NewHost returns a host that uses t for input and output.
 func NewHost(t *Talk, opt HostOptions) *Host {
 	return &Host{reader: &reader{talk: t, opt: opt, home: true}, loop: newLoop()}
 }
 
-// Tell says a notice, and what a drawn shell would copy: for ui.Options.Tell.
+// Tell prints a notice or the text of a Copy; it is for ui.Options.Tell.
 func (h *Host) Tell(a ui.Action) {
 	lead := ""
 	if h.news {
@@ -95,8 +95,8 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// Run talks until the person quits (ErrQuit), the input ends (ErrEnd), they
-// interrupt it (ErrInterrupted) or are gone (ErrGone).
+// Run runs until the person quits (ErrQuit) or interrupts it (ErrInterrupted), the input
+// ends (ErrEnd), or a write fails (ErrGone).
 func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
 	h.sh = ui.Driver{Shell: sh}
 	h.loop.take(h.update)
@@ -151,7 +151,7 @@ func (h *reader) prompt() string {
 	return h.sh.Top().Title() + ". A command, or ? for help:"
 }
 
-// readNews reads out what happened since the last prompt.
+// readNews prints the events since the last prompt.
 func (h *Host) readNews(ctx context.Context) error {
 	before := h.seen()
 	looking, cancel := context.WithTimeout(ctx, leaveIn)
@@ -172,8 +172,8 @@ func (h *Host) readNews(ctx context.Context) error {
 	return err
 }
 
-// run runs what the shell wants done, waits for it, and goes through the dialogs
-// that come of it.
+// run runs the shell's commands, waits for them, and handles the resulting
+// dialogs.
 func (h *Host) run(ctx context.Context, cmd tea.Cmd) error {
 	h.loop.start(cmd, false)
 	if err := h.settle(ctx); err != nil {
@@ -200,7 +200,7 @@ func (h *reader) sayHome() {
 	}
 }
 
-// open opens a place and says it.
+// open opens a place and prints it.
 func (h *Host) open(ctx context.Context, p Place) error {
 	before := h.sh.Top()
 	if p.ByID {
@@ -221,7 +221,7 @@ func (h *Host) open(ctx context.Context, p Place) error {
 	return nil
 }
 
-// take does what was typed.
+// take performs a typed line.
 func (h *Host) take(ctx context.Context, typed string) error {
 	word, arg, _ := strings.Cut(typed, " ")
 	arg = strings.TrimSpace(arg)

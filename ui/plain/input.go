@@ -73,7 +73,7 @@ func (in *input) feed(b []byte, err error) {
 		}
 	}
 	if err != nil && in.err == nil {
-		in.err = ErrEnd // a reader that fails has nothing more to tell either
+		in.err = ErrEnd // a failed reader returns no more input
 	}
 	in.mu.Unlock()
 	select {

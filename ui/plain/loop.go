@@ -17,7 +17,7 @@ const (
 	leaveIn = 2 * time.Second
 )
 
-// progressAt is when a long wait is told of: rarely, and ever more rarely.
+// progressAt has the times at which a long wait is reported, at growing intervals.
 var progressAt = [...]time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
 // queued is what a command came to; id is the command that ended, 0: it goes on.

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	pageRows = 10 // rows that are said at a time
-	atOnce   = 16 // sentences of sections that are said without being asked for
+	pageRows = 10 // rows that are printed at a time
+	atOnce   = 16 // sentences of sections that are printed without a command
 )
 
-// reader reads a screen out: all of it, or what has changed since.
+// reader prints a screen: all of it, or its changes.
 type reader struct {
 	talk *Talk
 	opt  HostOptions
@@ -99,8 +99,8 @@ func (h *reader) sections(list []ui.Section) []string {
 	return out
 }
 
-// screen is the screen on top in lines: what it says first, of its sections as much
-// as one wants to hear at once, its rows.
+// screen returns the screen on top in lines: its first sentences, a limited number of sentences of its
+// sections, and its rows.
 func (h *reader) screen() (parts [3][]string) {
 	top, c := h.sh.Top(), h.content()
 	if top == nil {

@@ -13,7 +13,7 @@ import (
 	"opdeck/ui/draw"
 )
 
-// Options say with whom a Talk talks. In and Out are required.
+// Options are the input and output of a Talk. In and Out are required.
 type Options struct {
 	In  io.Reader
 	Out io.Writer
@@ -44,7 +44,7 @@ type Talk struct {
 	gone bool // guarded by mu: Out failed
 }
 
-// New begins a conversation. Close ends it.
+// New starts a conversation. Close ends it.
 func New(opt Options) *Talk {
 	if opt.Width > 0 {
 		opt.Width = max(opt.Width, 20)
@@ -160,18 +160,18 @@ func (t *Talk) prompt(ctx context.Context, p string) (string, error) {
 	return t.read(ctx, false)
 }
 
-// Field is a text that is asked for.
+// Field is a text that the person enters.
 type Field struct {
 	Label string // "File on this host"
 	Help  string // a sentence
 	// Optional takes an empty line; without it an empty line goes back.
 	Optional bool
-	Value    string             // what an empty line stands for
-	Check    func(string) error // its error is said, and the text asked for again
+	Value    string             // the value of an empty line
+	Check    func(string) error // after an error, Ask prints it and asks again
 }
 
-// Ask takes a text. "?" explains, "back" gives it up (ErrBack), "menu" and
-// "quit" do what they do everywhere.
+// Ask reads a text. "?" explains the field, "back" cancels (ErrBack), "menu" and
+// "quit" work as everywhere.
 func (t *Talk) Ask(ctx context.Context, f Field) (string, error) {
 	p := f.Label + ", or back:"
 	switch {
@@ -221,8 +221,8 @@ func way(s string) error {
 	return nil
 }
 
-// Secret takes a text that is not shown and not repeated. An empty one goes back
-// (ErrBack). ErrNoSecret: there is no way to take it unseen.
+// Secret reads a text that is neither shown nor repeated. An empty one goes back
+// (ErrBack). ErrNoSecret: the input cannot be hidden.
 func (t *Talk) Secret(ctx context.Context, label string) (string, error) {
 	p := label + ", not shown; an empty line goes back:"
 	var s string

@@ -45,8 +45,8 @@ func numbered(c string) string {
 // Pair is text on a ground of our own.
 type Pair struct{ Text, Ground Color }
 
-// Palette is the one place where colours are named. Screens never see it: they
-// ask a Theme for a meaning.
+// Palette is the only place that names colours. Screens do not use it; they
+// use the meanings of a Theme.
 type Palette struct {
 	Name    string
 	Dark    bool     // made for a dark ground

@@ -7,7 +7,7 @@ import (
 	"opdeck/internal/present"
 )
 
-// Signs are the characters that go with words; each is one cell wide.
+// Signs are the characters beside words; each is one cell wide.
 type Signs struct {
 	Cursor, Mark, Locked, Good, Bad, Wait, Warn, Unknown, Off, Info string
 	Sep, Crumb, Before, Parent, Up, Down, More                      string
@@ -38,7 +38,7 @@ func ascii() Signs {
 	}
 }
 
-// Sign tells by its shape what a tone tells by colour.
+// Sign returns the sign whose shape has the meaning of the tone's colour.
 func (th *Theme) Sign(t Tone) string {
 	switch t {
 	case Good:

@@ -1,6 +1,6 @@
-// Package theme turns meanings into terminal styles. Colours live in one
-// palette file; everybody else asks for a meaning: th.Tone(theme.Bad), th.Dim,
-// th.Locked. No meaning is told by colour alone: a word or a sign goes with it
+// Package theme maps meanings to terminal styles. Only the palette file names
+// colours; all other code uses a meaning: th.Tone(theme.Bad), th.Dim,
+// th.Locked. Colour is never the only sign of a meaning: there is also a word or a sign
 // (see Status and Signs).
 //
 // Styles come from one lipgloss renderer per output, so that several terminals

@@ -1,6 +1,6 @@
-// Package uitest drives a tea.Model without a terminal: messages in, commands
-// run in order on the spot, time only when the test says so, every frame
-// checked.
+// Package uitest drives a tea.Model without a terminal. It sends messages, runs commands
+// in order on the same goroutine, advances time only in Wait, and checks every
+// frame.
 //
 //	clock := uitest.NewClock()
 //	shell := ui.New(ui.Options{Now: clock.Now, Tick: clock.Tick, …})
@@ -16,7 +16,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// Clock is time that stands still until Wait. It belongs to one test.
+// Clock is a clock that advances only in Wait. It belongs to one test.
 type Clock struct {
 	now    time.Time
 	timers []sleeper
@@ -257,7 +257,7 @@ type list []tea.Msg
 // Size is a change of the window.
 func Size(w, h int) tea.Msg { return tea.WindowSizeMsg{Width: w, Height: h} }
 
-// Key is one key as the framework tells it, written as in ui/keymap: "x",
+// Key is the framework's message for one key, written as in ui/keymap: "x",
 // "enter", "ctrl+c", " ".
 func Key(name string) tea.Msg {
 	for t := tea.KeyType(-128); t < 128; t++ { // all that have a name

@@ -26,11 +26,11 @@ func (e *Edit) Value() string { return string(e.value) }
 // Set replaces the text; the cursor goes behind it.
 func (e *Edit) Set(s string) { e.value = []rune(s); e.at = len(e.value) }
 
-// At is where the cursor stands: the bytes of Value before it.
+// At returns the position of the cursor in bytes of Value.
 func (e *Edit) At() int { return len(string(e.value[:e.at])) }
 
-// Replace puts t in the place of the bytes from..to of Value; the cursor goes
-// behind it. Places outside of the text are moved into it.
+// Replace replaces the bytes from..to of Value by t and puts the cursor after
+// it. It limits positions to the text.
 func (e *Edit) Replace(from, to int, t string) {
 	v := e.Value()
 	from = max(min(from, len(v)), 0)

@@ -21,26 +21,26 @@ const (
 	PasteOff               // refuse it
 )
 
-// Field is one question of a form. It checks itself; the form only asks.
+// Field is one input of a form, with its own check.
 type Field struct {
-	Name     string // the input as api.Error.Field names it; empty: no error names it
+	Name     string // its name in api.Error.Field; "": no error names it
 	Label    string
 	Value    string                   // what is there at first
-	Optional bool                     // it may stay empty, which its label says
+	Optional bool                     // it may be empty; its label shows this
 	Hint     string                   // dim, while the field is empty
 	Secret   bool                     // drawn as dots, cleared when sent, never copied
-	Check    func(value string) error // nil: everything is right; the error is a sentence
+	Check    func(value string) error // its error is a sentence; nil: any value is valid
 	Paste    Paste
 	Max      int // characters; 0: 4096
 
 	// Options are offered while one types; anything else may be typed too.
 	Options  []Option
 	Capitals bool // letters become capitals as they are typed
-	// Complete lists what a typed text can go on with, in a command; its error is a
-	// sentence. nil: nothing is completed.
+	// Complete lists completions of a typed text, in a command; its error is a
+	// sentence. nil: no completion.
 	Complete func(ctx context.Context, typed string) (Completion, error)
-	// Look says, in a command, what a value that Check took stands for; its error is a
-	// sentence that says why it cannot be sent. nil: nothing is looked at.
+	// Look describes, in a command, a value that passed Check; its error is a sentence
+	// that says why the value cannot be sent. May be nil.
 	Look func(ctx context.Context, value string) (said string, err error)
 }
 

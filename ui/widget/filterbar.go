@@ -17,9 +17,9 @@ type Offer struct {
 	From, To int
 }
 
-// FilterBar is a filter while it is typed: the line itself, what is wrong with it
-// and where, what is shown meanwhile, and how it could go on. It knows no language:
-// the screen says what is wrong and offers. Make one with NewFilterBar.
+// FilterBar is the input line of a filter, with its mistake and the position of that, the filter
+// that is shown meanwhile, and completions. It knows no language: the screen provides mistakes and
+// completions. Make one with NewFilterBar.
 type FilterBar struct {
 	edit   Edit
 	hint   string
@@ -42,7 +42,7 @@ func NewFilterBar(value, hint string, limit int) *FilterBar {
 // Value is the filter as typed.
 func (b *FilterBar) Value() string { return b.edit.Value() }
 
-// At is where the cursor stands, in bytes of Value.
+// At returns the position of the cursor in bytes of Value.
 func (b *FilterBar) At() int { return b.edit.At() }
 
 // Type takes a key and reports whether the filter changed. A key that only moves

@@ -5,10 +5,10 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Link is what the cursor of a page is on: a fact, or what can be opened. All its
-// texts but Copy are safe.
+// Link is a target of the cursor of a page: a fact, or something to open. All its
+// texts except Copy are safe.
 type Link struct {
-	ID    string // tells it from the others of the page; empty: there is none
+	ID    string // unique on the page; "": no link
 	Copy  string // what is copied, exactly
 	What  string // names that: "the account number"
 	Opens bool   // something opens: the cursor goes from one of these to the next

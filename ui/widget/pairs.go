@@ -81,7 +81,7 @@ func starts(list []Pair) []int {
 	return out
 }
 
-// column draws pairs below each other, and tells the line of the cursor.
+// column draws pairs below each other, and returns the line of the cursor.
 func (c cursor) column(list []Pair, w int) (out []string, line int) {
 	label, value := 0, 0
 	for _, p := range list {

@@ -58,8 +58,8 @@ type Notice struct {
 	Hint string // "esc clears the filter"
 }
 
-// Table is the one table: it draws only the rows on screen, its cursor follows
-// the row's id when rows come and go, and marks are kept by id.
+// Table is the table of all lists. It draws only the rows on screen; its cursor follows
+// the id of its row when rows change, and marks are stored by id.
 type Table struct {
 	tableCursor
 	th      *theme.Theme
@@ -141,7 +141,7 @@ func (t *Table) SetSource(s Source) {
 	t.settle()
 }
 
-// ArrivedAbove is how many rows came above the cursor since the list stood at its top.
+// ArrivedAbove is the number of rows that arrived above the cursor since the list was at its top.
 func (t *tableCursor) ArrivedAbove() int { return min(t.above, t.at) }
 
 // settle puts cursor and window inside the rows.

@@ -59,7 +59,7 @@ func (t *tableColumns) sequence() (order []int, n int) {
 	return order, n
 }
 
-// hidden reports whether columns stand to the left and to the right of those drawn.
+// hidden reports whether there are columns to the left and to the right of the drawn ones.
 func (t *tableColumns) hidden() (left, right bool) {
 	if t.w < 40 || len(t.shown) == len(t.columns) || len(t.shown) == 0 {
 		return false, false

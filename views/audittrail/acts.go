@@ -107,7 +107,7 @@ func (s *Screen) askExport() ui.Action {
 		}}
 }
 
-// fileName keeps of an id what may stand in a file's name.
+// fileName returns the characters of an id that are allowed in a file name.
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {

@@ -67,8 +67,8 @@ func (s *Customers) isBegun(c api.Customer) bool {
 	return begun
 }
 
-// added are the columns that only some lists need: verifications that were begun, and
-// when customers were made where the service tells it.
+// added returns the columns that only some lists need: started verifications, and the
+// creation time of customers if the service sends it.
 func (s *Customers) added(all []api.Customer) []recordlist.Column[api.Customer] {
 	var out []recordlist.Column[api.Customer]
 	if len(s.begun) > 0 {

@@ -1,6 +1,6 @@
-// Package counterparties has the screens of those whom customers pay: all of them,
-// and one with its accounts. The status of an account reports whether the service has
-// accepted it, which a withdrawal to it may wait for.
+// Package counterparties has the screens of counterparties, which customers pay: the list,
+// and one counterparty with its accounts. The status of an account shows whether the service has
+// accepted it; a withdrawal to it may wait for this.
 package counterparties
 
 import (
@@ -39,7 +39,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
 		}})...)
 
-// New makes the screen of one counterparty, or without an id the list; start is its filter.
+// New returns the screen of one counterparty, or the list if id is ""; start is the list's filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 	return recordlist.New(env, recordlist.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
 		One: "counterparty", Many: "counterparties", Class: "general",
@@ -57,8 +57,8 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 		Head: head, Card: present.Counterparty}, id, start)
 }
 
-// head answers whether it may be paid: how many of its accounts are accepted, and how
-// the first ones stand that are not.
+// head returns whether the counterparty may be paid: the number of its accepted accounts, and
+// the status of the first others.
 func head(p api.Counterparty) string {
 	name, accepted, others := cmp.Or(p.Name(), p.ID).Line(100), 0, ""
 	for i, a := range p.Accounts {

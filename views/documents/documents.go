@@ -1,5 +1,5 @@
-// Package documents is the screen of an operation's documents: remove, put back,
-// attach, upload, replace, each behind what guards it.
+// Package documents is the screen of an operation's documents: remove, restore,
+// attach, upload and replace, each with its guards.
 package documents
 
 import (
@@ -29,7 +29,7 @@ import (
 	"opdeck/views/storedfile"
 )
 
-// Parts are what the screen asks beside the service.
+// Parts are the data sources of the screen besides the service.
 type Parts struct {
 	Known ui.Known
 	Host  Host
@@ -82,7 +82,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 			return []string{string(d.FileName), string(d.DocType), string(d.MIME), string(d.Info), string(d.GUID)}
 		}})...)
 
-// NewScreen makes the screen of one operation's documents.
+// NewScreen returns the screen of one operation's documents.
 func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *Screen {
 	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
 		noOpener: storedfile.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
@@ -99,8 +99,8 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 	return s
 }
 
-// Init implements ui.Screen: what is known of the operation is shown at once, and the
-// types that answers showed are looked up.
+// Init implements ui.Screen: it shows the local data of the operation at once, and reads the
+// document types from earlier answers.
 func (s *Screen) Init() tea.Cmd {
 	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.parts.Types.DocumentTypes, func(seen []untrusted.Text,
 		_ time.Time, _ error) {
@@ -108,8 +108,8 @@ func (s *Screen) Init() tea.Cmd {
 	}))
 }
 
-// beside reads what is kept here of the operation's writes, and its jobs when it is
-// opened. Errors are told by the screens of the store and of the audit trail.
+// beside reads the stored writes of the operation, and on opening its jobs. It drops errors,
+// which the warnings about the store and the audit trail show.
 func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 	parts := s.parts
 	return func(ctx context.Context, first bool) ui.Then {
@@ -170,8 +170,8 @@ func (s *Screen) provenLate() {
 	})
 }
 
-// onShow shows the documents of a new state of the operation. A question that is open
-// about one of them is told when it changed.
+// onShow shows the documents of a new state of the operation. It withdraws an open question
+// about a document that changed.
 func (s *Screen) onShow(before *api.Operation) ui.Action {
 	op := *s.Op
 	s.rows.Set(op.Documents)
@@ -198,8 +198,7 @@ func (s *Screen) onShow(before *api.Operation) ui.Action {
 	return acts
 }
 
-// Refresh implements list.Screen: keys are switched by what is there; one that is off
-// says why.
+// Refresh implements list.Screen: it switches keys on or off by the current state, with a reason.
 func (s *Screen) Refresh() {
 	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
 	why := s.whyOff()
@@ -255,7 +254,7 @@ func (s *Screen) Empty() widget.Notice {
 		Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
 }
 
-// columns are those of the list, in this order.
+// columns are the columns of the list, in this order.
 var columns = present.Columns(field.Documents, "name", "type", "media", "size", "created", "locked", "description")
 
 // row draws one document.
@@ -272,8 +271,8 @@ func (s *Screen) row(d api.Document) widget.Row {
 // selected is a copy of the document under the cursor.
 func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.SelectedID()) }
 
-// HeadLines implements list.Screen: which operation it is, and what warns: an end state, a
-// write whose outcome is open, a job that stands still.
+// HeadLines implements list.Screen: the operation, and warnings about an end state, a
+// write whose outcome is not known, or an interrupted job.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, h := s.Size()
@@ -376,8 +375,8 @@ func (s *Screen) HelpKeys() []keymap.Key {
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source { return s.Latest.Source() }
 
-// Commands implements ui.Commander: a job that stands still can be gone on with
-// when no document is left to press a key on.
+// Commands implements ui.Commander: the person can resume an interrupted job even if
+// no document is left on the list.
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
 	for _, j := range s.jobs {

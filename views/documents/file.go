@@ -15,8 +15,8 @@ import (
 	"opdeck/views/storedfile"
 )
 
-// fileFields ask for a file of the host that runs the console; kind and info stand
-// there at first.
+// fileFields returns the fields for a file of the host that runs the console; kind and info are
+// their initial values.
 func (s *Screen) fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
 		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096,

@@ -27,8 +27,8 @@ func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
 			"; change them with --type and --info.")
 }
 
-// word is a text of the service as a word of a command; unknown stands for one that is
-// missing, odd or too long, as a terminal would take its characters for keys.
+// word returns a text of the service as a word of a shell command. It returns unknown for a text that is
+// missing, unsafe or too long, because a terminal could take its characters for keys.
 func word(u untrusted.Text, unknown string) string {
 	if s, ok := takeOver(u, 200); ok && s != "" && !u.Flags().Suspicious() && draw.Width(s) > 0 {
 		return s

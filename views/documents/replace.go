@@ -83,8 +83,8 @@ func stored(id string, do jobAct) func(context.Context, *replace.Jobs) (replace.
 	}
 }
 
-// askResume offers to go on with a job that stands still, or to give it up; where
-// an outcome is not known, what a person may decide.
+// askResume offers to resume or abandon an interrupted job or, if an outcome is not
+// known, the decisions that a person may make.
 func (s changes) askResume(j replace.Job) ui.Action {
 	type choice struct {
 		ui.Choice

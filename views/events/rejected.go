@@ -41,8 +41,8 @@ func (s rejections) troubles(w int) []string {
 	return out
 }
 
-// loadTrouble reads what was rejected and what waits, when the header hears that
-// it changed.
+// loadTrouble reads the rejected deliveries and the events that are not merged, after the header
+// was notified of a change.
 func (s rejections) loadTrouble() tea.Cmd {
 	return ui.Reading(s.env, s.watch, s.feed.Trouble, func(bad receiver.Trouble, _ time.Time, err error) {
 		if err == nil { // the store says elsewhere that it is in trouble

@@ -23,7 +23,7 @@ type Budgets interface {
 	Usage(ctx context.Context) ([]limit.Usage, error)
 }
 
-// News is the usage as it is now, told to every screen whenever it changes.
+// News is the current usage, sent to every screen after each change.
 type News struct {
 	ui.Broadcast
 	Usage []limit.Usage
@@ -103,7 +103,7 @@ func (s *Screen) Content() ui.Content {
 
 const reading = "Reading the budgets …"
 
-// budgetsNow are the budgets as they stand now.
+// budgetsNow returns the current budgets.
 func (s *Screen) budgetsNow() []present.Budget {
 	return present.Budgets(s.usage, s.env.Now().Sub(s.At))
 }

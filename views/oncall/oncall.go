@@ -32,8 +32,8 @@ type Part interface {
 	ui.Contenter
 	ui.Ticker
 	Reload() tea.Cmd
-	// Verdict is the line that answers how it stands; its Content says it first, or
-	// rests on the same.
+	// Verdict returns the line about its state. Its Content begins with this line or
+	// derives from the same data.
 	Verdict() string
 }
 
@@ -81,7 +81,7 @@ func (s *Screen) load() tea.Cmd {
 	})
 }
 
-// Answer implements ui.PageScreen: the parts hear what their own screens would.
+// Answer implements ui.PageScreen: it passes news to the parts, as to their own screens.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var acts ui.Many
 	var cmds []tea.Cmd
@@ -125,7 +125,7 @@ func (s *Screen) Refresh() {
 	}
 }
 
-// beside reports whether a part stands to the right of the first one.
+// beside reports whether a part is to the right of the first one.
 func (s *Screen) beside(i int) bool { return i == 1 }
 
 // titles is how wide the titles of the verdicts are, with what is behind them.

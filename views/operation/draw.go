@@ -39,7 +39,7 @@ func (s *Screen) Content() ui.Content {
 	return c
 }
 
-// headline is the one line that answers "what is it, and how does it stand".
+// headline returns the line with kind and state of the operation.
 func (s *Screen) headline() string {
 	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
 }

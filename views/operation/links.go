@@ -15,22 +15,22 @@ const (
 	counterparties = "counterparties"
 )
 
-// tree stands for reading the children, in the place of a kind of place.
+// tree is the pseudo kind of the link that reads the children.
 const tree = "tree"
 
-// link is what a line leads to: the place of a kind, of an object; the zero link leads
-// nowhere.
+// link is the place that a line opens, by kind and object; the zero link opens
+// nothing.
 type link struct {
 	opens, id string
 	row       string // of a list: where the cursor goes there
 }
 
-// sep is between the parts of a link's id; an id of the service that holds it leads
-// nowhere.
+// sep separates the parts of a link's id; an id of the service that contains it opens
+// nothing.
 const sep = "\x00"
 
-// to is the link of a line; name tells it from the others of the page. tab goes to it
-// when stop is set and there is something to open.
+// to returns the link of a line; name is unique on the page. tab goes to it
+// if stop is set and the link opens something.
 func (l link) to(name, what, text string, stop bool) widget.Link {
 	return widget.Link{ID: strings.Join([]string{name, l.opens, l.id, l.row}, sep), Copy: text, What: what,
 		Opens: stop && l.opens != "" && l.id != ""}

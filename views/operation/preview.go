@@ -5,8 +5,8 @@ import (
 	"opdeck/ui"
 )
 
-// Preview draws an operation that is at hand as its screen does, to stand beside a list:
-// it reads nothing.
+// Preview draws an operation from local data as its screen does, for the preview beside a list.
+// It reads nothing.
 func Preview(env *ui.Env, known ui.Known) func(op api.Operation, w int) []string {
 	s := NewScreen(env, nil, known, nil, "")
 	tree := &s.keys.Tree // its letter means something else on the list

@@ -82,10 +82,10 @@ func checkExport(v string) error {
 func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 	write := s.cfg.Export
 	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
-	return s.work("exporting", func(ctx context.Context, tell func(string)) ended {
+	return s.work("exporting", func(ctx context.Context, report func(string)) ended {
 		done, err := write(ctx, of.Sheet, path, replace, func(done, total int) {
 			if total > 0 {
-				tell(fmt.Sprintf("exporting %s of %s", format.Count(done), format.Count(total)))
+				report(fmt.Sprintf("exporting %s of %s", format.Count(done), format.Count(total)))
 			}
 		})
 		switch {

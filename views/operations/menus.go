@@ -76,19 +76,19 @@ func (s jobs) askReread() ui.Action {
 		Yes: func(ui.Seen) tea.Cmd {
 			caller := s.caller
 			return s.work("reading "+format.Plural(len(ids), "operation", "operations")+" again",
-				func(ctx context.Context, tell func(string)) ended {
-					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, tell)}, reload: true}
+				func(ctx context.Context, report func(string)) ended {
+					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, report)}, reload: true}
 				})
 		}}
 }
 
-func reread(ctx context.Context, c endpoint.Caller, ids []string, tell func(string)) string {
+func reread(ctx context.Context, c endpoint.Caller, ids []string, report func(string)) string {
 	good, tried := 0, 0
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			break
 		}
-		tell(fmt.Sprintf("reading %s of %s again", format.Count(tried+1), format.Count(len(ids))))
+		report(fmt.Sprintf("reading %s of %s again", format.Count(tried+1), format.Count(len(ids))))
 		if _, err := endpoint.Do(ctx, c, endpoint.GetOperation, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {

@@ -1,4 +1,4 @@
-// Package operations is the list of operations: filtered, sorted and totalled on
+// Package operations is the list of operations. It filters, sorts and totals with
 // the local index, so that browsing costs no call.
 package operations
 
@@ -23,7 +23,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Index answers from the local mirror; nothing of it costs a call.
+// Index is the local mirror; its methods cost no call.
 type Index interface {
 	Window(ctx context.Context, q index.Query) (index.Window, error)
 	Count(ctx context.Context, f filter.OperationExpr) (int64, error)
@@ -38,12 +38,12 @@ type Index interface {
 	Consistent(ctx context.Context, fn func(Index) error) error
 }
 
-// Export writes a sheet to a file, telling how far it is; one that is there is written
-// over only when replace is set, else the error wraps os.ErrExist.
+// Export writes a sheet to a file and reports its progress. It overwrites an existing file only if
+// replace is set; otherwise the error wraps os.ErrExist.
 type Export func(ctx context.Context, s index.Sheet, path string, replace bool,
 	progress func(done, total int)) (Exported, error)
 
-// Exported is a file that was written; AsOf words how old its content is.
+// Exported describes a written file; AsOf is a text about the age of its content.
 type Exported struct {
 	Rows int
 	Path string
@@ -58,25 +58,25 @@ type View struct {
 	Own                bool           // the person saved it, and can change it
 }
 
-// Config is what does not change while the console runs.
+// Config has the settings and functions that do not change while the console runs.
 type Config struct {
 	Views    []View
 	Off      bool                          // no background sync: the index holds what was read here
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
 	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
 	Export   Export
-	// Preview draws an operation as its own screen does; it reads nothing. Nil: none is drawn.
+	// Preview draws an operation as its own screen does; it reads nothing. Nil: no preview.
 	Preview func(op api.Operation, w int) []string
 
-	// Recall reads what the person in ctx chose before, by view ("" for all that
-	// have no choice of their own); Keep remembers a choice, nil forgets it. Both
+	// Recall reads the stored choices of the person in ctx, by view ("" for all views
+	// without a choice of their own). Keep stores a choice; nil deletes it. Both
 	// may wait. Nil: a choice ends with the screen.
 	Recall func(ctx context.Context) (map[string][]string, error)
 	Keep   func(ctx context.Context, view string, columns []string) error
 
-	// Own reads the views that the person in ctx saved. KeepView puts v in the place
-	// of the one called name; an empty name adds it, nil deletes it. Both may wait.
-	// Nil: views come from the config alone.
+	// Own reads the saved views of the person in ctx. KeepView replaces the view called name
+	// by v; an empty name adds v, a nil v deletes the view. Both may wait.
+	// Nil: only the config has views.
 	Own      func(ctx context.Context) ([]View, error)
 	KeepView func(ctx context.Context, name string, v *View) error
 }
@@ -123,7 +123,7 @@ type Screen struct {
 	emptyKeys []keymap.Key // the same without hints at what needs a row
 }
 
-// New makes the list; start is a filter to begin with.
+// New returns the list; start is its first filter.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
@@ -189,8 +189,8 @@ func (s loader) reloadOnce() tea.Cmd {
 // Reload implements list.Screen.
 func (s *Screen) Reload() tea.Cmd { return s.loader().live() }
 
-// Filtered implements list.Screen: the rows follow each key. Once a filter is typed
-// the service is asked for what the index may lack.
+// Filtered implements list.Screen: the rows follow each key. After the filter is confirmed, it
+// reads operations that the index may lack from the service.
 func (s *Screen) Filtered(live bool) tea.Cmd {
 	var load tea.Cmd
 	switch {
@@ -207,7 +207,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 	return tea.Batch(load, s.loader().lacking())
 }
 
-// Item implements list.Screen: the marked ids, else that under the cursor, and its JSON.
+// Item implements list.Screen: the marked ids, else the id under the cursor, with the JSON.
 func (s *Screen) Item() ui.Item {
 	id := s.Table.SelectedID()
 	if id == "" || s.chooser != nil {

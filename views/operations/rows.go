@@ -182,7 +182,7 @@ func (r *rows) Row(i int) widget.Row {
 	return d.row
 }
 
-// row draws a record in these columns, and tells until when it looks like this.
+// row draws a record in these columns, and returns until when it stays unchanged.
 func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget.Row, time.Time) {
 	o, until := env.Present(), now.Add(time.Hour) // what time alone changes says so
 	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)),
@@ -208,7 +208,7 @@ type sign struct {
 	is   func(*api.Operation) bool
 }
 
-// signs are those of a row, as they are drawn and as the help tells them.
+// signs are the signs of a row, with their explanations for the help.
 var signs = []sign{
 	{list.Warning("a text in it contains hidden or unsafe characters; enter shows which"),
 		func(o *api.Operation) bool {

@@ -217,19 +217,19 @@ func (s savedViews) askDelete(v View) ui.Action {
 
 // useView shows a view.
 func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
-	mend := "Correct it under [views] in the config file."
+	remedy := "Correct it under [views] in the config file."
 	if v.Own {
-		mend = "Save the view again, or delete it."
+		remedy = "Save the view again, or delete it."
 	}
 	q, err := filter.Parse(v.Filter)
 	if err != nil {
-		return ui.Explain{Title: "View " + v.shown(), Lines: []string{untrusted.Text(err.Error()).Line(300), mend}}, nil
+		return ui.Explain{Title: "View " + v.shown(), Lines: []string{untrusted.Text(err.Error()).Line(300), remedy}}, nil
 	}
 	order, err := index.ParseSort(v.Sort)
 	if err != nil {
 		return ui.Explain{Title: "View " + v.shown(), Lines: []string{"It sorts by an unknown field: " +
 			untrusted.Text(v.Sort).Line(40) + ".",
-			"There are " + strings.Join(index.SortFields, ", ") + ". " + mend}}, nil
+			"There are " + strings.Join(index.SortFields, ", ") + ". " + remedy}}, nil
 	}
 	s.Filter.Show(q.For(s.env.Ctx), v.Filter)
 	s.sort, s.view, s.restart = order, v.Name, true

@@ -16,15 +16,15 @@ type workMsg struct {
 	next  tea.Cmd
 }
 
-// ended is how long work ended: what to tell, and whether rows may have changed.
+// ended is the result of long work: its notice, and whether rows may have changed.
 type ended struct {
 	notice ui.Action
 	reload bool
 }
 
-// work does what takes long, one such thing at a time: do says by say how far it
-// is, and ends early with ctx.
-func (s jobs) work(first string, do func(ctx context.Context, tell func(string)) ended) tea.Cmd {
+// work runs long work, one at a time: do reports its progress with report, and
+// ends early when ctx ends.
+func (s jobs) work(first string, do func(ctx context.Context, report func(string)) ended) tea.Cmd {
 	t, ctx := s.works.Start(s.env.Ctx)
 	s.Doing = first
 	steps := make(chan workMsg, 1)
@@ -43,7 +43,7 @@ func (s jobs) work(first string, do func(ctx context.Context, tell func(string))
 			e := do(ctx, func(doing string) {
 				select {
 				case steps <- workMsg{doing: doing}:
-				default: // the screen is behind: the next step tells more
+				default: // the screen is behind: the next step replaces this one
 				}
 			})
 			steps <- workMsg{end: &e}

@@ -1,6 +1,6 @@
-// Package recordlist has the two screens that records of the service share which are
-// listed page by page and read one by one: the list, and one record. Accounts and
-// counterparties are made of them.
+// Package recordlist has two screens for records that the service lists in pages and reads
+// one by one: the list, and one record. The screens of accounts and
+// counterparties use them.
 package recordlist
 
 import (
@@ -26,7 +26,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Spec is what the screens of records T differ in.
+// Spec has the parts in which the screens of records T differ.
 type Spec[T any] struct {
 	Kind      string // of the place; with an ID it is one record
 	Title     string
@@ -39,33 +39,33 @@ type Spec[T any] struct {
 	ID        func(T) string
 	CUID      func(T) string // of the record's customer
 	Raw       func(T) json.RawMessage
-	// Read reads a page; asked is what Ask made of the filter.
+	// Read reads a page; asked is the result of Ask.
 	Read func(ctx context.Context, page int, asked string) (api.Page[T], error)
-	Ask  func(filter.Expr[T]) string // what the service itself can look for of a filter; nil: nothing
-	// Added are columns beside Columns, after each read of what was read so far; nil: none.
+	Ask  func(filter.Expr[T]) string // the part of a filter that the service can apply; nil: none
+	// Added returns further columns after each read, for all records read so far; nil: none.
 	Added func(all []T) []Column[T]
-	First func(T) bool // records that are before all others until they are sorted; nil: none
-	Warn  func(T) bool // records whose row has the sign of a warning; nil: none
-	Warns string       // what that sign means
-	// Of is the object whose records these are, the ID of the place; empty: of none.
+	First func(T) bool // records that come first in an unsorted list; nil: none
+	Warn  func(T) bool // records whose row has a warning sign; nil: none
+	Warns string       // the meaning of that sign
+	// Of is the id of the object that the records belong to, the ID of the place; "": none.
 	Of string
-	// Own takes a key about the record under the cursor before the list does, and OwnKeys
-	// are such keys, of the list and of a page over it; nil: the list has none of its own.
+	// Own handles a key for the record under the cursor before the list does, and OwnKeys
+	// returns these keys, for the list and for a page above it; nil: the list has none.
 	Own     func(msg keymap.Press, r T) (ui.Action, tea.Cmd, bool)
 	OwnKeys func(onPage bool) []keymap.Key
-	// Facts are all of a record that cannot be read by itself: the list shows them over
+	// Facts returns the complete record if it cannot be read alone: the list shows it on a page above
 	// its rows. nil: another screen shows a record.
 	Facts func(present.Options, T) []present.Section
-	// Card are the facts of a record that has a screen of its own: that screen and the preview
-	// show them. Get reads the record by its id, and Head is the line that answers how it stands; both are nil where that
-	// screen is not made here. Card and Head get the
-	// record as it may be shown, masked where masking is on.
+	// Card returns the facts of a record with a screen of its own, for that screen and the preview.
+	// Get reads the record by its id, and Head returns the line about its state; both are nil if
+	// this package does not make that screen. Card and Head get the record with the current
+	// masking.
 	Card func(present.Options, T) []present.Section
 	Get  func(ctx context.Context, id string) (T, error)
 	Head func(T) string
 }
 
-// New makes the screen of one record, or without an id the list; start is its filter.
+// New returns the screen of one record, or the list if id is ""; start is the list's filter.
 func New[T any](env *ui.Env, spec Spec[T], id, start string) ui.Screen {
 	if id != "" {
 		return newRecord(env, spec, id)
@@ -73,8 +73,8 @@ func New[T any](env *ui.Env, spec Spec[T], id, start string) ui.Screen {
 	return NewList(env, spec, start)
 }
 
-// List is a list of records that the service gives page by page; it implements
-// ui.Screen. The end of what was read reads on.
+// List is a list of records that the service returns in pages; it implements
+// ui.Screen. It reads the next page when the cursor reaches the last row.
 type List[T any] struct {
 	*list.List[T]
 	env     *ui.Env
@@ -92,12 +92,12 @@ type Column[T any] struct {
 	Before string // the column that it is before; "" or none of that name: the last
 }
 
-// NewList makes the list; start is a filter to begin with.
+// NewList returns the list; start is its first filter.
 func NewList[T any](env *ui.Env, spec Spec[T], start string) *List[T] {
 	return NewListIn(env, nil, spec, start)
 }
 
-// NewListIn makes the list of a screen that embeds it and has methods of its own.
+// NewListIn returns the list for a screen that embeds it and has methods of its own.
 func NewListIn[T any](env *ui.Env, screen list.Screen, spec Spec[T], start string) *List[T] {
 	s := &List[T]{env: env, spec: spec, screen: screen, read: list.Pages[T]{ID: spec.ID}}
 	if screen == nil {
@@ -191,8 +191,8 @@ func (s *List[T]) ask() string {
 	return s.spec.Ask(s.Filter.Applied)
 }
 
-// Filtered implements list.Screen: those that were read are narrowed with each key.
-// Where that is not all there is, the service is asked once the filter is confirmed,
+// Filtered implements list.Screen: each key filters the records that were read. If these are
+// not all, it asks the service after the filter is confirmed,
 // which costs a call.
 func (s *List[T]) Filtered(live bool) tea.Cmd {
 	s.List.Filtered(live)
@@ -227,8 +227,8 @@ func (s *List[T]) readPage(page int) tea.Cmd {
 	})
 }
 
-// Arrange shows these records. A screen whose First, Warn or Added change calls it with
-// All.
+// Arrange shows these records. A screen calls it with All after a change of First, Warn or
+// Added.
 func (s *List[T]) Arrange(all []T) {
 	if first := s.spec.First; first != nil {
 		slices.SortStableFunc(all, func(a, b T) int {
@@ -314,7 +314,7 @@ func (s *List[T]) Empty() widget.Notice {
 	return s.None(widget.Notice{Text: "There are no " + s.spec.Many + "."})
 }
 
-// None says why there are no rows; none is what is said when the service has none.
+// None says why there are no rows; none is the text if the service has none.
 func (s *List[T]) None(none widget.Notice) widget.Notice {
 	on := ""
 	if !s.ended() {

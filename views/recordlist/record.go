@@ -71,7 +71,7 @@ func (s *record[T]) Content() ui.Content {
 		Sections: sections}
 }
 
-// NextTick implements ui.Ticker: ages are told to the minute.
+// NextTick implements ui.Ticker: ages change each minute.
 func (s *record[T]) NextTick(now time.Time) time.Time {
 	if s.read == nil {
 		return time.Time{}

@@ -12,8 +12,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Content implements ui.Contenter: the two lifetimes, what was made of the history, who
-// takes part, and the history itself.
+// Content implements ui.Contenter: the two lifetimes, the diagnosis of the history, the
+// processes, and the history itself.
 func (s *Screen) Content() ui.Content {
 	switch {
 	case s.unreadable():
@@ -41,7 +41,7 @@ func (s *Screen) unreadable() bool {
 	return s.Err != nil && (!s.loaded || s.Err.Remedy.Kind == api.RestoreStore)
 }
 
-// Verdict answers how the session stands.
+// Verdict returns the line about the state of the session.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	switch {
@@ -60,7 +60,7 @@ func (s *Screen) Verdict() string {
 
 const reading = "Reading the session from the store …"
 
-// roomy is the width from which on facts are in two columns.
+// roomy is the width from which facts are in two columns.
 const roomy = 100
 
 // present is how the session is presented, by the store's clock.
@@ -135,7 +135,7 @@ func (s *Screen) facts() []widget.Pair {
 	return s.env.Headed([]present.Section{pair, {Title: "Counts", Facts: present.SessionCounts(s.st.Counts)}})
 }
 
-// most is how many scripts and processes are listed.
+// most is the maximum of listed scripts and processes.
 const most = 12
 
 // listed are records in rows; none is what is said where there are none.

@@ -1,5 +1,5 @@
-// Package sessions is the screen of the session: how long the token pair lives,
-// who replaced it and when, what went wrong and why.
+// Package sessions is the screen of the session: how long the tokens are valid,
+// which process replaced them and when, and problems with their causes.
 package sessions
 
 import (
@@ -19,13 +19,13 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Session is the shared session, with what may be done to it.
+// Session is the shared session with its operations.
 type Session interface {
 	Status(ctx context.Context) (session.Status, error)
 	Refresh(ctx context.Context) error
 	Login(ctx context.Context) error
 	Reset(ctx context.Context) error
-	// Doctor looks at every step to the service and tells a line of each.
+	// Doctor checks each step to the service and returns a line for each.
 	Doctor(ctx context.Context) []Finding
 }
 
@@ -36,12 +36,12 @@ type Finding struct {
 	Text string
 }
 
-// News is the session as it is now, sent whenever it changes, or why it cannot be
-// read.
+// News is the current session, sent after each change, or the error of
+// its read.
 type News struct {
 	ui.Broadcast
 	Status session.Status
-	Err    *api.Error // nil: Status holds
+	Err    *api.Error // nil: Status is valid
 }
 
 // Screen implements ui.Screen.
@@ -74,7 +74,7 @@ func (s *Screen) show(st session.Status) {
 	s.st, s.At, s.loaded, s.Err = st, st.AsOf.Add(-st.Ahead), true, nil
 }
 
-// now is the present by the store's clock, which everything here is told by.
+// now returns the time by the store's clock, which all times here use.
 func (s *Screen) now() time.Time { return s.env.Now().Add(s.st.Ahead) }
 
 // Answer implements ui.PageScreen.

@@ -14,8 +14,8 @@ import (
 	"opdeck/ui/list"
 )
 
-// FileList is a customer's files as far as they were read, of which one is chosen. Its
-// methods change nothing.
+// FileList holds a customer's files as far as they were read, for choosing one. It is
+// immutable.
 type FileList struct {
 	list.Pages[api.CustomerFile]
 	Err error // of the last read
@@ -24,13 +24,13 @@ type FileList struct {
 	cuid   string
 }
 
-// NewFileList is the list before anything was read.
+// NewFileList returns the list before the first read.
 func NewFileList(caller endpoint.Caller, cuid string) FileList {
 	return FileList{Pages: list.Pages[api.CustomerFile]{ID: func(f api.CustomerFile) string { return string(f.ID) }},
 		caller: caller, cuid: cuid}
 }
 
-// ReadOn reads the page that follows, in a command; it is the list as it is then.
+// ReadOn reads the next page, in a command, and returns the new list.
 func (f FileList) ReadOn(ctx context.Context) FileList {
 	got, err := endpoint.Do(ctx, f.caller, endpoint.ListFiles, endpoint.FileQuery{CUID: f.cuid, Page: f.Next()})
 	if f.Err = err; err == nil {
@@ -39,7 +39,7 @@ func (f FileList) ReadOn(ctx context.Context) FileList {
 	return f
 }
 
-// NotRead says why the last read told nothing; "" when it did.
+// NotRead says why the last read failed; "" if it did not.
 func (f FileList) NotRead() string {
 	if f.Err == nil {
 		return ""
@@ -47,7 +47,7 @@ func (f FileList) NotRead() string {
 	return "The customer's files could not be read: " + untrusted.Text(api.AsError(f.Err).Public).Line(200)
 }
 
-// Newest are the files that can be named, the newest first.
+// Newest returns the files with an id, newest first.
 func (f FileList) Newest() []Document {
 	files := slices.Clone(f.All)
 	slices.SortStableFunc(files, func(a, b api.CustomerFile) int { return b.Made().Compare(a.Made().Time) })
@@ -61,14 +61,14 @@ func (f FileList) Newest() []Document {
 	return out
 }
 
-// Choice is the document as a line of a menu.
+// Choice returns the document as an item of a menu.
 func (d Document) Choice() ui.Choice {
 	return ui.Choice{Text: d.Line(), About: cmp.Or(d.Kind.Line(30), "no type"),
 		Note: draw.PadLeft(format.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
 }
 
-// Choose is the menu that show makes of the files; its end reads on. The mark goes then to
-// the first file that was not there before.
+// Choose returns the menu that show builds from the files. At its end it reads the next page and moves the
+// mark to the first new file.
 func (f FileList) Choose(show func(FileList) ui.Choose) ui.Choose {
 	out := show(f)
 	if out.Foot = f.Read("files"); f.Err != nil {

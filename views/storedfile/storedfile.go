@@ -1,5 +1,5 @@
-// Package storedfile saves what a document holds to a file, or opens a copy of it. The documents
-// of an operation and a customer's files share it.
+// Package storedfile saves the content of a document to a file, or opens a copy of it. The screens of an
+// operation's documents and of a customer's files use it.
 package storedfile
 
 import (
@@ -24,7 +24,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Host takes what a document holds: one customer call each.
+// Host reads and stores the content of a document; each method costs one customer call.
 type Host interface {
 	// SaveDocument writes it to a file of this host. The error is fs.ErrExist when the file
 	// is there already and over is false.
@@ -39,7 +39,7 @@ type Host interface {
 	NoFiles(ctx context.Context) string
 }
 
-// Document is what is known of a document before it is read.
+// Document has the known facts of a document before its content is read.
 type Document struct {
 	CUID, ID         string
 	Name, Kind, MIME untrusted.Text
@@ -49,14 +49,14 @@ type Document struct {
 // Line names the document in a sentence.
 func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 36)) }
 
-// Facts are what was reported of the document, its id apart: a question shows that by itself.
+// Facts returns the facts of the document without its id, which a question shows separately.
 func (d Document) Facts(env *ui.Env) []widget.Pair {
 	return env.Pairs(append([]present.Fact{{Label: "document", Value: d.Line(), Long: true},
 		{Label: "size", Value: format.Size(d.Size)}}, present.Texts("type", d.Kind.Line(64), "media type",
 		d.MIME.Line(128))...), nil)
 }
 
-// Show opens a page over l with what is known of a document, and how to see what it holds.
+// Show opens a page above l with the facts of a document, and how to see its content.
 // It costs no call.
 func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.Pair) {
 	env := l.Env
@@ -82,8 +82,8 @@ func ways(env *ui.Env, host Host) []string {
 	return []string{keys.Open.Help().Key + " opens a copy with " + untrusted.Text(program).Line(80) + "; " + save}
 }
 
-// AskSave asks for the file that a document is saved to; where files of this host are out
-// of reach, it says by which command the document is saved elsewhere.
+// AskSave asks for the target file of a document. If the person cannot use files of this host,
+// it shows a command that saves the document on their own.
 func AskSave(env *ui.Env, host Host, d Document) ui.Action {
 	if why := host.NoFiles(env.Ctx); why != "" {
 		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID +
@@ -123,13 +123,13 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 	})
 }
 
-// NoOpener says why documents cannot be opened outside the console; "" when they can.
+// NoOpener says why documents cannot be opened outside the console; "" if they can.
 func NoOpener(host Host) string {
 	_, _, why := host.Opener()
 	return why
 }
 
-// AskOpen asks before a copy of the document is made and opened.
+// AskOpen asks before it makes and opens a copy of the document.
 func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 	program, folder, _ := host.Opener()
 	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
@@ -165,8 +165,8 @@ func expand(path string) string {
 	return path
 }
 
-// FileName is the document's name as a file of this host may have it: no folder, nothing
-// hidden, no character that a shell or a terminal would act on.
+// FileName returns the document's name as a safe file name: no folder, no
+// hidden file, no character with a meaning for a shell or terminal.
 func FileName(d Document) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.+() ", r) {

@@ -9,7 +9,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// TypesSeen tells the types of documents that the service's answers showed: no call.
+// TypesSeen returns the document types of the service's answers, without a call.
 type TypesSeen interface {
 	DocumentTypes(ctx context.Context) ([]untrusted.Text, error)
 }
@@ -17,12 +17,12 @@ type TypesSeen interface {
 // MaxType is the longest type of a document that can be typed, in characters.
 const MaxType = 64
 
-// mostSeen is how many types are offered that only answers showed.
+// mostSeen is the maximum of offered types that only answers showed.
 const mostSeen = 50
 
-// TypeOptions are the types of documents to choose from: first, then the known ones, then
-// those that only the service's answers showed. What was seen there says so. A type that
-// would not be sent as it came, because a field cannot hold it to the letter, is left out.
+// TypeOptions returns the document types to choose from: first, then the known ones, then
+// those that only the service's answers showed, which are marked. It omits a type that a
+// field cannot hold unchanged.
 func TypeOptions(first, known []string, seen []untrusted.Text) []widget.Option {
 	var out []widget.Option
 	add := func(t, about string) {
