@@ -3,8 +3,7 @@ package api
 // DeleteFile is a request to delete a customer's file.
 type DeleteFile struct {
 	CUID, ID string
-	// Seen is the file that the person decided on; nil: whatever is there now. The write is refused if it has changed
-	// since.
-	Seen   *CustomerFile
-	Reason string
+	// Seen is the file as the person saw it when they decided; nil: whatever is there
+	// now. One that changed since is a refusal.
+	Seen *CustomerFile
 }

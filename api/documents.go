@@ -14,9 +14,8 @@ type RemoveDocument struct {
 	// Seen is the operation that the person decided on; nil: whatever is there now. The write is refused if the
 	// document or the status has changed since.
 	Seen *Operation
-	// Force skips opdeck's own guard for end states, never a lock.
-	Force  bool
-	Reason string
+	// Force lifts the console's own guard for end states, never a lock.
+	Force bool
 }
 
 // SeenDigest identifies what a question about a document is bound to: the document and the operation's status.

@@ -26,15 +26,18 @@ type Act struct {
 	Name    string          `json:"name,omitempty"`    // the item's display name, safe to draw
 	Summary string          `json:"summary,omitempty"` // one sentence, safe to draw
 	Reason  string          `json:"reason,omitempty"`
-	// Seen is the digest of the object as the person saw it when they decided.
+	Subject Subject         `json:"subject,omitzero"`
+	Lifted  []Rule          `json:"lifted,omitempty"` // guards of the console that --force lifts here
+	// Seen is the digest of what the person saw of the object when they decided.
 	Seen string `json:"seen,omitempty"`
-	// SecretDigest is a hash of secrets and file contents that Body does not show.
+	// SecretDigest is the keyed digest of a secret (Client.SecretDigest), or the SHA-256 of a file, that Body does not
+	// show.
 	SecretDigest string `json:"secret_digest,omitempty"`
 }
 
-// Digest identifies the act: its kind, request, object and content seen.
+// Digest identifies the act: same kind, request, object, content seen, lifted guards and reason.
 func (a Act) Digest() string {
-	a.Summary, a.Name, a.Reason = "", "", ""
+	a.Summary, a.Name = "", ""
 	b, err := json.Marshal(a)
 	if err != nil { // Body comes from json.Marshal, so it is valid
 		panic(fmt.Sprintf("api: act cannot be encoded: %v", err))

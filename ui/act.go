@@ -49,7 +49,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		return cmd
 	case Confirm:
-		s.push(newQuestion(s, st.id, a))
+		s.confirm(st, a)
 	case Ask:
 		s.push(newInput(st.id, NewForm(st.env, a)))
 	case Fill:

@@ -96,11 +96,12 @@ type Confirm struct {
 	// No is called when the answer is no; may be nil.
 	No func() Action
 
-	form   FormModel            // the form whose input it confirms
-	not    string               // the notice after a no
-	sends  []api.ActKind        // the writes that it sends, for a context in which a second person approves them
-	then   func(*Shell) tea.Cmd // for questions of the shell itself
-	yields bool                 // any other key closes the question and has its usual effect
+	form    FormModel            // what was typed for it
+	not     string               // what is said after a no
+	sends   []api.ActKind        // the writes it makes, which a second person approves where the context asks for one
+	consent api.Consent          // what those writes carry
+	then    func(*Shell) tea.Cmd // the shell's own questions
+	yields  bool                 // a key that is no answer closes the question and does what it does
 }
 
 // Withdraw closes the open question about ID and says why.

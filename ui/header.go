@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -21,7 +22,7 @@ type topLine struct {
 	feed     FeedFacts
 	others   Presence
 	asked    int // writes of others that wait for this person
-	approved []ApprovedWrite
+	mine     []AskedWrite
 	activity activity
 	loads    loads
 }
@@ -72,6 +73,7 @@ func (s *topLine) header(now time.Time) string {
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
 	}
+	right = append(right, s.decided(now)...)
 	if feed := s.feedWarning(); feed != "" {
 		right = append(right, feed)
 	}
@@ -99,8 +101,27 @@ func (s *topLine) waiting(long bool) string {
 	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
-// feedWarning warns that fewer webhooks arrive than usual, so that shown data may be
-// older than expected.
+// decided says what became of the requests of this person.
+func (s *topLine) decided(now time.Time) (out []string) {
+	count := func(st approval.State) (n int) {
+		for _, w := range s.mine {
+			if w.State == st && now.Before(w.Until) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(approval.Approved); n > 0 {
+		out = append(out, s.th.Good.Render(s.th.Signs.Good+" "+strconv.Itoa(n)+" approved"))
+	}
+	if n := count(approval.Denied); n > 0 {
+		out = append(out, s.th.Bad.Render(s.th.Signs.Bad+" "+strconv.Itoa(n)+" denied"))
+	}
+	return out
+}
+
+// feedWarning says that news of the service do not arrive as they used to: what is
+// shown may be older than it looks.
 func (s *topLine) feedWarning() string {
 	var said []string
 	if s.feed.State == "stalled" || s.feed.State == "quiet" {

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/internal/domain/approval"
 )
 
 // BroadcastMsg is a message for every open screen: an operation that changed, the
@@ -134,14 +135,16 @@ func (p Person) String() string {
 // every screen while it is not 0.
 type Approvals struct {
 	Broadcast
-	Waiting  int             // writes of others that this person may approve
-	Approved []ApprovedWrite // writes of this person that can be sent now
+	Waiting int          // writes of others that this person may approve
+	Mine    []AskedWrite // writes of this person that wait, can be sent now, or were denied
 }
 
-// ApprovedWrite is a write that a second person approved and that was not sent yet.
-type ApprovedWrite struct {
+// AskedWrite is a write for which this person asked a second person, until its time is over.
+type AskedWrite struct {
 	Act      api.ActKind
 	ID, Item string // of the object, and of what changes in it
-	By       string // safe
+	Reason   string // as it was given
+	State    approval.State
+	By       string // who decided; safe
 	Until    time.Time
 }

@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
 	"opdeck/ui/draw"
@@ -55,9 +53,6 @@ type question struct {
 }
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
-	if len(c.sends) > 0 && s.opt.About.SecondPerson {
-		c = s.needsApproval(owner, c)
-	}
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
@@ -65,27 +60,6 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts = safeFacts(c.Facts)
 	return q
-}
-
-// needsApproval changes the words of a question about a write that needs approval: before the
-// approval it creates the request, after it it sends the write. The gate decides by the exact content.
-func (s *Shell) needsApproval(owner screenID, c Confirm) Confirm {
-	object := ""
-	if st := s.find(owner); st != nil {
-		object = st.screen.Place().ID
-	}
-	risk := "A second person must approve this. Nothing is sent yet."
-	i := slices.IndexFunc(s.approved, func(w ApprovedWrite) bool {
-		return slices.Equal(c.sends, []api.ActKind{w.Act}) && w.ID == object && cmp.Or(w.Item, w.ID) == c.ID &&
-			s.now().Before(w.Until)
-	})
-	if i < 0 {
-		c.Verb = "Ask for approval"
-	} else {
-		risk = "Approved by " + s.approved[i].By + ". This sends it now."
-	}
-	c.Risk = strings.TrimSpace(c.Risk + " " + risk)
-	return c
 }
 
 func safeFacts(list []widget.Pair) []widget.Pair {
@@ -256,10 +230,11 @@ func (q *question) sayYes() (Action, tea.Cmd, bool) {
 		case c.then != nil:
 			return c.then(s)
 		case c.Yes != nil:
-			if st := s.find(q.screen); st != nil {
+			st := s.find(q.screen)
+			if st != nil {
 				st.sent = c.form
 			}
-			return s.track(c.Title, c.Yes(seen))
+			return s.track(c.Title, writeWith(st, c, seen))
 		}
 		return nil
 	}), nil, true

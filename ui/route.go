@@ -216,7 +216,7 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	case Presence:
 		s.others = m
 	case Approvals:
-		s.asked, s.approved = m.Waiting, m.Approved
+		s.asked, s.mine = m.Waiting, m.Mine
 	case CallFacts:
 		s.activity.call(m)
 	}

@@ -44,9 +44,12 @@ func planRemoval(ctx context.Context, w *Wire, r api.RemoveDocument) (plan, erro
 		}
 	}
 	doc, _ := now.Document(r.GUID)
-	p := plan{Object: "operation", ID: r.OPID, Item: r.GUID, Name: doc.FileName.Line(80), Reason: r.Reason,
-		Seen:  api.SeenDigest(now, r.GUID),
+	p := plan{Object: "operation", ID: r.OPID, Item: r.GUID, Name: doc.FileName.Line(80),
+		Subject: api.SubjectOf(now, doc), Seen: api.SeenDigest(now, r.GUID),
 		Probe: api.Probe{OPID: r.OPID, GUID: r.GUID}, Guard: func() error { return w.mayRemove(now, r) }}
+	if r.Force && w.Phase(now).Ended() {
+		p.Lifted = []api.Rule{api.RuleEndState}
+	}
 	p.Summary = strings.TrimSpace(fmt.Sprintf("Remove document %s from operation %s: %s", r.GUID, r.OPID, p.Name))
 	return p, nil
 }
@@ -129,6 +132,7 @@ func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
 	for _, d := range now.Documents {
 		p.Probe.Before = append(p.Probe.Before, string(d.GUID))
 	}
+	p.Subject = api.SubjectOf(now, api.Document{FileName: text(a.Name)})
 	_, there := now.Document(a.GUID)
 	p.Guard = func() error {
 		if there {

@@ -178,10 +178,11 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 			return plan{}, err
 		}
 	}
-	p := plan{Object: "customer", ID: r.CUID, Item: r.ID, Reason: r.Reason, Probe: api.Probe{CUID: r.CUID, GUID: r.ID},
+	p := plan{Object: "customer", ID: r.CUID, Item: r.ID, Probe: api.Probe{CUID: r.CUID, GUID: r.ID},
 		Guard: func() error { return mayDelete(now, whole, r) }}
 	if len(now) > 0 {
 		p.Name, p.Seen = now[0].Title().Line(80), api.HashHex(now[0].Raw)
+		p.Subject.Document = now[0].Title().Line(200)
 	}
 	p.Summary = strings.TrimSpace(fmt.Sprintf("Delete file %s of customer %s for good: %s", r.ID, r.CUID, p.Name))
 	return p, nil

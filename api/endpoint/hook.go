@@ -71,7 +71,7 @@ var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Me
 		answer: resultAnswer,
 	})
 
-func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
+func planHooks(ctx context.Context, w *Wire, h api.HookSettings) (plan, error) {
 	if h.Unreported != "" && !api.IsDryRun(ctx) {
 		return plan{}, &api.Error{Op: "set webhook settings", Kind: api.Refused, Remedy: api.Remedy{Kind: api.SayEach},
 			Public: "The service did not report " + strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", ") +
@@ -83,7 +83,7 @@ func planHooks(ctx context.Context, _ *Wire, h api.HookSettings) (plan, error) {
 	salt := uuid.NewString()
 	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}),
 		Shows:  body{shownHooks(h)},
-		Secret: api.HashHex([]byte("hook:" + h.JWTSecret.Reveal())), Summary: "Set the service's webhook settings",
+		Secret: w.client.SecretDigest("hook", h.JWTSecret.Reveal()), Summary: "Set the service's webhook settings",
 		Guard: func() error { return maySetHooks(h) },
 		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
 }

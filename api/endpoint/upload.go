@@ -55,7 +55,7 @@ func planUpload(ctx context.Context, w *Wire, u api.Upload) (plan, error) {
 			Err: err}
 	}
 	p := plan{Object: "customer", ID: u.CUID, Name: safe(u.FileName), Body: body, Content: content,
-		Secret: api.HashHex(u.Content),
+		Secret: api.HashHex(u.Content), Subject: api.Subject{Document: safe(u.FileName)},
 		Shows: map[string]any{"customerId": u.CUID, "attach": u.FileName, "size": len(u.Content), "type": u.Type,
 			"info": u.Info},
 		Guard: func() error { return api.CheckUpload(u) }}

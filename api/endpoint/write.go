@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,12 +40,13 @@ type plan struct {
 	Item    string
 	Name    string // safe to draw
 	Summary string // safe to draw
-	Reason  string
-	Seen    string // digest of the current state
-	Secret  string // digest of what Shows leaves out
-	Shows   any    // the body with dots for secrets; nil: none
-	Body    []byte // on the wire; nil: Shows as JSON, or none
-	Content string // type of Body
+	Subject api.Subject
+	Lifted  []api.Rule // guards that would refuse it without --force
+	Seen    string     // digest of what is there now
+	Secret  string     // digest of what Shows does not hold
+	Shows   any        // the body with dots for secrets; nil: none
+	Body    []byte     // as it is sent; nil: Shows as JSON, or none
+	Content string     // type of Body
 	Guard   func() error
 	Probe   api.Probe
 }
@@ -104,7 +106,10 @@ func (how writing[In, Out]) send(ctx context.Context, w *Wire, route *Route, in 
 	if err != nil {
 		return none, err
 	}
-	a, err := w.client.Write(ctx, p.write(w, route, req))
+	if err := w.addCustomer(ctx, &p); err != nil {
+		return none, err
+	}
+	a, err := w.client.Write(ctx, p.write(w, route, req, api.ConsentOf(ctx).Reason))
 	switch {
 	case err == nil:
 		return how.result(ctx, w, in, req, a)
@@ -114,11 +119,24 @@ func (how writing[In, Out]) send(ctx context.Context, w *Wire, route *Route, in 
 	return none, err
 }
 
-// write converts the plan for the gate and the wire.
-func (p plan) write(w *Wire, route *Route, req api.Request) api.Write {
+// addCustomer reads the customer of an act (one customer call), where a second person judges it and the plan did not.
+func (w *Wire) addCustomer(ctx context.Context, p *plan) error {
+	if p.Object != "customer" || !w.client.NeedsApproval() || api.IsDryRun(ctx) {
+		return nil
+	}
+	c, err := Do(ctx, w, GetCustomer, p.ID)
+	if err != nil {
+		return err
+	}
+	p.Subject.Customer, p.Subject.Status = cmp.Or(c.Company, c.FullName()).Line(200), c.Status.Line(40)
+	return nil
+}
+
+// write is the plan as the gate and the wire take it.
+func (p plan) write(w *Wire, route *Route, req api.Request, reason string) api.Write {
 	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item,
 		Name:    p.Name,
-		Summary: p.Summary, Reason: p.Reason, Seen: p.Seen, SecretDigest: p.Secret}
+		Summary: p.Summary, Reason: reason, Subject: p.Subject, Lifted: p.Lifted, Seen: p.Seen, SecretDigest: p.Secret}
 	if p.Shows != nil {
 		act.Body = jsonBody(p.Shows)
 	}

@@ -171,7 +171,8 @@ var (
 		Short: "Requests, newest first",
 		Place: "audit", Key: Key{Press: "A", Hint: "approvals", Help: "writes waiting for a second person"}})
 	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
-		Short: "One request: what it sends, who asked, until when", Place: "approvals"})
+		Short: "One request: what it sends, who asked, until when", Place: "approvals",
+		Key: Key{Press: "e", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
 	Reveal = declare(&reads, Act{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal",
 		Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
 		Without: map[Surface]string{Command: "commands show roles that may reveal the unmasked values",

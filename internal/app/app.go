@@ -79,11 +79,12 @@ type App struct {
 	Sandbox   *sandbox.Service // nil against a real service
 	Living    bool             // the Sandbox changes on its own while Hooks.Apply runs
 
-	service *endpoint.Wire  // for the program itself, unmasked
-	ledger  receiver.Ledger // how far the inbox is merged into Index; stored beside Index
-	calls   observers[api.Call]
-	changes observers[api.Operation]
-	closers []func() error
+	service   *endpoint.Wire  // for the program itself: unmasked
+	digestKey []byte          // of secrets in acts
+	ledger    receiver.Ledger // how far the inbox was merged into Index; kept where Index is
+	calls     observers[api.Call]
+	changes   observers[api.Operation]
+	closers   []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)
@@ -239,7 +240,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
 		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
-		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now,
+		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, DigestKey: a.digestKey,
 		OnCall: a.calls.tell, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -289,6 +290,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if err != nil {
 		return bad(err)
 	}
+	a.digestKey = key.DigestKey()
 	rows, err := accounts.New(a.Store.Core, accounts.Options{Key: key, Log: a.Log})
 	if err != nil {
 		return bad(err)

@@ -96,7 +96,8 @@ func (s *served) write(name, text string) {
 // key makes a key pair and gives its public half.
 func (s *served) key(name string) string {
 	s.t.Helper()
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", s.file(name)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+		s.file(name)).CombinedOutput(); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 	b, err := os.ReadFile(s.file(name + ".pub"))
@@ -107,7 +108,8 @@ func (s *served) key(name string) string {
 }
 
 func (s *served) args(name string, more ...string) []string {
-	return append([]string{"-F", "none", "-p", s.port, "-i", s.file(name), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "IdentityAgent=none",
+	return append([]string{"-F", "none", "-p", s.port, "-i", s.file(name), "-o", "IdentitiesOnly=yes", "-o",
+		"BatchMode=yes", "-o", "IdentityAgent=none",
 		"-o", "UserKnownHostsFile=" + s.file("known_hosts"), "-o", "StrictHostKeyChecking=yes", name + "@127.0.0.1"}, more...)
 }
 
@@ -133,7 +135,8 @@ func TestSecondPerson(t *testing.T) {
 	t.Parallel()
 	s := serveSSH(t, map[string]string{"ana": "operator", "bo": "operator", "root": "admin"})
 	var list struct{ Items []operation }
-	if err := json.Unmarshal([]byte(s.command("root", "operation", "list", "--live", "--limit", "100", "-o", "json")), &list); err != nil {
+	if err := json.Unmarshal([]byte(s.command("root", "operation", "list", "--live", "--limit", "100", "-o", "json")),
+		&list); err != nil {
 		t.Fatal(err)
 	}
 	var op operation
@@ -151,14 +154,18 @@ func TestSecondPerson(t *testing.T) {
 	}
 
 	ana, bo := s.console("ana"), s.console("bo")
-	ana.press("o").shows("Open an operation").types(op.Opid + enter).gone("Open an operation").matches(`\d documents`).press("d").matches(`1 of \d+`)
+	ana.press("o").shows("Open an operation").types(op.Opid +
+		enter).gone("Open an operation").matches(`\d documents`).press("d").matches(`1 of \d+`)
 	ask := func() {
-		ana.press("x").armed("Remove").press("y").shows("waits for a second person").closes("waits for a second person")
+		ana.press("x").shows("Reason").types("wrong file" +
+			enter).armed("Ask for approval").press("y").shows("waits for a second person").closes("waits for a second person")
 	}
 	ask()
 	bo.shows("ana asks for a second person: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
 	bo.press("8").press("A").shows("1 approval waits", "document.remove", "ana")
-	bo.press(enter).shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid, "Removes the document from")
+	bo.press("e").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
+		"Removes the document from", "wrong file")
+	bo.press(enter).shows("Operation " + op.Opid[:6]).press(esc).shows("Exactly what is sent") // and back
 
 	ana.press("8").press("A").shows("1 approval waits").press("P").shows("own request") // nobody lets their own pass
 	ana.closes("Approvals").closes("Audit").matches(`1 of \d+`)
@@ -169,15 +176,16 @@ func TestSecondPerson(t *testing.T) {
 		t.Error("what was denied was done")
 	}
 
-	ana.press("x").armed("Remove").press("y").shows("bo denied this").closes("bo denied this")
+	ana.press("x").shows("Reason").types("wrong file" +
+		enter).armed("Ask for approval").press("y").shows("bo denied this").closes("bo denied this")
 	ana.press(down).matches(`2 of \d+`) // another document
 	ask()
 	bo.press(esc).shows("1 approval waits").press("g").press("P").armed("Approve").press("y").shows("Approved")
-	ana.shows("bo approved: Remove document", "again to send it.")
+	ana.shows("bo approved: Remove document", "1 approved")
 	if !held(1) {
 		t.Error("the document went before who asked sent it")
 	}
-	ana.press("x").armed("Remove").press("y").shows("Removed")
+	ana.press("x").armed("Send (approved by bo)").press("y").shows("Removed")
 	if held(1) {
 		t.Error("the document is still there")
 	}

@@ -12,15 +12,13 @@ import (
 	"opdeck/internal/format"
 )
 
-// Request is everything that an approver decides about: the state of the request, what would be sent, the act, its
-// record, and the people. about are known sections of that record.
-func Request(o Options, r approval.Request, about ...Section) []Section {
+// Request is what a second person decides by, and what is behind it: exactly what is sent, the people, the digests.
+func Request(o Options, r approval.Request) []Section {
 	state, means := RequestState(o, r)
-	stands := strings.TrimSuffix(state.Word+", "+means, ", ")
-	sent := Section{Title: "Request", Facts: append(Texts("id", r.ID, "state", stands, "what", r.Act.Summary,
-		"request", strings.TrimSpace(r.Act.Method+" "+r.Act.Path), "body", string(r.Act.Body),
-		"consequence", act.Consequence(r.Act.Kind), "ended", r.Ended), Fact{Label: "binds", Value: binds(r), Long: true})}
-	return append(append([]Section{sent}, about...), RequestFacts(o, r)...)
+	judged := append(Texts("id", r.ID, "state", strings.TrimSuffix(state.Word+", "+means, ", ")), Judged(o, r)...)
+	judged = append(append(judged, Fact{Label: "consequence", Value: act.Consequence(r.Act.Kind), Long: true}),
+		append(Texts("ended", r.Ended), Fact{Label: "binds", Value: binds(r), Long: true})...)
+	return append([]Section{{Title: "Request", Facts: judged}}, RequestDetails(o, r)...)
 }
 
 // RequestState is the state of a request at o.Now, which alone can end it, and what that means for the two people.
@@ -87,24 +85,55 @@ var RequestColumns = []Column[approval.Request]{
 var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
 	"what")
 
-// RequestFacts are the act, the requester, and the approver.
-func RequestFacts(o Options, r approval.Request) []Section {
-	acted := append(actFacts(r.Act), Fact{Label: "digest", Value: safe(r.Digest, 128), Tone: Dim, Long: true,
-		Copy: r.Digest})
-	asked := append(person(r.Requester), Text("reason", untrusted.Text(r.Act.Reason), "none given")...)
-	asked = append(asked, Fact{Label: "asked", Value: o.moment(r.Created)}, Fact{Label: "lapses",
-		Value: format.Time(r.Expires, o.Zone)})
-	out := []Section{{Title: "Act", Facts: acted}, {Title: "Asked by", Facts: under("asked by", asked)}}
-	if r.Decider == nil {
-		return out
+// Judged is what a second person decides by: the act, the record that it changes as the requester saw it, the guards
+// that it lifts, the reason, who asks, and until when.
+func Judged(o Options, r approval.Request) []Fact {
+	a, s := r.Act, r.Act.Subject
+	out := append(Texts("what", a.Summary, "act", string(a.Kind)), Text(safe(a.Object, 20)+" id", untrusted.Text(a.ID),
+		"–")...)
+	out = append(out, Texts("document", cmp.Or(s.Document, a.Name), "customer", s.Customer)...)
+	if s.Amount != nil {
+		out = append(out, Fact{Label: "amount", Value: format.Money(*s.Amount), Amount: true})
 	}
-	decided := append(person(*r.Decider), Fact{Label: "decided", Value: format.Time(r.Decided, o.Zone)})
-	decided = append(decided, Text("comment", untrusted.Text(r.Comment), "none")...)
-	if !r.Spent.IsZero() {
-		decided = append(decided, Fact{Label: "used", Value: format.Time(r.Spent, o.Zone)}, Fact{Label: "outcome",
-			Value: verdict(r.Verdict)})
+	if s.Status != "" {
+		out = append(out, o.Status("status", untrusted.Text(s.Status)))
 	}
-	return append(out, Section{Title: "Decided by", Facts: under("decided by", decided)})
+	for _, g := range a.Lifted {
+		out = append(out, Fact{Label: "lifts", Value: guard(g), Tone: Warn, Long: true})
+	}
+	out = append(out, Text("reason", untrusted.Text(a.Reason), "none given")...)
+	return append(out, Fact{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role),
+		40)}, Fact{Label: "until", Value: format.Time(r.Expires, o.Zone)})
+}
+
+// guard names a guard of the console that an act lifts.
+func guard(g api.Rule) string {
+	if g == api.RuleEndState {
+		return "the guard for operations that have ended (--force)"
+	}
+	return "the guard " + safe(string(g), 40) + " (--force)"
+}
+
+// RequestDetails are exactly what is sent, who asked, who decided, and the digests that the approval binds to.
+func RequestDetails(o Options, r approval.Request) []Section {
+	a := r.Act
+	sent := append(Texts("request", strings.TrimSpace(a.Method+" "+a.Path), "body", string(a.Body)), Texts("item", a.Item,
+		"name", a.Name)...)
+	asked := append(person(r.Requester), Fact{Label: "asked", Value: o.moment(r.Created)})
+	out := []Section{{Title: "Sent", Facts: sent}, {Title: "Asked by", Facts: under("asked by", asked)}}
+	if r.Decider != nil {
+		decided := append(person(*r.Decider), Fact{Label: "decided", Value: format.Time(r.Decided, o.Zone)})
+		decided = append(decided, Text("comment", untrusted.Text(r.Comment), "none")...)
+		if !r.Spent.IsZero() {
+			decided = append(decided, Fact{Label: "used", Value: format.Time(r.Spent, o.Zone)}, Fact{Label: "outcome",
+				Value: verdict(r.Verdict)})
+		}
+		out = append(out, Section{Title: "Decided by", Facts: under("decided by", decided)})
+	}
+	if digests := Texts("content shown", a.Seen, "secret or file", a.SecretDigest, "digest", r.Digest); len(digests) > 0 {
+		out = append(out, Section{Title: "Digests", Facts: digests})
+	}
+	return out
 }
 
 // RequestTitle is an act in one safe line: what happens to which record.
@@ -126,22 +155,7 @@ func verdict(v api.Verdict) string {
 	return safe(string(v), 20)
 }
 
-// actFacts are the object of an act and what its requester saw.
-func actFacts(a api.Act) []Fact {
-	var out []Fact
-	for _, f := range []struct{ label, text, none string }{{"act", string(a.Kind), "–"}, {"summary", a.Summary, "–"},
-		{"object", a.Object, "–"},
-		{"id", a.ID, "–"}, {"item", a.Item, ""}, {"name", a.Name, ""}, {"content shown", a.Seen, "not recorded"}} {
-		out = append(out, Text(f.label, untrusted.Text(f.text), f.none)...)
-	}
-	if a.SecretDigest != "" {
-		out = append(out, Text("secret or file", untrusted.Text("sha256 "+a.SecretDigest), "")...)
-	}
-	under("act", out[1:])
-	return out
-}
-
-// person identifies somebody, as far as it is proven.
+// person is who somebody is, as far as it is proven.
 func person(who approval.Person) []Fact {
 	out := append(Text("name", untrusted.Text(who.Name), "–"), Text("role", untrusted.Text(who.Role), "–")...)
 	login := who.Login

@@ -10,27 +10,14 @@ const (
 	oneLine = 200 // a body of at most so many bytes is on one line
 )
 
-// Decision lists the facts in the question about a decision on a request. reason is that of a denial; "" for an
-// approval.
-func Decision(r approval.Request, reason string) []Fact {
-	p := []Fact{{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role), 40)},
-		{Label: "sends",
-			Value: safe(r.Act.Method+" "+r.Act.Path, 2000), Long: true}}
-	if r.Act.Reason != "" {
-		p = append(p, Fact{Label: "their reason", Value: safe(r.Act.Reason, 2000), Long: true})
-	}
+// Decision is what a person reads who decides about a request. reason is that of a denial; "" for an approval.
+func Decision(o Options, r approval.Request, reason string) []Fact {
+	out := Judged(o, r)
 	if reason != "" {
-		p = append(p, Fact{Label: "your reason", Value: safe(reason, 2000), Long: true})
+		out = append(out, Fact{Label: "your reason", Value: safe(reason, 2000), Long: true})
 	}
-	p = append(p, bodyFacts(r.Act.Body)...)
-	for _, x := range []struct{ label, value string }{{safe(r.Act.Object, 20), r.Act.ID}, {"item", r.Act.Item},
-		{"name", r.Act.Name}, {"content shown", r.Act.Seen},
-		{"secret or file", r.Act.SecretDigest}, {"digest of all", r.Digest}} {
-		if x.value != "" {
-			p = append(p, Fact{Label: x.label, Value: safe(x.value, 2000), Long: true})
-		}
-	}
-	return p
+	out = append(out, Fact{Label: "sends", Value: safe(r.Act.Method+" "+r.Act.Path, 2000), Long: true})
+	return append(out, bodyFacts(r.Act.Body)...)
 }
 
 func bodyFacts(body []byte) []Fact {

@@ -35,8 +35,9 @@ func TestFactsAreSafe(t *testing.T) {
 	facts := slices.Concat(
 		SessionPair(as, session.Status{Account: bad, BaseURL: bad, From: bad, By: session.Owner{Host: bad},
 			Holder: &session.Owner{Host: bad}, NextRotation: noon, LoginWait: time.Minute}),
-		Decision(approval.Request{Requester: person, Digest: bad, Act: api.Act{Method: bad, Path: bad, Reason: bad,
-			Body: []byte(bad), Object: bad, ID: bad, Name: bad}}, bad),
+		Decision(as, approval.Request{Requester: person, Digest: bad, Act: api.Act{Method: bad, Path: bad, Reason: bad,
+			Body: []byte(bad), Object: bad, ID: bad, Name: bad, Lifted: []api.Rule{api.Rule(bad)},
+			Subject: api.Subject{Customer: bad, Amount: &api.Sum{Value: bad, Code: bad}, Status: bad, Document: bad}}}, bad),
 		Rejected(receiver.Rejection{Reason: bad, Detail: bad, Request: bad, Algorithm: bad, Claims: []string{bad},
 			Header: []receiver.HeaderField{{Name: bad, Value: bad}}}),
 		HookSettings(api.HookSettings{HookURL: bad}))
@@ -59,8 +60,9 @@ func TestARecordIsSaidOnce(t *testing.T) {
 	if !e.Good {
 		t.Fatal("the event cannot be read")
 	}
-	for _, record := range [][]Section{EventFacts(as, e, nil), AuditEntry(as, audit.Entry{Record: audit.Record{Seq: 1, Name: "a",
-		Object: "b", ID: "c", Actor: audit.Person{Name: "d", Role: "e"}}}),
+	for _, record := range [][]Section{EventFacts(as, e, nil),
+		AuditEntry(as, audit.Entry{Record: audit.Record{Seq: 1, Name: "a",
+			Object: "b", ID: "c", Actor: audit.Person{Name: "d", Role: "e"}}}),
 		{{Facts: SessionPair(as, session.Status{})}, {Facts: SessionCounts(session.Counts{})}}} {
 		seen := map[string]bool{}
 		for _, s := range record {

@@ -76,7 +76,7 @@ type Events struct{ Follow, Replay, Codes, Rejected, Settings, Operation Key }
 type Hooks struct{ Change Key }
 
 // Audit belongs to the audit trail and approvals.
-type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny Key }
+type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny, Details Key }
 
 // Dialog are the keys of the one question and of explanations.
 type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
@@ -203,6 +203,7 @@ func New() *Map {
 			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals only", "a").ofList(),
 			Approvals:  of(act.ApprovalList).ofList(),
 			Approve:    of(act.ApprovalApprove), Deny: of(act.ApprovalDeny),
+			Details: of(act.ApprovalShow).ofList(),
 		},
 		Dialog: dialogKeys(),
 		Form:   formKeys(),

@@ -63,7 +63,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.SelectedID()); on {
-				return s.lines(r, w)
+				return s.lines(r, w, false)
 			}
 			return nil
 		}})
@@ -129,11 +129,24 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askApprove(r), nil, true
 	case !s.Page.Seeking() && s.keys.Deny.Match(msg):
 		return s.askReason(r), nil, true
-	case s.Page == nil && k.List.Open.Match(msg):
+	case s.Page == nil && s.keys.Details.Match(msg):
 		s.show(r.ID)
 		return nil, nil, true
+	case k.List.Open.Match(msg) && !s.Page.Seeking():
+		return openObject(r), nil, true
 	}
 	return nil, nil, false
+}
+
+// openObject opens what the request is about; esc comes back.
+func openObject(r approval.Request) ui.Action {
+	switch r.Act.Object {
+	case "operation":
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: r.Act.ID}}
+	case "customer":
+		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: r.Act.ID}}
+	}
+	return ui.Notify{Level: ui.Denied, Text: "This request is about no operation and no customer."}
 }
 
 // Item implements list.Screen: the request with its act, as it is stored.
@@ -231,14 +244,14 @@ func (s *Screen) HeadLines() []string {
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	decide := []keymap.Key{s.keys.Approve, s.keys.Deny}
+	decide := []keymap.Key{k.List.Open, s.keys.Approve, s.keys.Deny}
 	switch {
 	case s.Page != nil:
 		return append(append(decide, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
 	case s.rows.Len() == 0:
 		return append([]keymap.Key{k.List.Filter, k.Global.Reload}, keymap.All(k.Nav)...)
 	}
-	return append(append([]keymap.Key{k.List.Open}, append(decide, k.List.Filter, k.Global.Reload)...),
+	return append(append(decide, s.keys.Details, k.List.Filter, k.Global.Reload),
 		keymap.Join(k.Item, k.Nav)...)
 }
 

@@ -47,22 +47,33 @@ var _ Backend = (*approval.Service)(nil)
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func request(id, who string, st approval.State, age time.Duration) approval.Request {
-	return approval.Request{ID: id, State: st, Requester: approval.Person{Name: who, Role: api.Operator, Key: "SHA256:" + who, Login: who, Via: "ssh", From: "10.0.0.7:5022"},
-		Act: api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/7f3a2b10/document/d0c1", Object: "operation", ID: "7f3a2b10-0000-4000-8000-000000000001",
-			Item: "d0c1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong customer", Seen: strings.Repeat("ab", 32)},
+	return approval.Request{ID: id, State: st, Requester: approval.Person{Name: who, Role: api.Operator,
+		Key: "SHA256:" + who, Login: who, Via: "ssh", From: "10.0.0.7:5022"},
+		Act: api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/v2/billing/operation/7f3a2b10/document/d0c1",
+			Object: "operation", ID: "7f3a2b10-0000-4000-8000-000000000001",
+			Item: "d0c1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong customer",
+			Seen: strings.Repeat("ab", 32),
+			Subject: api.Subject{Customer: "Harbour Traders Ltd", Amount: &api.Sum{Value: "1682", Code: "EUR"},
+				Status: "PENDING", Document: "invoice.pdf"}},
 		Digest: strings.Repeat("cd", 32), Created: noon.Add(-age), Expires: noon.Add(approval.Lifetime - age)}
 }
 
 func sample() []approval.Request {
 	denied := request("rdenied00000", "bob", approval.Denied, 20*time.Minute)
-	denied.Decider, denied.Decided, denied.Comment = &approval.Person{Name: "cyd", Role: api.Admin}, noon.Add(-10*time.Minute), "ask the customer first"
+	denied.Decider, denied.Decided, denied.Comment = &approval.Person{Name: "cyd", Role: api.Admin},
+		noon.Add(-10*time.Minute), "ask the customer first"
 	spent := request("rspent000000", "bob", approval.Spent, 25*time.Minute)
-	spent.Decider, spent.Decided, spent.Spent, spent.Verdict = &approval.Person{Name: "cyd"}, noon.Add(-20*time.Minute), noon.Add(-19*time.Minute), api.Done
+	spent.Decider, spent.Decided, spent.Spent, spent.Verdict = &approval.Person{Name: "cyd"}, noon.Add(-20*time.Minute),
+		noon.Add(-19*time.Minute), api.Done
 	share := request("rshare000000", "bob", approval.Open, 2*time.Minute)
-	share.Act.Kind, share.Act.Method, share.Act.Path, share.Act.Object, share.Act.ID = api.ActShare, "POST", "/v2/compliance/c-1/share", "customer", "c-1"
-	share.Act.Item, share.Act.Name, share.Act.Body, share.Act.SecretDigest = "", "", json.RawMessage(`{"token":"•••","kind":"INDIVIDUAL"}`), strings.Repeat("ef", 32)
+	share.Act.Kind, share.Act.Method, share.Act.Path, share.Act.Object, share.Act.ID = api.ActShare, "POST",
+		"/v2/compliance/c-1/share", "customer", "c-1"
+	share.Act.Subject = api.Subject{Customer: "Bob Harbour", Status: "NEW"}
+	share.Act.Item, share.Act.Name, share.Act.Body, share.Act.SecretDigest = "", "",
+		json.RawMessage(`{"token":"•••","kind":"INDIVIDUAL"}`), strings.Repeat("ef", 32)
 	return []approval.Request{denied, request("rown00000000", "Ana", approval.Open, 5*time.Minute), share, spent,
-		request("rlapsed00000", "bob", approval.Approved, 40*time.Minute), request("rvoid0000000", "bob", approval.Void, time.Hour), request("ryes00000000", "bob", approval.Approved, time.Minute)}
+		request("rlapsed00000", "bob", approval.Approved, 40*time.Minute), request("rvoid0000000", "bob", approval.Void,
+			time.Hour), request("ryes00000000", "bob", approval.Approved, time.Minute)}
 }
 
 func fake() *fakeBackend {
@@ -106,7 +117,7 @@ func TestListWide(t *testing.T) {
 
 func TestRequest(t *testing.T) {
 	r, _ := open(t, fake())
-	r.Send(uitest.Size(120, 40), uitest.Key("enter"))
+	r.Send(uitest.Size(120, 40), uitest.Key("e"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
 	has(t, r, "2 approvals wait, 1 of them asked by you")
@@ -119,7 +130,7 @@ func TestTheRequestIsWhole(t *testing.T) {
 	one.Act.Path = "/v2/billing/operation/62387cd9-6926-45b3-bf48-8a53f850c0b8/document/ba464e45-f391-4664-ae43-fc789ef2b79d"
 	for _, w := range []int{40, 60, 80, 120, 200} {
 		r, _ := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
-		r.Send(uitest.Size(w, 60), uitest.Key("enter"))
+		r.Send(uitest.Size(w, 60), uitest.Key("e"))
 		if !strings.Contains(strings.Join(strings.Fields(r.View()), ""), one.Act.Path) {
 			t.Errorf("at %d cells:\n%s", w, r.View())
 		}
@@ -181,7 +192,7 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r, _ := open(t, fake())
 	r.Send(uitest.Key("down"), uitest.Key("P"))
 	has(t, r, "This is your own request")
-	r.Send(uitest.Key("enter"))
+	r.Send(uitest.Key("e"))
 	has(t, r, "ask a colleague to decide")
 	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
 	has(t, r, "is no longer open: it is approved")
@@ -201,7 +212,8 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 func TestRefusalIsExplained(t *testing.T) {
 	backend := fake()
 	backend.approve = func(string, string, string) (approval.Request, error) {
-		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged, Public: "The request is not the one that you read.", Hint: "Open it again."}
+		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged,
+			Public: "The request is not the one that you read.", Hint: "Open it again."}
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
@@ -233,7 +245,8 @@ func TestTimeAloneEndsARequest(t *testing.T) {
 func TestStaleAnswerIsDropped(t *testing.T) {
 	var s *Screen
 	backend := fake()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s }, place)
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s },
+		place)
 	first, second := s.Reload(), s.Reload()
 	late := first()
 	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
@@ -246,7 +259,8 @@ func TestStaleAnswerIsDropped(t *testing.T) {
 
 func TestPlaceOpensARequest(t *testing.T) {
 	clock := uitest.NewClock()
-	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(), p.ID) }, ui.Place{Kind: Kind, ID: "rdenied00000"}, as("ana", api.Operator))
+	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(), p.ID) },
+		ui.Place{Kind: Kind, ID: "rdenied00000"}, as("ana", api.Operator))
 	has(t, r, "Request rdenied00000", "refused by the second person")
 }
 
@@ -255,7 +269,8 @@ func TestStates(t *testing.T) {
 	r, _ := open(t, backend)
 	has(t, r, "No approval was requested.")
 	backend.list = func() ([]approval.Request, error) {
-		return nil, &api.Error{Kind: api.Unavailable, Public: "opdeck cannot read or write approval requests, so it did nothing."}
+		return nil, &api.Error{Kind: api.Unavailable, Public: "opdeck cannot read or write approval requests, so it did " +
+			"nothing."}
 	}
 	r.Send(uitest.Key("r"))
 	has(t, r, "cannot read or write", "r tries again")
@@ -271,7 +286,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("nobody is told what %s changes", k)
 		}
 	}
-	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent, approval.Void} {
+	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent,
+		approval.Void} {
 		if _, means := present.RequestState(present.Options{}, approval.Request{State: st, Expires: noon}); means == "" {
 			t.Errorf("%s has no meaning", st)
 		}
@@ -285,21 +301,25 @@ func TestHostileText(t *testing.T) {
 	q.Decider, q.Comment, q.Verdict, q.Spent = &q.Requester, bad, api.Verdict(bad), noon
 	q.Digest = bad
 	body, _ := json.Marshal(map[string]string{"token": bad})
-	q.Act = api.Act{Kind: api.ActKind(bad), Method: bad, Path: bad, Body: body, Object: bad, ID: bad, Item: bad, Name: bad, Summary: bad, Reason: bad, Seen: bad, SecretDigest: bad}
+	q.Act = api.Act{Kind: api.ActKind(bad), Method: bad, Path: bad, Body: body, Object: bad, ID: bad, Item: bad, Name: bad,
+		Summary: bad, Reason: bad, Seen: bad, SecretDigest: bad,
+		Subject: api.Subject{Customer: bad, Amount: &api.Sum{Value: bad, Code: bad}, Status: bad, Document: bad},
+		Lifted:  []api.Rule{api.Rule(bad)}}
 	long := q
 	long.ID, long.Act.Body = "rlong", json.RawMessage("["+strings.Repeat(fmt.Sprintf("%q,", bad), 300)+"1]")
 	backend := &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{q, long}, nil }}
 	r, clock := open(t, backend)
-	r.Send(uitest.Keys("enter", "J", "esc", "esc", "y", "Y", "P"), clock.Wait(time.Second))
+	r.Send(uitest.Keys("e", "J", "esc", "esc", "y", "Y", "P"), clock.Wait(time.Second))
 	shelltest.Sizes(r)
-	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("enter"), uitest.Size(120, 60), uitest.Key("N"), uitest.Paste(bad), uitest.Key("enter"), clock.Wait(time.Second))
+	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("e"), uitest.Size(120, 60), uitest.Key("N"), uitest.Paste(bad),
+		uitest.Key("enter"), clock.Wait(time.Second))
 	shelltest.Sizes(r)
 }
 
 func TestSizes(t *testing.T) {
 	r, _ := open(t, fake())
 	shelltest.Sizes(r)
-	r.Send(uitest.Key("enter"))
+	r.Send(uitest.Key("e"))
 	shelltest.Sizes(r)
 }
 
@@ -323,7 +343,8 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestKeysOnPagesNeverWait(t *testing.T) {
 	var s *Screen
 	backend := fake()
-	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s }, place, as("ana", api.Operator))
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, backend, ""); return s },
+		place, as("ana", api.Operator))
 	before, k := backend.calls, keymap.New()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Audit, k.Viewer, k.Global) {
 		s.show("rshare000000")
@@ -339,7 +360,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 // keys that decide are back when the search ends.
 func TestHitsAreNoDecisions(t *testing.T) {
 	r, _ := open(t, fake()) // approve and deny are nil: they would panic
-	r.Send(uitest.Key("enter"), uitest.Key("/"), uitest.Type("NP"))
+	r.Send(uitest.Key("e"), uitest.Key("/"), uitest.Type("NP"))
 	has(t, r, "enter find", "esc end the search")
 	r.Send(uitest.Key("enter"), uitest.Key("esc"), uitest.Key("/"), uitest.Type("o"), uitest.Key("enter"))
 	has(t, r, "1/", "esc end the search  n next  N previous")
@@ -351,4 +372,51 @@ func TestHitsAreNoDecisions(t *testing.T) {
 	has(t, r, "P approve  N deny")
 	r.Send(uitest.Key("N"))
 	has(t, r, "Deny compliance.share")
+}
+
+// TestWhatASecondPersonDecidesBy: in the question, on the page and beside the list; digests on the page only.
+func TestWhatASecondPersonDecidesBy(t *testing.T) {
+	one := request("rforce000000", "bob", approval.Open, time.Minute)
+	one.Act.Lifted = []api.Rule{api.RuleEndState}
+	judged := []string{"Harbour Traders Ltd", "1,682.00 EUR", "PENDING", "invoice.pdf", "--force", "wrong customer",
+		"bob, operator", "until"}
+	r, clock := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
+	r.Send(uitest.Size(180, 60))
+	has(t, r, judged...)
+	hidden := func() {
+		if strings.Contains(r.View(), "cdcdcd") || strings.Contains(r.View(), "ababab") {
+			t.Errorf("a digest outside the details:\n%s", r.View())
+		}
+	}
+	hidden()
+	r.Send(uitest.Key("P"))
+	has(t, r, append(judged, "[ No ]")...)
+	hidden()
+	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"))
+	has(t, r, append(judged, "cdcdcd", "ababab")...)
+}
+
+// TestEnterOpensTheObject: of the list and of the page; esc comes back to it.
+func TestEnterOpensTheObject(t *testing.T) {
+	for object, kind := range map[string]string{"operation": ui.KindOperation, "customer": ui.KindCompliance} {
+		one := request("rone00000000", "bob", approval.Open, time.Minute)
+		one.Act.Object = object
+		if got := openObject(one); got != (ui.Open{Place: ui.Place{Kind: kind, ID: one.Act.ID}}) {
+			t.Errorf("%s: %v", object, got)
+		}
+	}
+	var s *Screen
+	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, fake(), ""); return s },
+		place, as("ana", api.Operator))
+	for _, press := range []string{"enter", "e"} {
+		s.Update(uitest.Key(press))
+		a, _ := s.Wants(), 0
+		if _, opens := a.(ui.Open); opens != (press == "enter") {
+			t.Errorf("%s: %T", press, a)
+		}
+	}
+	s.Update(uitest.Key("enter"))
+	if _, opens := s.Wants().(ui.Open); !opens {
+		t.Error("enter on the page opens nothing")
+	}
 }

@@ -20,7 +20,7 @@ func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + present.RequestTitle(r.Act) + "?",
-		Facts: s.env.Pairs(present.Decision(r, ""), nil), Risk: act.Consequence(r.Act.Kind),
+		Facts: s.env.Pairs(present.Decision(s.env.Present(), r, ""), nil), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
 
@@ -35,7 +35,8 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 			s.asking = r.ID
 			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
 					Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + present.RequestTitle(r.Act) + "?",
-					Facts: s.env.Pairs(present.Decision(r, reason), nil), Yes: s.decide(r, approval.Denied, reason), No: s.unasked}),
+					Facts: s.env.Pairs(present.Decision(s.env.Present(), r, reason), nil), Yes: s.decide(r, approval.Denied, reason),
+					No: s.unasked}),
 				nil
 		}}
 }

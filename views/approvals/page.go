@@ -18,13 +18,13 @@ func (s *Screen) show(id string) {
 			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is no longer among the newest. "+
 				s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
 		}
-		return s.lines(r, w)
+		return s.lines(r, w, true)
 	})
 }
 
-// lines draws a request: its state, what it would change, exactly what would
-// be sent, who asks and who decided.
-func (s *Screen) lines(r approval.Request, w int) []string {
+// lines draws a request: its state, what a second person decides by, and exactly what would be sent; details: also
+// who asks, who decided, and the digests.
+func (s *Screen) lines(r approval.Request, w int, details bool) []string {
 	th, now := s.env.Theme, s.env.Now()
 	st := state(r, now)
 	mark, means := present.RequestState(s.env.Present(), r)
@@ -43,13 +43,18 @@ func (s *Screen) lines(r approval.Request, w int) []string {
 	}
 	out.Title("What it changes")
 	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
+	out.Gap()
+	out.Pairs(s.env.Pairs(present.Judged(s.env.Present(), r), nil))
 	out.Title("Exactly what is sent")
 	out.Say(theme.Strong, line(r.Act.Method, 10)+" "+line(r.Act.Path, 400))
 	if len(r.Act.Body) == 0 {
 		out.Under(theme.Dim, "no body")
 	}
 	out.JSON(r.Act.Body, 2, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
+	if !details {
+		return out.Lines
+	}
 	out.Gap()
-	out.Pairs(s.env.Headed(present.RequestFacts(s.env.Present(), r)))
+	out.Pairs(s.env.Headed(present.RequestDetails(s.env.Present(), r)[1:])) // what is sent is above
 	return out.Lines
 }

@@ -22,9 +22,11 @@ func (mute) Init() tea.Cmd { return nil }
 
 // TestEveryState keeps each state of the list and of one request, at both sizes.
 func TestEveryState(t *testing.T) {
-	broken := &api.Error{Kind: api.Unavailable, Public: "The shared store does not answer.", Hint: "opdeck doctor checks the store."}
+	broken := &api.Error{Kind: api.Unavailable, Public: "The shared store does not answer.",
+		Hint: "opdeck doctor checks the store."}
 	hostile := request("rhostile0000", "bob"+apitest.Hostile, approval.Open, time.Minute)
-	hostile.Act.Name, hostile.Act.Summary, hostile.Act.Reason = "a"+apitest.Hostile, "b"+apitest.Hostile, "c"+apitest.Hostile
+	hostile.Act.Name, hostile.Act.Summary, hostile.Act.Reason = "a"+apitest.Hostile, "b"+apitest.Hostile,
+		"c"+apitest.Hostile
 	one := func(rs ...approval.Request) func() ([]approval.Request, error) {
 		return func() ([]approval.Request, error) { return rs, nil }
 	}
@@ -40,10 +42,10 @@ func TestEveryState(t *testing.T) {
 		"error":      {list: func() ([]approval.Request, error) { return nil, broken }},
 		"stale":      {list: one(sample()...), keys: []string{"r"}, err: broken},
 		"hostile":    {list: one(hostile)},
-		"page":       {list: one(hostile), keys: []string{"enter"}},
-		"own":        {list: one(request("rown00000000", "Ana", approval.Open, time.Minute)), keys: []string{"enter"}},
-		"denied":     {list: one(sample()[0]), keys: []string{"enter"}},
-		"spent":      {list: one(sample()[3]), keys: []string{"enter", "end"}},
+		"page":       {list: one(hostile), keys: []string{"e"}},
+		"own":        {list: one(request("rown00000000", "Ana", approval.Open, time.Minute)), keys: []string{"e"}},
+		"denied":     {list: one(sample()[0]), keys: []string{"e"}},
+		"spent":      {list: one(sample()[3]), keys: []string{"e", "end"}},
 		"viewer":     {list: one(sample()...), opts: []shelltest.Option{as("vic", api.Viewer)}, keys: []string{"P"}},
 		"readonly":   {list: one(sample()...), opts: []shelltest.Option{shelltest.ReadOnly}, keys: []string{"P"}},
 		"question":   {list: one(sample()...), keys: []string{"P"}},
@@ -59,7 +61,8 @@ func TestEveryState(t *testing.T) {
 					}
 					return s
 				}
-				r := shelltest.Open(t, uitest.NewClock(), factory, place, append([]shelltest.Option{as("ana", api.Operator)}, c.opts...)...)
+				r := shelltest.Open(t, uitest.NewClock(), factory, place, append([]shelltest.Option{as("ana", api.Operator)},
+					c.opts...)...)
 				r.Send(uitest.Size(wh[0], wh[1]))
 				if c.err != nil {
 					backend.list = func() ([]approval.Request, error) { return nil, c.err }

@@ -25,14 +25,15 @@ const opid = "5b55db86-17e5-4612-81f9-29d3bd5082a1"
 // fake is a client of functions; one that is left nil panics in the test that
 // calls it. calls counts them all.
 type fake struct {
-	op     api.Operation
-	calls  int
-	remove func(api.RemoveDocument) (api.Operation, error)
-	attach func(guid, name string) (api.Operation, error)
-	upload func(path string) (api.CustomerFile, error)
-	jobs   []replace.Job
-	open   []followup.Row
-	err    error
+	op      api.Operation
+	calls   int
+	remove  func(api.RemoveDocument) (api.Operation, error)
+	consent func(api.Consent) // of each removal; nil: nobody asks
+	attach  func(guid, name string) (api.Operation, error)
+	upload  func(path string) (api.CustomerFile, error)
+	jobs    []replace.Job
+	open    []followup.Row
+	err     error
 
 	files   []api.CustomerFile // of the customer
 	aPage   int                // files of a page; 0: 100
@@ -54,8 +55,11 @@ func (f *fake) caller() endpoint.Caller {
 		return f.op, f.err
 	})
 	endpointtest.On(&c, endpoint.ListFiles, f.list)
-	endpointtest.On(&c, endpoint.RemoveDocument, func(_ context.Context, r api.RemoveDocument) (api.Operation, error) {
+	endpointtest.On(&c, endpoint.RemoveDocument, func(ctx context.Context, r api.RemoveDocument) (api.Operation, error) {
 		f.calls++
+		if f.consent != nil {
+			f.consent(api.ConsentOf(ctx))
+		}
 		return f.remove(r)
 	})
 	endpointtest.On(&c, endpoint.AttachDocument, func(_ context.Context, a endpoint.Attachment) (api.Operation, error) {
@@ -71,12 +75,14 @@ func (f *fake) caller() endpoint.Caller {
 }
 
 func (f *fake) parts() Parts {
-	known := ui.Known{MaxAge: time.Minute, Phase: api.Operation.Phase, Get: func(context.Context, string) (api.Operation, time.Time, bool) {
+	known := ui.Known{MaxAge: time.Minute, Phase: api.Operation.Phase, Get: func(context.Context, string) (api.Operation,
+		time.Time, bool) {
 		f.calls++
 		return api.Operation{}, time.Time{}, false
 	}}
 	return Parts{Known: known, Host: f, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
-		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f, Open: func(context.Context, string) ([]followup.Row, error) {
+		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f,
+		Open: func(context.Context, string) ([]followup.Row, error) {
 			f.calls++
 			return f.open, nil
 		}}
@@ -88,7 +94,8 @@ func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.Custo
 		f.aPage = 100
 	}
 	from := min(q.Page*f.aPage, len(f.files))
-	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))], Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
+	return api.Page[api.CustomerFile]{Items: f.files[from:min(from+f.aPage, len(f.files))],
+		Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 
 func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", f.noOpen }

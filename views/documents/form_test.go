@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/approval"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -177,18 +179,41 @@ func TestTheTypedQuestionSaysWhatEnterDoes(t *testing.T) {
 	has(t, r, "Not removed.")
 }
 
-// TestASecondPersonIsAskedFor: the button says what a yes does there.
+// TestASecondPersonIsAskedFor: the button says what a yes does now, and the write carries just that: the reason that
+// was typed and asking only, or the reason that was approved and sending.
 func TestASecondPersonIsAskedFor(t *testing.T) {
-	r, clock := open(t, &fake{op: apitest.Operation(nil)}, func(o *ui.Options) { o.About.SecondPerson = true })
+	f := &fake{op: apitest.Operation(nil)}
+	var sent []api.Consent
+	f.consent = func(c api.Consent) { sent = append(sent, c) }
+	f.remove = func(api.RemoveDocument) (api.Operation, error) {
+		return api.Operation{}, api.Refusal("remove document", api.RuleApproval, "A second person must approve this.")
+	}
+	r, clock := open(t, f, func(o *ui.Options) { o.About.SecondPerson = true })
+	yes := func() {
+		r.Send(clock.Wait(time.Second), uitest.Key("y"), clock.Wait(time.Second), uitest.Key("esc"))
+	}
 	r.Send(uitest.Key("x"))
-	has(t, r, "[ No ]    Ask for approval", "A second person must", "Nothing is sent yet.")
-	r.Send(clock.Wait(time.Second), uitest.Key("n"), ui.Approvals{Approved: []ui.ApprovedWrite{{Act: api.ActRemoveDocument,
-		ID:   opid,
-		Item: string(apitest.Operation(nil).Documents[0].GUID), By: "ben", Until: clock.Now().Add(time.Minute)}}},
-		uitest.Key("x"))
-	has(t, r, "[ No ]    Remove", "Approved by ben.", "This sends it now.")
-	r.Send(clock.Wait(time.Second), uitest.Key("n"), uitest.Key("j"), uitest.Key("x"))
-	has(t, r, "[ No ]    Ask for approval") // another document
+	has(t, r, "A second person must approve this.", "Reason")
+	r.Send(uitest.Type("wrong file"), uitest.Key("enter"))
+	has(t, r, "[ No ]    Ask for approval", "Nothing is sent yet.", "wrong file")
+	yes()
+	mine := ui.AskedWrite{Act: api.ActRemoveDocument, ID: opid, Item: string(f.op.Documents[0].GUID), State: approval.Open,
+		Reason: "wrong file", By: "ben", Until: clock.Now().Add(time.Minute)}
+	r.Send(ui.Approvals{Mine: []ui.AskedWrite{mine}}, uitest.Key("x"), uitest.Key("enter"))
+	has(t, r, "[ No ]    Ask for approval", "wrong file") // the reason of the request that waits
+	yes()
+	mine.State = approval.Approved
+	r.Send(ui.Approvals{Mine: []ui.AskedWrite{mine}}, uitest.Key("x"))
+	has(t, r, "[ No ]    Send (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
+	yes()
+	r.Send(uitest.Key("j"), uitest.Key("x"), uitest.Key("enter"))
+	has(t, r, "[ No ]    Ask for approval", "none given") // another document
+	r.Send(clock.Wait(time.Second), uitest.Key("n"))
+	want := []api.Consent{{Reason: "wrong file", AskOnly: true}, {Reason: "wrong file", AskOnly: true},
+		{Reason: "wrong file"}}
+	if !slices.Equal(sent, want) {
+		t.Errorf("%+v", sent)
+	}
 }
 
 // TestOverSSHTheCommandIsShown: no form opens; what is copied is what is there, and a

@@ -115,13 +115,15 @@ func (s changes) askResume(j replace.Job) ui.Action {
 			if c.do == nil {
 				return nil, nil
 			}
-			return ui.Confirm{ID: j.OldGUID, Title: "Replacement", Verb: c.Text, SkipTypedConfirmation: true,
+			q := ui.Asking(act.DocumentResume, s.object(draw.Middle(j.OldName, 60)), ui.Confirm{ID: j.OldGUID,
 				Ask: c.Text + ": " + c.Note + "?",
 				Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
 					{Label: "so far", Value: present.JobStep(j), Long: true}}, s.target()...),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob(strings.ToLower(c.Text)+": the replacement", stored(j.ID, c.do))
-				}}, nil
+				}})
+			q.Title, q.Verb, q.SkipTypedConfirmation = "Replacement", c.Text, true
+			return q, nil
 		}}
 }
 

@@ -106,7 +106,7 @@ func (s *Service) Show(ctx context.Context, id string) (Request, error) {
 		return Request{}, err
 	}
 	r, err := s.get(ctx, id)
-	return mask.For(ctx, r), err
+	return shownTo(ctx, r), err
 }
 
 // get returns a request with its state by the store's clock and its times by this host's.
@@ -140,9 +140,19 @@ func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) 
 		return nil, unavailable(err)
 	}
 	for i, here := 0, s.now(); i < len(list); i++ {
-		list[i] = list[i].onHostClock(now, here)
+		list[i] = shownTo(ctx, list[i].onHostClock(now, here))
 	}
-	return mask.For(ctx, list), nil
+	return list, nil
+}
+
+// shownTo is the request as the person in ctx may see it. With a digest somebody could guess what is masked.
+func shownTo(ctx context.Context, r Request) Request {
+	if !mask.Needed(ctx) {
+		return r
+	}
+	r = mask.Value(r)
+	r.Digest, r.Target, r.Act.Seen, r.Act.SecretDigest = "", "", "", ""
+	return r
 }
 
 // MayDecide returns the reason why the person in ctx cannot decide r, nil if they can. Screens use it to explain a

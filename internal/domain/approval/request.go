@@ -20,7 +20,7 @@ const (
 	Denied   State = "denied"
 	Lapsed   State = "lapsed" // expired
 	Spent    State = "spent"  // the act went through the gate
-	Void     State = "void"   // the act was repeated with another content
+	Void     State = "void"   // the act was repeated after its object or its content changed
 )
 
 // Request is a write that needs, or had, an approval.
@@ -42,7 +42,14 @@ type Request struct {
 	Verdict   api.Verdict `json:"verdict,omitempty"` // outcome of the act
 }
 
-// target identifies the object of an act, regardless of its content.
+// actDigest identifies an act whatever its reason.
+func actDigest(a api.Act) string {
+	a.Reason = ""
+	return a.Digest()
+}
+
+// target identifies what an act is about, whatever the content of the object
+// and of the request.
 func target(a api.Act) string {
 	t := api.Act{Kind: a.Kind, Method: a.Method, Path: a.Path, Object: a.Object, ID: a.ID, Item: a.Item}
 	if t.Item == "" {

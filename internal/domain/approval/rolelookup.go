@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"opdeck/api"
@@ -60,8 +61,21 @@ func (s *Service) Waiting(ctx context.Context) (map[State]int, error) {
 	return n, err
 }
 
-// Recheck ends unused approvals whose approver, known at host, has lost their key or role, and requests whose
-// requester has.
+// Usable finds an approved request that the person in ctx can send now: of one of these acts, about an object among
+// ids. The first of the acts must be about an item among ids too.
+func (s *Service) Usable(ctx context.Context, acts []api.ActKind, ids []string) (Request, bool, error) {
+	list, err := s.List(ctx, Approved)
+	for _, r := range list {
+		item := r.Act.Item == "" || slices.Contains(ids, r.Act.Item) || r.Act.Kind != acts[0]
+		if IsRequester(api.ActorOf(ctx), r) && slices.Contains(acts, r.Act.Kind) && slices.Contains(ids, r.Act.ID) && item {
+			return r, true, nil
+		}
+	}
+	return Request{}, false, err
+}
+
+// Recheck ends unused approvals whose approver, known at host, has lost their key or
+// their role, and requests whose requester has lost theirs.
 func (s *Service) Recheck(ctx context.Context, host string) error {
 	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: []State{Open, Approved}, Limit: 1000})
 	for _, r := range list {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,9 +35,11 @@ func New(store Store, audit api.Auditor, baseURL, account string, now func() tim
 
 const op = "approval"
 
-// Check spends the approval of the act and returns its id. Without one it files a request, or finds the open one, and
-// returns a refusal: RuleApproval (wait), RuleDenied, or RuleChanged if the content differs from the request; the
-// next attempt then files a new request.
+// Check spends the approval of the act and returns its id. Without one it files
+// a request, or finds the one that waits, and returns a refusal: RuleApproval
+// (wait), RuleDenied, or RuleChanged when the content differs from what was
+// asked about; the next attempt then files a new request. The same act with another
+// reason is another request. Where ctx asks only (api.Consent), no approval is spent.
 func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if fold(who.Name) == "" {
 		return "", refuse(api.RuleApproval, "You are not signed in, so you cannot ask for approval.",
@@ -48,7 +51,7 @@ func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string
 	var v verdict
 	err := s.store.Update(ctx, s.scope, person(who).id(), target(act),
 		func(now time.Time, known []Request) ([]Request, error) {
-			v = s.evaluate(who, act, now, known)
+			v = s.evaluate(attempt{who, act, api.ConsentOf(ctx).AskOnly}, now, known)
 			return v.changed, nil
 		})
 	if err != nil {
@@ -78,45 +81,60 @@ func (v *verdict) change(r Request, event string) {
 	v.changed, v.events = append(v.changed, r), append(v.events, event)
 }
 
-// evaluate decides about an act at the store's time now. known are the requests for the same target under who's login
-// name or user id, newest first.
-func (s *Service) evaluate(who api.Actor, act api.Act, now time.Time, known []Request) (v verdict) {
-	digest, here := act.Digest(), s.now()
+// attempt is an act that somebody wants to send, or to ask for only.
+type attempt struct {
+	who     api.Actor
+	act     api.Act
+	askOnly bool
+}
+
+// evaluate decides about an attempt at the store's time now. known are requests for the same
+// target that were filed under the person's login name or user id, newest first.
+func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict) {
+	whole, content, here := a.act.Digest(), actDigest(a.act), s.now()
+	other := "" // a request for the same act with another reason
 	undecided := func() bool { return v.id == "" && v.refusal == nil }
 	for _, r := range known {
-		if r = r.AsOf(now); !IsRequester(who, r) {
+		if r = r.AsOf(now); !IsRequester(a.who, r) {
 			continue
 		}
-		same := r.Digest == digest
-		why := s.invalid(who, r)
+		same, sameReason := actDigest(r.Act) == content, r.Digest == whole
+		live := r.State == Open || r.State == Approved
+		why := s.invalid(a.who, r)
 		switch {
 		case why != nil:
 			r.State, r.Ended = Lapsed, why.Public
 			v.change(r, "approval.lapsed")
-			v.refusal = revoked(r)
-		case (r.State == Open || r.State == Approved) && !same:
+			if sameReason || !same {
+				v.refusal = revoked(r)
+			}
+		case live && !same:
 			r.State = Void
 			v.change(r, "approval.void")
+		case live && !sameReason:
+			other = r.ID
+		case r.State == Approved && undecided() && a.askOnly:
+			v.refusal = approved(r.onHostClock(now, here))
 		case r.State == Approved && undecided():
 			r.State, r.Spent, v.id = Spent, now, r.ID
 			v.change(r, "approval.spent")
 		case r.State == Open && undecided():
-			v.refusal = waiting(r.onHostClock(now, here))
-		case same && undecided() && now.Before(r.Expires) &&
-			(r.State == Denied || r.State == Spent && (r.Verdict == "" || r.Verdict == api.Unclear)):
+			v.refusal = waiting(r.onHostClock(now, here), other)
+		case undecided() && now.Before(r.Expires) && (r.State == Denied && sameReason ||
+			r.State == Spent && same && (r.Verdict == "" || r.Verdict == api.Unclear)):
 			v.refusal = stillCounts(r.onHostClock(now, here))
 		}
 	}
 	switch {
 	case !undecided():
-	case len(v.changed) > 0:
+	case slices.Contains(v.events, "approval.void"):
 		v.refusal = refuse(api.RuleChanged,
 			"The object or the request changed after approval was asked for.",
 			"The approval is void. Check the object; the next attempt asks for a new approval.")
 	default:
-		r := s.file(who, act, now)
+		r := s.file(a.who, a.act, now)
 		v.change(r, "approval.requested")
-		v.refusal = waiting(r.onHostClock(now, here))
+		v.refusal = waiting(r.onHostClock(now, here), other)
 	}
 	return v
 }
@@ -178,15 +196,26 @@ func refuse(rule api.Rule, public, hint string) *api.Error {
 	return &api.Error{Op: op, Kind: api.Refused, Rule: rule, Public: public, Hint: hint}
 }
 
-func waiting(r Request) error {
+// waiting is the refusal while r is open. other is a request for the same act with another reason, "" for none.
+func waiting(r Request, other string) error {
 	e := refuse(api.RuleApproval, fmt.Sprintf("A second person must approve this (request %s). Nothing is sent yet.",
 		r.ID),
 		fmt.Sprintf("Ask a colleague to approve request %s before %s.", r.ID, clock(r.Expires)))
+	if other != "" {
+		e.Public += fmt.Sprintf(" Request %s for the same act has another reason and stays as it is.", other)
+	}
 	e.Remedy = api.Remedy{Kind: api.AwaitApproval, ID: r.ID}
 	return e
 }
 
-// stillCounts is the refusal because of a denied or just spent request.
+// approved is the refusal of an attempt that only asked, though r was approved meanwhile.
+func approved(r Request) error {
+	return refuse(api.RuleApproval, fmt.Sprintf("%s approved this meanwhile (request %s). Nothing is sent yet.",
+		r.Decider.Name, r.ID),
+		fmt.Sprintf("Repeat it to send it, before %s.", clock(r.Expires)))
+}
+
+// stillCounts is the refusal while a denied or just spent request still counts.
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,

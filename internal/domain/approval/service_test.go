@@ -33,9 +33,11 @@ func run(t *testing.T, open func(now func() time.Time) approval.Store) {
 	var f *fixture
 	first := open(func() time.Time { return f.now })
 	for name, part := range map[string]func(*testing.T, *fixture){
-		"approve and spend": approveAndSpend, "own request": ownRequest, "who may decide": whoMayDecide, "deny": deny,
+		"approve and spend": approveAndSpend, "another reason": anotherReason, "ask only": askOnly,
+		"digests": digestsAreNoOracle, "own request": ownRequest, "who may decide": whoMayDecide, "deny": deny,
 		"content changed": contentChanged, "lapse": lapse, "survives": survives, "other context": otherContext,
-		"race to spend": race, "standing": standing, "race to decide": raceToDecide, "outcome": outcome, "other clocks": otherClocks, "trail": trailFails, "gate": throughTheGate,
+		"race to spend": race, "standing": standing, "race to decide": raceToDecide, "outcome": outcome,
+		"other clocks": otherClocks, "trail": trailFails, "gate": throughTheGate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f = &fixture{trail: &trail{}, today: map[string]api.Role{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
@@ -52,12 +54,13 @@ func approveAndSpend(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	r := f.filed(t, ana, act)
-	if r.State != approval.Open || r.Digest != act.Digest() || r.Act.Reason != "wrong file" || r.Act.Seen != "before" || r.Requester.Name != "ana" ||
+	if r.State != approval.Open || r.Digest != act.Digest() || r.Act.Reason != "wrong file" || r.Act.Seen != "before" ||
+		r.Requester.Name != "ana" ||
 		!r.Expires.Equal(f.now.Add(30*time.Minute)) {
 		t.Errorf("%+v", r)
 	}
 	again := act
-	again.Reason, again.Summary = "another reason", "other words"
+	again.Summary, again.Name = "other words", "another name"
 	if f.filed(t, ana, again).ID != r.ID {
 		t.Error("a second request for the same act")
 	}
@@ -82,6 +85,74 @@ func approveAndSpend(t *testing.T, f *fixture) {
 	}
 }
 
+// anotherReason: an approval covers the reason that was given. Another one is another request, which is said, and
+// leaves the first as it is.
+func anotherReason(t *testing.T, f *fixture) {
+	r := f.filed(t, ana, act)
+	if _, err := f.Approve(as(bo), r.ID, r.Digest, ""); err != nil {
+		t.Fatal(err)
+	}
+	other := act
+	other.Reason = "a reason that bo never read"
+	_, err := f.Check(as(ana), ana, other)
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval ||
+		!strings.Contains(e.Public, "Request "+r.ID+" for the same act has another reason") {
+		t.Fatalf("%v", err)
+	}
+	if id, rule := f.check(t, ana, act); id != r.ID || rule != "" {
+		t.Errorf("the approved reason: %q, %q", id, rule)
+	}
+	second := f.filed(t, ana, other)
+	if _, err := f.Deny(as(bo), second.ID, "", "no"); err != nil {
+		t.Fatal(err)
+	}
+	if _, rule := f.check(t, ana, other); rule != api.RuleDenied {
+		t.Errorf("denied, and asked again: %q", rule)
+	}
+	// Another reason does not hide that the outcome of the first is not known.
+	third := act
+	third.Reason = "a third"
+	if _, err := f.Check(as(ana), ana, third); !strings.Contains(api.AsError(err).Public, "outcome is not known yet") {
+		t.Errorf("%v", err)
+	}
+}
+
+// askOnly: who answered a question that asks for approval sends nothing, even when it was approved meanwhile.
+func askOnly(t *testing.T, f *fixture) {
+	r := f.filed(t, ana, act)
+	if _, err := f.Approve(as(bo), r.ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	asks := api.WithConsent(as(ana), api.Consent{AskOnly: true})
+	id, err := f.Check(asks, ana, act)
+	if e := api.AsError(err); id != "" || e == nil || e.Rule != api.RuleApproval ||
+		!strings.Contains(e.Public, "bo approved this meanwhile") {
+		t.Fatalf("%q, %v", id, err)
+	}
+	if got := f.state(t, r.ID); got != approval.Approved {
+		t.Error(got)
+	}
+	if id, _ := f.check(t, ana, act); id != r.ID {
+		t.Errorf("then it is not sent: %q", id)
+	}
+}
+
+// digestsAreNoOracle: with a digest of all but one value somebody who sees that value masked could guess it.
+func digestsAreNoOracle(t *testing.T, f *fixture) {
+	secret := act
+	secret.SecretDigest = "of a secret"
+	r := f.filed(t, ana, secret)
+	for role, sees := range map[api.Role]bool{api.Viewer: false, api.OnCall: false, api.Operator: true} {
+		q, err := f.Show(as(api.Actor{Name: "vic", Role: role}), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.Digest + q.Target + q.Act.Seen + q.Act.SecretDigest; (got != "") != sees {
+			t.Errorf("%s sees %q", role, got)
+		}
+	}
+}
+
 func ownRequest(t *testing.T, f *fixture) {
 	r := f.filed(t, ana, act)
 	for name, who := range map[string]api.Actor{
@@ -92,7 +163,8 @@ func ownRequest(t *testing.T, f *fixture) {
 		"without a name":            {Role: api.Admin},
 		"the same name without key": {Name: "ana", Role: api.Operator},
 	} {
-		for verb, decide := range map[string]func(context.Context, string, string, string) (approval.Request, error){"approves": f.Approve, "denies": f.Deny} {
+		for verb, decide := range map[string]func(context.Context, string, string, string) (approval.Request,
+			error){"approves": f.Approve, "denies": f.Deny} {
 			_, err := decide(as(who), r.ID, "", "")
 			if e := api.AsError(err); e == nil || e.Rule != api.RuleRole || e.Hint == "" {
 				t.Errorf("%s %s: %v", name, verb, err)
@@ -149,7 +221,8 @@ func deny(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	_, err := f.Check(as(ana), ana, act)
-	if e := api.AsError(err); e.Rule != api.RuleDenied || e.Public != "bo denied this (request "+r.ID+"): the invoice is·[2J right." || !strings.Contains(e.Hint, "09:30 UTC") {
+	if e := api.AsError(err); e.Rule != api.RuleDenied || e.Public != "bo denied this (request "+r.ID+
+		"): the invoice is·[2J right." || !strings.Contains(e.Hint, "09:30 UTC") {
 		t.Errorf("%q %q", e.Public, e.Hint)
 	}
 	if _, err := f.Approve(as(bo), r.ID, "", ""); api.AsError(err).Rule != api.RuleApproval {
@@ -159,7 +232,8 @@ func deny(t *testing.T, f *fixture) {
 	if next := f.filed(t, ana, act); next.ID == r.ID {
 		t.Error("no new request after the denied one is over")
 	}
-	if got := f.trail.take(); got != "approval.requested ana, approval.denied bo, approval.refused bo, approval.requested ana" {
+	if got := f.trail.take(); got != "approval.requested ana, approval.denied bo, approval.refused bo, "+
+		"approval.requested ana" {
 		t.Error(got)
 	}
 }
@@ -224,7 +298,8 @@ func lapse(t *testing.T, f *fixture) {
 	if _, rule := f.check(t, ana, approved); rule != api.RuleApproval {
 		t.Errorf("a lapsed approval was spent: %q", rule)
 	}
-	if got := f.trail.take(); got != "approval.lapsed opdeck, approval.lapsed opdeck, approval.refused bo, approval.requested ana" {
+	if got := f.trail.take(); got != "approval.lapsed opdeck, approval.lapsed opdeck, approval.refused bo, "+
+		"approval.requested ana" {
 		t.Error(got)
 	}
 	list, err := f.List(as(ana), approval.Lapsed)
@@ -428,13 +503,16 @@ func throughTheGate(t *testing.T, f *fixture) {
 	if err := g.End(as(ana), p, api.Outcome{Verdict: api.Done}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := f.Show(as(bo), r.ID); err != nil || got.State != approval.Spent || got.Verdict != api.Done || got.Decider.Name != "bo" {
+	if got, err := f.Show(as(bo), r.ID); err != nil || got.State != approval.Spent || got.Verdict != api.Done ||
+		got.Decider.Name != "bo" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := g.Begin(as(ana), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin}, nil); api.AsError(err).Rule != api.RuleRole {
+	if _, err := g.Begin(as(ana), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin},
+		nil); api.AsError(err).Rule != api.RuleRole {
 		t.Error(err)
 	}
-	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
+	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), endpoint.Rule(api.ActSessionLogin),
+		api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
 		t.Errorf("our own session asks for a second person: %v", err)
 	}
 }

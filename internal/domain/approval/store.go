@@ -26,9 +26,9 @@ type Filter struct {
 type Store interface {
 	// Now is the store's clock.
 	Now(ctx context.Context) (time.Time, error)
-	// Update calls change in one transaction with the time and the newest requests of that scope, requester and
-	// target (at most ten), and stores those that it returns: new ones are added, known ones replaced. It excludes
-	// other calls of Update and Decide.
+	// Update calls change, in one transaction, with the time and the newest requests
+	// of that scope, requester and target (at most 100), and stores those it returns:
+	// new ones are added, known ones replaced. No other Update or Decide runs beside it.
 	Update(ctx context.Context, scope, requester, target string,
 		change func(now time.Time, known []Request) ([]Request, error)) error
 	// Decide changes a request that is in state from and has not expired; else ErrState, or ErrNotFound if there is

@@ -7,6 +7,7 @@
 package replace
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -55,6 +56,7 @@ type Job struct {
 	Info     string    `json:"info,omitempty"`
 	Digest   string    `json:"digest"` // SHA-256 of the new content
 	Force    bool      `json:"force,omitempty"`
+	Reason   string    `json:"reason,omitempty"` // of each of its writes
 	Step     Step      `json:"step"`
 	Problem  string    `json:"problem,omitempty"` // why it stopped
 	Owner    string    `json:"owner"`
@@ -121,7 +123,8 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 	now := r.Now().UTC()
 	j := Job{ID: newID(), OPID: string(op.OPID), CUID: u.CUID, OldGUID: guid, OldName: doc.FileName.Line(80),
 		FileName: u.FileName, Type: u.Type, Info: u.Info, Digest: api.HashHex(u.Content), Force: force, Step: Planned,
-		Owner: api.ActorOf(ctx).Name, Created: now, Updated: now}
+		Reason: cmp.Or(api.ConsentOf(ctx).Reason, "replace"),
+		Owner:  api.ActorOf(ctx).Name, Created: now, Updated: now}
 	if err := r.keep(j, u.Content); err != nil {
 		return Job{}, err
 	}
@@ -246,6 +249,9 @@ func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
 	call func(ctx context.Context, j *Job) error) (Job, error) {
 	j, left := was, false
 	var kept error
+	consent := api.ConsentOf(ctx)
+	consent.Reason = cmp.Or(was.Reason, consent.Reason)
+	ctx = api.WithConsent(ctx, consent)
 	err := call(api.OnLeaving(ctx, func(p api.Probe) error {
 		if j, kept = r.begin(ctx, was, sending, p); kept == nil {
 			left = true

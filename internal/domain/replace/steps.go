@@ -50,7 +50,7 @@ func (j Job) probe(kind api.ActKind, guid string) api.Probe {
 func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
 	return r.send(ctx, j, Removing, Removed, func(ctx context.Context, _ *Job) error {
 		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument,
-			api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force, Reason: "replace"})
+			api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force})
 		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(j.Sent, Removing) {
 			return nil // an earlier call of this job took effect after all
 		}

@@ -48,7 +48,7 @@ func (s *Approvals) change(ctx context.Context, fn func(tx *store.Tx, now time.T
 func (s *Approvals) Update(ctx context.Context, scope, requester, target string,
 	change func(time.Time, []approval.Request) ([]approval.Request, error)) error {
 	return s.change(ctx, func(tx *store.Tx, now time.Time) (bool, error) {
-		known, err := s.read(ctx, tx, "scope = ? AND requester = ? AND target = ? ORDER BY created_us DESC LIMIT 10", scope,
+		known, err := s.read(ctx, tx, "scope = ? AND requester = ? AND target = ? ORDER BY created_us DESC LIMIT 100", scope,
 			requester, target)
 		if err != nil {
 			return false, err

@@ -78,7 +78,10 @@ func (s *Sealer) Open(sealed []byte, at Place) (secret.Value, error) {
 	return secret.New(string(text)), nil
 }
 
-// Pepper is the key for the fingerprints of one session's passwords.
+// DigestKey keys digests of secrets in acts: the same for all hosts of a store.
+func (k Key) DigestKey() []byte { return k.derive("opdeck digests of secrets v1") }
+
+// Pepper keys the fingerprints of passwords of one session.
 func (s *Sealer) Pepper(key session.Key) secret.Value {
 	return secret.New(hex.EncodeToString(s.key.derive("opdeck fingerprints v1\x00" + key.BaseURL + "\x00" + key.Account)))
 }

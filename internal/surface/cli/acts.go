@@ -98,6 +98,9 @@ func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 		r.printed[cmd] = append(r.printed[cmd], printed{when: "--dry-run", json: reflect.TypeFor[dryJSON](),
 			jsonl: reflect.TypeFor[dryJSON](), many: true})
 	}
+	if row.Effect == act.Write && len(row.Sends) > 0 {
+		cmd.Flags().StringVar(&r.reason, "reason", "", "why: a second person reads it, and the audit trail keeps it")
+	}
 	if row.Ask != act.Nothing {
 		cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
 	}
@@ -172,7 +175,8 @@ type asked struct {
 	object act.Object
 	typed  string         // the id whose end must be typed in a production context
 	facts  []present.Fact // shown above the question
-	risk   string         // beyond the act's own
+	risk   string         // more than the act's own
+	now    string         // what a yes does, where a second person approves
 	send   func(ctx context.Context) error
 }
 
@@ -184,10 +188,15 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 		if err != nil {
 			return err
 		}
+		consent, now, err := r.consent(ctx, a, w)
+		if err != nil {
+			return err
+		}
+		w.now = now
 		if err := r.confirm(ctx, w); err != nil {
 			return err
 		}
-		return r.write(ctx, w.send)
+		return r.write(api.WithConsent(ctx, consent), w.send)
 	})
 }
 
@@ -200,7 +209,7 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	for _, f := range w.facts {
 		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f.Label, safeText(f.Value))
 	}
-	for _, risk := range []string{q.Risk, w.risk} {
+	for _, risk := range []string{q.Risk, w.risk, w.now} {
 		if risk != "" {
 			fmt.Fprintln(r.env.Err, safeText(risk))
 		}

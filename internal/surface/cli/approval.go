@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
@@ -21,10 +24,38 @@ var approvalCommands = commands{
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed,
 	approval.Spent, approval.Void}
 
+// requestJSON is a request with what a second person decides by beside it.
+type requestJSON struct {
+	approval.Request
+	Customer    string     `json:"customer"`
+	Amount      *api.Sum   `json:"amount"` // null: there is none, or it is not a number
+	Status      string     `json:"status"`
+	Document    string     `json:"document"`
+	Lifted      []api.Rule `json:"lifted"` // guards that --force lifts
+	Reason      string     `json:"reason"`
+	RequestedBy string     `json:"requested_by"`
+	Until       time.Time  `json:"until"`
+}
+
+func requestOf(q approval.Request) requestJSON {
+	s := q.Act.Subject
+	return requestJSON{Request: q, Customer: s.Customer, Amount: s.Amount, Status: s.Status,
+		Document: cmp.Or(s.Document, q.Act.Name), Lifted: append([]api.Rule{}, q.Act.Lifted...), Reason: q.Act.Reason,
+		RequestedBy: q.Requester.Name, Until: q.Expires}
+}
+
+func requestsOf(list []approval.Request) []requestJSON {
+	out := make([]requestJSON, len(list))
+	for i, q := range list {
+		out[i] = requestOf(q)
+	}
+	return out
+}
+
 func approvalListCommand(r *root) *cobra.Command {
 	var state []string
 	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out listOf[approval.Request]) error {
+		out listOf[requestJSON]) error {
 		var states []approval.State
 		for _, s := range state {
 			if !slices.Contains(approvalStates, approval.State(s)) {
@@ -36,7 +67,8 @@ func approvalListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.print(list, list, listed(present.Options{Now: a.Now()}, present.RequestListed, list).
+		items := requestsOf(list)
+		return out.print(items, items, listed(present.Options{Now: a.Now()}, present.RequestListed, list).
 			none("No requests. A write creates one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
@@ -45,32 +77,37 @@ func approvalListCommand(r *root) *cobra.Command {
 
 func approvalShowCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out one[approval.Request]) error {
+		out one[requestJSON]) error {
 		q, err := a.Approvals.Show(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := out.card(q, card(present.Request(present.Options{Now: a.Now()}, q))); err != nil || r.output != "table" ||
+		if err := out.card(requestOf(q), card(present.Request(present.Options{Now: a.Now()}, q))); err != nil ||
+			r.output != "table" ||
 			q.State != approval.Open {
 			return err
 		}
-		r.say("To decide: opdeck approval approve %s or deny %s, with --digest %s to name exactly this request.", q.ID, q.ID,
-			q.Digest)
+		if q.Digest != "" { // a role that sees no digests decides nothing
+			r.say("To decide: opdeck approval approve %s or deny %s, with --digest %s to name exactly this request.", q.ID, q.ID,
+				q.Digest)
+		}
 		return nil
 	})
 }
 
 func approvalApproveCommand(r *root) *cobra.Command {
-	return approvalDecideCommand(r, "Approved. The requester can now send it once.", false,
-		(*approval.Service).Approve)
+	return approvalDecideCommand(r, func(q approval.Request) string {
+		return "Approved. " + oneLine(q.Requester.Name) + " can send it once, until " + q.Expires.UTC().Format("15:04 UTC") +
+			"."
+	}, false, (*approval.Service).Approve)
 }
 
 func approvalDenyCommand(r *root) *cobra.Command {
-	return approvalDecideCommand(r, "Denied.", true, (*approval.Service).Deny)
+	return approvalDecideCommand(r, func(approval.Request) string { return "Denied." }, true, (*approval.Service).Deny)
 }
 
 // approvalDecideCommand is approve or deny.
-func approvalDecideCommand(r *root, sentence string, needsReason bool,
+func approvalDecideCommand(r *root, sentence func(approval.Request) string, needsReason bool,
 	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
@@ -79,7 +116,7 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			"requester, and both of you must use SSH, or both the same host. This does not stop root or\n" +
 			"people who know the password of the account or of the store. Use --digest (from approval show) to name exactly " +
 			"the request that you read."}
-	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[approval.Request]) (asked, error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[requestJSON]) (asked, error) {
 		if needsReason && strings.TrimSpace(reason) == "" {
 			return asked{}, usage("--reason is needed; the requester sees it")
 		}
@@ -88,15 +125,13 @@ func approvalDecideCommand(r *root, sentence string, needsReason bool,
 			if err != nil {
 				return err
 			}
-			return out.report(q, "%s", sentence)
+			return out.report(requestOf(q), "%s", sentence(q))
 		}}
 		if r.yes {
 			return w, nil
 		}
 		q, err := a.Approvals.Show(ctx, args[0])
-		w.facts = append([]present.Fact{{Label: "act", Value: string(q.Act.Kind)}, {Label: "what", Value: q.Act.Summary}},
-			present.Decision(q, reason)...)
-		w.risk = act.Consequence(q.Act.Kind)
+		w.facts, w.risk = present.Decision(present.Options{Now: a.Now()}, q, reason), act.Consequence(q.Act.Kind)
 		return w, err
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")

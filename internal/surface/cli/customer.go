@@ -227,7 +227,6 @@ func customerSetApplicationCommand(r *root) *cobra.Command {
 }
 
 func customerDeleteFileCommand(r *root) *cobra.Command {
-	var reason string
 	cmd := &cobra.Command{Long: "Deletes a file and its content from a customer's store. This cannot be undone. opdeck " +
 		"reads\n" +
 		"the customer's files first and never sends a locked or missing file. The service may refuse\n" +
@@ -235,14 +234,12 @@ func customerDeleteFileCommand(r *root) *cobra.Command {
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
 		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1],
 			send: func(ctx context.Context) error {
-				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1],
-					Reason: reason})
+				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1]})
 				if err != nil {
 					return err
 				}
 				return out.report(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
 			}}, nil
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
 	return cmd
 }

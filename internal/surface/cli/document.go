@@ -58,7 +58,6 @@ func documentTable(docs []api.Document) *table {
 
 func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
-	var reason string
 	cmd := &cobra.Command{Long: "Removes a document from an operation. This removes the link only; document restore " +
 		"puts it\n" +
 		"back. opdeck never sends a locked document. --force lifts opdeck's own guard for operations\n" +
@@ -66,7 +65,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {
 			op, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: args[0], GUID: args[1],
-				Force: force, Reason: reason})
+				Force: force})
 			if err != nil {
 				return err
 			}
@@ -74,7 +73,6 @@ func documentRemoveCommand(r *root) *cobra.Command {
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
-	cmd.Flags().StringVar(&reason, "reason", "", "kept in the audit trail")
 	return cmd
 }
 

@@ -165,6 +165,7 @@ type root struct {
 	verbose  bool
 	why      bool
 	dryRun   bool
+	reason   string   // of a write
 	yes      bool     // of a write: do not ask
 	row      *act.Act // of the running command
 	args     []string // its arguments

@@ -38,8 +38,8 @@ type people struct {
 	others  ui.Presence
 	version int64
 	known   map[string]approval.State
-	open    []time.Time // expiry of the requests that this person may decide
-	mine    []ui.ApprovedWrite
+	open    []time.Time // when the requests lapse that this person may decide
+	mine    []ui.AskedWrite
 	shown   ui.Approvals // as sent to the shell last
 }
 
@@ -100,13 +100,13 @@ func (p *people) refresh(ctx context.Context) []any {
 
 // waiting returns the requests for this person if they changed by a request, a decision, or time.
 func (p *people) waiting() []any {
-	a, now := ui.Approvals{Approved: slices.Clone(p.mine)}, p.app.Now()
+	a, now := ui.Approvals{Mine: slices.Clone(p.mine)}, p.app.Now()
 	for _, end := range p.open {
 		if now.Before(end) {
 			a.Waiting++
 		}
 	}
-	if a.Waiting == p.shown.Waiting && slices.Equal(a.Approved, p.shown.Approved) {
+	if a.Waiting == p.shown.Waiting && slices.Equal(a.Mine, p.shown.Mine) {
 		return nil
 	}
 	p.shown = a
@@ -147,9 +147,9 @@ func (p *people) requests(ctx context.Context) []any {
 		if p.mayDecide(r) {
 			p.open = append(p.open, r.Expires)
 		}
-		if r.State == approval.Approved && approval.IsRequester(p.who, r) {
-			p.mine = append(p.mine, ui.ApprovedWrite{Act: r.Act.Kind, ID: r.Act.ID, Item: r.Act.Item, By: decider(r),
-				Until: r.Expires})
+		if slices.Contains(mattering, r.State) && approval.IsRequester(p.who, r) {
+			p.mine = append(p.mine, ui.AskedWrite{Act: r.Act.Kind, ID: r.Act.ID, Item: r.Act.Item, Reason: r.Act.Reason,
+				State: r.State, By: decider(r), Until: r.Expires})
 		}
 		before, seen := p.known[r.ID]
 		p.known[r.ID] = r.State
@@ -162,6 +162,9 @@ func (p *people) requests(ctx context.Context) []any {
 	}
 	return news
 }
+
+// mattering are the states of own requests that the header shows, or that word a question.
+var mattering = []approval.State{approval.Open, approval.Approved, approval.Denied}
 
 // mayDecide reports whether a request waits for this person.
 func (p *people) mayDecide(r approval.Request) bool {
@@ -189,7 +192,8 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
-		return ui.Toast{Level: ui.Success, Text: by + " approved: " + what + ". Do it again to send it."}, true
+		return ui.Toast{Level: ui.Success, Text: by + " approved: " + what + ". When you press the key again, it is sent."},
+			true
 	case r.State == approval.Denied:
 		return ui.Toast{Level: ui.Denied, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true
 	}

@@ -302,7 +302,9 @@ func TestASecondPerson(t *testing.T) {
 	asker, _ := startPlain(t, a, ben, nil)
 	asker.say("open " + string(op.OPID))
 	asker.say("documents")
-	asker.say("remove 1", "A second person must approve this. Nothing is sent yet.", "Type yes to ask for approval")
+	asker.say("remove 1", "They read the reason", "or an empty line for none:")
+	asker.say("wrong customer", "reason: wrong customer", "A second person must approve this. Nothing is sent yet.",
+		"Type yes to ask for approval")
 	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague")
 
 	judge, greeting := startPlain(t, a, ana, nil)
@@ -310,27 +312,31 @@ func TestASecondPerson(t *testing.T) {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}
 	judge.say("9", "1 approval waits", "asked by ben")
-	judge.say("1", "Remove document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID))
-	judge.say("operation", "Operation "+string(op.OPID), "News. ben is at this operation too.")
+	judge.say("details 1", "Remove document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
+		op.Customer.Name.Line(40), "wrong customer")
 	judge.say("back")
-	judge.say("approve", "asked by: ben", "Type yes to approve")
+	judge.say("1", "Operation "+string(op.OPID), "News. ben is at this operation too.")
+	judge.say("back")
+	judge.say("approve 1", "asked by: ben", "Type yes to approve")
 	judge.say("y", "No. Nothing was sent.")
-	judge.say("approve")
+	judge.say("approve 1")
 	judge.say("yes", "Done. Approved")
 
 	asker.say("again", "News. Done. ana approved: Remove document")
-	asker.say("remove 1", "Approved by ana. This sends it now.", "Type yes to remove")
+	asker.say("remove 1", "Approved by ana. This sends it now.",
+		"Type yes to send (approved by ana)")
 	asker.say("yes", "Done. Removed")
 	asker.say("restore")
+	asker.say("", "Type yes to ask for approval")
 	asker.say("yes", "waits for a second person")
 	asker.say("menu")
 	asker.say("9", "1 approval waits")
-	asker.say("1", "Request ")
+	asker.say("details 1", "Request ")
 	asker.say("approve", "ask a colleague to decide")
 	if err := asker.leave(); err != nil {
 		t.Error(err)
 	}
-	judge.say("back", "News. Attention. ben asks", "approvals shows it.")
+	judge.say("again", "News. Attention. ben asks", "approvals shows it.")
 	judge.say("again", "1 approval waits")
 	judge.say("deny 1", "or back:")
 	judge.say("not today", "Type yes to deny")
