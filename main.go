@@ -1,5 +1,5 @@
-// Command opdeck is a terminal back-office console over one payments and
-// compliance service. This file is wiring only.
+// Command opdeck is a terminal back-office console over one payments and compliance service. This file is wiring
+// only.
 package main
 
 import (
@@ -12,11 +12,11 @@ import (
 
 func main() { os.Exit(entry.Main(build())) }
 
-// release, commit and builtAt (RFC 3339) are set when a release is built; without them
-// the commit is the one that the go command found.
+// release, commit and builtAt (RFC 3339) are set by a release build; without them the commit comes from the go
+// command.
 var release, commit, builtAt = "dev", "", ""
 
-// build says what this program was built from.
+// build describes the source of this program.
 func build() cli.Build {
 	b := cli.Build{Release: release, Commit: commit, Built: builtAt}
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
@@ -25,8 +25,8 @@ func build() cli.Build {
 	return b
 }
 
-// revision is the commit in the build's settings, with ".dirty" behind it when
-// there was more than was committed; empty when they do not tell.
+// revision is the commit in the build's settings, with ".dirty" if there were uncommitted changes; empty if not
+// known.
 func revision(settings []debug.BuildSetting) string {
 	rev, dirty := "", ""
 	for _, s := range settings {

@@ -20,8 +20,8 @@ func refusedBy(e Event, route string) evidence.Evidence {
 		Shows: "refused " + generation(e.Gen) + " (401)"}
 }
 
-// dead concludes that the service accepts the pair of e no longer. What tells is the route that was asked because
-// another one had refused the pair: a refusal by one route may be its own.
+// dead concludes that the service no longer accepts the pair of e. The evidence is the route that was probed because
+// another one had refused the pair: one route alone may refuse for a reason of its own.
 func dead(past []Event, e Event, row Row) (evidence.Conclusion, evidence.Need) {
 	tells := cmp.Or(e.By, e.Route)
 	c := evidence.Conclusion{Kind: evidence.Dead, Says: generation(e.Gen) + " is dead",

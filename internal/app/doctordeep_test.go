@@ -84,8 +84,8 @@ func TestDeepOnTheUsualService(t *testing.T) {
 	}
 }
 
-// TestDeepOnAContraryService: what cannot be read fails, each with its keys; no
-// value of an answer is told.
+// TestDeepOnAContraryService: unreadable answers are failures that list their keys; no value of an answer is
+// reported.
 func TestDeepOnAContraryService(t *testing.T) {
 	found, well, s := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
 		switch path := r.URL.Path; {
@@ -142,7 +142,7 @@ func TestDeepOnAContraryService(t *testing.T) {
 	}
 }
 
-// TestDeepWithoutASession: what cannot be asked is skipped, and told.
+// TestDeepWithoutASession: what cannot be checked is skipped and reported.
 func TestDeepWithoutASession(t *testing.T) {
 	found, well, s := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
 		return r.URL.Path == "/v2/auth/login" && say(w, 401, `{"error":"Invalid login or password"}`)

@@ -7,8 +7,8 @@ import (
 	"opdeck/internal/domain/approval"
 )
 
-// Whoever is at the other end sees the secrets that the config names, and doctor finds
-// them; nothing else of the server's environment is there.
+// A remote person gets the configured secrets, and doctor finds them; nothing else of the server's environment is
+// there.
 func TestSecretEnv(t *testing.T) {
 	server := func(name string) string { return "server's " + name }
 	a := &App{Context: config.Context{Name: "a", BaseURL: "http://127.0.0.1:1", Login: "m", PasswordEnv: "PW"}}

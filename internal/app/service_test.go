@@ -26,9 +26,8 @@ func (w waiting) Do(ctx context.Context, _ session.Route, send session.Send) err
 	}
 }
 
-// TestNobodyWaitsForEver: a person's call is told in the end that there is no
-// session (unavailable, exit 1); background work waits on, and a request that is
-// under way is not cut short by what was waited before.
+// TestNobodyWaitsForEver: a person's call fails in the end without a session (unavailable, exit 1); background work
+// keeps waiting, and the earlier wait does not shorten a request that is being sent.
 func TestNobodyWaitsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		send := func(ctx context.Context, _ secret.Value) (int, http.Header, error) {

@@ -23,7 +23,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// object is JSON of the stand-in.
+// object is JSON of the fake service.
 type object = map[string]any
 
 // stranger is a service of its own: it shares no code with the built-in one, and answers in one shape.

@@ -8,8 +8,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// TestTwoFactorOfTheAccount: on is a fault, off is well, and anything that does not say
-// it is reported as not told.
+// TestTwoFactorOfTheAccount: on is a failure, off is fine, and anything unclear is "not reported".
 func TestTwoFactorOfTheAccount(t *testing.T) {
 	me := `"uuid":"u-1","username":"` + strings.ToUpper(sandbox.DefaultLogin) + `"`
 	for name, c := range map[string]struct {

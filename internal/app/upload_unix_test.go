@@ -10,7 +10,7 @@ import (
 	"opdeck/api"
 )
 
-// TestUploadOfAPipe is refused; opening one would wait for whoever writes to it.
+// TestUploadOfAPipe: a pipe is refused, because opening it would wait for a writer.
 func TestUploadOfAPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")

@@ -8,8 +8,7 @@ import (
 	"opdeck/api"
 )
 
-// TestWaits: what a call waits for is told after a while and then rarely; of a body that
-// moves, how much did, and more often.
+// TestWaits: what a call waits for is reported after a while and then rarely; the progress of a body more often.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type told struct {

@@ -42,8 +42,7 @@ func TestProduction(t *testing.T) {
 	x.quit()
 }
 
-// TestViewer: a role that may not reveal sees no account number anywhere, and is
-// told why its keys are off.
+// TestViewer: a role that may not reveal sees no account number anywhere, and its disabled keys say why.
 func TestViewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, `role = "viewer"`)

@@ -68,7 +68,7 @@ func TestDocuments(t *testing.T) {
 		if got := w.names(op.Opid); !strings.Contains(got, "amended.pdf") {
 			t.Errorf("the service has %s", got)
 		}
-		x.press(end, "x") // the locked one, wherever it stands
+		x.press(end, "x") // the locked one, in any position
 		for range 3 {
 			if strings.Contains(x.screen(), "is locked and cannot be removed") {
 				break

@@ -87,7 +87,7 @@ func TestTheOppositeWaits(t *testing.T) {
 			}
 			close(hold)
 			w.until("the late removal", func() bool { _, done := w.counts(api.ActRemoveDocument, op.opid); return done == 1 })
-			w.run("operation", "get", op.opid) // whoever reads it settles the removal
+			w.run("operation", "get", op.opid) // any read settles the removal
 			w.answers(api.ActAttachDocument, otherAnswer{status: 204})
 			if got := w.run(restore...); got.code != 0 {
 				t.Errorf("afterwards: exit code %d\n%s%s", got.code, got.out, got.err)
@@ -195,8 +195,7 @@ func TestReplaceOutcomes(t *testing.T) {
 	}
 }
 
-// replaces runs one replacement with a step answered as told, then resumes it
-// with a service that answers properly.
+// replaces runs one replacement with one step answered by how, then resumes it with a service that answers properly.
 func (w *otherWorld) replaces(step api.ActKind, name string, how otherAnswer) {
 	w.t.Helper()
 	w.tries++

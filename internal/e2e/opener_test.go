@@ -71,8 +71,8 @@ func TestOpenDocument(t *testing.T) {
 	}
 }
 
-// TestOpenFails: an opener that opens nothing is told of, and leaves no copy; without a desktop,
-// and inside an SSH login, the key says why.
+// TestOpenFails: an opener that fails is reported and leaves no copy; without a desktop, and inside an SSH login, the
+// key says why.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	o := opening(t, "exit 3")

@@ -63,7 +63,7 @@ type otherAnswer struct {
 	hold   chan struct{} // it is done after the answer, once this is closed
 	status int           // 0: the service's own answer
 	kind   string        // Content-Type
-	body   string        // OPID, CUID, DOC stand for ids
+	body   string        // OPID, CUID, DOC are replaced by ids
 	way    string        // "cut", "drop", "hang": what happens to the answer on its way
 }
 
@@ -270,7 +270,7 @@ func (o *other) download(r *http.Request) (int, any) {
 	return notFound("Document not found: " + r.PathValue("id"))
 }
 
-// write counts a write, does it or not, and answers as told.
+// write counts a write, does it or not, and answers as configured.
 func (o *other) write(kind api.ActKind, act func(*http.Request) (int, any)) func(*http.Request) (int, any) {
 	return func(r *http.Request) (int, any) {
 		object := r.PathValue("id") + r.PathValue("cuid")

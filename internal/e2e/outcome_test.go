@@ -28,7 +28,7 @@ type otherWorld struct {
 	codes []told // in the order of the tries
 }
 
-// told is what a command said by its exit code.
+// told is the outcome by a command's exit code.
 type told struct {
 	name string
 	code int
@@ -232,11 +232,10 @@ var unproven = []struct {
 // notTold is what is never said of a write whose outcome is not known.
 var notTold = []string{"nothing was changed", "was not done", "Try again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
 
-// TestOutcomes: done is told with proof only, not done as well, and nothing is sent
-// twice. Every write × every answer is proven by api's TestEveryWriteEveryAnswer.
-// Here, where each try is a process, the first write meets every answer and each
-// other write every third one, so that every answer meets four writes; and each
-// refusal comes with one of its statuses.
+// TestOutcomes: done and not done are reported with proof only, and nothing is sent twice. Every write × every answer
+// is proven by api's TestEveryWriteEveryAnswer. Here, where each try is a process, the first write meets every answer
+// and each other write every third one, so that every answer meets four writes; and each refusal comes with one of
+// its statuses.
 func TestOutcomes(t *testing.T) {
 	for k, write := range allWrites(t) {
 		t.Run(string(write.kind), func(t *testing.T) {
@@ -316,7 +315,7 @@ func (w *otherWorld) try(write aWrite, name string, answer otherAnswer, code []i
 	}
 }
 
-// audited compares the trail with what the commands have told.
+// audited compares the trail with the commands' outcomes.
 func (w *otherWorld) audited() {
 	w.t.Helper()
 	list := w.run("audit", "list", "--limit", "1000", "-o", "json")

@@ -284,13 +284,13 @@ func (x *terminal) types(s string) *terminal {
 	return x.press(s)
 }
 
-// pastes writes a text as a terminal does that is told to mark what was pasted.
+// pastes writes a text like a terminal with bracketed paste.
 func (x *terminal) pastes(s string) *terminal {
 	x.t.Helper()
 	return x.press("\x1b[200~" + s + "\x1b[201~")
 }
 
-// escape presses esc and leaves the time that tells it from the beginning of a sequence.
+// escape presses esc and waits, so that it is not the start of a sequence.
 func (x *terminal) escape() *terminal {
 	x.t.Helper()
 	x.press(esc)

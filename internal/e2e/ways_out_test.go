@@ -168,8 +168,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	x.quit()
 }
 
-// TestFullDisk: an intent that cannot be stored is a write that does not go out,
-// and a person is told so.
+// TestFullDisk: a write whose intent cannot be stored is not sent, and the person gets an error.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

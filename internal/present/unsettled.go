@@ -51,7 +51,7 @@ var UnsettledColumns = []Column[followup.Row]{
 var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "last check", "next check",
 	"checks", "state", "ref")
 
-// UnsettledShort are the columns of the writes whose outcome is not known where others stand beside them.
+// UnsettledShort are the columns of the writes with an unknown outcome beside other tables.
 var UnsettledShort = Named(UnsettledColumns, "sent", "write")
 
 // UnsettledVerdict says how many writes have no known outcome.

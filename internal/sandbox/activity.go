@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// runActivity calls Step on every interval, so that a live view has something to
-// show. Several processes each do so.
+// runActivity calls Step on every interval, so that live views have something to show. Several processes may do so.
 func (s *Service) runActivity(ctx context.Context, every time.Duration) {
-	repeat(ctx, every, every, func() { _ = s.Step(ctx) }) // a busy file only costs this one step
+	repeat(ctx, every, every, func() { _ = s.Step(ctx) }) // a busy file only skips this step
 }
 
 // repeat calls do after first and then after every, until ctx ends.
@@ -27,15 +26,14 @@ func repeat(ctx context.Context, first, every time.Duration, do func()) {
 	}
 }
 
-// Step moves the open operation that has rested longest: PENDING becomes
-// PROCESSING, PROCESSING an end state; when none is open an ended one is
-// opened again.
+// Step changes the open operation that has been unchanged longest: PENDING becomes PROCESSING, PROCESSING an end
+// state; without an open one, an ended one is opened again.
 func (s *store) Step(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error { return moveOne(c, tx, "n", 50) })
 }
 
-// moveOne moves the operation that has rested longest of the first open ones in that order,
-// or opens the first ended one again.
+// moveOne changes the operation unchanged longest among the first open ones in that order, or reopens the first ended
+// one.
 func moveOne(c *call, tx *sql.Tx, order string, first int) error {
 	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
 		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?)
@@ -59,10 +57,10 @@ func nextStatus(o operationRow) int {
 	return statusPending
 }
 
-// move says how a change of an operation is made known.
+// move says how a change of an operation is reported.
 type move struct {
 	quiet bool // without a webhook
-	still bool // updatedAt stays as it was
+	still bool // updatedAt is unchanged
 }
 
 // moveOperation sets the status and raises the event.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// adminTable are the endpoints under /sandbox/: not part of the service, not
-// counted, open. Bodies are JSON, so that a web page elsewhere cannot post them.
+// adminTable are the endpoints under /sandbox/: not part of the service, not counted, without login. Bodies are JSON,
+// so that other web pages cannot post them.
 func adminTable() []route {
 	return []route{
 		{pattern: "GET /sandbox/stats", handle: read((*store).Stats)},
@@ -34,12 +34,12 @@ func adminTable() []route {
 	}
 }
 
-// read answers with what f returns.
+// read returns a handler with the result of f.
 func read[T any](f func(*store, context.Context) (T, error)) handler {
 	return func(c *call) (any, error) { return f(c.store, c.ctx) }
 }
 
-// order runs f on a request with an empty JSON object.
+// order returns a handler that runs f on a request with an empty JSON object.
 func order(f func(*store, context.Context) error) handler {
 	return with(func(c *call, _ struct{}) (any, error) { return done, f(c.store, c.ctx) })
 }
@@ -78,7 +78,7 @@ func (s *store) Removals(ctx context.Context) ([]Removal, error) {
 		`SELECT at, login, token, opid, document, outcome FROM removal ORDER BY id`)
 }
 
-// outboxEvent is a webhook with the state of its delivery.
+// outboxEvent is a webhook with its delivery state.
 type outboxEvent struct {
 	HookID   string          `json:"hook_id"`
 	HookType int             `json:"hook_type"`
@@ -102,7 +102,7 @@ func adminSettings(c *call) (any, error) {
 	return c.st, nil
 }
 
-// changeSettings runs f over the settings and keeps the result when it is sound.
+// changeSettings runs f on the settings and stores the result if it is valid.
 func (s *store) changeSettings(ctx context.Context, f func(*settings) error) error {
 	err := s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := f(&c.st); err != nil {
@@ -128,7 +128,7 @@ func adminSetSettings(c *call, in json.RawMessage) (any, error) {
 	})
 }
 
-// SetFaults replaces the faults; counts of rules start again.
+// SetFaults replaces the faults and resets the rules' counts.
 func (s *store) SetFaults(ctx context.Context, f Faults) error {
 	err := s.changeSettings(ctx, func(st *settings) error {
 		st.Faults = f.String()
@@ -152,8 +152,7 @@ func adminFaults(c *call, in faultsIn) (any, error) {
 	return done, c.SetFaults(c.ctx, f)
 }
 
-// ForeignLogin logs the account in as somebody else would, with all that
-// follows for the pairs in use.
+// ForeignLogin simulates a login by another client, with all its effects on the current pairs.
 func (s *store) ForeignLogin(ctx context.Context) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if _, err := newLogin(c, tx, "foreign"); err != nil {

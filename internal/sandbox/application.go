@@ -23,8 +23,8 @@ const (
 	textSubmitted    = "Application is already submitted"
 )
 
-// getApplication: GET /v2/customer/{customerId}/application. It shows what was
-// set, or the customer's own profile before that; either individual or corporate.
+// getApplication: GET /v2/customer/{customerId}/application. It returns what was set, before that the customer's own
+// profile; either individual or corporate.
 func getApplication(c *call) (any, error) {
 	row, err := findCustomer(c.ctx, c.ro, c.params[0])
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *customerRow) defaultApplication() json.RawMessage {
 		"telephoneNumber": c.phone, "taxReferenceNumber": ""}, "documents": []any{}})
 }
 
-// applicationIn is what Set reads; further fields are kept as they came.
+// applicationIn is the part that Set reads; further fields are kept unchanged.
 type applicationIn struct {
 	Application *struct {
 		FirstName   string `json:"firstName"`
@@ -99,7 +99,7 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 		row.application, row.appStatus = string(body), appDraft
 		return saveCustomer(c, tx, row)
 	})
-	// These headers report on the coming end of this call.
+	// These headers announce the end of this call.
 	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
 	a.header["Deprecation"] = []string{"true"}
 	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`,

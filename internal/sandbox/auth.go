@@ -56,8 +56,7 @@ func login(c *call, in loginIn) (any, error) {
 	return out, err
 }
 
-// newLogin ends older access tokens (and with StrictLogin refresh tokens) and
-// issues a pair.
+// newLogin revokes older access tokens (and with StrictLogin refresh tokens) and issues a pair.
 func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	kill := `UPDATE pair SET access_dead = 1 WHERE access_dead = 0`
 	if c.st.StrictLogin {
@@ -71,8 +70,7 @@ func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	return out, err
 }
 
-// refresh: GET /v2/auth/refresh/{token}. It ends every session of the account
-// and may be used once.
+// refresh: GET /v2/auth/refresh/{token}. It revokes every session of the account; a token works once.
 func refresh(c *call) (any, error) {
 	var out tokenJSON
 	outcome, presented := "", fingerprint(c.params[0])
@@ -102,7 +100,7 @@ func refresh(c *call) (any, error) {
 	return out, err
 }
 
-// refreshOutcome is "" for a good token, else the text of the refusal.
+// refreshOutcome is "" for a valid token, else the error text.
 func refreshOutcome(c *call, tx *sql.Tx, presented string) (string, error) {
 	var until int64
 	var dead bool
@@ -127,7 +125,7 @@ func killAll(ctx context.Context, q querier) error {
 	return execute(ctx, q, `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`)
 }
 
-// issue stores a new pair; only fingerprints of the tokens are kept.
+// issue stores a new pair; only fingerprints of the tokens are stored.
 func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	access, refresh := newAccessToken(c.st, c.now), newRefreshToken(c.st)
 	at, rt := time.Duration(c.st.AccessTTL), time.Duration(c.st.RefreshTTL)
@@ -144,7 +142,7 @@ func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 		RefreshTTL: shownTTL(c.st.TTLUnit, rt, c.now)}, err
 }
 
-// authorize lets the call pass with a living access token.
+// authorize admits the call if its access token is valid.
 func authorize(c *call) error {
 	scheme, token, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -175,7 +173,7 @@ func unauthorized(c *call, message string) error {
 	return r
 }
 
-// logAuth keeps the auth log; outcome "" is a success.
+// logAuth appends to the auth log; outcome "" is a success.
 func logAuth(c *call, q querier, kind, outcome, token string) error {
 	if outcome == "" {
 		outcome = "ok"

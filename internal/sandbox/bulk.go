@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// bulk inserts rows in groups through one prepared statement.
+// bulk inserts rows in groups with one prepared statement.
 type bulk struct {
 	ctx           context.Context
 	tx            *sql.Tx
@@ -14,7 +14,7 @@ type bulk struct {
 	columns, rows int
 	stmt          *sql.Stmt
 	args          []any
-	err           error // the first one; nothing is inserted any more
+	err           error // the first one; it stops the inserts
 }
 
 // newBulk inserts rows at a time; insert ends with the columns in parentheses.
@@ -43,7 +43,7 @@ func (b *bulk) add(row ...any) {
 	b.args = b.args[:0]
 }
 
-// flush writes what is left, ends the use of b and returns the first error.
+// flush writes the rest and returns the first error; b must not be used afterwards.
 func (b *bulk) flush() error {
 	if b.stmt != nil {
 		defer b.stmt.Close()

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// call is one request on its way through the service.
+// call is one request in progress.
 type call struct {
 	*store
-	ctx      context.Context // does not end with the caller: what was taken in is processed
+	ctx      context.Context // does not end with the caller: a received request is processed
 	r        *http.Request
 	params   []string // values of the pattern's wildcards
 	st       settings
-	at       time.Time // of the service's clock; what is stored and compared
-	now      time.Time // the same as clients see it: skewed when a fault asks for it
-	faults   []fault   // those that fire for this call
+	at       time.Time // by the service's clock; for storage and comparison
+	now      time.Time // the same as clients see it: skewed if a fault says so
+	faults   []fault   // that fire for this call
 	lag      time.Duration
 	order    string          // of lists of operations
-	variants map[string]bool // that are on
-	before   []byte          // the call's operation before it was processed, when a reply wants it
-	present  []byte          // the same as it is now
-	warning  string          // of the rate
+	variants map[string]bool // active ones
+	before   []byte          // the call's operation before processing, if a reply needs it
+	present  []byte          // the same, current
+	warning  string          // about the rate
 	token    string          // fingerprint of the access token
 }
 
-// answer is a finished answer; it is sent only after the faults had their say.
+// answer is a complete answer; faults may still change it before it is sent.
 type answer struct {
 	status  int
 	header  http.Header
@@ -39,11 +39,11 @@ type answer struct {
 	refused bool // by the service itself, in its own words
 }
 
-// refusal is an answer that ends a handler early.
+// refusal is an error that ends a handler.
 type refusal struct {
 	status  int
 	message string
-	action  bool // in the error body of actions
+	action  bool // in the error body of acts
 	header  http.Header
 }
 
@@ -53,7 +53,7 @@ func refuse(status int, message string) *refusal { return &refusal{status: statu
 
 func notFound(what, id string) error { return refuse(http.StatusNotFound, what+" not found: "+id) }
 
-// asAction gives refusals of handle the error body of actions.
+// asAction gives refusals of handle the error body of acts.
 func asAction(handle handler) handler {
 	return func(c *call) (any, error) {
 		body, err := handle(c)
@@ -65,7 +65,7 @@ func asAction(handle handler) handler {
 	}
 }
 
-// with reads the body of the request into a T for handle.
+// with decodes the request body into a T for handle.
 func with[T any](handle func(*call, T) (any, error)) handler {
 	return func(c *call) (any, error) {
 		var in T
@@ -98,7 +98,7 @@ func failure(err error) answer {
 	return a
 }
 
-// serve takes a request through rate, faults, authorization and handler.
+// serve handles a request: rate, faults, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
 	c.now = c.at
@@ -129,7 +129,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 }
 
-// process runs the request and counts a write that was done.
+// process runs the request and counts a completed write.
 func process(c *call, rt route) answer {
 	a := run(c, rt)
 	if c.r.Method != http.MethodGet && a.status < 300 {
@@ -168,12 +168,12 @@ func send(w http.ResponseWriter, c *call, a answer) {
 		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
 	head(w, c, a)
-	w.Write(a.body) // fails when the client has left
+	w.Write(a.body) // fails if the client has left
 }
 
 const maxJSONBody = 1 << 20
 
-// bind reads the JSON body of the request into v. Unknown fields are allowed.
+// bind decodes the JSON body of the request into v. Unknown fields are allowed.
 func (c *call) bind(v any) error {
 	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")

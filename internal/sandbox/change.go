@@ -7,8 +7,7 @@ import (
 	"net/http"
 )
 
-// Change is a change of data from outside, as the operator's staff would make
-// it. It raises the event that goes with it.
+// Change is a change of data by the service's own staff. It raises its event.
 type Change struct {
 	// Kind is operation, customer, account, requisite, counterparty (an account
 	// of it) or document.
@@ -22,7 +21,7 @@ type Change struct {
 	Set    json.RawMessage `json:"set,omitempty"`   // operation: merge patch over its REST shape; requisite: the new list
 	Unset  bool            `json:"unset,omitempty"` // operation: forget an earlier patch
 	Quiet  bool            `json:"quiet,omitempty"` // operation: no webhook
-	Still  bool            `json:"still,omitempty"` // operation: updatedAt stays as it was
+	Still  bool            `json:"still,omitempty"` // operation: updatedAt is unchanged
 }
 
 // Change makes a change of data.
@@ -38,7 +37,7 @@ func (s *store) Change(ctx context.Context, ch Change) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error { return f(c, tx, ch) })
 }
 
-// change runs f in one transaction, as a call of the service itself.
+// change runs f in one transaction, like a call by the service itself.
 func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
 	c := &call{store: s, ctx: context.WithoutCancel(ctx), at: s.clock()}
 	c.now = c.at
@@ -52,7 +51,7 @@ func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) e
 
 func adminChange(c *call, in Change) (any, error) { return done, c.Change(c.ctx, in) }
 
-// newStatus gives the code of the wanted status, or the old one.
+// newStatus returns the code of the wanted status, or the old one.
 func newStatus(names []string, want string, old int) (int, error) {
 	if want == "" {
 		return old, nil
@@ -156,7 +155,7 @@ func changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
 	return raiseCounterparty(c, tx, owner)
 }
 
-// changeDocument locks or unlocks; the operations that hold it raise events.
+// changeDocument locks or unlocks a document; the operations with it raise events.
 func changeDocument(c *call, tx *sql.Tx, ch Change) error {
 	f, err := findFile(c.ctx, tx, "", ch.ID)
 	switch {

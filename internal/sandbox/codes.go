@@ -2,8 +2,8 @@ package sandbox
 
 import "slices"
 
-// Names by numeric code, as webhooks write them. The codes of operations are
-// an assumption: the position in the documented lists.
+// Names by numeric code, as in webhooks. The codes of operations are an assumption: the position in the documented
+// lists.
 var (
 	operationStatuses = []string{"NOTSET", "PENDING", "PROCESSING", "SUCCESS", "FAILED", "CANCELED", "COMPLETED"}
 	operationTypes    = []string{"NOTSET", "DEPOSIT", "TRANSFER", "WITHDRAW", "EXCHANGE"}

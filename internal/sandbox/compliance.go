@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// linkTTL is how long a compliance link may be opened, once.
+// linkTTL is the lifetime of a compliance link, which opens once.
 const linkTTL = 15 * time.Minute
 
 const textBaaS = "Sharing is not available for partners on the BaaS verification program"
 
-// share: POST /v2/compliance/{customerId}/share. The token is checked before
-// it is consumed; a refused one changes nothing.
+// share: POST /v2/compliance/{customerId}/share. The token is checked before it is consumed; a rejected one changes
+// nothing.
 func share(c *call, in map[string]json.RawMessage) (any, error) {
 	var token string
 	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
@@ -45,7 +45,7 @@ func share(c *call, in map[string]json.RawMessage) (any, error) {
 	return object{"applied", reason == "", "message", reason, "outstanding", outstanding}, err
 }
 
-// checkShareToken gives the reason of a rejection, or "" and the token.
+// checkShareToken returns the reason of a rejection, or "" and the token.
 func checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
 	err = tx.QueryRowContext(c.ctx, shareSelect+`token = ?`, token).Scan(t.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -72,7 +72,7 @@ func checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shar
 	return t, "", nil
 }
 
-// applyShare uses the token up and returns what it leaves outstanding.
+// applyShare consumes the token and returns what remains outstanding.
 func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
 	err := execute(c.ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
 		ON CONFLICT(token) DO UPDATE SET used = excluded.used`,
@@ -99,8 +99,7 @@ func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string
 	return outstanding, saveCustomer(c, tx, row)
 }
 
-// sharedApplication is the profile a token transfers: the customer's own, for
-// a company with its beneficiaries.
+// sharedApplication is the profile transferred by a token: the customer's own, for a company with its beneficiaries.
 func (c *customerRow) sharedApplication() json.RawMessage {
 	if c.kind != "CORPORATE" {
 		return c.defaultApplication()
@@ -124,7 +123,7 @@ func webLink(c *call) (any, error) {
 	return object{"ttlInSeconds", int(linkTTL / time.Second), "url", webLinkURL(c, id)}, err
 }
 
-// webLinkURL is where a compliance link leads: a page of this service.
+// webLinkURL is the target of a compliance link: a page of this service.
 func webLinkURL(c *call, id string) string {
 	u := url.URL{Scheme: "http", Host: c.r.Host, Path: "/sandbox/verify/" + id}
 	if c.r.URL.Scheme != "" { // in-process
@@ -139,8 +138,7 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
 <body><dialog open><h1>Verification</h1><p>SETS</p>
 <form method="post"><button>Hand in everything</button></form></dialog>`
 
-// openVerify: GET /sandbox/verify/{id}, the page behind a compliance link. It
-// opens once.
+// openVerify: GET /sandbox/verify/{id}, the page of a compliance link. It opens once.
 func openVerify(c *call) (any, error) {
 	var sets string
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
@@ -163,7 +161,7 @@ func openVerify(c *call) (any, error) {
 		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, err
 }
 
-// submitVerify: POST /sandbox/verify/{id} hands in what was outstanding.
+// submitVerify: POST /sandbox/verify/{id} submits what was outstanding.
 func submitVerify(c *call) (any, error) {
 	return action(true, "Documents handed in"), c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := verifyCustomer(c, tx)

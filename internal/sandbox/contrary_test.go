@@ -171,7 +171,7 @@ func TestLoginRefusals(t *testing.T) {
 	}
 }
 
-// TestShapes: the same content, told otherwise.
+// TestShapes: the same content in other shapes.
 func TestShapes(t *testing.T) {
 	const list = "/v2/billing/operation?meta.pageSize=2"
 	for _, tt := range []struct {

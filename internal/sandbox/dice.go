@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Salts keep the streams of different kinds of data apart.
+// Salts separate the random streams of different kinds of data.
 const (
 	saltSettings = iota + 1
 	saltCustomer
@@ -18,8 +18,7 @@ const (
 	saltOpid
 )
 
-// dice is a small deterministic generator (SplitMix64): the same seed, salt and
-// number give the same values in every process, for ever.
+// dice is a small deterministic generator (SplitMix64): the same seed, salt and number always give the same values.
 type dice struct{ state uint64 }
 
 func newDice(seed, salt uint64, n int) dice {
@@ -39,7 +38,7 @@ func (d *dice) next() uint64 {
 // below returns a number in [0, n).
 func (d *dice) below(n int) int { return int(d.next() % uint64(n)) }
 
-// chance is true p times of a hundred.
+// chance is true in p of a hundred cases.
 func (d *dice) chance(p int) bool { return d.below(100) < p }
 
 func (d *dice) uuid() uuid.UUID {
@@ -76,7 +75,7 @@ func (d *dice) digits(n int) string {
 
 func pick[T any](d *dice, from []T) T { return from[d.below(len(from))] }
 
-// randomBytes are unpredictable: keys and tokens never come from the seed.
+// randomBytes are unpredictable, for keys and tokens, which must not come from the seed.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b) // never fails

@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Texts of refused removals, word for word as documented.
+// Texts of refused removals, exactly as documented.
 const (
 	textEnded  = "Cannot modify documents for completed operations"
 	textLocked = "Document is locked and cannot be removed"
 )
 
-// removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}.
-// Only the link goes; the document stays with its customer.
+// removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}. It removes the link only; the customer
+// keeps the document.
 func removeDocument(c *call) (any, error) {
 	opid, document := c.params[0], c.params[1]
 	var out any
@@ -45,7 +45,7 @@ func removeDocument(c *call) (any, error) {
 	return out, err
 }
 
-// removable checks in the order: operation, document, link, state, lock.
+// removable checks in this order: operation, document, link, state, lock.
 func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file int64, err error) {
 	o, f, links, err := findBoth(c, tx, opid, document)
 	switch {
@@ -73,7 +73,7 @@ func findBoth(c *call, tx *sql.Tx, opid, document string) (o operationRow, f fil
 	return o, f, links, err
 }
 
-// changedOperation marks o as changed, raises its event and answers with it.
+// changedOperation marks o as changed, raises its event and returns it as the answer.
 func changedOperation(c *call, tx *sql.Tx, o operationRow) (any, error) {
 	if err := moveOperation(c, tx, &o, o.status, move{}); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, fil
 	return o, f.n, nil
 }
 
-// parseGUID accepts the canonical form only.
+// parseGUID parses the canonical form only.
 func parseGUID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && id.String() == strings.ToLower(text)

@@ -19,7 +19,7 @@ const (
 
 func hookStamp(ns int64) object { return object{"seconds", ns / 1e9, "nanos,omitempty", ns % 1e9} }
 
-// hook is an amount in a webhook: zeros are left out. Units are a number of any length.
+// hook is an amount in a webhook: zeros are omitted. Units are a number of any length.
 func (m money) hook() object {
 	units := json.Number(m.units)
 	if m.units == "0" {
@@ -28,7 +28,7 @@ func (m money) hook() object {
 	return object{"currency_code", m.currency, "units,omitempty", units, "nanos,omitempty", m.nanos}
 }
 
-// inDollars is m by fixed sample rates, for the "default" amounts.
+// inDollars converts m with fixed sample rates, for the "default" amounts.
 func (m money) inDollars() money {
 	perMille := map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740, "INR": 12,
 		"BTC": 60_000_000}[m.currency]
@@ -50,7 +50,7 @@ func (m money) amount() object { return object{"sum", m.hook(), "default", m.inD
 
 func (m money) held() object { return object{"money", m.hook(), "default", m.inDollars().hook()} }
 
-// raise puts an event into the outbox when the settings ask for it.
+// raise puts an event into the outbox if the settings request it.
 func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 	if !c.st.Hook.wants(hookType) {
 		return nil
@@ -65,8 +65,7 @@ func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 	return err
 }
 
-// patch takes over what a merge patch says of the two sums, as an answer does: an event
-// shows the same amounts as a read.
+// patch applies a merge patch to the two sums, so that an event has the same amounts as a read.
 func (a *operationAmounts) patch(p []byte) {
 	over := struct {
 		Source      amountJSON `json:"sourceAmount"`

@@ -21,7 +21,7 @@ import (
 //go:embed faults.txt
 var FaultHelp string
 
-// Faults are what the service does otherwise on demand; see ParseFaults.
+// Faults are deliberate deviations of the service; see ParseFaults.
 type Faults struct {
 	text     string
 	rules    []fault
@@ -45,12 +45,12 @@ type fault struct {
 	arg    string        // redirect: where to; omit: field; shape: word …
 	to     string        // rename: the new name
 	every  int           // fires at every n-th matching call
-	skip   int           // not at the first so many
-	chance float64       // of firing then
-	times  int           // fires at most this often; 0: no bound
+	skip   int           // does not fire at the first ones
+	chance float64       // probability of firing then
+	times  int           // most times that it fires; 0: no limit
 }
 
-// faultKinds gives the argument of each kind of rule.
+// faultKinds maps each kind of rule to its argument.
 var faultKinds = map[string]string{
 	"drop": "", "reset": "", "refuse": "", "rubbish": "", "truncate": "", "blank": "",
 	"delay": "duration", "late": "duration", "busy": "duration", "drip": "duration",
@@ -62,8 +62,8 @@ var faultKinds = map[string]string{
 	"touch": "count",
 }
 
-// ParseFaults reads a list of faults, separated by commas, as FaultHelp
-// describes. An empty text means no faults.
+// ParseFaults parses a list of faults, separated by commas, in the grammar of FaultHelp. An empty text means no
+// faults.
 func ParseFaults(spec string) (Faults, error) {
 	f := Faults{text: strings.TrimSpace(spec), variants: map[string]bool{}}
 	probability := 1.0
@@ -167,7 +167,7 @@ func countOf(text string) (int, error) {
 	return n, nil
 }
 
-// suffixes takes #TIMES, @CHANCE and ~SKIP off the end, in this order.
+// suffixes parses #TIMES, @CHANCE and ~SKIP from the end, in this order.
 func (r *fault) suffixes(value string) (string, error) {
 	value, times, found := strings.Cut(value, "#")
 	var err error
@@ -232,8 +232,7 @@ func (r *fault) argument(kind, text string) (err error) {
 	return err
 }
 
-// targets are the names that a rule may aim at; made when first asked for,
-// because the table of routes leads back here.
+// targets are the allowed targets of rules; a function, because the table of routes refers back here.
 func targets() []string {
 	targetNames.Do(func() {
 		names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
@@ -268,8 +267,8 @@ func (r *fault) matches(rt route, method string) bool {
 	return false
 }
 
-// fire returns the rules that fire for this call. Their counts live in the
-// file, so "every third" holds over all processes.
+// fire returns the rules that fire for this call. Their counts are in the file, so that "every third" applies to all
+// processes.
 func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]fault, error) {
 	var firing []fault
 	for _, r := range f.rules {

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// loadPresent notes the call's operation as it is now, when a reply wants it.
+// loadPresent loads the call's current operation if a reply needs it.
 func loadPresent(c *call) error {
 	wanted := false
 	for _, f := range c.faults {
@@ -30,7 +30,7 @@ func loadPresent(c *call) error {
 	return nil
 }
 
-// changeData runs the faults that change data at the service as calls come in.
+// changeData runs the faults that change data when calls arrive.
 func changeData(c *call, f fault, a answer) error {
 	switch f.kind {
 	case "vanish":
@@ -49,9 +49,8 @@ func changeData(c *call, f fault, a answer) error {
 	return nil
 }
 
-// drift changes the status of count operations drawn at random, of those that show
-// no word of their own for it; silently means without a webhook and with updatedAt
-// as it was.
+// drift changes the status of count random operations without a status of their own in the patch; silently means
+// without a webhook and with the old updatedAt.
 func (s *store) drift(ctx context.Context, count int, silently bool) error {
 	return s.change(ctx, func(c *call, tx *sql.Tx) error {
 		ops, err := queryOperations(ctx, tx, `WHERE o.n IN (SELECT n FROM operation

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// edit changes an answer: replaced, or the same content in another shape.
+// edit changes an answer: another one, or the same content in another shape.
 func (f fault) edit(c *call, a *answer) {
 	switch f.kind {
 	case "after":
@@ -31,7 +31,7 @@ func (f fault) edit(c *call, a *answer) {
 		a.header = a.header.Clone()
 		a.header["Content-Type"] = []string{f.arg}
 		if f.arg == "none" {
-			a.header["Content-Type"] = nil // kept from being guessed
+			a.header["Content-Type"] = nil // prevents detection
 		}
 	case "style":
 		if said, found := sentence(a.body); found {
@@ -44,7 +44,7 @@ func (f fault) edit(c *call, a *answer) {
 	}
 }
 
-// reshape runs the faults that edit JSON; other answers stay.
+// reshape runs the faults that edit JSON; other answers are unchanged.
 func (f fault) reshape(a *answer) {
 	change, found := reshapers[f.kind]
 	var v any
@@ -108,7 +108,7 @@ var reshapers = map[string]func(fault, any) any{
 	"shape": func(f fault, v any) any { return deep(v, shapes[f.arg]) },
 }
 
-// wrapped puts each object of a list into an object of its own.
+// wrapped wraps each object of a list in an object.
 func wrapped(v any, key string) {
 	list, _ := v.([]any)
 	for i, item := range list {
@@ -118,7 +118,7 @@ func wrapped(v any, key string) {
 	}
 }
 
-// deep runs change over every value, the innermost first.
+// deep calls change for every value, innermost first.
 func deep(v any, change func(any) any) any {
 	switch x := v.(type) {
 	case map[string]any:
@@ -133,11 +133,11 @@ func deep(v any, change func(any) any) any {
 	return change(v)
 }
 
-// numberFields hold whole numbers, in whichever shape.
+// numberFields hold whole numbers, as numbers or texts.
 var numberFields = []string{"total", "page", "pageSize", "units", "nanos", "size", "ttlInSeconds", "accessTtl",
 	"refreshTtl"}
 
-// shapes change one value; those of fields are given the object.
+// shapes change one value; those for fields get the object.
 var shapes = map[string]func(any) any{
 	"numbers-as-text": func(v any) any {
 		if n, is := v.(json.Number); is {
@@ -183,7 +183,7 @@ func eachEmpty(v any, change func(m map[string]any, key string)) any {
 	return v
 }
 
-// styles are the bodies that can carry an error's sentence.
+// styles are forms of an error body.
 var styles = map[string]func(said string) answer{
 	"error":   func(said string) answer { return errorAnswer(0, said) },
 	"success": func(said string) answer { return jsonAnswer(0, action(false, said)) },
@@ -200,7 +200,7 @@ var styles = map[string]func(said string) answer{
 	"none": func(string) answer { return answer{} },
 }
 
-// sentence finds the words of an error body of either kind.
+// sentence returns the message in an error body of either kind.
 func sentence(body []byte) (string, bool) {
 	var v struct {
 		Error   string

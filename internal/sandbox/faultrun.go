@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// before runs the faults that strike before the request is processed. An
-// answer from it means that the request is not processed, or later.
+// before runs the faults that apply before the request is processed. If it returns an answer, the request is not
+// processed, or later.
 func (s *Service) before(c *call, rt route) (*answer, error) {
 	if err := loadPresent(c); err != nil {
 		return nil, err
@@ -48,8 +48,7 @@ func (s *Service) before(c *call, rt route) (*answer, error) {
 	return nil, nil
 }
 
-// after runs those that strike once there is an answer, in the order in which
-// they are written; false: nothing is left to send.
+// after runs the faults that apply to an answer, in written order; false: nothing is left to send.
 func after(w http.ResponseWriter, c *call, a *answer) bool {
 	if err := loadPresent(c); err != nil {
 		*a = failure(err)
@@ -65,7 +64,7 @@ func after(w http.ResponseWriter, c *call, a *answer) bool {
 	return sendBroken(w, c, a)
 }
 
-// sendBroken runs the faults of the way back; false: nothing is left to send.
+// sendBroken runs the faults of the transport; false: nothing is left to send.
 func sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 	for _, f := range c.faults {
 		switch f.kind {
@@ -93,9 +92,8 @@ func sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 	return true
 }
 
-// later answers now and executes the request f.wait later, whether the caller
-// still waits or not; what waits ends with the process. A reply of "hang" gives
-// no answer before that.
+// later answers now and processes the request f.wait later, even if the caller has left; pending requests end with
+// the process. A reply of "hang" answers only then.
 func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 	body, err := io.ReadAll(io.LimitReader(c.r.Body, 64<<20))
 	if err != nil {
@@ -111,7 +109,7 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 		}
 		act.at = s.clock()
 		a := process(&act, rt)
-		// Only a count; what was done was done.
+		// Only a count: an error does not undo the request.
 		_ = s.write(act.ctx, func(tx *sql.Tx) error { return increment(act.ctx, tx, "late") })
 		acted <- a
 	})
@@ -131,7 +129,7 @@ func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
 	panic(http.ErrAbortHandler)
 }
 
-// reset ends the connection with RST where there is one.
+// reset closes a TCP connection with RST.
 func reset(w http.ResponseWriter) {
 	if in, ok := w.(*pipeWriter); ok { // the in-process transport
 		in.reset()
@@ -147,7 +145,7 @@ func reset(w http.ResponseWriter) {
 	conn.Close()
 }
 
-// head announces the whole answer.
+// head sends the header of the whole answer.
 func head(w http.ResponseWriter, c *call, a answer) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
@@ -157,14 +155,14 @@ func head(w http.ResponseWriter, c *call, a answer) {
 	w.WriteHeader(a.status)
 }
 
-// cutOff sends the beginning of an answer and closes the connection.
+// cutOff sends the start of an answer and closes the connection.
 func cutOff(w http.ResponseWriter, part []byte) {
 	w.Write(part)
 	http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// drip sends the body in twenty pieces over d.
+// drip sends the body in twenty parts over d.
 func drip(ctx context.Context, w http.ResponseWriter, body []byte, d time.Duration) {
 	const pieces = 20
 	for part := range slices.Chunk(body, len(body)/pieces+1) {

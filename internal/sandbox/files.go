@@ -33,7 +33,7 @@ func (f *fileRow) columns() []any {
 	return []any{&f.n, &f.guid, &f.customer, &f.cuid, &f.name, &f.mime, &f.size, &f.kind, &f.info, &f.locked, &f.created}
 }
 
-// findFile finds a document; of the customer, when cuid is given.
+// findFile finds a document, of the customer if cuid is given.
 func findFile(ctx context.Context, q querier, cuid, id string) (fileRow, error) {
 	guid, valid := parseGUID(id)
 	if !valid {
@@ -80,7 +80,7 @@ func downloadFile(c *call) (any, error) {
 		"Content-Type": {f.mime}, "Content-Disposition": {disposition}, "Cache-Control": {"private, max-age=3600"}}}, nil
 }
 
-// headerSafe drops what a header may not hold.
+// headerSafe removes what a header must not contain.
 func headerSafe(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f {
@@ -90,8 +90,8 @@ func headerSafe(name string) string {
 	}, name)
 }
 
-// sampleContent is the body of a sample file: a picture, or the start of its kind and then
-// lines of text; made as long as its size.
+// sampleContent is the body of a sample file: a picture, or the start of its format and then lines of text, padded to
+// its size.
 func sampleContent(f fileRow) []byte {
 	b := samplePicture(f.mime, f.guid)
 	if f.mime == "application/pdf" {
@@ -102,8 +102,8 @@ func sampleContent(f fileRow) []byte {
 	return b[:f.size]
 }
 
-// deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It removes content and
-// metadata for good. A locked document, or one that an operation holds, is refused.
+// deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It deletes content and metadata permanently. A locked
+// document, or one attached to an operation, is refused.
 func deleteFile(c *call) (any, error) {
 	return action(true, "Document deleted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
 		f, err := findFile(c.ctx, tx, c.params[0], c.params[1])
@@ -124,7 +124,7 @@ func deleteFile(c *call) (any, error) {
 	})
 }
 
-// fileKind is a kind of file with its greatest size.
+// fileKind is a kind of file with its size limit.
 type fileKind struct {
 	name  string
 	limit int64
@@ -147,7 +147,7 @@ var kindByExtension = map[string]string{
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".txt": "text/plain",
 }
 
-// mediaType takes the part's own type, and the name's ending when that says nothing.
+// mediaType is the part's own type, else by the extension.
 func mediaType(header, name string) string {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || kind == "application/octet-stream" {

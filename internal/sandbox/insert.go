@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Insert is a burst of new operations.
+// Insert is a batch of new operations.
 type Insert struct {
 	Count int `json:"count"`
-	// Created is the creation of the first; each further one is a millisecond
-	// younger. Zero: now, or after the newest there is.
+	// Created is the creation time of the first; each further one is a millisecond newer. Zero: now, or after the
+	// newest operation.
 	Created time.Time `json:"created,omitzero"`
 	Quiet   bool      `json:"quiet,omitempty"` // without webhooks
 }
 
-// insertedFrom is the number of the first inserted operation: above all numbers
-// of sample data.
+// insertedFrom is the number of the first inserted operation, above all numbers of sample data.
 const insertedFrom = 1 << 30
 
-// Insert adds operations and returns their ids, the first one first.
+// Insert adds operations and returns their ids in order.
 func (s *store) Insert(ctx context.Context, in Insert) (opids []string, err error) {
 	err = s.change(ctx, func(c *call, tx *sql.Tx) error {
 		if err := breakOrder(ctx, tx); err != nil {
@@ -52,7 +51,7 @@ func (s *store) Insert(ctx context.Context, in Insert) (opids []string, err erro
 type newcomer struct {
 	created int64 // Unix nanoseconds
 	quiet   bool  // without a webhook
-	settled bool  // in the state that was drawn for it; else PENDING
+	settled bool  // in its drawn state; else PENDING
 }
 
 func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
@@ -61,7 +60,7 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 		return "", err
 	}
 	n := insertedFrom + int(k)
-	o := w.draft(25*(40+int(k)/22) + int(k)%22) // drawn like one that belongs to no exchange
+	o := w.draft(25*(40+int(k)/22) + int(k)%22) // like one that is not part of an exchange
 	created, status := in.created, statusPending
 	if in.settled {
 		status = o.status
@@ -113,8 +112,8 @@ func (s *store) Remove(ctx context.Context, opids ...string) error {
 	})
 }
 
-// breakOrder notes that the numbers of operations no longer run without gaps in
-// the order of time; lists are ordered by time from then on.
+// breakOrder records that the numbers of operations are no longer consecutive in time order; lists are then sorted by
+// time.
 func breakOrder(ctx context.Context, tx *sql.Tx) error {
 	return execute(ctx, tx, `CREATE INDEX IF NOT EXISTS operation_created ON operation(created, n)`)
 }
@@ -124,15 +123,14 @@ func isIrregular(ctx context.Context, q querier) (bool, error) {
 	return n > 0, err
 }
 
-// Operations returns all operations in their REST shape, the newest first: what
-// is true at the service.
+// Operations returns all operations in their REST shape, newest first: the true state.
 func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
 	st, err := loadSettings(ctx, s.ro)
 	if err != nil {
 		return nil, err
 	}
 	list := []json.RawMessage{}
-	const step = 500 // SQLite takes so many parameters at a time
+	const step = 500 // rows per query: a limit of SQLite's parameters
 	for at := 0; ; at += step {
 		ops, err := queryOperations(ctx, s.ro, `ORDER BY o.created DESC, o.n LIMIT ? OFFSET ?`, step, at)
 		if err != nil || len(ops) == 0 {

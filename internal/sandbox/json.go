@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// object is a JSON object that keeps the order of its fields: name, value, name,
-// value … A name that ends in ",omitempty" leaves its field out when it is zero.
+// object is a JSON object with ordered fields: name, value, name, value … A name that ends in ",omitempty" omits its
+// field if it is zero.
 type object []any
 
-// MarshalJSON writes the fields in their order.
+// MarshalJSON writes the fields in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i := 0; i < len(o); i += 2 {
@@ -29,7 +29,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// action is the body that acts answer with.
+// action is the body of answers to acts.
 func action(success bool, message string) object {
 	return object{"success", success, "message", message}
 }
@@ -37,7 +37,7 @@ func action(success bool, message string) object {
 // item wraps a single resource.
 func item(v any) object { return object{"item", v} }
 
-// patch is a JSON object without an order, or a change of one.
+// patch is an unordered JSON object, or a merge patch.
 type patch map[string]any
 
 // encode writes JSON without the HTML escapes of encoding/json.
@@ -51,7 +51,7 @@ func encode(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// decode reads JSON; numbers keep their digits.
+// decode decodes JSON; numbers keep their digits.
 func decode(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

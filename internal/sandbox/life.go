@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// InProcessHook is where a living service sends its webhooks: no address of the
-// network, but the Receiver of a process that has the file open.
+// InProcessHook is the address of a living service's webhooks: not on the network, but the Receiver of a process with
+// the file open.
 const InProcessHook = "https://in-process.invalid/hooks"
 
 const (
-	livingSpan = 60 * 24 * time.Hour // that sample operations are spread over
+	livingSpan = 60 * 24 * time.Hour // time span of the sample operations
 	youngest   = time.Minute         // age of the newest sample operation of a new file
-	heartbeat  = 6 * time.Second     // between two changes
-	// before the first one, so that a list that is opened at the start does not change at once
+	heartbeat  = 6 * time.Second     // time between two changes
+	// time before the first one, so that a list does not change right after the start
 	firstBeat  = 3 * time.Second
-	inPlay     = 12   // open operations that Live moves: the newest ones
-	caughtUp   = 60   // most operations that are added for the time nobody was here
-	mostBorn   = 2000 // operations that are added in all; afterwards ended ones open again
-	keptEvents = 200  // of those delivered or given up: what GET /sandbox/outbox shows
+	inPlay     = 12   // open operations that Live changes: the newest ones
+	caughtUp   = 60   // most operations that are added for the time since the last use
+	mostBorn   = 2000 // most operations that are added in all; then ended ones are reopened
+	keptEvents = 200  // kept of those delivered or given up: what GET /sandbox/outbox shows
 )
 
-// Receive hands the webhooks that go to InProcessHook to h, until it is called
-// with nil. The deliveries come from a loopback address.
+// Receive passes the webhooks for InProcessHook to h; nil ends it. Their sender is a loopback address.
 func (s *Service) Receive(h http.Handler) {
 	if h == nil {
 		s.courier.inbox.Store(nil)
@@ -34,11 +33,10 @@ func (s *Service) Receive(h http.Handler) {
 	s.notifyDeliverer()
 }
 
-// Live makes a change every six seconds until ctx ends: most times one of the
-// newest open operations moves on, every fourth time a new one appears. Several
-// processes each do so.
+// Live makes a change every six seconds until ctx ends: usually to one of the newest open operations, every fourth
+// time a new one. Several processes may do so.
 func (s *Service) Live(ctx context.Context) {
-	repeat(ctx, firstBeat, heartbeat, func() { _ = s.beat(ctx) }) // a busy file only costs this one change
+	repeat(ctx, firstBeat, heartbeat, func() { _ = s.beat(ctx) }) // a busy file only skips this change
 }
 
 // beat makes the next change of a living service.
@@ -73,8 +71,8 @@ func addNow(c *call, tx *sql.Tx) error {
 	return err
 }
 
-// catchUp adds operations for the time since the newest one, as many as sample
-// data have in such a time, so that there is a today whenever the file is opened.
+// catchUp adds operations for the time since the newest one, at the rate of the sample data, so that there are some
+// today.
 func (s *store) catchUp(ctx context.Context) error {
 	const usual = int64(livingSpan / DefaultOperations)
 	newest, err := count(ctx, s.ro, `SELECT ifnull(max(created), 0) FROM operation`)

@@ -12,7 +12,7 @@ import (
 
 var morning = time.Date(2027, 3, 9, 9, 0, 0, 0, time.UTC)
 
-// clock stands still between two steps; deliveries read it too.
+// clock advances only in steps; deliveries read it too.
 type clock struct{ passed atomic.Int64 } // nanoseconds since morning
 
 func (c *clock) now() time.Time       { return morning.Add(time.Duration(c.passed.Load())) }

@@ -11,8 +11,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// TestSamplesAreWhatTheySay: a sample picture can be decoded, a text is text, and each has
-// the size that its list tells.
+// TestSamplesAreWhatTheySay: a sample picture can be decoded, a text is text, and each has its listed size.
 func TestSamplesAreWhatTheySay(t *testing.T) {
 	c := connect(t, open(t, sandbox.Options{})).login()
 	want := map[string]string{"image/png": "image/png", "image/jpeg": "image/jpeg",

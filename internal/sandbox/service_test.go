@@ -40,8 +40,8 @@ func (r reply) json(t testing.TB) map[string]any {
 	return v
 }
 
-// open starts a service that ends with the test; with a few operations unless
-// told, which is several times faster under the race detector.
+// open starts a service that ends with the test, by default with a few operations, which is several times faster
+// under the race detector.
 func open(t testing.TB, o sandbox.Options) *sandbox.Service {
 	t.Helper()
 	if o.Operations == 0 {

@@ -11,10 +11,9 @@ import (
 	"syscall"
 )
 
-// Transport returns a RoundTripper that hands requests to the service inside
-// this process: no port, any host name. It behaves like a connection: bodies
-// stream both ways, a cancelled context ends the wait (a request that was taken
-// in is still processed), a dropped answer is an error.
+// Transport returns a RoundTripper that passes requests to the service in this process: no port, any host name. It
+// behaves like a connection: bodies stream both ways, a cancelled context ends the wait (a received request is still
+// processed), a dropped answer is an error.
 func (s *Service) Transport() http.RoundTripper { return inProcess{s.Handler(), "in-process"} }
 
 type inProcess struct {
@@ -40,8 +39,8 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	// From here on the request may be processed; callers tell by this hook, as
-	// with a connection, whether a failed one was surely never sent.
+	// From here on the request may be processed; with this hook, as with a connection, callers know whether a failed
+	// one was certainly not sent.
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}

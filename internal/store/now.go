@@ -11,24 +11,17 @@ type timeSource struct {
 	fake  func() time.Time // Options.Now; nil: clock
 }
 
-// Now is the store's time in UTC, the only clock that times of two processes or
-// two hosts may be compared by (session protocol, rules G1 and G3). Take it for
-// leases, for what lapses, and for "last seen" times; never time.Now.
+// Now is the store's time in UTC, the only clock for times of different processes or hosts (session protocol, rules
+// G1 and G3). Use it for leases, expiry and "last seen" times, never time.Now.
 //
-//   - PostgreSQL: the server's clock, one exchange. All hosts read the same one. It
-//     steps only when somebody sets the server's clock.
-//   - SQLite and in memory: the machine's boot clock, which no setting of the time
-//     moves and which goes on while the machine sleeps, plus an offset that all
-//     processes of this run of the machine share. It never goes back while the
-//     machine is up, and costs no query after the first. After a restart of the
-//     machine it begins at the time of day, which may be before the last time
-//     stored.
+//   - PostgreSQL: the server's clock, one round trip. All hosts read the same one. It steps only when someone sets it.
+//   - SQLite and in memory: the machine's boot clock, which cannot be set and runs during sleep, plus an offset shared
+//     by all processes since the boot. It never goes back while the machine is up, and needs one query only. After a
+//     reboot it starts at the time of day, which may be before the last stored time.
 //
-// So differences are exact within a run; a stored time that lies in the future is
-// to be cut to Now, and a stored end to Now plus its whole length (rule G3). The
-// value is near the time of day but need not equal it: tell people ages, or use
-// limit.ToWall. Both databases of a Store tell the same time. Inside a transaction use
-// Tx.Now.
+// So differences are exact until a reboot; cut a stored time in the future to Now, and a stored end to Now plus its
+// whole length (rule G3). The value is near the time of day but need not equal it: show ages to people, or use
+// limit.ToWall. Both databases of a Store have the same time. Inside a transaction use Tx.Now.
 func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.nowOn(ctx, db) }
 
 // Now is DB.Now on the transaction's connection, after its locks.

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestQueueEndsWithItsWriters: close waits for the writer, and waiting and later callers
-// are told that the queue is closed. Nobody uses the lock's file afterwards, which the
-// race detector would see.
+// TestQueueEndsWithItsWriters: close waits for the writer; waiting and later callers get an error that the queue is
+// closed. Nobody uses the lock's file afterwards, which the race detector would see.
 func TestQueueEndsWithItsWriters(t *testing.T) {
 	q, err := openQueue(filepath.Join(t.TempDir(), "db"))
 	if err != nil {

@@ -11,17 +11,15 @@ import (
 // settle is how long events gather before they are reported as one.
 const settle = 250 * time.Millisecond
 
-// watchers are those who want to be told of writes; one look at the folder serves
-// them all, however many consoles a server has.
+// watchers are notified of writes; one watch of the folder serves all consoles of a server.
 type watchers struct {
 	mu   sync.Mutex
 	subs map[chan struct{}]struct{} // guarded by mu
 	end  context.CancelFunc         // guarded by mu: of the look; nil while nobody watches
 }
 
-// Watch gives a value soon after any process wrote to the databases, until ctx
-// ends. It is a hint: some are about nothing, and where the system cannot tell
-// (ok is false) none come and the caller must look now and then.
+// Watch sends a value soon after any process wrote to the databases, until ctx ends. It is a hint: a value may come
+// without a change; if the system does not support it, ok is false and the caller must poll.
 func (s *Store) Watch(ctx context.Context) (written <-chan struct{}, ok bool) {
 	if s.Core.engine != SQLite || s.Core.path == "" {
 		return nil, false
@@ -76,7 +74,7 @@ func (w *watchers) look(ctx context.Context, events *os.File) {
 			t.Stop()
 			return
 		}
-		drainEvents(events, buf) // they are told with the first
+		drainEvents(events, buf) // the first notification covers them
 		w.tell(ctx)
 	}
 }

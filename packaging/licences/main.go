@@ -40,8 +40,7 @@ func main() {
 // module is what the go command reports on one.
 type module struct{ Path, Version, Dir string }
 
-// write puts the licence texts of the program's modules in the order of their
-// paths.
+// write writes the licence texts of the program's modules, sorted by path.
 func write(w io.Writer, info *debug.BuildInfo) error {
 	mods := []module{}
 	for _, m := range info.Deps {
@@ -94,7 +93,7 @@ func download(pathVersion string) (string, error) {
 
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`)
 
-// texts lists the files at the top of a module that hold its licence.
+// texts lists the licence files at the top of a module.
 func texts(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

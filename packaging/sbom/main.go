@@ -69,8 +69,7 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// write makes the bill of a program from what the linker wrote into it. The same
-// program gives the same bill.
+// write writes the bill of materials from the build information in the program. It is reproducible.
 func write(w io.Writer, version, commit string, info *debug.BuildInfo) error {
 	main := component{Type: "application", Ref: info.Main.Path, Name: info.Main.Path, Version: version,
 		Properties: []property{{"vcs.revision", commit}}}

@@ -24,7 +24,7 @@ var (
 		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong file", Seen: "before"}
 )
 
-// trail is an api.Auditor that remembers, and fails when it is told to.
+// trail is an api.Auditor that records, and can be made to fail.
 type trail struct {
 	mu     sync.Mutex
 	events []string

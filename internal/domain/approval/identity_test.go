@@ -21,7 +21,7 @@ func certified(login, id, key string) api.Actor {
 
 func changed(a api.Actor, fn func(*api.Actor)) api.Actor { fn(&a); return a }
 
-// Whoever might be the requester under another name is no second person.
+// A person who may be the requester under another name cannot approve.
 func TestNobodyIsTwoPeople(t *testing.T) {
 	alice := here("alice", "1001")
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ type memory struct {
 	by   []string           // who asked, as the Service names them
 }
 
-// now is the store's time; it stands still.
+// now is the store's time, which does not change.
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func (m *memory) Now(context.Context) (time.Time, error) { return now, nil }

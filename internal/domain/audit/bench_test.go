@@ -16,8 +16,8 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// BenchmarkWrite is what the trail adds to one write, intent and outcome, without
-// and with a checkpoint that is signed and durable before the outcome is told:
+// BenchmarkWrite is what the trail adds to one write, intent and outcome, without and with a checkpoint that is
+// signed and durable before the outcome is reported:
 //
 //	go test -run '^$' -bench BenchmarkWrite -benchtime 2000x ./internal/domain/audit
 //

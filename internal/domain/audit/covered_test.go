@@ -23,8 +23,8 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestCoveredBeforeTold: when the outcome of an act is told, a signed checkpoint
-// in the checkpoint file covers it, whatever other processes write.
+// TestCoveredBeforeTold: when the outcome of an act is returned, a signed checkpoint in the checkpoint file covers
+// it, regardless of other processes' writes.
 func TestCoveredBeforeTold(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 1)

@@ -129,7 +129,7 @@ func TestProofs(t *testing.T) {
 			if alone := len(p.Text()) - len(record); alone > 2000 {
 				t.Errorf("a proof of %d bytes", alone)
 			}
-			for i, r := range m.rows { // of its neighbours it tells hashes only
+			for i, r := range m.rows { // it reveals only hashes of its neighbours
 				for _, part := range []string{r.UID, "op-1\""} {
 					if int64(i+1) != seq && strings.Contains(strings.TrimPrefix(string(p.Text()), string(record)), part) {
 						t.Errorf("the proof of %d tells of record %d", seq, i+1)

@@ -191,7 +191,7 @@ func TestSecondPlaceGone(t *testing.T) {
 		l.Health().Tampered() != nil {
 		t.Errorf("%v, health %+v", err, l.Health())
 	}
-	write(t, l, 1) // acts go on; the health tells
+	write(t, l, 1) // acts continue; Health reports the problem
 }
 
 func TestEvidence(t *testing.T) {

@@ -95,8 +95,8 @@ func (l *trail) Find(_ context.Context, q audit.Query) (audit.Page, error) {
 	return p, nil
 }
 
-// TestWordsLookThroughPages: what the trail cannot select is looked for through
-// pages, a bounded number at a time, and no record is told twice or passed over.
+// TestWordsLookThroughPages: what the trail cannot select is searched page by page, a bounded number at a time, and
+// no record is returned twice or missed.
 func TestWordsLookThroughPages(t *testing.T) {
 	log := &trail{find: func(q audit.Query) audit.Page {
 		p := audit.Page{Next: q.Before + 10}

@@ -36,7 +36,7 @@ func event(n int, typ hook.Type, object hook.Object, data string) receiver.Store
 	return s
 }
 
-// inbox holds one event of each kind that a filter tells apart.
+// inbox holds one event of each kind that a filter distinguishes.
 func inbox(t *testing.T) []receiver.Stored {
 	op := event(1, hook.TypeOperation, hook.ObjectOperation, `{"opid":"`+opid+`","cuid":"DqCsgSE-4e95","type":3,
 		"status":2,"payment_type":3,

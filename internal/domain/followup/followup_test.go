@@ -106,7 +106,7 @@ var removal = api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op1
 
 func claim(act api.Act) string { return endpoint.Rule(act.Kind).Claim(act) }
 
-// send sends a write through a gate; end is told unless the process dies.
+// send sends a write through a gate; End is called unless the process dies.
 func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) (ref string) {
 	r.t.Helper()
 	ctx := r.t.Context()
@@ -185,8 +185,7 @@ func in(t *testing.T, fn func(r *rig)) {
 	})
 }
 
-// TestFoundLater: a write that takes effect late is looked at less and less
-// often, found, and everybody is told once.
+// TestFoundLater: a write that takes effect late is looked up at growing intervals, found, and reported once.
 func TestFoundLater(t *testing.T) {
 	in(t, func(r *rig) {
 		followed := 0

@@ -30,8 +30,7 @@ const (
 	contendAt  = "OPDECK_CONTEND_SERVICE"
 )
 
-// meeting is a service that answers no write in a way that tells, and a place where processes
-// wait for each other before each round.
+// meeting is a service whose answers to writes are never conclusive, and a barrier for the processes of each round.
 type meeting struct {
 	mu    sync.Mutex
 	sent  map[string]int           // guarded by mu: by customer

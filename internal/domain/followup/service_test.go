@@ -25,8 +25,7 @@ const (
 
 type file struct{ ID, Name, Content string }
 
-// service is a model of the service, which does each write or does not, now or later, and tells
-// nothing of it in its answer.
+// service is a model of the service, which does each write or not, now or later, and never says so in its answer.
 type service struct {
 	mu        sync.Mutex
 	docs      []file         // guarded by mu, as all below: of the operation

@@ -71,8 +71,8 @@ func TestOutstandingHasThreeValues(t *testing.T) {
 	}
 }
 
-// TestShareIsNeverClosedForEver: a 403 marks the record, and the next answer of
-// another kind clears it; an unknown outcome stays until the service tells.
+// TestShareIsNeverClosedForEver: a 403 marks the record, and the next other answer clears it; an unknown outcome
+// stays until the service reports it.
 func TestShareIsNeverClosedForEver(t *testing.T) {
 	j, s, rec := begin(t)
 	share := func(res api.ShareResult, err error) journey.Record {

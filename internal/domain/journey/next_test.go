@@ -9,7 +9,7 @@ import (
 	"opdeck/api"
 )
 
-// TestNextSaysWhoActs goes through the places where a verification can stand.
+// TestNextSaysWhoActs covers the states of a verification.
 func TestNextSaysWhoActs(t *testing.T) {
 	now := time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 	open, lapsed := now.Add(10*time.Minute), now.Add(-time.Minute)

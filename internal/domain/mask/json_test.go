@@ -26,8 +26,7 @@ func TestJSONInAnySpelling(t *testing.T) {
 	}
 }
 
-// TestJSONLeavesTheRest: any JSON stays JSON, and stays to the letter
-// where no account stands.
+// TestJSONLeavesTheRest: any JSON stays JSON and is unchanged where it has no account number.
 func TestJSONLeavesTheRest(t *testing.T) {
 	value := rapid.Deferred(func() *rapid.Generator[any] {
 		leaf := rapid.OneOf(rapid.Map(rapid.String(), func(s string) any { return s }), rapid.Map(rapid.Float64(), func(f float64) any { return f }),

@@ -8,8 +8,8 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// TestNames: what a member holds is told by the words of its name, in any spelling, and
-// what only tells about it stays.
+// TestNames: the words of a member's name, in any spelling, decide what it holds; properties of a secret are not
+// masked.
 func TestNames(t *testing.T) {
 	for want, names := range map[kind]string{
 		number:   "iban iban2 toIban IBAN beneficiary_iban ibanHolder accountNumber account_no Account-Number cardNumber pan PAN",

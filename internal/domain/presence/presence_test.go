@@ -81,7 +81,7 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	here(bo, "op-1", false)
 	others(ana, "op-1", "bo@desk2 since 09:01:05 dialog false;")
 	st.writes = 0
-	here(ana, "op-1", true) // a change is told at once
+	here(ana, "op-1", true) // a change is written at once
 	here(ana, "op-2", true)
 	if st.writes != 2 {
 		t.Errorf("%d writes for two changes", st.writes)

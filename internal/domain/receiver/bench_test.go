@@ -20,13 +20,11 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// BenchmarkDurable measures deliveries that were signed, judged, read, stored
-// and answered 200, beside the plain insertion of the same bytes in batches of
-// 64 through one prepared statement, on the same disk. Rounds of both take turns,
-// so that other work on the machine meets both alike; the medians are told.
-// "tcp" is the whole way over HTTP/1.1 from senders in another process, which
-// shares the processors; without it deliveries are handed to the handler.
-// cpu-µs is that of this process for one event, the kernel's part included.
+// BenchmarkDurable measures deliveries that were signed, judged, read, stored and answered 200, beside the plain
+// insertion of the same bytes in batches of 64 through one prepared statement, on the same disk. Rounds of both
+// alternate, so that other work on the machine affects both alike; the medians are reported. "tcp" is the whole way
+// over HTTP/1.1 from senders in another process, which shares the processors; without it deliveries are handed to the
+// handler. cpu-µs is that of this process for one event, the kernel's part included.
 //
 //	go test -run '^$' -bench Durable -benchtime 1x ./internal/domain/receiver
 func BenchmarkDurable(b *testing.B) {

@@ -51,7 +51,7 @@ func silence(t *testing.T, addr string, n int, head string) (stop func()) {
 				go func() { _, _ = io.Copy(io.Discard, c); close(ended) }()
 				select {
 				case <-ended:
-					time.Sleep(50 * time.Millisecond) // whoever is sent away comes again
+					time.Sleep(50 * time.Millisecond) // a rejected sender retries
 				case <-done:
 				}
 				_ = c.Close()

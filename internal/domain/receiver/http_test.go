@@ -228,8 +228,7 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// A full queue and too many requests at work are told at once, and what waits
-// in the queue is stored all the same.
+// A full queue and too many requests are refused at once, and queued deliveries are stored all the same.
 func TestBounded(t *testing.T) {
 	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4})

@@ -304,8 +304,7 @@ func TestMergePauses(t *testing.T) {
 	w.settle(t)
 }
 
-// Run merges what comes, rests when the store is in trouble, tells each event
-// once, and says so once a minute.
+// Run merges new events, pauses on store errors, passes each event once, and logs once a minute.
 func TestMergeRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t)

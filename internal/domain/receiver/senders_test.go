@@ -27,8 +27,7 @@ import (
 // theirs, and they do as little as can be.
 const childSenders = "OPDECK_TEST_SEND_TO"
 
-// round is what the process of senders is told to deliver, already signed and
-// written as HTTP.
+// round is what the process of senders must deliver, signed and written as HTTP.
 type round struct {
 	Senders  int
 	Requests [][]byte

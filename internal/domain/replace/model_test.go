@@ -19,9 +19,8 @@ import (
 	"opdeck/internal/store/journal"
 )
 
-// fickle is a service that answers each write in one of the ways that the api
-// tells apart: done, refused, not sent, or unknown with the effect there, coming
-// later, or never. It dies with its process at any of these points.
+// fickle is a service with all outcomes that the api distinguishes: done, refused, not sent, or unknown with an
+// effect now, later or never. It dies with its process at any of these points.
 type fickle struct {
 	t       *rapid.T
 	docs    []string

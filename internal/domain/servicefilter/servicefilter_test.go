@@ -65,8 +65,8 @@ func lists(answer func(api.OperationQuery) (api.Page[api.Operation], error)) *en
 	return &f
 }
 
-// TestAsk: a value that is no id after all is asked for as a name, and a service
-// that ignores the question is told.
+// TestAsk: a value that turns out not to be an id is queried as a name, and it is reported if the service ignores the
+// query.
 func TestAsk(t *testing.T) {
 	op := func(id, cuid, name string) api.Operation {
 		return api.Operation{OPID: untrusted.Text(id), Customer: api.CustomerRef{CUID: untrusted.Text(cuid), Name: untrusted.Text(name)}}

@@ -107,8 +107,7 @@ func TestS15Rubbish(t *testing.T) {
 	})
 }
 
-// peakMemory is what the worker's memory came to, in KiB; 0 where the system
-// does not tell.
+// peakMemory is the worker's peak memory, in KiB; 0 if the system does not report it.
 func peakMemory(t testing.TB, w *process) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(w.cmd.Process.Pid) + "/status")

@@ -11,11 +11,9 @@ import (
 	"testing"
 )
 
-// attempts is how often a scenario of the short run may try. Its lifetimes are a
-// fiftieth of the real ones, so that a machine which stands still for two seconds
-// does to it what a minute would do outside. What fails beside all the others is
-// tried again with no other scenario beside it. Never forgiven is what no machine
-// excuses: see grave. The full run tries once.
+// attempts is how often a scenario of the short run may try. Its lifetimes are a fiftieth of the real ones, so that a
+// machine that stalls for two seconds has the effect of a minute. A scenario that fails among others is repeated
+// alone. Grave failures (see grave) are never repeated. The full run tries once.
 var attempts = pick(3, 1)
 
 // alone keeps other scenarios away from one that is tried again.

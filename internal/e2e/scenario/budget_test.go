@@ -34,7 +34,7 @@ func TestS33Budgets(t *testing.T) {
 		// 30 a minute wanted, 12 allowed: each worker is back 16 s after its last call
 		rs := all(ws, order{Do: "calls", For: length, Gap: n * minute / 30, Deadline: time.Minute})
 		r := joined(rs)
-		for what := range r.Errors { // max_wait is 30 s: in the long run some are told when to come again
+		for what := range r.Errors { // max_wait is 30 s: in the long run some get a retry time
 			if !full() || !strings.HasPrefix(what, "rate_limited") {
 				t.Errorf("calls failed: %v", r.Errors)
 				break

@@ -252,7 +252,7 @@ echo ready > ready; while :; do sleep 0.1; done`
 	}
 }
 
-// S42: the recipes of docs/lending.md run as they stand.
+// S42: the recipes of docs/lending.md run unchanged.
 func TestS42Recipes(t *testing.T) {
 	t.Parallel()
 	text := string(read(t, "../../../docs/lending.md"))

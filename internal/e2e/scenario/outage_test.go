@@ -40,7 +40,7 @@ func TestS17BlackHole(t *testing.T) {
 		before := s.stats()
 		s.pass()
 		healed := time.Now()
-		until(t, "a call goes well", func() bool { // after minutes the back-off is up to 90 s, which a caller is told at once
+		until(t, "a call goes well", func() bool { // after minutes the back-off is up to 90 s, and callers fail at once
 			return ws[0].do(order{Do: "calls", Deadline: time.Minute}).Calls.OK > 0
 		})
 		noErrors(t, joined(all(ws, order{Do: "calls", Deadline: time.Minute})))

@@ -64,7 +64,7 @@ func (x *program) start(args ...string) *run {
 	return r
 }
 
-// wait tells the exit code.
+// wait returns the exit code.
 func (r *run) wait(t testing.TB) int {
 	t.Helper()
 	err := r.cmd.Wait()

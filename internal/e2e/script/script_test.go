@@ -373,7 +373,7 @@ func TestInterruptedWhileLoggingIn(t *testing.T) {
 	}
 }
 
-// first calls tell once, when somebody says the first word.
+// first calls tell once, at the first word.
 type first struct {
 	once sync.Once
 	tell func()

@@ -20,9 +20,8 @@ import (
 	"opdeck/internal/store/opindex"
 )
 
-// Sizes of the measurements: OPDECK_INDEX_ROWS operations (20,000 unless told;
-// 1000000 for the real thing), kept and used again in OPDECK_INDEX_DIR, or in the
-// store that OPDECK_INDEX_URL names (postgres://…), when one is set.
+// Sizes of the measurements: OPDECK_INDEX_ROWS operations (default 20,000; 1000000 for real figures), kept and used
+// again in OPDECK_INDEX_DIR, or in the store that OPDECK_INDEX_URL names (postgres://…), when one is set.
 func benchRows() int {
 	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_ROWS")); err == nil {
 		return n

@@ -65,7 +65,7 @@ func sampleOps(n int) []api.Operation {
 	var ops []api.Operation
 	for i := range n {
 		op := o.Make(i)
-		if i%9 == 4 { // documents that the answer did not tell
+		if i%9 == 4 { // documents that the answer did not report
 			op.Documents, op.Raw = nil, nil
 		}
 		ops = append(ops, op)
@@ -73,7 +73,7 @@ func sampleOps(n int) []api.Operation {
 	return ops
 }
 
-// TestSamplesDiffer: a field that all samples tell alike is not compared by the tests of orders and filters.
+// TestSamplesDiffer: a field with one value in all samples is not tested by the orders and filters.
 func TestSamplesDiffer(t *testing.T) {
 	ops := sampleOps(200)
 	for _, column := range field.Operations.Sheet() {
@@ -426,7 +426,7 @@ func checkTerm(rt testing.TB, e filter.OperationExpr, g index.Group, in, all []a
 			n++
 		}
 	}
-	exact := by != index.ByCustomer && by != index.ByCounterparty // one name may stand for several
+	exact := by != index.ByCustomer && by != index.ByCounterparty // one name may have several parties
 	if n < len(in) || exact && n != len(in) {
 		rt.Fatalf("%q: %s lets %d through, want %d", e, term, n, len(in))
 	}

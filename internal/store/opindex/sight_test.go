@@ -167,7 +167,7 @@ func TestAnnounced(t *testing.T) {
 	})
 }
 
-// TestSwap: data goes in whoever won, progress only over what was read.
+// TestSwap: data is stored whichever process wins, progress only over the value that was read.
 func TestSwap(t *testing.T) {
 	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()
@@ -188,7 +188,7 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// TestSnapshot: what is asked within one moment belongs together, whoever writes.
+// TestSnapshot: answers from one snapshot agree, regardless of writers.
 func TestSnapshot(t *testing.T) {
 	ctx := context.Background()
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {

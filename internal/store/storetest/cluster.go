@@ -59,8 +59,7 @@ func Missing(t testing.TB, what, reason string) {
 	t.Skip(reason)
 }
 
-// running is a server of this process. It ends when life closes, so whoever
-// needs it keeps life reachable.
+// running is a server of this process. It ends when life is closed, so users of the server must keep life reachable.
 type running struct {
 	at   string
 	life io.Closer

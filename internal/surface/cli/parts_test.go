@@ -71,7 +71,7 @@ func TestTableIsAligned(t *testing.T) {
 	}
 }
 
-// TestHookSettingsNotTold: what the service did not tell is null in JSON, not false.
+// TestHookSettingsNotTold: a setting that the service did not report is null in JSON, not false.
 func TestHookSettingsNotTold(t *testing.T) {
 	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`,
 		Unreported: "jwtSecret,hookCustomer,hookCounterparty,"}
@@ -87,8 +87,7 @@ func TestHookSettingsNotTold(t *testing.T) {
 	}
 }
 
-// TestClosedAfterSuccess: what was done was done, also when the store could not take what
-// was left to note; that is told.
+// TestClosedAfterSuccess: a completed act stays completed if the store could not record the rest; that is reported.
 func TestClosedAfterSuccess(t *testing.T) {
 	var told bytes.Buffer
 	r := &root{env: Env{Err: &told}}

@@ -115,8 +115,7 @@ func TestConfigInitLooks(t *testing.T) {
 	}
 }
 
-// TestFarewell: who tried the built-in service is told how to go on; who has a
-// config is not.
+// TestFarewell: a person who tried the built-in service gets the next steps; one with a config does not.
 func TestFarewell(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

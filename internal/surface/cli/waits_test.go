@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWaitsAreTold: what is waited for is told on standard error, how much of a body has
-// moved only at a terminal, and a program that reads JSON gets neither.
+// TestWaitsAreTold: waits are reported on standard error, the progress of a body only at a terminal, and neither to a
+// program that reads JSON.
 func TestWaitsAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		env    Env

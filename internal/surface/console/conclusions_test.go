@@ -116,7 +116,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 	}
 }
 
-// opened is the built-in service with its state in dir; whoever opens it closes it.
+// opened is the built-in service with its state in dir; the caller closes it.
 func opened(t *testing.T, dir string) *app.App {
 	t.Helper()
 	conf := filepath.Join(dir, "config.toml")

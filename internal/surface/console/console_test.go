@@ -55,7 +55,7 @@ func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	return ctx, &backend{App: a, feed: f, files: hostFiles{app: a}}, f
 }
 
-// told are the news that wait now.
+// told counts the waiting news.
 func told(f *feed) map[string]int {
 	out := map[string]int{}
 	for _, m := range f.take() {
@@ -104,8 +104,7 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestTheListHearsThatItWasConfirmed: a page without news makes what is shown
-// younger; the same page told twice does not.
+// TestTheListHearsThatItWasConfirmed: a page without news makes the shown rows newer; the same page again does not.
 func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 	a, _ := open(t)
 	ctx, _, f := newDesk(a, api.Admin)

@@ -32,7 +32,7 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 	t.Cleanup(f.close)
 
 	looks := func() bool {
-		f.readAt = f.readAt.Add(-time.Millisecond) // so that a look can be told from none
+		f.readAt = f.readAt.Add(-time.Millisecond) // so that a read is detected
 		before := f.readAt
 		f.poll()
 		return !f.readAt.Equal(before)

@@ -187,7 +187,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	}
 }
 
-// TestTheNamesOfACustomer: what operations call a customer is told beside the record.
+// TestTheNamesOfACustomer: names of a customer in operations are shown beside the record.
 func TestTheNamesOfACustomer(t *testing.T) {
 	a, _ := open(t)
 	ctx, _ := as(api.Admin)

@@ -31,8 +31,8 @@ func TestWhoseRequest(t *testing.T) {
 	}
 }
 
-// TestWaitingRequests: what waits for a person is counted until it is decided or
-// its time is over, and told only when that changed.
+// TestWaitingRequests: a request for a person counts until it is decided or expired, and is reported only on a
+// change.
 func TestWaitingRequests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"},

@@ -94,7 +94,7 @@ type person struct {
 	whole strings.Builder // guarded by mu: all that was said
 }
 
-// startPlain begins a conversation and hears the greeting.
+// startPlain begins a conversation and reads the greeting.
 func startPlain(t *testing.T, a *app.App, who api.Actor, change func(*console.PlainOptions)) (*person, []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(api.WithActor(t.Context(), who))
@@ -159,7 +159,7 @@ func isPrompt(l string) bool {
 	return strings.Contains(l, ", or an empty line for ") && strings.HasSuffix(l, ":")
 }
 
-// hear takes lines up to the next prompt, or to the end.
+// hear reads lines up to the next prompt, or to the end.
 func (p *person) hear() []string {
 	p.t.Helper()
 	var out []string
@@ -180,7 +180,7 @@ func (p *person) hear() []string {
 	}
 }
 
-// say answers the prompt and hears what comes of it. Each of want must be said.
+// say answers the prompt and returns the output, which must contain each of want.
 func (p *person) say(line string, want ...string) []string {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {

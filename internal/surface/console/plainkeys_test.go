@@ -80,7 +80,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 	<-done
 }
 
-// listed reports whether the help lists a command, or the one that stands for it.
+// listed reports whether the help lists a command, or the one that includes it.
 func listed(help []string, word string) bool {
 	for _, l := range help {
 		name, _, _ := strings.Cut(l, ":")

@@ -81,7 +81,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 					return strings.Contains(said, "may not "+string(r.Need)) && strings.Contains(said, api.WhoMay(r.Need))
 				}
 				said := attempt(t, a, who, r, words, func() { m = w.Mark() }, func(said string) bool {
-					_, _, denied := w.Became(m, r, who.Name) // a place may tell who has it before a key is typed
+					_, _, denied := w.Became(m, r, who.Name) // a place may show its people before a key is typed
 					return refused(said) && denied > 0
 				})
 				w.Check(m, r, "in plain mode", role, who.Name, said, refused(said))

@@ -1,5 +1,4 @@
-// Package entry is the program around its commands: signals, the process's
-// streams and the terminal.
+// Package entry connects the commands to the process: signals, streams and the terminal.
 package entry
 
 import (
@@ -20,10 +19,10 @@ import (
 	"opdeck/internal/system/harden"
 )
 
-// Main runs with this process's arguments and streams and returns the exit code. A closed pipe is an error of the
-// write, not the end of the process, so that what is open gets closed.
+// Main runs with this process's arguments and streams and returns the exit code. A closed pipe is a write error and
+// does not end the process, so that what is open gets closed.
 func Main(build cli.Build) int {
-	_ = harden.Process() // a system that forbids it runs the program all the same
+	_ = harden.Process() // a system that forbids it runs the program anyway
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
@@ -49,7 +48,7 @@ func isTerminal(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is how many cells a terminal has; 0: v is none.
+// width is the width of a terminal in cells; 0 if v is not one.
 func width(v any) int {
 	f, ok := v.(*os.File)
 	if !ok {
@@ -62,8 +61,7 @@ func width(v any) int {
 	return w
 }
 
-// hidden reads a line from the terminal without echo. When ctx ends it returns at
-// once, with the echo as it was.
+// hidden reads a line from the terminal without echo. When ctx ends, it returns at once and restores the echo.
 func hidden(ctx context.Context, in io.Reader, prompts io.Writer) func(string) (string, error) {
 	f, ok := in.(*os.File)
 	if !ok || !isTerminal(in) {
@@ -96,8 +94,8 @@ func hidden(ctx context.Context, in io.Reader, prompts io.Writer) func(string) (
 	}
 }
 
-// awaitNoEcho waits until the terminal's settings changed: an answer typed at once
-// must not be shown, and the echo must not go off after it was restored.
+// awaitNoEcho waits until the terminal's settings have changed: an answer typed at once must not be shown, and the
+// echo must not be switched off after it was restored.
 func awaitNoEcho(fd int, before term.State) {
 	for range 200 {
 		if now, err := term.GetState(fd); err != nil || *now != before {

@@ -22,7 +22,7 @@ import (
 // ServeHTTP answers one request of a borrower.
 func (l *Lender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if bad := wellFormed(r); bad != nil {
-		w.Header().Set("Connection", "close") // what follows on the connection may not begin where it seems to
+		w.Header().Set("Connection", "close") // the rest of the connection may not be a new request
 		l.refuse(w, bad)
 		return
 	}
@@ -53,7 +53,7 @@ func (l *Lender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case broken:
-		panic(http.ErrAbortHandler) // the borrower must not take the answer for whole
+		panic(http.ErrAbortHandler) // the borrower must not take the answer for complete
 	case bad != nil:
 		l.refuse(w, bad)
 	}
@@ -80,10 +80,9 @@ func outcomeOf(bad *lending.Refusal) lending.Outcome {
 	return lending.Failed
 }
 
-// wellFormed refuses what can be read in two ways. net/http's server is the one
-// parser: it refuses two lengths that differ, a length that is not a number, header lines
-// without a name and with bytes that do not belong there. What it lets through and we
-// do not is here.
+// wellFormed refuses what parsers may read differently. net/http's server is the only parser: it refuses
+// contradicting lengths, a length that is not a number, header lines without a name and invalid bytes. What it
+// accepts and we do not is here.
 func wellFormed(r *http.Request) *lending.Refusal {
 	bad := func(status int, what, instead string) *lending.Refusal {
 		return &lending.Refusal{Status: status, Err: &api.Error{Kind: api.Usage, Public: what, Hint: instead, Unsent: true}}
@@ -96,7 +95,7 @@ func wellFormed(r *http.Request) *lending.Refusal {
 	switch {
 	case !r.ProtoAtLeast(1, 1):
 		return bad(http.StatusHTTPVersionNotSupported, "opdeck speaks HTTP/1.1.", "")
-	case len(r.TransferEncoding) > 0 || r.ContentLength < 0: // a length beside it is not shown to us
+	case len(r.TransferEncoding) > 0 || r.ContentLength < 0: // net/http hides a length beside it
 		return bad(http.StatusLengthRequired, "A body needs its length.", "Send Content-Length, not Transfer-Encoding.")
 	case r.Header.Get("Upgrade") != "":
 		return bad(http.StatusBadRequest, "opdeck offers no other protocol.", "Leave the header Upgrade out.")
@@ -109,8 +108,8 @@ func wellFormed(r *http.Request) *lending.Refusal {
 	return nil
 }
 
-// borrower finds who sends: on the socket by the user id of the process, elsewhere by
-// a key. The key may stand where a script has its token already, in Authorization.
+// borrower identifies the sender: on the socket by the process's user id, elsewhere by a key, which may be in
+// Authorization, where scripts already put a token.
 func (l *Lender) borrower(r *http.Request) (lending.Borrower, *lending.Refusal) {
 	p, _ := r.Context().Value(peerKey{}).(peer)
 	key := r.Header.Get(lending.HeaderKey)
@@ -159,8 +158,7 @@ func from(r *http.Request, p peer) string {
 	return r.RemoteAddr
 }
 
-// answer makes the call and writes the answer; a refusal is for the caller to write.
-// broken says that the answer broke off after its beginning.
+// answer makes the call and writes the answer; the caller writes a refusal. broken: the answer was cut off.
 func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, b lending.Borrower,
 	call lending.Call) (waited time.Duration, broken bool, bad *lending.Refusal) {
 	body, bad := readBody(w, r, call)
@@ -180,7 +178,7 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		}
 		l.head(ctx, w, call, b, waited, "")
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(out) // whoever has left can be told nothing
+		_, _ = w.Write(out) // a borrower that left gets no answer
 		return waited, false, nil
 	}
 	raw := endpoint.Raw{Route: call.Route, IDs: call.IDs, Query: call.Query}
@@ -203,8 +201,8 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return waited, false, nil
 }
 
-// failure is the answer to a call that ended in err. The time to come back is
-// that of the budget, which all callers share, not the service's.
+// failure is the answer to a call that failed with err. Its Retry-After is that of the shared budget, not the
+// service's.
 func (l *Lender) failure(ctx context.Context, call lending.Call, err error) *lending.Refusal {
 	bad := lending.Failure(err)
 	if bad.Err.Kind != api.RateLimited || bad.Err.Status == 0 {
@@ -242,7 +240,7 @@ func readBody(w http.ResponseWriter, r *http.Request, call lending.Call) ([]byte
 	return b, nil
 }
 
-// head writes what each answer says about its call.
+// head writes the header fields about the call.
 func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lending.Call, b lending.Borrower,
 	waited time.Duration, request string) {
 	h := w.Header()
@@ -260,7 +258,7 @@ func (l *Lender) head(ctx context.Context, w http.ResponseWriter, call lending.C
 	}
 }
 
-// headerSafe keeps an id that the service made fit for a header.
+// headerSafe makes an id from the service safe for a header.
 func headerSafe(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x21 || r > 0x7e {
@@ -270,13 +268,13 @@ func headerSafe(s string) string {
 	}, s)
 }
 
-// usage reads the budget of one class; ok is false when the store does not tell.
+// usage reads the budget of one class; ok is false if the store has none.
 func (l *Lender) usage(ctx context.Context, class limit.Class) (u limit.Usage, ok bool) {
 	u, err := l.app.Limits.ClassUsage(context.WithoutCancel(ctx), class)
 	return u, err == nil
 }
 
-// stream copies an answer; a borrower that takes none of it for a while is left.
+// stream copies an answer; it stops if the borrower reads nothing for a while.
 func stream(w http.ResponseWriter, from io.Reader) error {
 	control := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
@@ -297,7 +295,7 @@ func stream(w http.ResponseWriter, from io.Reader) error {
 	}
 }
 
-// refuse writes an answer of ours.
+// refuse writes our own answer.
 func (l *Lender) refuse(w http.ResponseWriter, bad *lending.Refusal) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -320,7 +318,7 @@ func (l *Lender) refuse(w http.ResponseWriter, bad *lending.Refusal) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// stranger notes a request of nobody we know.
+// stranger records a request of an unknown sender.
 func (l *Lender) stranger(r *http.Request) {
 	l.refused.Add(1)
 	p, _ := r.Context().Value(peerKey{}).(peer)
@@ -328,7 +326,7 @@ func (l *Lender) stranger(r *http.Request) {
 		api.Event{Name: audit.EventLendDenied, Object: "borrower", Detail: "no borrower's key"})
 }
 
-// denied notes a refusal by role.
+// denied records a refusal by role.
 func (l *Lender) denied(ctx context.Context, op string, e *api.Error) {
 	l.note(ctx, api.ActorOf(ctx), api.Event{Name: audit.EventDenied, Object: "borrower", ID: api.ActorOf(ctx).Name,
 		Detail: op + ": " + string(e.Rule)})

@@ -1,5 +1,5 @@
-// Package lendproxy is lending on the network: it answers the service's own paths on a
-// Unix socket or a loopback port, for borrowers that hold no token.
+// Package lendproxy lends the session over the network: it serves the service's own paths on a Unix socket or a
+// loopback port, to borrowers without a token.
 package lendproxy
 
 import (
@@ -27,18 +27,18 @@ import (
 type Options struct {
 	Socket string        // path of a Unix socket; "": none
 	Listen string        // loopback address; "": none
-	Keys   *lending.Keys // of borrowers; nil: nobody has one
-	// MaxConns bounds the connections at a time; 0: 512. Further ones are closed.
+	Keys   *lending.Keys // of borrowers; nil: none
+	// MaxConns bounds concurrent connections; 0: 512. Further ones are closed.
 	MaxConns int
 }
 
-// Bounds of a connection.
+// Limits of a connection.
 const (
 	maxConns    = 512
 	maxHeader   = 16 << 10 // bytes; net/http adds 4 KiB
 	headerTime  = 5 * time.Second
-	bodyTime    = 30 * time.Second // for a borrower to send a whole body
-	chunkTime   = 30 * time.Second // for a borrower to take a piece of an answer
+	bodyTime    = 30 * time.Second // to receive a body
+	chunkTime   = 30 * time.Second // for the borrower to read a part of an answer
 	idleTime    = time.Minute
 	finishGrace = 5 * time.Second
 )
@@ -49,15 +49,15 @@ type Lender struct {
 	opt   Options
 	tally *lending.Tally
 	board lending.Board
-	id    string // of this process on the board
+	id    string // identifies this process on the board
 
 	socket, port net.Listener
 	conns        atomic.Int64
-	refused      atomic.Int64 // requests of nobody we know
+	refused      atomic.Int64 // requests of unknown senders
 	sums         summaries
 }
 
-// Open opens the socket and the port. The caller must Serve, or Close.
+// Open opens the socket and the port. The caller must call Serve or Close.
 func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
 	opt.MaxConns = cmp.Or(opt.MaxConns, maxConns)
 	if opt.Keys == nil {
@@ -86,7 +86,7 @@ func misplaced(key string, err error) error {
 	return &api.Error{Kind: api.BadConfig, Public: "[lend] " + key + ": " + err.Error() + ".", Err: err}
 }
 
-// listenLoopback opens a port that only this host reaches.
+// listenLoopback opens a port that only this host can reach.
 func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *Lender) Addr() string {
 	return l.port.Addr().String()
 }
 
-// Lines say where the session is lent, a line a place.
+// Lines describe where the session is lent, one line each.
 func (l *Lender) Lines() []string {
 	var out []string
 	if l.socket != nil {
@@ -118,7 +118,7 @@ func (l *Lender) Lines() []string {
 	return out
 }
 
-// Close closes what Serve did not get.
+// Close closes what Serve did not take over.
 func (l *Lender) Close() error {
 	for _, at := range []net.Listener{l.socket, l.port} {
 		if at != nil {
@@ -128,8 +128,7 @@ func (l *Lender) Close() error {
 	return nil
 }
 
-// Serve answers until ctx ends, then finishes the calls at work within five seconds.
-// It returns nil after such an end.
+// Serve serves until ctx ends, then gives running calls five seconds and returns nil.
 func (l *Lender) Serve(ctx context.Context) error {
 	posting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -149,7 +148,7 @@ func (l *Lender) Serve(ctx context.Context) error {
 		if e := <-failed; e != nil && err == nil {
 			err = e
 		}
-		stop() // one place alone is not what was asked for
+		stop() // if one place fails, close all
 	}
 	all.Wait()
 	return err
@@ -164,7 +163,7 @@ func (l *Lender) server(ctx context.Context) *http.Server {
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(l.app.Log.Handler(), slog.LevelDebug)}
 }
 
-// bound closes connections beyond the most.
+// bound closes connections beyond the limit.
 func (l *Lender) bound(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
@@ -176,14 +175,14 @@ func (l *Lender) bound(c net.Conn, s http.ConnState) {
 	}
 }
 
-// Counters are what a lender counts for the metrics.
+// Counters are a lender's counts for the metrics.
 type Counters struct {
 	Borrowers, Connections int
 	Calls                  map[limit.Class]map[lending.Outcome]int64
-	Unknown                int64 // requests of nobody we know
+	Unknown                int64 // requests of unknown senders
 }
 
-// Counters says what was lent since the process began.
+// Counters returns the counts since the process started.
 func (l *Lender) Counters() Counters {
 	n := 0
 	for _, b := range l.tally.Borrowers() {

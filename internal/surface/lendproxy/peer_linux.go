@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellsPeer: the kernel says which user connected (SO_PEERCRED).
+// tellsPeer: the kernel reports the user who connected (SO_PEERCRED).
 const tellsPeer = true
 
-// peerUID is the user id of the process that connected, "" when it cannot be told.
+// peerUID is the user id of the process that connected, "" if not known.
 func peerUID(c *net.UnixConn) string {
 	raw, err := c.SyscallConn()
 	if err != nil {

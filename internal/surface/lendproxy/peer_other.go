@@ -4,7 +4,7 @@ package lendproxy
 
 import "net"
 
-// tellsPeer: only the mode of the socket keeps others out here.
+// tellsPeer: here only the mode of the socket keeps others out.
 const tellsPeer = false
 
 func peerUID(*net.UnixConn) string { return "" }

@@ -17,14 +17,14 @@ import (
 	"opdeck/internal/domain/lending"
 )
 
-// quiet is how long a borrower makes no call until its next one is recorded as a
-// beginning; every is how often what it borrowed is recorded while it goes on.
+// quiet is how long a borrower must be idle for its next call to be recorded as a start; every is how often its calls
+// are recorded while it is active.
 const (
 	quiet = 10 * time.Minute
 	every = 10 * time.Minute
 )
 
-// summaries remember what the audit trail was told of each borrower.
+// summaries hold what the audit trail has recorded of each borrower.
 type summaries struct {
 	mu    sync.Mutex
 	noted map[string]noted // guarded by mu: by borrower
@@ -37,7 +37,7 @@ type noted struct {
 	classes map[limit.Class]int64
 }
 
-// began records that a borrower begins to use the session.
+// began records that a borrower starts to use the session.
 func (l *Lender) began(b lending.Borrower) {
 	l.sums.mu.Lock()
 	t := l.sums.noted[b.Name]
@@ -48,7 +48,7 @@ func (l *Lender) began(b lending.Borrower) {
 		Detail: fmt.Sprintf("role %s, priority %s", b.Role, b.Priority)})
 }
 
-// summarise records what each borrower did since the last time.
+// summarise records each borrower's calls since the last time.
 func (l *Lender) summarise() {
 	for _, b := range l.tally.Borrowers() {
 		l.sums.mu.Lock()
@@ -71,7 +71,7 @@ func (l *Lender) summarise() {
 	}
 }
 
-// post tells other processes and the trail what is lent, until ctx ends.
+// post reports lent calls to other processes and the trail, until ctx ends.
 func (l *Lender) post(ctx context.Context) {
 	tick := time.NewTicker(lending.PostEvery)
 	defer tick.Stop()
@@ -98,7 +98,7 @@ func (l *Lender) post(ctx context.Context) {
 	}
 }
 
-// postTime bounds a post, so that a slow store does not keep a proxy from ending.
+// postTime bounds a post, so that a slow store does not delay the end of a proxy.
 const postTime = 3 * time.Second
 
 func (l *Lender) publish(list []session.Borrower) {

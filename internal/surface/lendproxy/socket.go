@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 )
 
-// maxSocket is the longest path of a Unix socket, in bytes, on the systems that we
-// know, less what a name beside it needs.
+// maxSocket is the longest path of a Unix socket, in bytes, on known systems, less room for a temporary name.
 const maxSocket = 90
 
-// listenSocket makes a socket that its owner alone can connect to. It is made in a
-// folder of the owner's and moved to its place, so that nobody gets in before its mode
-// is set. One that nobody listens at is replaced; anything else in its place stays.
+// listenSocket makes a socket that only its owner can connect to. It is made in a private folder and moved to its
+// place, so that nobody can connect before its mode is set. An unused socket at that path is replaced; anything else
+// is not.
 func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {
 		return nil, fmt.Errorf("the path has %d characters, and a socket's has up to %d", len(path), maxSocket)
@@ -34,7 +33,7 @@ func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // the name is another by then
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // it has another name by then
 	err = errors.Join(os.Chmod(made, 0o600), os.Rename(made, path))
 	info, statErr := os.Lstat(path)
 	if err = errors.Join(err, statErr); err != nil {
@@ -43,7 +42,7 @@ func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	return &socket{Listener: l, path: path, info: info}, nil
 }
 
-// replaceable refuses a path where something is that must stay.
+// replaceable returns an error if the path has something that must not be replaced.
 func replaceable(ctx context.Context, path string) error {
 	st, err := os.Lstat(path)
 	switch {
@@ -63,7 +62,7 @@ func replaceable(ctx context.Context, path string) error {
 	return nil
 }
 
-// socket removes its file when it closes, unless another one took its place.
+// socket removes its file when closed, unless it was replaced.
 type socket struct {
 	net.Listener
 	path string
@@ -78,15 +77,15 @@ func (s *socket) Close() error {
 	return err
 }
 
-// peer is who is at the other end of a connection.
+// peer is the other end of a connection.
 type peer struct {
 	local bool   // on the Unix socket
-	uid   string // of the process that connected, as the kernel knows it; "": it does not tell
+	uid   string // of the process that connected, from the kernel; "": not known
 }
 
 type peerKey struct{}
 
-// withPeer notes the peer of a connection.
+// withPeer records the peer of a connection.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	p := peer{}
 	if u, ok := c.(*net.UnixConn); ok {

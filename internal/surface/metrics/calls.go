@@ -23,7 +23,7 @@ func newCalls() *calls {
 			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}}, []string{"class"}),
 	}
 	for _, class := range limit.Classes {
-		c.total.WithLabelValues(string(class), "ok") // from 0, so that the first one shows
+		c.total.WithLabelValues(string(class), "ok") // create it at 0, so that the first call shows
 	}
 	return c
 }

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// described are the metrics that are read when Prometheus asks: name, help, labels.
+// described are the metrics that are read at each scrape: name, help, labels.
 var described = func() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, m := range [][]string{
@@ -63,7 +63,7 @@ var described = func() map[string]*prometheus.Desc {
 	return all
 }()
 
-// output takes the values of one scrape, by the names of described.
+// output receives the values of one scrape, by the names of described.
 type output chan<- prometheus.Metric
 
 func (o output) gauge(name string, v float64, labels ...string) {

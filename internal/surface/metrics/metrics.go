@@ -1,8 +1,8 @@
-// Package metrics exports to Prometheus how the server does: people inside, budgets,
-// token lifetimes, rotations, calls, events, the index and the audit trail.
+// Package metrics exports the server's state to Prometheus: people, budgets, token lifetimes, rotations, calls,
+// events, the index and the audit trail.
 //
-// Every label has a few fixed values. Nothing of a customer, an operation or a
-// person is in here, no identifier and no secret.
+// Every label has a few fixed values. The metrics contain no data of customers, operations or people, no identifier
+// and no secret.
 package metrics
 
 import (
@@ -23,21 +23,21 @@ import (
 	"opdeck/internal/system/listen"
 )
 
-// Sources are parts that may be off.
+// Sources are optional parts.
 type Sources struct {
-	SSH   func() sshserver.Counters // nil: not served
-	Hooks func() receiver.Counters  // nil: not received
-	Lend  func() lendproxy.Counters // nil: not lent
+	SSH   func() sshserver.Counters // nil: off
+	Hooks func() receiver.Counters  // nil: off
+	Lend  func() lendproxy.Counters // nil: off
 }
 
-// Metrics counts what happens in this process and reads the rest when asked.
+// Metrics counts events of this process and reads the rest at each scrape.
 type Metrics struct {
 	registry *prometheus.Registry
 	calls    *calls
 	stop     func()
 }
 
-// New begins to count. The caller must Close.
+// New starts counting. The caller must Close.
 func New(a *app.App, src Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -57,7 +57,7 @@ func build(version string) prometheus.Collector {
 	return g
 }
 
-// handler answers GET /metrics and nothing else.
+// handler serves GET /metrics only.
 func (m *Metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -65,14 +65,14 @@ func (m *Metrics) handler() http.Handler {
 	return mux
 }
 
-// Server is the metrics on the network.
+// Server serves the metrics.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 }
 
-// Listen opens the port. An address without a host is on loopback: what the
-// server does is shown on this host only unless the config says so.
+// Listen opens the port. An address without a host is on loopback, so that other hosts see the metrics only if
+// configured.
 func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -90,13 +90,13 @@ func Listen(ctx context.Context, m *Metrics, addr string) (*Server, error) {
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}}, nil
 }
 
-// Addr is where the server listens.
+// Addr is the address of the server.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes the port of a server that is not served.
+// Close closes the port of a server without Serve.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Serve answers until ctx ends and returns nil then.
+// Serve serves until ctx ends, and then returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	return listen.Serve(ctx, "metrics", s.http, s.listener, 2*time.Second)
 }

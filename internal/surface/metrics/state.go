@@ -14,11 +14,10 @@ import (
 	"opdeck/internal/domain/index/filter"
 )
 
-// readTimeout bounds what one scrape reads from the store.
+// readTimeout bounds the store reads of one scrape.
 const readTimeout = 5 * time.Second
 
-// state is read from the shared store when Prometheus asks. It costs no call to
-// the service.
+// state is read from the shared store at each scrape. It makes no call.
 type state struct {
 	app *app.App
 	src Sources
@@ -84,7 +83,7 @@ func (s *state) collectAudit(ctx context.Context, out output) {
 	}
 }
 
-// collectSizes says what the databases take on the disk.
+// collectSizes reports the disk usage of the databases.
 func (s *state) collectSizes(ctx context.Context, out output) {
 	sizes, err := s.app.Store.Sizes(ctx)
 	out.flag("store_readable", err == nil, "sizes")
@@ -95,7 +94,7 @@ func (s *state) collectSizes(ctx context.Context, out output) {
 	}
 }
 
-// collectApprovals counts writes that wait for, or have, a second person.
+// collectApprovals counts writes that wait for an approval or have one.
 func (s *state) collectApprovals(ctx context.Context, out output) {
 	n, err := s.app.Approvals.Waiting(ctx)
 	out.flag("approvals_readable", err == nil)
@@ -107,7 +106,7 @@ func (s *state) collectApprovals(ctx context.Context, out output) {
 	}
 }
 
-// collectWrites counts writes whose outcome is not known.
+// collectWrites counts writes with an unknown outcome.
 func (s *state) collectWrites(ctx context.Context, out output) {
 	rows, err := s.app.Follow.Pending(ctx)
 	out.flag("store_readable", err == nil, "writes")
@@ -123,7 +122,7 @@ func (s *state) collectWrites(ctx context.Context, out output) {
 	out.gauge("unsettled_writes", float64(open))
 }
 
-// states that a session can be in.
+// states of a session.
 var states = []string{"live", "none", "rotating", "doubtful", "blocked"}
 
 func (s *state) collectSession(ctx context.Context, out output) {

@@ -9,8 +9,7 @@ import (
 	"opdeck/internal/app"
 )
 
-// inFlight wraps the audit trail and knows the acts between intent and outcome,
-// which a server must not abandon.
+// inFlight wraps the audit trail and tracks the acts between intent and outcome, which a server must not abandon.
 type inFlight struct {
 	api.Auditor
 	gate *api.Gate
@@ -20,7 +19,7 @@ type inFlight struct {
 	ended chan struct{}     // guarded by mu: closed and replaced when an act ends
 }
 
-// watchActs puts an inFlight before the trail of the App's gate, until stop.
+// watchActs puts an inFlight in front of the trail of the App's gate, until stop.
 func watchActs(a *app.App) *inFlight {
 	f := &inFlight{Auditor: a.Gate.Audit, gate: a.Gate, acts: map[string]string{}, ended: make(chan struct{})}
 	a.Gate.Audit = f
@@ -52,12 +51,12 @@ func (f *inFlight) Outcome(ctx context.Context, ref string, out api.Outcome) err
 	return err
 }
 
-// awaitSession waits until no act of a session is under way, or ctx ends.
+// awaitSession waits until a session has no running act, or ctx ends.
 func (f *inFlight) awaitSession(ctx context.Context, session string) {
 	f.wait(ctx, func(of string) bool { return of == session })
 }
 
-// awaitAll waits until no act at all is under way, at most d.
+// awaitAll waits until there is no running act, at most d.
 func (f *inFlight) awaitAll(d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()

@@ -21,7 +21,7 @@ func (s *server) openHooks(ctx context.Context) error {
 	return err
 }
 
-// warn prints what does not keep the server from serving.
+// warn prints a problem that does not stop the server.
 func (s *server) warn(line string) error {
 	_, err := fmt.Fprintln(s.opt.Out, "warning   "+line)
 	return err

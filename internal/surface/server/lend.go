@@ -6,7 +6,7 @@ import (
 	"opdeck/internal/surface/lendproxy"
 )
 
-// openLend opens the places where the session is lent.
+// openLend opens the socket and the port where the session is lent.
 func (s *server) openLend(ctx context.Context) error {
 	c := s.app.Config.Lend
 	if c.Socket == "" && c.Listen == "" {

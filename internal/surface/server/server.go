@@ -1,6 +1,5 @@
-// Package server is opdeck as a server: the console over SSH, the webhook
-// receiver, the keeper of the session, the background sync and the metrics, in
-// one process on one App.
+// Package server is opdeck as a server: the console over SSH, the webhook receiver, the session keeper, the
+// background sync and the metrics, in one process on one App.
 package server
 
 import (
@@ -24,22 +23,22 @@ import (
 
 // Options of a server.
 type Options struct {
-	Out    io.Writer // one line for each thing that is served
+	Out    io.Writer // one line for each service
 	Getenv func(string) string
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec   func(ctx context.Context, a *app.App, c sshserver.Command) int
-	Limits sshserver.Limits // zero fields: the defaults; Idle is the config's
-	// Ready is called when everything listens; may be nil.
+	Limits sshserver.Limits // zero fields: the defaults; Idle is configured
+	// Ready is called when all ports are open; may be nil.
 	Ready func(Addresses)
 }
 
-// Addresses are where the server listens; "" for what is off.
+// Addresses are the server's listen addresses; "" for services that are off.
 type Addresses struct{ SSH, Webhooks, Metrics, Lend string }
 
-// drainTimeout bounds the wait for writes that were sent, after all sessions have ended.
+// drainTimeout bounds the wait for sent writes after all sessions have ended.
 const drainTimeout = 10 * time.Second
 
-// server is what one Run keeps.
+// server is the state of one Run.
 type server struct {
 	app *app.App
 	opt Options
@@ -52,14 +51,13 @@ type server struct {
 	metered *metrics.Server
 	lender  *lendproxy.Lender
 	acts    *inFlight
-	shared  *console.Shared // by all consoles over SSH
+	shared  *console.Shared // shared by all consoles over SSH
 	served  bool
 }
 
-// Run serves what the config asks for until ctx ends. All ports are opened
-// before anything is served, so a mistake in the config or a port in use is an
-// error at once. When a part fails, everything ends. After ctx ends no connection
-// is accepted, sent writes are awaited, and Run returns nil.
+// Run serves what is configured until ctx ends. It opens all ports first, so that a mistake in the config or a busy
+// port is an error at once. If a part fails, everything ends. After ctx ends it accepts no connection, waits for sent
+// writes, and returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
 	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
@@ -161,12 +159,12 @@ func (s *server) openMetrics(ctx context.Context) error {
 	return nil
 }
 
-// cannot is the error of a part that cannot be opened.
+// cannot is the error of a part that failed to open.
 func cannot(what string, err error) error {
 	return &api.Error{Kind: api.BadConfig, Public: what + ": " + err.Error() + ".", Err: err}
 }
 
-// announce prints one line for each thing that is served.
+// announce prints one line for each service.
 func (s *server) announce() error {
 	at := Addresses{}
 	lines := []string{}
@@ -200,7 +198,7 @@ func (s *server) announce() error {
 	return nil
 }
 
-// connectCommand opens the console of a server that listens at an address.
+// connectCommand is the command that opens the console of a server at an address.
 func connectCommand(listens string) string {
 	host, port, err := net.SplitHostPort(listens)
 	if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsUnspecified() {
@@ -209,7 +207,7 @@ func connectCommand(listens string) string {
 	return "ssh -p " + port + " NAME@" + host + ", where NAME is the name= of the key in authorized_keys"
 }
 
-// close closes what was opened; ports that were served are closed already.
+// close closes what was opened; served ports are closed already.
 func (s *server) close(ctx context.Context) error {
 	if s.sshAt != nil {
 		_ = s.sshAt.Close()

@@ -52,7 +52,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	return nil
 }
 
-// knownSources is the file of networks that people logged in from.
+// knownSources is the path of the file of networks of earlier logins.
 func (s *server) knownSources() string {
 	if s.app.Config.Store.URL == "memory" {
 		return ""
@@ -67,15 +67,15 @@ func (s *server) recheck(ctx context.Context) {
 	}
 }
 
-// console shows the console to the person in ctx. A console needs the secret of
-// the webhooks, which is in the server's environment and not in the person's.
+// console runs the console for the person in ctx. It needs the webhook secret, which is in the server's environment
+// and not in the person's.
 func (s *server) console(ctx context.Context, t sshserver.Terminal) error {
 	env := s.app.SecretEnv(s.opt.Getenv, t.Getenv)
 	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
 		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
 }
 
-// plain talks with the person in ctx in the plain mode.
+// plain runs plain mode for the person in ctx.
 func (s *server) plain(ctx context.Context, l sshserver.Line) error {
 	return console.RunPlain(ctx, s.app, console.PlainOptions{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv,
 		Echo: l.Raw, Shared: s.shared})

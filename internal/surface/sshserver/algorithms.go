@@ -8,8 +8,8 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// What the exchange may use, the best first. Nothing here rests on SHA-1; a test
-// holds the lists against what the server offers.
+// Algorithms of the key exchange, preferred ones first. None uses SHA-1; a test compares the lists with the server's
+// offer.
 var (
 	exchanges = []string{gossh.KeyExchangeMLKEM768X25519, gossh.KeyExchangeCurve25519, gossh.KeyExchangeECDHP256,
 		gossh.KeyExchangeECDHP384, gossh.KeyExchangeECDHP521, gossh.KeyExchangeDH16SHA512, gossh.KeyExchangeDH14SHA256}
@@ -18,15 +18,14 @@ var (
 	macs = []string{gossh.HMACSHA256ETM, gossh.HMACSHA512ETM, gossh.HMACSHA256, gossh.HMACSHA512}
 )
 
-// algorithms are those that a person may sign with.
+// algorithms are the accepted signature algorithms of clients.
 var algorithms = []string{gossh.KeyAlgoED25519, gossh.KeyAlgoSKED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoSKECDSA256,
 	gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256}
 
-// weakSignature reports whether a signature of this format rests on SHA-1: ssh-rsa.
-// DSA keys are not accepted at all, see usable.
+// weakSignature reports whether a signature format uses SHA-1: ssh-rsa. DSA keys are not accepted at all, see usable.
 func weakSignature(format string) bool { return format == gossh.KeyAlgoRSA }
 
-// usable refuses keys that are too weak.
+// usable returns an error for weak keys.
 func usable(pub gossh.PublicKey) error {
 	switch pub.Type() {
 	case gossh.KeyAlgoED25519, gossh.KeyAlgoSKED25519, gossh.KeyAlgoECDSA256, gossh.KeyAlgoSKECDSA256:
@@ -42,7 +41,7 @@ func usable(pub gossh.PublicKey) error {
 	return errors.New("this type of key is not accepted; there are ed25519, ecdsa-256 and rsa")
 }
 
-// withoutSHA1 keeps an RSA host key from signing with SHA-1.
+// withoutSHA1 prevents an RSA host key from signing with SHA-1.
 func withoutSHA1(key gossh.Signer) (gossh.Signer, error) {
 	if key.PublicKey().Type() != gossh.KeyAlgoRSA {
 		return key, nil

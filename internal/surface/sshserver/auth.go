@@ -17,8 +17,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Extensions of the permissions that a proven key has. Sessions read these and
-// nothing else to know who they belong to.
+// Permission extensions of a proven key. Sessions use only these to identify the person.
 const (
 	extName       = "opdeck-name"
 	extRole       = "opdeck-role"
@@ -29,7 +28,7 @@ const (
 	extNoTerminal = "opdeck-no-terminal"
 )
 
-// attempts are the failed tries of one connection.
+// attempts are the failed attempts of one connection.
 type attempts struct {
 	mu   sync.Mutex
 	list []attempt // guarded by mu
@@ -38,7 +37,7 @@ type attempts struct {
 
 type attempt struct{ user, key, reason, what string }
 
-// add notes a try; the library asks about the same key twice.
+// add records an attempt; the library asks about the same key twice.
 func (a *attempts) add(t attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,16 +50,16 @@ func (a *attempts) add(t attempt) {
 	}
 }
 
-// suspicious reports whether the tries of a connection that got in at last should be
-// recorded: not those of a client that offers its keys one by one, but those under
-// another name, or with a certificate or a key that was known and not good.
+// suspicious reports whether the failed attempts of a connection that finally logged in should be recorded: not those
+// of a client that offers its keys one by one, but those under another name, or with a known certificate or key that
+// is not valid.
 func (a *attempts) suspicious(user string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.list, func(t attempt) bool { return t.user != user || t.reason != "unknown_key" })
 }
 
-// summary is all of it in one line, who was tried last, and the reasons.
+// summary is one line about all attempts, with the last name and the reasons.
 func (a *attempts) summary() (line, last string, reasons []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +74,7 @@ func (a *attempts) summary() (line, last string, reasons []string) {
 	return strings.Join(out, "; "), last, reasons
 }
 
-// config is the exchange of one connection.
+// config is the server configuration for one connection.
 func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 	c := connOf(ctx)
 	return &gossh.ServerConfig{
@@ -90,8 +89,7 @@ func (s *Server) config(ctx ssh.Context) *gossh.ServerConfig {
 	}
 }
 
-// offered looks at a key that may not be held: it says whether proving it would
-// be of any use.
+// offered checks an offered key before it is proven, and reports whether a proof would help.
 func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permissions, error) {
 	p, err := c.srv.opt.Keys.authorize(key, m.User(), c.addr)
 	if err != nil {
@@ -104,13 +102,13 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 	if p.NoTerminal {
 		perms.Extensions[extNoTerminal] = "yes"
 	}
-	if cert, is := key.(*gossh.Certificate); is { // source-address is enforced by the library as well
+	if cert, is := key.(*gossh.Certificate); is { // the library enforces source-address as well
 		perms.CriticalOptions = cert.CriticalOptions
 	}
 	return perms, nil
 }
 
-// verified comes after the proof that the key is held.
+// verified is called after the client has proven the key.
 func (c *conn) verified(
 	m gossh.ConnMetadata, key gossh.PublicKey, perms *gossh.Permissions,
 ) (*gossh.Permissions, error) {
@@ -137,7 +135,7 @@ func (c *conn) verified(
 	return perms, nil
 }
 
-// wrongUserBanner says under which name a proven key is accepted.
+// wrongUserBanner says with which login name a proven key is accepted.
 func wrongUserBanner(p Person) string {
 	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n",
 		untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
@@ -152,7 +150,7 @@ func personOf(p *gossh.Permissions) Person {
 		Cert:  p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
 }
 
-// noteAttempt keeps a try that failed.
+// noteAttempt records a failed attempt.
 func (c *conn) noteAttempt(user string, key gossh.PublicKey, err error) {
 	t := attempt{user: untrusted.Text(user).Line(64), key: fingerprint(key), reason: "other", what: err.Error()}
 	var r *Refusal
@@ -173,7 +171,7 @@ func fingerprint(key gossh.PublicKey) string {
 func (c *conn) failed() {
 	s := c.srv
 	_, _, reasons := c.attempts.summary()
-	if len(reasons) == 0 { // nobody tried: a scanner, a probe, a broken line
+	if len(reasons) == 0 { // no attempt: a scanner, a probe, a broken connection
 		reason := "no_attempt"
 		if c.dropped.Load() {
 			reason = "silent"
@@ -188,8 +186,8 @@ func (c *conn) failed() {
 	c.recordAttempts("")
 }
 
-// logRefused logs a refused connection: one line a minute for each network and
-// reason, with the number of connections since the last line.
+// logRefused logs a refused connection: one line a minute for each network and reason, with the number of connections
+// since.
 func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 	narrow, _ := networks(from)
 	if n, ok := s.refusals.Allow(narrow.String(), reason, time.Now()); ok {
@@ -198,10 +196,10 @@ func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 	}
 }
 
-// recordAttempts records the failed tries of a connection. The trail bounds them.
+// recordAttempts records the failed attempts of a connection. The trail limits them.
 func (c *conn) recordAttempts(before string) {
 	line, last, reasons := c.attempts.summary()
 	c.srv.logRefused(c.addr, strings.Join(reasons, ","), "tries", before+line)
-	who := api.Actor{Name: last, Via: "ssh", From: c.addr.String()} // as they called themselves
+	who := api.Actor{Name: last, Via: "ssh", From: c.addr.String()} // by their own claim
 	c.srv.note(context.Background(), who, api.Event{Name: eventRefused, Object: "ssh", Detail: before + line})
 }

@@ -16,27 +16,25 @@ import (
 	"opdeck/internal/system/filecheck"
 )
 
-// Person is who proved to hold a key.
+// Person is a person with a proven key.
 type Person struct {
-	// Name is what people read: that of authorized_keys, or the certificate's key id.
+	// Name is for display: from authorized_keys, or the certificate's key id.
 	Name string
 	Role api.Role
-	// Key is the fingerprint of the key, of the certified one where a certificate was
-	// used.
+	// Key is the fingerprint of the key; with a certificate, of the certified one.
 	Key string
-	// Login is the name that the person logs in with: a principal of the certificate.
+	// Login is the person's login name; with a certificate one of its principals.
 	Login string
-	// Cert is the certificate's key id; Serial its serial number and the fingerprint of
-	// who signed it. "" without a certificate.
+	// Cert is the certificate's key id; Serial its serial number and its signer's fingerprint; "" without a
+	// certificate.
 	Cert, Serial string
 	// NoTerminal is true for a certificate without permit-pty.
 	NoTerminal bool
-	// Until is when the key or certificate lapses; zero: never.
+	// Until is when the key or certificate expires; zero: never.
 	Until time.Time
 }
 
-// Refusal says why a key is not accepted. It is for our log and audit trail; the
-// other side learns nothing of it.
+// Refusal is why a key is not accepted. It is for our log and audit trail, not for the client.
 type Refusal struct {
 	Reason string // one of a few fixed words, for a counter
 	What   string // a sentence
@@ -46,27 +44,25 @@ func (r *Refusal) Error() string { return r.What }
 
 func refused(reason, what string) (Person, error) { return Person{}, &Refusal{reason, what} }
 
-// AuthorizedKeys are the keys and authorities that let people in. They are read
-// again when their files changed.
+// AuthorizedKeys are the keys and authorities that may log in. Changed files are read again.
 type AuthorizedKeys struct {
-	files [2]string // authorized_keys and the file of authorities; "": there is none
+	files [2]string // authorized_keys and the file of authorities; "": none
 	now   func() time.Time
 	rules atomic.Pointer[rules]
 
-	failed [2]int // Reload's own: times in a row that a file could not be read
+	failed [2]int // used by Reload only: consecutive failures to read a file
 }
 
-// rules are what the files said at one moment.
+// rules are the content of the files at one time.
 type rules struct {
 	keys map[string]entry
 	ca   authority
 	bad  []Mistake
-	read [2][]byte // what they were parsed from
+	read [2][]byte // the text that they were parsed from
 }
 
-// LoadAuthorizedKeys reads authorized_keys and the file of authorities; either may
-// be "". A file that cannot be read, or that others may write, is an error; a bad
-// line is not, see Mistakes.
+// LoadAuthorizedKeys reads authorized_keys and the file of authorities; either may be "". An unreadable file, or one
+// that others can write, is an error; a bad line is not, see Mistakes.
 func LoadAuthorizedKeys(keysFile, caFile string, now func() time.Time) (*AuthorizedKeys, error) {
 	if keysFile == "" && caFile == "" {
 		return nil, errors.New("set authorized_keys or trusted_ca: without them no one can log in")
@@ -107,7 +103,7 @@ func readKeys(path string) ([]byte, error) {
 	return b, nil
 }
 
-// parse makes rules of what was read.
+// parse makes rules of the files' text.
 func (a *AuthorizedKeys) parse(read [2][]byte) *rules {
 	n := &rules{read: read}
 	n.keys, n.bad = parseKeys(a.files[0], read[0])
@@ -116,7 +112,7 @@ func (a *AuthorizedKeys) parse(read [2][]byte) *rules {
 	return n
 }
 
-// fresh is what the files say at this moment, whatever Reload has seen.
+// fresh reads the files now, regardless of Reload.
 func (a *AuthorizedKeys) fresh() (*rules, error) {
 	var read [2][]byte
 	for i, path := range a.files {
@@ -134,10 +130,9 @@ func (a *AuthorizedKeys) fresh() (*rules, error) {
 	return a.parse(read), nil
 }
 
-// Reload reads the files again. changed is true when they hold something else
-// than before. A file that cannot be read twice in a row counts as empty: a key
-// that may have been taken away lets no one in. It is not safe for concurrent
-// use; authorize may go on meanwhile.
+// Reload reads the files again. changed: their content differs from before. A file that is unreadable twice in a row
+// counts as empty, because a key may have been removed. It is not safe for concurrent use, but authorize may run
+// meanwhile.
 func (a *AuthorizedKeys) Reload() (changed bool, err error) {
 	read := a.rules.Load().read
 	for i, path := range a.files {
@@ -163,7 +158,7 @@ func (a *AuthorizedKeys) Reload() (changed bool, err error) {
 	return changed, err
 }
 
-// Mistakes are the lines that were left out.
+// Mistakes are the ignored lines.
 func (a *AuthorizedKeys) Mistakes() []Mistake { return a.rules.Load().bad }
 
 // Len is the number of keys and of authorities.
@@ -172,9 +167,8 @@ func (a *AuthorizedKeys) Len() (keys, authorities int) {
 	return len(n.keys), len(n.ca.keys)
 }
 
-// authorize says whose a key is, for a login as user from an address. The error is a
-// *Refusal. Whether the key is held, and whether the login name of a plain key
-// agrees, is for the caller.
+// authorize identifies the owner of a key, for a login as user from an address. The error is a *Refusal. The caller
+// checks the proof of the key and, for a plain key, the login name.
 func (a *AuthorizedKeys) authorize(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
 	return a.rules.Load().authorize(key, user, from, a.now())
 }
@@ -198,9 +192,8 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
 }
 
-// AuthorizeAgain is authorize for a person who logged in before as user from an
-// address, with the key or certificate that they proved, written as in
-// authorized_keys. The files are read again; an unreadable one authorizes no one.
+// AuthorizeAgain is authorize for a person who is logged in as user from an address, with the proven key or
+// certificate in authorized_keys format. It reads the files again; an unreadable one authorizes nobody.
 func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"opdeck/api"
 )
 
-// maxCertLife is the longest life of a certificate that is accepted. A person who leaves
-// must be locked out by the next day even when nothing is revoked.
+// maxCertLife is the longest accepted lifetime of a certificate, so that a person who leaves is locked out by the
+// next day without a revocation.
 const maxCertLife = 25 * time.Hour
 
-// rolePrefix marks the principal that gives the role.
+// rolePrefix is the prefix of the principal with the role.
 const rolePrefix = "role:"
 
-// authority is the file of trusted_ca: keys that may sign, and what was revoked.
+// authority is the file trusted_ca: signing keys and revocations.
 type authority struct {
 	keys    map[string]bool
 	revoked map[string]bool // "serial:42", "id:ana", or a key's bytes
@@ -75,8 +75,7 @@ func (a authority) line(line []byte) error {
 	return nil
 }
 
-// authorize decides about a certificate for a login as user. Whether the client
-// holds the key is proven by the SSH exchange.
+// authorize checks a certificate for a login as user. The SSH exchange proves that the client holds the key.
 func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
 	switch {
 	case c.CertType != gossh.UserCert:
@@ -114,7 +113,7 @@ func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr,
 	case c.Signature == nil || weakSignature(c.Signature.Format):
 		return refused("weak_signature", "the certificate is signed with SHA-1")
 	}
-	// Signature, and the same once more by the library.
+	// The signature, and everything again by the library.
 	check := gossh.CertChecker{SupportedCriticalOptions: []string{"source-address"},
 		Clock: func() time.Time { return now }}
 	if err := check.CheckCert(user, c); err != nil {
@@ -154,8 +153,7 @@ func checkLife(c *gossh.Certificate, now time.Time) error {
 	return nil
 }
 
-// principals takes the role out of a certificate's principals. The login name
-// must be another one of them.
+// principals finds the role in a certificate's principals. The login name must be another of them.
 func principals(list []string, user string) (role api.Role, err error) {
 	if len(list) == 0 {
 		_, err := refused("no_principals", "the certificate has no principals")

@@ -16,9 +16,9 @@ import (
 	"opdeck/ui/paint"
 )
 
-// Bounds of what a session may ask before it starts.
+// Limits of a session's requests before it starts.
 const (
-	startWithin = 30 * time.Second // from the channel to shell or exec
+	startWithin = 30 * time.Second // from opening the channel to shell or exec
 	maxRequests = 100              // before the start
 	maxEnv      = 16               // variables kept
 	maxEnvLen   = 256              // bytes of name and value
@@ -26,13 +26,13 @@ const (
 	maxTerm     = 64               // bytes of TERM
 )
 
-// noChannel refuses forwarding of every kind.
+// noChannel refuses forwarding of any kind.
 func (s *Server) noChannel(_ *ssh.Server, _ *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
 	s.refuse(connOf(ctx), n.ChannelType())
 	_ = n.Reject(gossh.Prohibited, "this server serves a console and nothing else")
 }
 
-// noRequest refuses requests about the connection. Some are ordinary.
+// noRequest refuses global requests. Some are ordinary.
 func (s *Server) noRequest(ctx ssh.Context, _ *ssh.Server, req *gossh.Request) (bool, []byte) {
 	switch req.Type {
 	case "tcpip-forward", "streamlocal-forward@openssh.com":
@@ -41,8 +41,8 @@ func (s *Server) noRequest(ctx ssh.Context, _ *ssh.Server, req *gossh.Request) (
 	return false, nil
 }
 
-// refuse records that a person asked for something that is not offered, once a
-// connection. It does not wait for the audit trail: requests are answered at once.
+// refuse records, once per connection, that a person requested something that is not offered. It does not wait for
+// the audit trail, since requests must be answered at once.
 func (s *Server) refuse(c *conn, what string) {
 	if c == nil || !c.firstRefusal(what) {
 		return
@@ -54,13 +54,13 @@ func (s *Server) refuse(c *conn, what string) {
 	})
 }
 
-// connOf finds the connection in the library's context.
+// connOf returns the connection from the library's context.
 func connOf(ctx ssh.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
 }
 
-// known keeps names of requests that the other side made up out of the trail.
+// known replaces request names invented by the client before they reach the trail.
 func known(what string) string {
 	switch what {
 	case "direct-tcpip", "direct-streamlocal@openssh.com", "tcpip-forward", "streamlocal-forward@openssh.com", "x11-req",
@@ -85,19 +85,18 @@ type session struct {
 	c       *conn
 	ch      gossh.Channel
 	who     api.Actor
-	release func() // gives the place back
+	release func() // releases the place
 
 	env      map[string]string
 	asked    int // requests so far
 	pty      bool
 	term     string
 	size     window
-	run      *run // what was started; nil: nothing yet
+	run      *run // the program; nil: not started
 	finished sync.WaitGroup
 }
 
-// session serves one session channel. It runs until the channel is closed by
-// both sides.
+// session handles one session channel. It returns when both sides have closed the channel.
 func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
 	c := connOf(ctx)
 	if p := personOf(sc.Permissions); c == nil || p.Name == "" || !p.Role.Valid() || p.Name != c.person.Name ||
@@ -126,8 +125,7 @@ func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel
 	_ = n.Reject(gossh.ResourceShortage, why)
 }
 
-// serve answers the requests of the channel. Nothing here waits for the program:
-// a request is answered at once or not at all.
+// serve answers the requests of the channel. It never waits for the program.
 func (x *session) serve(reqs <-chan *gossh.Request) {
 	late := time.AfterFunc(startWithin, func() { _ = x.ch.Close() })
 	defer late.Stop()
@@ -166,7 +164,7 @@ func (x *session) request(req *gossh.Request) (ok bool) {
 		return true
 	case "signal":
 		return x.signal(req.Payload)
-	case "eow@openssh.com": // the client writes nowhere any more; of a shared connection it is the only sign
+	case "eow@openssh.com": // the client stopped reading; on a shared connection it is the only sign
 		if x.run != nil {
 			x.run.cancel(errLeft)
 		}
@@ -195,7 +193,7 @@ func (x *session) takePTY(payload []byte) bool {
 	return true
 }
 
-// termName is TERM as it may be believed: a name, not a message.
+// termName is TERM if it is a plausible name.
 func termName(s string) string {
 	if s == "" || len(s) > maxTerm || strings.Trim(s,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+._") != "" {
@@ -204,7 +202,7 @@ func termName(s string) string {
 	return s
 }
 
-// takeEnv keeps the few variables that say how to draw.
+// takeEnv keeps the few variables that affect drawing.
 func (x *session) takeEnv(payload []byte) bool {
 	var p struct{ Name, Value string }
 	if gossh.Unmarshal(payload, &p) != nil || len(p.Name)+len(p.Value) > maxEnvLen || len(x.env) >= maxEnv {
@@ -228,7 +226,7 @@ func (x *session) getenv(name string) string {
 	return x.env[name]
 }
 
-// signal passes on that the person wants a command to end.
+// signal forwards a signal that ends a command.
 func (x *session) signal(payload []byte) bool {
 	var p struct{ Name string }
 	if x.run == nil || gossh.Unmarshal(payload, &p) != nil ||
@@ -239,18 +237,17 @@ func (x *session) signal(payload []byte) bool {
 	return true
 }
 
-// prepare readies the program of the channel; there is one.
+// prepare prepares the program of the channel; there can be only one.
 func (x *session) prepare(command string, exec bool) bool {
 	if x.run != nil || len(command) > maxCommand {
 		return false
 	}
-	x.env = maps.Clone(x.env) // requests do not touch it any more
+	x.env = maps.Clone(x.env) // later requests do not change it
 	x.run = newRun(x, command, exec)
 	return true
 }
 
-// window is the size of the terminal: the newest one counts, older ones
-// may be skipped.
+// window is the size of the terminal: only the latest counts.
 type window struct {
 	mu      *sync.Mutex
 	now     *paint.Size // guarded by mu
@@ -272,14 +269,14 @@ func (w window) set(width, height uint32) {
 	w.offer()
 }
 
-// notify sends the size once more, so that the program gets a message.
+// notify sends the size again, so that the program gets a message.
 func (w window) notify() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.offer()
 }
 
-// offer needs mu.
+// offer sends the size; the caller holds mu.
 func (w window) offer() {
 	select {
 	case <-w.resizes:

@@ -14,7 +14,7 @@ func (r *run) runCommand() int {
 	x := r.x
 	errs := io.Writer(&stallWriter{w: x.ch.Stderr(), limit: x.srv.opt.Limits.Stall, stalled: func() { _ = x.c.Close() }})
 	c := Command{In: x.ch, Out: r.out, Err: errs, Terminal: x.pty}
-	if x.pty { // the terminal at the other end is raw
+	if x.pty { // the client's terminal is raw
 		c.In, c.Out, c.Err = newLineInput(x.ch, r.cancel), &crlf{w: r.out}, &crlf{w: errs}
 	}
 	var err error
@@ -25,9 +25,8 @@ func (r *run) runCommand() int {
 	return x.srv.opt.Exec(r.ctx, c)
 }
 
-// splitWords takes a command line apart as a POSIX shell would: quotes and
-// backslashes group, and nothing else means anything. There is no shell: no
-// variables, pipes, redirections or patterns.
+// splitWords splits a command line like a POSIX shell: quotes and backslashes group, nothing else has a meaning.
+// There is no shell: no variables, pipes, redirections or patterns.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -67,7 +66,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// crlf writes lines for a terminal that does not add the carriage returns.
+// crlf converts line ends for a terminal that does not add carriage returns.
 type crlf struct{ w io.Writer }
 
 func (c *crlf) Write(b []byte) (int, error) {
@@ -77,11 +76,11 @@ func (c *crlf) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// maxTyped is how much typed text waits for a command to read it, in bytes.
+// maxTyped bounds typed text that a command has not read, in bytes.
 const maxTyped = 1 << 20
 
-// lineInput gives what is typed at a raw terminal, unseen, as lines: ctrl+c ends
-// the command, ctrl+d the input.
+// lineInput provides what is typed at a raw terminal, without echo, as lines: ctrl+c ends the command, ctrl+d the
+// input.
 type lineInput struct {
 	mu   sync.Mutex
 	more sync.Cond
@@ -96,7 +95,7 @@ func newLineInput(in io.Reader, cancel context.CancelCauseFunc) *lineInput {
 	return c
 }
 
-// typed takes the keys until there are no more.
+// typed reads keys until the input ends.
 func (c *lineInput) typed(in io.Reader, cancel context.CancelCauseFunc) {
 	b := make([]byte, 1024)
 	for {

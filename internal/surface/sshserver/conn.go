@@ -11,7 +11,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// An endReason says why a session ended that the person did not end.
+// endReason is why a session was ended by the server.
 type endReason struct {
 	code    string // for counters and the audit trail
 	message string // for the person
@@ -28,47 +28,46 @@ var (
 	errLeft     = &endReason{"disconnected", "The client has disconnected."}
 )
 
-// conn is one connection. Before the proof it is bounded by preAuthLimit.
+// conn is one connection. Until it is authenticated, preAuthLimit limits it.
 type conn struct {
 	net.Conn
 	srv   *Server
 	addr  netip.Addr
 	began time.Time
-	leave func() // gives the place before authentication back
+	leave func() // releases the place before authentication
 
 	attempts  attempts
-	firstRead chan struct{} // closed when first bytes have come, or none will
-	buffered  []byte        // of these, what was not read yet; set before firstRead is closed
-	failure   error         // of the reading of these
-	reading   atomic.Int64  // ns from began to the Read that waits for the client; 0: none
-	idle      atomic.Int64  // ns that earlier ones waited
+	firstRead chan struct{} // closed when the first bytes have arrived, or none will
+	buffered  []byte        // unread part of the first bytes; set before firstRead is closed
+	failure   error         // error of reading the first bytes
+	reading   atomic.Int64  // ns from began to the current Read; 0: none
+	idle      atomic.Int64  // ns of earlier Reads
 	received  atomic.Bool   // the client has sent something
-	keyKnown  atomic.Bool   // a key was offered that is accepted
-	dropped   atomic.Bool   // another one took its place
+	keyKnown  atomic.Bool   // an accepted key was offered
+	dropped   atomic.Bool   // another connection took its place
 
 	authenticated atomic.Bool
 	// Set before authenticated, never changed afterwards.
 	person     Person
 	key        gossh.PublicKey
 	user       string
-	disconnect func() // gives the person's connection back
+	disconnect func() // releases the person's connection
 
 	once     sync.Once // the first session channel
 	gone     chan struct{}
 	closing  sync.Once
 	mu       sync.Mutex
-	sessions map[*session]bool // guarded by mu: those that run
-	channels int               // guarded by mu: those that are open
+	sessions map[*session]bool // guarded by mu: running ones
+	channels int               // guarded by mu: number of open ones
 	unused   *time.Timer       // guarded by mu: ends a connection without a session
-	ending   *endReason        // guarded by mu: no session may begin any more
-	refusals map[string]bool   // guarded by mu: kinds of requests refused
+	ending   *endReason        // guarded by mu: no session may start any more
+	refusals map[string]bool   // guarded by mu: kinds of refused requests
 }
 
-// connKey finds the conn in the library's context.
+// connKey is the context key of the conn.
 type connKey struct{}
 
-// accept takes a connection in from the listener. It runs on a goroutine of the
-// connection's own.
+// accept accepts a connection, on its own goroutine.
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
 	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), disconnect: func() {}, gone: make(chan struct{}),
@@ -99,7 +98,7 @@ func addrOf(a net.Addr) netip.Addr {
 	return hostOf(a.String())
 }
 
-// hostOf is the address in "address:port"; the zero Addr when there is none.
+// hostOf is the address in "address:port"; the zero Addr without one.
 func hostOf(s string) netip.Addr {
 	p, err := netip.ParseAddrPort(s)
 	if err != nil {
@@ -108,7 +107,7 @@ func hostOf(s string) netip.Addr {
 	return p.Addr().Unmap().WithZone("")
 }
 
-// Close ends the connection and with it everything on it.
+// Close closes the connection with everything on it.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.closing.Do(func() {
@@ -132,8 +131,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// readFirst reads the first bytes of the client while the connection waits for a place:
-// a real client speaks at once.
+// readFirst reads the client's first bytes while the connection waits for a place: a real client sends at once.
 func (c *conn) readFirst() {
 	defer close(c.firstRead)
 	b := make([]byte, 256)
@@ -142,7 +140,7 @@ func (c *conn) readFirst() {
 	c.received.Store(n > 0)
 }
 
-// Read counts how long the client keeps us waiting, until the proof.
+// Read measures how long the client makes us wait, until it is authenticated.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.authenticated.Load() {
 		return c.Conn.Read(b)
@@ -155,7 +153,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// read is Read with the first bytes before all others.
+// read is Read, starting with the first bytes.
 func (c *conn) read(b []byte) (int, error) {
 	<-c.firstRead
 	switch {
@@ -181,15 +179,14 @@ func (c *conn) waited() (d time.Duration, silent bool) {
 // proving implements client.
 func (c *conn) proving() bool { return c.keyKnown.Load() }
 
-// drop implements client. The place was taken away before, so the connection may
-// not even be counted yet: its network end is closed, and the exchange ends with it.
+// drop implements client. The connection has lost its place and may not be counted yet: closing its socket ends the
+// exchange.
 func (c *conn) drop() {
 	c.dropped.Store(true)
 	_ = c.Conn.Close()
 }
 
-// Write bounds how long the network may refuse what is written. Until the
-// proof the deadline of the handshake does that.
+// Write limits how long a write may block. Until authentication the handshake's deadline does that.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.authenticated.Load() {
 		_ = c.SetWriteDeadline(time.Now().Add(c.srv.opt.Limits.Stall))
@@ -197,7 +194,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// authenticate notes who the connection belongs to; the exchange is over.
+// authenticate records the person of the connection after the exchange.
 func (c *conn) authenticate(p Person, key gossh.PublicKey, user string, disconnect func()) {
 	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
 	c.authenticated.Store(true)
@@ -219,8 +216,7 @@ func (c *conn) authenticate(p Person, key gossh.PublicKey, user string, disconne
 	}
 }
 
-// keepAlive asks the other side for a sign of life again and again and ends the
-// connection when none comes.
+// keepAlive requests a response regularly and closes the connection if there is none.
 func (c *conn) keepAlive(sc *gossh.ServerConn) {
 	l := c.srv.opt.Limits
 	dead := time.AfterFunc(l.KeepAlive*time.Duration(l.Misses), func() { _ = c.Close() })
@@ -236,11 +232,11 @@ func (c *conn) keepAlive(sc *gossh.ServerConn) {
 		if _, _, err := sc.SendRequest("keepalive@openssh.com", true, nil); err != nil {
 			return
 		}
-		dead.Reset(l.KeepAlive * time.Duration(l.Misses)) // any answer will do
+		dead.Reset(l.KeepAlive * time.Duration(l.Misses)) // any response counts
 	}
 }
 
-// begin counts a new session channel, or says why there may be none.
+// begin counts a new session channel, or says why it is refused.
 func (c *conn) begin() (end func(), why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,7 +257,7 @@ func (c *conn) begin() (end func(), why string) {
 	}), ""
 }
 
-// addSession and removeSession keep the list of sessions that run.
+// addSession and removeSession maintain the list of running sessions.
 func (c *conn) addSession(s *session) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +273,7 @@ func (c *conn) removeSession(s *session) {
 	delete(c.sessions, s)
 	last := c.ending != nil && len(c.sessions) == 0
 	c.mu.Unlock()
-	if last { // what was said on the way out still has to arrive
+	if last { // the last output must still arrive
 		time.AfterFunc(500*time.Millisecond, func() { _ = c.Close() })
 	}
 }
@@ -302,7 +298,7 @@ func (c *conn) endSessions(why *endReason) {
 	}
 }
 
-// firstRefusal is true once for each kind of refused request of a connection.
+// firstRefusal is true once for each kind of refused request on a connection.
 func (c *conn) firstRefusal(kind string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

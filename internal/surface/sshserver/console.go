@@ -19,7 +19,7 @@ const (
 		"work: ssh HOST operation get OPID, ssh HOST help."
 )
 
-// runConsole shows the console on the terminal of the session.
+// runConsole runs the console on the terminal of the session.
 func (r *run) runConsole() (code int, message string) {
 	x := r.x
 	switch {
@@ -32,9 +32,8 @@ func (r *run) runConsole() (code int, message string) {
 		Size: x.size.get, Resizes: x.size.resizes, Filter: r.watch.filter}))
 }
 
-// watch counts a session's time: idle from the last key, and in all. Only keys
-// and the mouse count, and what is typed into a console in lines: a view that
-// ticks is not a sign of a person.
+// watch measures a session's idle and total time. Only keys, the mouse, and lines typed in plain mode count: a
+// ticking view is no sign of a person.
 type watch struct {
 	r       *run
 	last    atomic.Int64 // ns from began to the last key
@@ -43,7 +42,7 @@ type watch struct {
 
 func (w *watch) init(r *run) { w.r = r }
 
-// filter sees every message of the program first.
+// filter gets every message of the program first.
 func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg.(type) {
 	case tea.KeyMsg, tea.MouseMsg:
@@ -62,11 +61,11 @@ func (w *watch) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// typed counts what a person typed into a console in lines.
+// typed records input in plain mode.
 func (w *watch) typed() { w.last.Store(int64(time.Since(w.r.began))) }
 
-// warn shows a line in the console. A drawn one is made to look at its size,
-// which brings a message to the filter even when nothing else happens.
+// warn shows a line in the console. A drawn console gets a window size, which brings a message to the filter even if
+// nothing else happens.
 func (w *watch) warn(line string) {
 	if w.r.plain {
 		_, _ = io.WriteString(w.r.out, line+w.r.x.lineEnd())
@@ -76,7 +75,7 @@ func (w *watch) warn(line string) {
 	w.r.x.size.notify()
 }
 
-// run warns and ends in time. Times are from the monotonic clock.
+// run warns and ends the session in time, by the monotonic clock.
 func (w *watch) run() {
 	l := w.r.x.srv.opt.Limits
 	idle := !w.r.exec // a command has no keys
@@ -120,7 +119,7 @@ func (w *watch) run() {
 	}
 }
 
-// idleWarning is the warning before the session ends for lack of keys.
+// idleWarning is the warning before an idle session ends.
 func (w *watch) idleWarning(since, left string) string {
 	if w.r.plain {
 		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."
@@ -128,7 +127,7 @@ func (w *watch) idleWarning(since, left string) string {
 	return "No key for " + since + ": this session ends in " + left + " unless you press one."
 }
 
-// short is a duration as people say it.
+// short formats a duration for people.
 func short(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d >= time.Hour && d%time.Hour == 0:

@@ -11,12 +11,11 @@ import (
 	"opdeck/internal/system/filecheck"
 )
 
-// maxKeyFile is the largest file of keys that is read, in bytes.
+// maxKeyFile bounds a file of keys, in bytes.
 const maxKeyFile = 1 << 20
 
-// LoadHostKey reads the private key that the server proves itself with. It must
-// be a regular file of ours, mode 0400 or 0600, and no link; nothing is ever
-// made in its place.
+// LoadHostKey reads the server's private key. It must be a regular file of ours, mode 0400 or 0600, and not a link;
+// it is never created.
 func LoadHostKey(path string) (gossh.Signer, error) {
 	b, err := readPrivate(path)
 	if err != nil {
@@ -37,7 +36,7 @@ func LoadHostKey(path string) (gossh.Signer, error) {
 	return key, nil
 }
 
-// readPrivate reads a file that only its owner may read or write.
+// readPrivate reads a file that only its owner can read or write.
 func readPrivate(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	switch {
@@ -54,7 +53,7 @@ func readPrivate(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	now, err := f.Stat()
-	if err != nil || !os.SameFile(st, now) { // exchanged since
+	if err != nil || !os.SameFile(st, now) { // replaced since
 		return nil, errors.New("it is not a regular file")
 	}
 	if err := filecheck.Private(now); err != nil {

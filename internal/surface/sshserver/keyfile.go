@@ -12,14 +12,14 @@ import (
 	"opdeck/api"
 )
 
-// Mistake is a line of a key file that was left out.
+// Mistake is an ignored line of a key file.
 type Mistake struct {
 	File string
 	Line int
 	What string
 }
 
-// Error names file and line; it shows nothing of the line.
+// Error names file and line, without the line's text.
 func (m Mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.What) }
 
 // entry is one line of authorized_keys.
@@ -27,12 +27,11 @@ type entry struct {
 	name  string
 	role  api.Role
 	from  sources   // nil: from anywhere
-	until time.Time // zero: for ever
+	until time.Time // zero: forever
 	line  int
 }
 
-// parseKeys reads authorized_keys. A line that cannot be used is left out and
-// told; it never affects another one.
+// parseKeys parses authorized_keys. A bad line is ignored and reported; it does not affect others.
 func parseKeys(file string, b []byte) (map[string]entry, []Mistake) {
 	keys, bad := map[string]entry{}, []Mistake(nil)
 	eachLine(b, func(n int, line []byte) {
@@ -88,8 +87,7 @@ func parseKeyLine(line []byte) (key []byte, e entry, err error) {
 	return pub.Marshal(), e, nil
 }
 
-// option reads one option. An unknown one makes the line unusable: it may be
-// meant to forbid something.
+// option parses one option. An unknown one makes the line invalid, because it may be a restriction.
 func (e *entry) option(o string) (err error) {
 	name, value, has := strings.Cut(o, "=")
 	value = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(value, `"`), `"`), `\"`, `"`)
@@ -130,7 +128,7 @@ func (e *entry) option(o string) (err error) {
 	return nil
 }
 
-// checkName accepts what is safe to show anywhere and easy to tell apart.
+// checkName returns an error unless the name is safe to display and easy to distinguish.
 func checkName(s string) error {
 	const more = "0123456789._-@+"
 	if len(s) > 64 {
@@ -145,7 +143,7 @@ func checkName(s string) error {
 	return nil
 }
 
-// parseExpiry reads OpenSSH's YYYYMMDD[HHMM[SS]][Z], local time without the Z.
+// parseExpiry parses OpenSSH's YYYYMMDD[HHMM[SS]][Z], local time without the Z.
 func parseExpiry(s string) (time.Time, error) {
 	digits, utc := strings.CutSuffix(s, "Z")
 	where := time.Local

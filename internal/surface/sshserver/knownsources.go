@@ -15,25 +15,24 @@ import (
 	"opdeck/internal/system/wholefile"
 )
 
-// maxKnown bounds the networks that are remembered, maxKnownFile their file in bytes.
+// maxKnown bounds the remembered networks, maxKnownFile their file in bytes.
 const (
 	maxKnown     = 4096
 	maxKnownFile = 512 << 10
 )
 
-// knownSources remembers the networks that people logged in from, the newest ones, in
-// a file when it has one.
+// knownSources remembers the newest networks of logins, in a file if it has one.
 type knownSources struct {
 	max  int
-	path string // "": they are forgotten at the end of the process
+	path string // "": kept for the life of the process
 
 	mu    sync.Mutex
-	seen  map[netip.Prefix]int64 // guarded by mu: when last, as a count of logins
+	seen  map[netip.Prefix]int64 // guarded by mu: last login, as a count of logins
 	n     int64                  // guarded by mu
-	dirty bool                   // guarded by mu: the file does not have all of them
+	dirty bool                   // guarded by mu: the file is out of date
 }
 
-// load reads the file; one that is not there is empty.
+// load reads the file; a missing one is empty.
 func (k *knownSources) load() error {
 	if k.path == "" {
 		return nil
@@ -58,7 +57,7 @@ func (k *knownSources) load() error {
 	return err
 }
 
-// save writes the file when there is something new.
+// save writes the file if anything changed.
 func (k *knownSources) save() error {
 	k.mu.Lock()
 	if !k.dirty || k.path == "" {
@@ -85,7 +84,7 @@ func (k *knownSources) has(p netip.Prefix) bool {
 	return is
 }
 
-// add remembers the network of an address that somebody logged in from.
+// add remembers the network of a login.
 func (k *knownSources) add(a netip.Addr) {
 	p, _ := networks(a)
 	if !p.IsValid() {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// wantsPlain reports whether a command line asks for the console in lines.
+// wantsPlain reports whether a command line asks for plain mode.
 func wantsPlain(command string) bool {
 	words, err := splitWords(command)
 	if err != nil {
@@ -18,9 +18,8 @@ func wantsPlain(command string) bool {
 	return len(words) == 1 && slices.Contains([]string{"plain", "--plain"}, words[0])
 }
 
-// runPlain talks with the person in lines. The end of the input is left to the
-// conversation: what was typed before it still counts. When the channel is gone,
-// the session is.
+// runPlain runs plain mode. The conversation handles the end of the input: earlier lines still count. When the
+// channel is closed, the session ends.
 func (r *run) runPlain() (code int, message string) {
 	x := r.x
 	l := Line{In: &keys{r: r, in: x.ch}, Out: r.out, Getenv: x.getenv, Raw: x.pty}
@@ -31,7 +30,7 @@ func (r *run) runPlain() (code int, message string) {
 	return exit(x.srv.opt.Plain(r.ctx, l))
 }
 
-// lockedWriter lets no write come into the middle of another.
+// lockedWriter serialises writes.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer // guarded by mu
@@ -43,7 +42,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// keys counts what is typed, and drops it once the session is ending.
+// keys records what is typed, and drops it once the session is ending.
 type keys struct {
 	r  *run
 	in io.Reader

@@ -7,43 +7,40 @@ import (
 	"time"
 )
 
-// preAuthLimit bounds connections that have not proven who they are: in all, from
-// one narrow network (/32 of IPv4, /64 of IPv6, which is what one sender has of
-// addresses) and from one wide one (/24, /48). Some places are kept for sources
-// that somebody logged in from before; the wide bound is not theirs.
+// preAuthLimit limits unauthenticated connections: in total, from one narrow network (/32 of IPv4, /64 of IPv6, which
+// one sender has) and from one wide one (/24, /48). Some places are reserved for sources of earlier logins, which are
+// exempt from the wide limit.
 //
-// A connection beyond a bound takes the place of the one whose client keeps us
-// waiting the longest, silent ones first. When all make progress, it waits its turn;
-// those whose client has sent something come before silent ones.
+// A connection beyond a limit takes the place of the one whose client has made us wait longest, silent ones first. If
+// all make progress, it waits its turn; clients that have sent something come before silent ones.
 type preAuthLimit struct {
-	all, reserved int           // places, and those of them for known sources
-	narrow, wide  int           // places of one network
-	queueWait     time.Duration // that a connection waits for a place
-	silentFor     time.Duration // that a client may keep us waiting before it can lose its place
+	all, reserved int           // places, and those reserved for known sources
+	narrow, wide  int           // places per network
+	queueWait     time.Duration // for a place
+	silentFor     time.Duration // how long a client may make us wait before it can lose its place
 	known         *knownSources
 
 	mu      sync.Mutex
 	inside  map[*place]bool      // guarded by mu
 	from    map[netip.Prefix]int // guarded by mu: places by narrow network
-	around  map[netip.Prefix]int // guarded by mu: those of unknown sources, by wide network
-	unknown int                  // guarded by mu: those of unknown sources
+	around  map[netip.Prefix]int // guarded by mu: of unknown sources, by wide network
+	unknown int                  // guarded by mu: of unknown sources
 	queue   []*place             // guarded by mu: waiting connections, oldest first
-	retry   *time.Timer          // guarded by mu: looks again while somebody waits
+	retry   *time.Timer          // guarded by mu: tries again while the queue is not empty
 }
 
-// client is the connection of a place.
+// client is the connection with a place.
 type client interface {
-	// waited is how long it has kept us waiting in all, silent whether it has never
-	// sent anything.
+	// waited is the total time that it has made us wait; silent: it has never sent anything.
 	waited() (d time.Duration, silent bool)
-	// proving reports that it has offered a key that is accepted, so that a person
-	// may be asked for a touch or a passphrase.
+	// proving reports whether it has offered an accepted key, so that a person may have to touch it or type a
+	// passphrase.
 	proving() bool
-	// drop ends it.
+	// drop closes it.
 	drop()
 }
 
-// place is one connection, inside or in the queue.
+// place is one connection, admitted or queued.
 type place struct {
 	narrow, wide netip.Prefix
 	known        bool
@@ -56,9 +53,8 @@ func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
 
 func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
 
-// queueFactor is how many may wait for each place, retryEvery how often those are
-// looked at while no place is given back. slowFactor is how much longer than a silent client
-// one that says something may keep us waiting.
+// queueFactor is how many may wait per place, retryEvery how often they are checked while no place is released.
+// slowFactor is how much longer than a silent client one that sends may make us wait.
 const (
 	queueFactor = 8
 	slowFactor  = 4
@@ -72,8 +68,7 @@ func newPreAuthLimit(l Limits) *preAuthLimit {
 		around: map[netip.Prefix]int{}}
 }
 
-// networks are the narrow and the wide network of an address; without an address
-// both are the zero Prefix, a network of its own.
+// networks are the narrow and the wide network of an address; without an address both are the zero Prefix.
 func networks(a netip.Addr) (narrow, wide netip.Prefix) {
 	a = a.Unmap().WithZone("")
 	bits := [2]int{32, 24}
@@ -85,8 +80,8 @@ func networks(a netip.Addr) (narrow, wide netip.Prefix) {
 	return narrow, wide
 }
 
-// enter takes a place for a connection; ok is false when there was none in time.
-// leave gives it back and may be called twice.
+// enter acquires a place for a connection; ok is false if there was none in time. leave releases it and may be called
+// twice.
 func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leave func(), ok bool) {
 	p := &place{client: c, decided: make(chan struct{})}
 	p.narrow, p.wide = networks(a)
@@ -108,8 +103,7 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	return sync.OnceFunc(func() { l.leave(p) }), true
 }
 
-// enqueue puts p at the end of the queue. When that is full, the silent one in it that
-// came first is turned away; ok is false when there is none.
+// enqueue appends p to the queue. If it is full, the oldest silent one is rejected; ok is false if there is none.
 func (l *preAuthLimit) enqueue(p *place) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +137,7 @@ func (l *preAuthLimit) enqueue(p *place) (ok bool) {
 	return true
 }
 
-// dequeue takes p out of the queue if it is still there.
+// dequeue removes p from the queue if it is still there.
 func (l *preAuthLimit) dequeue(p *place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,8 +146,7 @@ func (l *preAuthLimit) dequeue(p *place) {
 	}
 }
 
-// admit gives places to those in the queue, in its order, and ends the connections
-// whose places they take.
+// admit gives places to the queue, in order, and closes the connections that lose theirs.
 func (l *preAuthLimit) admit() {
 	l.mu.Lock()
 	var dropped []*place
@@ -169,7 +162,7 @@ func (l *preAuthLimit) admit() {
 				}
 				l.remove(victim)
 				dropped = append(dropped, victim)
-				if l.full(p) != nil { // another bound holds as well
+				if l.full(p) != nil { // another limit applies as well
 					return false
 				}
 			}
@@ -191,8 +184,7 @@ func (l *preAuthLimit) admit() {
 	}
 }
 
-// full says which places p would have to wait for, nil when there is one free. mu
-// is held.
+// full selects the places that p would have to wait for; nil if one is free. The caller holds mu.
 func (l *preAuthLimit) full(p *place) func(*place) bool {
 	strangers := func(q *place) bool { return !q.known }
 	switch {
@@ -210,10 +202,9 @@ func (l *preAuthLimit) full(p *place) func(*place) bool {
 	return nil
 }
 
-// slowest is the place that is taken away first: that of the silent client which
-// kept us waiting the longest, for quiet at least, then, unless it is for a silent one,
-// that of the slowest client, for slowFactor times as long. nil: all of them make
-// progress. mu is held.
+// slowest is the place to take away first: that of the silent client that made us wait longest, at least quiet; else,
+// unless it is for a silent client, that of the slowest client, at least slowFactor times as long. nil: all make
+// progress. The caller holds mu.
 func (l *preAuthLimit) slowest(of func(*place) bool, forSilent bool) *place {
 	var mute, slow *place
 	most, mostSlow := l.silentFor, slowFactor*l.silentFor
@@ -252,7 +243,7 @@ func (l *preAuthLimit) remove(p *place) {
 	}
 }
 
-// leave gives a place back; one that was taken away is not there any more.
+// leave releases a place; one that was taken away is gone already.
 func (l *preAuthLimit) leave(p *place) {
 	l.mu.Lock()
 	inside := l.inside[p]
@@ -266,7 +257,7 @@ func (l *preAuthLimit) leave(p *place) {
 	}
 }
 
-// count is the number of connections inside.
+// count is the number of admitted connections.
 func (l *preAuthLimit) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// run is the program of a session: the console, drawn or in lines, or one command.
+// run is the program of a session: the console, plain mode, or one command.
 type run struct {
 	x       *session
 	command string
@@ -28,7 +28,7 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	out     io.Writer
 	plain   bool        // the console in lines
-	ending  atomic.Bool // keys do nothing any more
+	ending  atomic.Bool // keys are ignored
 	over    chan struct{}
 	fault   bool // the program panicked
 	leaving sync.Once
@@ -43,15 +43,14 @@ func newRun(x *session, command string, exec bool) *run {
 	r.plain = x.srv.opt.Plain != nil && (exec && wantsPlain(command) || !exec && (!x.pty || x.term == "dumb"))
 	r.exec = exec && !r.plain
 	r.out = &stallWriter{w: x.ch, limit: x.srv.opt.Limits.Stall, stalled: func() { r.cancel(errLeft); _ = x.c.Close() }}
-	if r.plain { // the watch says it in lines too
+	if r.plain { // the watch reports it in plain mode too
 		r.out = &lockedWriter{w: r.out}
 	}
 	r.watch.init(r)
 	return r
 }
 
-// start runs the program on a goroutine of its own, after the reply to the
-// request: what it writes comes behind that.
+// start runs the program on its own goroutine, after the reply to the request, so that its output follows the reply.
 func (r *run) start() {
 	x := r.x
 	if !x.c.addSession(x) {
@@ -65,12 +64,12 @@ func (r *run) start() {
 		defer x.srv.running.Done()
 		defer x.finished.Done()
 		defer x.c.removeSession(x)
-		defer x.release() // the place is free although the other side may not have let go of the channel
+		defer x.release() // the place is free even if the client has not closed the channel
 		r.body()
 	}()
 }
 
-// body is the life of a program, from the record of its opening to that of its end.
+// body runs the program, from the record of its start to that of its end.
 func (r *run) body() {
 	x, s := r.x, r.x.srv
 	kind := "console"
@@ -122,8 +121,7 @@ func (r *run) how(why *endReason, code int) string {
 	return "left"
 }
 
-// guarded runs the program; a panic ends this session only and says nothing of
-// its value.
+// guarded runs the program; a panic ends this session only and does not reveal its value.
 func (r *run) guarded() (code int, message string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -142,8 +140,7 @@ func (r *run) guarded() (code int, message string) {
 	return r.runConsole()
 }
 
-// finish says the last word, gives the exit code and closes the channel, within
-// a bounded time.
+// finish prints the last message, sends the exit code and closes the channel, within a bounded time.
 func (r *run) finish(code int, message string) {
 	cut := time.AfterFunc(5*time.Second, func() { _ = r.x.c.Close() })
 	defer cut.Stop()
@@ -154,7 +151,7 @@ func (r *run) finish(code int, message string) {
 	_ = r.x.ch.Close()
 }
 
-// lineEnd ends a line at the other end.
+// lineEnd is the client's line end.
 func (x *session) lineEnd() string {
 	if x.pty {
 		return "\r\n"
@@ -162,8 +159,7 @@ func (x *session) lineEnd() string {
 	return "\n"
 }
 
-// end makes the session leave: keys do nothing any more, what was sent is
-// awaited, what was not is dropped.
+// end makes the session end: it ignores keys, waits for sent calls, and drops the rest.
 func (x *session) end(why *endReason) {
 	if x.run == nil {
 		_ = x.ch.Close()
@@ -191,9 +187,8 @@ func (r *run) end(why *endReason) {
 	})
 }
 
-// stallWriter gives up on a reader that takes nothing for too long. The window
-// of an SSH channel can be full while the network is not, so a deadline of the
-// network does not see that.
+// stallWriter gives up on a client that reads nothing for too long. The window of an SSH channel can be full while
+// the network is not, so a network deadline does not detect that.
 type stallWriter struct {
 	w       io.Writer
 	limit   time.Duration
@@ -206,8 +201,7 @@ func (s *stallWriter) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// exit is the exit code and the sentence for an error of the console. Ctrl+c is
-// one of the ways to leave it.
+// exit is the exit code and the sentence for an error of the console. Ctrl+c is a normal way to leave.
 func exit(err error) (code int, message string) {
 	if err == nil {
 		return 0, ""

@@ -19,27 +19,25 @@ import (
 	"opdeck/ui/paint"
 )
 
-// Terminal is the terminal at the other end.
+// Terminal is the client's terminal.
 type Terminal struct {
 	In      io.Reader
 	Out     io.Writer
-	Getenv  func(string) string // TERM, COLORTERM, LANG, LC_*, NO_COLOR as sent; "" for all else
-	Size    func() (w, h int)   // as it is now
+	Getenv  func(string) string // TERM, COLORTERM, LANG, LC_*, NO_COLOR as sent; "" for anything else
+	Size    func() (w, h int)   // current size
 	Resizes <-chan paint.Size
-	// Filter must see every message of the program first: idle time is counted
-	// there, and what the server has to say comes through it.
+	// Filter must get every message of the program first: it measures idle time and delivers the server's messages.
 	Filter func(tea.Model, tea.Msg) tea.Msg
 }
 
-// Line is a channel that can only print: lines are read and written, and nothing
-// is drawn.
+// Line is a channel without drawing: lines are read and written.
 type Line struct {
 	In     io.Reader
 	Out    io.Writer           // takes LF; a terminal gets CRLF
 	Getenv func(string) string // as of a Terminal
-	// Raw is true for a terminal: it does not show what is typed.
+	// Raw is true for a terminal: it does not echo what is typed.
 	Raw   bool
-	Width int // of the terminal in cells as it was at the beginning; 0: there is none
+	Width int // of the terminal in cells at the start; 0: none
 }
 
 // Command is one command to run.
@@ -47,7 +45,7 @@ type Command struct {
 	Args     []string
 	In       io.Reader
 	Out, Err io.Writer
-	Terminal bool // Out goes to a terminal: the person asked for one (ssh -t)
+	Terminal bool // Out is a terminal: the person requested one (ssh -t)
 }
 
 // Auditor records what happened.
@@ -55,66 +53,63 @@ type Auditor interface {
 	Note(ctx context.Context, who api.Actor, e api.Event) error
 }
 
-// Options of a Server. Those without a default are needed.
+// Options of a Server. Those without a default are required.
 type Options struct {
 	HostKey gossh.Signer
 	Keys    *AuthorizedKeys
-	// Console shows the console to the person in ctx until they leave or ctx
-	// ends; its cause says why.
+	// Console runs the console for the person in ctx until they leave or ctx ends; the cause of ctx says why.
 	Console func(ctx context.Context, t Terminal) error
-	// Plain is the console in lines: for clients without a terminal, or with one that
-	// cannot draw (TERM is dumb or unknown), and for the command plain. It ends as
-	// Console does. nil: such clients get the message that they need a terminal.
+	// Plain is plain mode: for clients without a terminal, or with one that cannot draw (TERM is dumb or unknown),
+	// and for the command plain. It ends like Console. nil: such clients get a message that they need a terminal.
 	Plain func(ctx context.Context, l Line) error
 	// Exec runs a command for the person in ctx and returns its exit code.
 	Exec func(ctx context.Context, c Command) int
-	// Rechecked is called after each check of the open connections, and at once when
-	// the key files have changed. May be nil.
+	// Rechecked is called after each check of the open connections, and at once when the key files have changed; may
+	// be nil.
 	Rechecked func(ctx context.Context)
-	// AwaitWrites waits until every write of a session is answered, or ctx ends.
-	// May be nil.
+	// AwaitWrites waits until every write of a session is answered, or ctx ends; may be nil.
 	AwaitWrites func(ctx context.Context, session string)
 	Audit       Auditor
 	Log         *slog.Logger     // nil: discards
 	Now         func() time.Time // nil: time.Now; for lifetimes of keys only
 
-	// KnownSources is a file that remembers the networks that people logged in from,
-	// for which places before authentication are kept. "": they are forgotten at the end.
+	// KnownSources is a file of networks of earlier logins, for which places before authentication are reserved. "":
+	// kept for the life of the process.
 	KnownSources string
 
-	MaxSessions int // 200, of which 4 are kept for oncall and admin
+	MaxSessions int // 200, of which 4 are reserved for oncall and admin
 	Limits      Limits
 }
 
-// Limits are bounds of a Server; zero fields have the defaults named.
+// Limits of a Server; zero fields mean the defaults below.
 type Limits struct {
-	Handshake time.Duration // 10 s from the connection to the proof
-	Tries     int           // 3 proofs tried on one connection
+	Handshake time.Duration // 10 s from connection to authentication
+	Tries     int           // 3 proofs per connection
 
-	Pending     int           // 128 connections without a proof
-	PendingKept int           // 32 of them for networks that somebody logged in from before
+	Pending     int           // 128 unauthenticated connections
+	PendingKept int           // 32 of them reserved for networks of earlier logins
 	PerSource   int           // 8 of them from one /32 or /64
-	PerNetwork  int           // 32 of them from one /24 or /48, known sources aside
-	SilentFor   time.Duration // 500 ms that a silent client may keep us waiting before another one can take its place
-	QueueWait   time.Duration // 8 s that a connection beyond the bounds waits for its turn
+	PerNetwork  int           // 32 of them from one /24 or /48, except known sources
+	SilentFor   time.Duration // 500 ms that a silent client may make us wait before it can lose its place
+	QueueWait   time.Duration // 8 s that a connection beyond the limits waits
 
 	PerPerson int           // 4 sessions of one person
 	PerConn   int           // 2 sessions on one connection
 	Conns     int           // 8 connections of one person
-	Unused    time.Duration // 60 s that a connection may have no session
+	Unused    time.Duration // 60 s for a connection without a session
 
-	Idle     time.Duration // 15 min from the last key
+	Idle     time.Duration // 15 min since the last key
 	IdleWarn time.Duration // 2 min before, or a fifth of Idle
-	Session  time.Duration // 8 h in all
+	Session  time.Duration // 8 h in total
 	Warn     time.Duration // 5 min before
 
-	KeepAlive time.Duration // 30 s from one sign of life to the next
-	Misses    int           // 3 in a row end the connection
-	Stall     time.Duration // 30 s that the other side may not take what was written
+	KeepAlive time.Duration // 30 s between probes
+	Misses    int           // 3 consecutive ones close the connection
+	Stall     time.Duration // 30 s that the client may read nothing
 
-	Drain   time.Duration // 10 s for all sessions to end when the server stops
-	Reload  time.Duration // 5 s from one check of the key files to the next
-	Recheck time.Duration // 30 s from one check of the open connections to the next
+	Drain   time.Duration // 10 s for all sessions to end at shutdown
+	Reload  time.Duration // 5 s between checks of the key files
+	Recheck time.Duration // 30 s between checks of the open connections
 }
 
 func (l *Limits) defaults() {
@@ -158,16 +153,16 @@ type Server struct {
 	stats    stats
 	refusals listen.LogLimit
 
-	stopping chan struct{} // closed when no connection is accepted any more
+	stopping chan struct{} // closed when connections are no longer accepted
 	running  sync.WaitGroup
-	reload   chan struct{} // holds one token: look at the files now
+	reload   chan struct{} // holds one token: check the files now
 
 	mu    sync.Mutex
-	gone  bool           // guarded by mu: no connection is accepted any more
-	conns map[*conn]bool // guarded by mu: true for those that proved who they are
+	gone  bool           // guarded by mu: connections are no longer accepted
+	conns map[*conn]bool // guarded by mu: true for authenticated ones
 }
 
-// New makes a server. Nothing is listened on yet.
+// New returns a server; it does not listen yet.
 func New(opt Options) (*Server, error) {
 	switch {
 	case opt.HostKey == nil:
@@ -202,7 +197,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s.ssh = &ssh.Server{
 		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
-		Handler:                 func(ssh.Session) {}, // never called: the session channel is ours
+		Handler:                 func(ssh.Session) {}, // never called: we handle session channels
 		ConnCallback:            s.accept,
 		ConnectionCloseCallback: func(net.Conn) { s.running.Done() },
 		ServerConfigCallback:    s.config,
@@ -216,7 +211,7 @@ func New(opt Options) (*Server, error) {
 // Fingerprint is the host key's, as ssh shows it at the first connection.
 func (s *Server) Fingerprint() string { return gossh.FingerprintSHA256(s.opt.HostKey.PublicKey()) }
 
-// Reload looks at the key files soon instead of within Limits.Reload.
+// Reload checks the key files soon instead of within Limits.Reload.
 func (s *Server) Reload() {
 	select {
 	case s.reload <- struct{}{}:
@@ -224,9 +219,8 @@ func (s *Server) Reload() {
 	}
 }
 
-// Serve accepts connections until ctx ends. Then open questions are dropped, sent writes are awaited, and every
-// session ends within Limits.Drain. It returns nil after such an end, when nothing of it runs any more. It closes l
-// and can be called once.
+// Serve accepts connections until ctx ends. Then it drops open questions, waits for sent writes, and ends every
+// session within Limits.Drain. It returns nil when nothing is running any more. It closes l and can be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	for _, m := range s.opt.Keys.Mistakes() {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
@@ -275,14 +269,14 @@ func (s *Server) stop(l net.Listener) {
 	s.remember()
 }
 
-// remember saves the networks that people logged in from.
+// remember saves the networks of logins.
 func (s *Server) remember() {
 	if err := s.preAuth.known.save(); err != nil {
 		s.opt.Log.Error("ssh: logins from known networks may have to wait after a restart", "err", err)
 	}
 }
 
-// all are the connections, authenticated those that proved who they are.
+// all returns all connections, authenticated the authenticated ones.
 func (s *Server) all() []*conn           { return s.connections(false) }
 func (s *Server) authenticated() []*conn { return s.connections(true) }
 
@@ -343,8 +337,7 @@ func (s *Server) reloaded(ctx context.Context) {
 	s.note(ctx, api.Actor{Name: "server", Via: "service"}, api.Event{Name: eventReload, Object: "ssh", Detail: detail})
 }
 
-// recheck ends connections whose key would not be accepted any more, or not as the
-// same person.
+// recheck closes connections whose key is no longer accepted, or belongs to another person.
 func (s *Server) recheck(ctx context.Context) {
 	defer s.opt.Rechecked(ctx)
 	for _, c := range s.authenticated() {
@@ -359,7 +352,7 @@ func (s *Server) recheck(ctx context.Context) {
 	}
 }
 
-// Names of events, as the audit trail numbers them.
+// Names of events in the audit trail.
 const (
 	eventOpen    = "console.open"
 	eventClose   = "console.close"
@@ -367,8 +360,7 @@ const (
 	eventReload  = "config.reload"
 )
 
-// note records an event. A trail that cannot be written does not keep people
-// from reading: the gate refuses their writes.
+// note records an event. If the trail cannot be written, people can still read: the gate refuses their writes.
 func (s *Server) note(ctx context.Context, who api.Actor, e api.Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

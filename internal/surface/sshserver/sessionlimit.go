@@ -6,11 +6,11 @@ import (
 	"opdeck/api"
 )
 
-// sessionLimit bounds sessions in all and of one person, and connections of one person.
-// Some sessions are kept for those who must get in when all others are taken.
+// sessionLimit limits sessions in total and per person, and connections per person. Some sessions are reserved for
+// roles that must get in when all others are taken.
 type sessionLimit struct {
 	all, each, conns int
-	kept             int // of all, for oncall and admin
+	kept             int // reserved for oncall and admin
 
 	mu          sync.Mutex
 	taken       int            // guarded by mu
@@ -51,7 +51,7 @@ func (s *sessionLimit) acquire(p Person) (release func(), why string) {
 	}), ""
 }
 
-// connect counts a connection of a person; ok is false when there are too many.
+// connect counts a connection of a person; ok is false if there are too many.
 func (s *sessionLimit) connect(login string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

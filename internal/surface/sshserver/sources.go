@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sources is a list of addresses as in from= and source-address: networks
-// ("10.0.0.0/8"), addresses with * and ?, and "!" before what is excluded.
+// sources is a list of addresses as in from= and source-address: networks ("10.0.0.0/8"), addresses with * and ?, and
+// exclusions with "!".
 type sources []source
 
 type source struct {
@@ -17,8 +17,7 @@ type source struct {
 	pattern string
 }
 
-// parseSources reads a comma-separated list. Names of hosts are refused: looking
-// them up would let a name server decide who may log in.
+// parseSources parses a comma-separated list. Host names are refused: a name server would decide who may log in.
 func parseSources(list string) (sources, error) {
 	var out sources
 	for item := range strings.SplitSeq(list, ",") {
@@ -43,7 +42,7 @@ func parseSources(list string) (sources, error) {
 	return out, nil
 }
 
-// allow reports whether an address is in the list. An excluded address is never in the list.
+// allow reports whether an address is in the list and not excluded.
 func (l sources) allow(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	in := false

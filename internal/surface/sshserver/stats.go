@@ -32,10 +32,10 @@ func (s *stats) opened(kind string, n int) {
 	s.open[kind] += n
 }
 
-// Counters is what the server did since it started and what it does now.
+// Counters are totals since the start and current values.
 type Counters struct {
-	Pending     int              // connections that have not proven who they are
-	Connections int              // those that have
+	Pending     int              // unauthenticated connections
+	Connections int              // authenticated ones
 	Sessions    map[string]int   // open now, by "console" or "command"
 	Logins      map[string]int64 // by "key" or "certificate"
 	Refused     map[string]int64 // by reason, a fixed word

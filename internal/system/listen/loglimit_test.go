@@ -30,7 +30,7 @@ func TestLogLimit(t *testing.T) {
 	at = at.Add(time.Hour)
 	want("a", "x", true, 0)
 
-	// Ten thousand sources are as many as it tells apart, and one.
+	// Ten thousand sources, the most that it distinguishes, and one.
 	lines := 0
 	for i := range 10_000 {
 		if _, ok := l.Allow(fmt.Sprint("s", i), "x", at); ok {

@@ -13,13 +13,13 @@ import (
 	_ "opdeck/ui/paint" // keeps Bubble Tea from asking the terminal for its colours
 )
 
-// floorVar makes this program the one that is measured for the floor.
+// floorVar makes this program the measured one for the floor.
 const floorVar = "OPDECK_BENCH_FLOOR"
 
-// floorRow is as much as the console writes for a cursor that goes down.
+// floorRow is the number of bytes that the console writes for a cursor movement.
 const floorRow = 347
 
-// floorPage is as much as it writes for a page.
+// floorPage is the number of bytes that it writes for a page.
 const floorPage = 4258
 
 // floorKeys answers every key at once with as many bytes as the console would: a
@@ -78,7 +78,7 @@ func floorKeys(in *os.File, out io.Writer) error {
 	return nil
 }
 
-// floor measures the same keys on a program that only answers.
+// floor measures the same keys on a program that only echoes.
 func (b *bench) floor() error {
 	self, err := os.Executable()
 	if err != nil {

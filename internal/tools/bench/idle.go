@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// most are the marks of a console that waits, a second; below 0: told only.
+// most are the limits of an idle console, a second; below 0: reported only.
 type most struct {
 	bytes, wakeups, cpu float64       // cpu in per cent of a core
-	after               time.Duration // so long it runs before
+	after               time.Duration // run time before the measurement
 }
 
-// idle waits. where names keys that lead to a screen; args are of the program.
+// idle measures an idle console. where are keys that open a screen; args are the program's.
 func (b *bench) idle(w *world, name, where string, m most, args ...string) error {
 	r, err := b.openOn(w, args...)
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *bench) wait(r *run, name string, m most) error {
 	return nil
 }
 
-// runs takes what the program writes for a time.
+// runs reads the program's output for a time.
 func (r *run) runs(d time.Duration) error {
 	for end := time.Now().Add(d); ; {
 		_, err := r.next(time.Until(end))
@@ -76,7 +76,7 @@ func (r *run) runs(d time.Duration) error {
 	}
 }
 
-// still waits on the list while nothing counts down: no session lives.
+// still measures the list while nothing counts down: there is no session.
 func (b *bench) still(ctx context.Context) error {
 	if err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (b *bench) still(ctx context.Context) error {
 	return b.idle(b.w, "idle on the list", "", most{bytes: 0, wakeups: 2, cpu: 0.01})
 }
 
-// counting waits on the limits screen with a session whose time runs.
+// counting measures the limits screen with a session that counts down.
 func (b *bench) counting(ctx context.Context) error {
 	if err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (b *bench) counting(ctx context.Context) error {
 	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05})
 }
 
-// living waits on the list of the living built-in service, in a state folder of its own:
-// operations change and come meanwhile. Before, the index takes up what the service has.
+// living measures the list of the living built-in service, with its own state folder: operations change and appear
+// meanwhile. First the index reads what the service has.
 func (b *bench) living(ctx context.Context) error {
 	w, err := newWorld(ctx, b.w.bin, filepath.Join(b.w.dir, "living", time.Now().UTC().Format("150405.000")), b.w.rows)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/surface/console"
 )
 
-// wire tells a benchmark when the console has written a frame.
+// wire signals to a benchmark that the console has written a frame.
 type wire struct{ frames chan int }
 
 func (w wire) Write(b []byte) (int, error) {

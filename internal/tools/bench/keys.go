@@ -16,7 +16,7 @@ const (
 	keyEsc  = "\x1b"
 )
 
-// keyMark is a key that has a mark.
+// keyMark is a key with a limit.
 type keyMark struct {
 	name  string
 	bytes float64
@@ -31,7 +31,7 @@ var keyMarks = []keyMark{
 	{"page", 5000, func(int) string { return keyPage }, keyHome},
 }
 
-// prepare goes where the key is measured.
+// prepare opens the place where the key is measured.
 func (k keyMark) prepare(r *run) error {
 	if _, err := r.key(k.ready); err != nil {
 		return err
@@ -67,8 +67,7 @@ func (b *bench) keys() error {
 	return b.quick(r)
 }
 
-// quick presses keys faster than anybody can: neither cores nor caches go to sleep
-// between them.
+// quick presses keys faster than a person can: neither cores nor caches sleep in between.
 func (b *bench) quick(r *run) error {
 	for _, k := range keyMarks {
 		if err := k.prepare(r); err != nil {
@@ -84,7 +83,7 @@ func (b *bench) quick(r *run) error {
 	return nil
 }
 
-// presses presses a key at moments that do not repeat.
+// presses presses a key at irregular times.
 func (b *bench) presses(r *run, name string, maxBytes float64, keys func(int) string) error {
 	p, err := b.timed(r, keys, b.apart)
 	if err != nil {
@@ -97,17 +96,17 @@ func (b *bench) presses(r *run, name string, maxBytes float64, keys func(int) st
 	return nil
 }
 
-// pressed is what keys cost.
+// pressed is the cost of keys.
 type pressed struct {
 	took  []time.Duration
 	wrote []int
 	cpu   float64 // milliseconds a key
 }
 
-// apart is the rest between two keys: such that they do not keep step with anything.
+// apart is an irregular pause between two keys.
 func (b *bench) apart() time.Duration { return time.Duration(8+b.rnd.IntN(17)) * time.Millisecond }
 
-// timed presses keys, each after so much rest as gap says.
+// timed presses keys with the pauses of gap.
 func (b *bench) timed(r *run, keys func(int) string, gap func() time.Duration) (p pressed, err error) {
 	before, err := usage(r.cmd.Process.Pid)
 	if err != nil {

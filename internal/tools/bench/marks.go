@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/domain/index/indextest"
 )
 
-// plan is how much is measured.
+// plan is the size of the measurement.
 type plan struct {
 	starts, keys, filters int
 	idle, held, storm     time.Duration
@@ -26,7 +26,7 @@ func (o options) plan() plan {
 	return plan{starts: 15, keys: 200, filters: 5, idle: time.Minute, held: 10 * time.Second, storm: 10 * time.Second}
 }
 
-// bench is one measurement under way.
+// bench is a running measurement.
 type bench struct {
 	result
 	w   *world
@@ -195,12 +195,11 @@ func (b *bench) filter() error {
 	return nil
 }
 
-// typed types one character of a filter and tells after what time the rows below
-// were others; 0 when they stayed.
+// typed types one character of a filter and returns the time until the rows below changed; 0 if they did not.
 func (b *bench) typed(r *run, key string) (time.Duration, error) {
 	rows := func() string {
 		all := strings.Split(r.text(), "\n")
-		return strings.Join(all[len(all)-12:len(all)-4], "\n") // what the suggestions above never move
+		return strings.Join(all[len(all)-12:len(all)-4], "\n") // the suggestions above never move these
 	}
 	before := rows()
 	at, err := r.key(key)
@@ -218,7 +217,7 @@ func (b *bench) typed(r *run, key string) (time.Duration, error) {
 	return changed.Sub(at), err
 }
 
-// held holds a key down, 30 a second, each at its time or up to 10 ms late.
+// held holds a key down, 30 a second, each up to 10 ms late.
 func (b *bench) held() error {
 	r, err := b.open()
 	if err != nil {
@@ -291,8 +290,7 @@ func (b *bench) burst() error {
 	return nil
 }
 
-// stormed changes the size of the terminal two hundred times and compares what
-// is there afterwards with what was there before.
+// stormed resizes the terminal two hundred times and compares the screen before and after.
 func (b *bench) stormed() error {
 	r, err := b.open()
 	if err != nil {
@@ -342,7 +340,7 @@ func (b *bench) stormed() error {
 	return nil
 }
 
-// rows are the lines of the screen that time does not change.
+// rows are the lines of the screen that do not change by time.
 func (r *run) rows() []string {
 	all := strings.Split(r.text(), "\n")
 	return slices.Concat(all[2:3], all[4:])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// use is what a process has used so far.
+// use is the resource usage of a process.
 type use struct {
 	cpu     time.Duration // user and system, all threads that live
 	wakeups int64         // voluntary context switches of its threads

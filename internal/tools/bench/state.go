@@ -19,11 +19,10 @@ import (
 	"opdeck/internal/store/opindex"
 )
 
-// settings keep the background quiet: the index is as fresh as it gets, so the
-// service is not asked and no session is made.
+// settings keep the background quiet: the index counts as fresh, so that no call and no session is made.
 const settings = "[index]\nmax_age = \"24h\"\n"
 
-// world is what the programs under test live in.
+// world is the environment of the programs under test.
 type world struct {
 	bin  string
 	dir  string // state folder, config and home
@@ -74,7 +73,7 @@ func (w *world) command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// fill brings the index to w.rows operations and marks it as read just now.
+// fill fills the index with w.rows operations and marks it as just read.
 func (w *world) fill(ctx context.Context) (err error) {
 	st, err := store.Open(ctx, store.Options{URL: "sqlite", Dir: w.state()})
 	if err != nil {

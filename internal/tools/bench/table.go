@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// figure is one number held against its mark; one that has no mark is told only.
+// figure is a measured number with its limit; one without a limit is only reported.
 type figure struct {
 	what string
 	mark float64 // at most this; 0 with free: no mark
@@ -18,7 +18,7 @@ type figure struct {
 
 func (f figure) missed() bool { return !f.free && f.got > f.mark }
 
-// result gathers figures.
+// result collects figures.
 type result struct{ figures []figure }
 
 func (r *result) add(what string, mark, got float64, unit string) {

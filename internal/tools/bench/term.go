@@ -24,17 +24,17 @@ const (
 )
 
 const (
-	lastKept = 256 << 10       // bytes of the output that an error can show
+	lastKept = 256 << 10       // bytes of output for an error
 	dumpWait = 2 * time.Second // for more of the goroutines
 )
 
-// chunk is output and when it arrived.
+// chunk is output with its time of arrival.
 type chunk struct {
 	at   time.Time
 	data []byte
 }
 
-// run is one running console with its terminal.
+// run is a running console with its terminal.
 type run struct {
 	cmd    *exec.Cmd
 	pty    *os.File
@@ -43,7 +43,7 @@ type run struct {
 	began  time.Time
 	ended  chan struct{}
 
-	drained chan struct{} // closed when nobody reads the emulator's answers any more
+	drained chan struct{} // closed when the emulator's answers are no longer read
 
 	w, h   int
 	bytes  int // written by the program so far
@@ -52,14 +52,13 @@ type run struct {
 	last   []byte // the end of what was written, for people
 }
 
-// start runs the program's console, on a service that stands still unless args say
-// otherwise.
+// start runs the program's console, on a service without changes unless args say otherwise.
 func start(w *world, args ...string) (*run, error) {
 	r := &run{cmd: exec.Command(w.bin, append([]string{"--still"}, args...)...), chunks: make(chan chunk, 4096),
 		ended: make(chan struct{}), w: cols, h: lines, emu: vt.NewEmulator(cols, lines)}
 	r.cmd.Env = w.environ()
 	r.drained = make(chan struct{})
-	// the console asks nothing; answers have nowhere to go
+	// the console queries nothing, so answers are discarded
 	go func() { defer close(r.drained); _, _ = io.Copy(io.Discard, r.emu) }()
 	r.began = time.Now()
 	f, err := pty.StartWithSize(r.cmd, &pty.Winsize{Cols: cols, Rows: lines})
@@ -71,7 +70,7 @@ func start(w *world, args ...string) (*run, error) {
 	return r, nil
 }
 
-// read stamps output on its arrival.
+// read records the time of output.
 func (r *run) read() {
 	defer close(r.chunks)
 	buf := make([]byte, 256<<10)
@@ -103,7 +102,7 @@ func (r *run) stop() {
 		<-done
 	}
 	_ = r.pty.Close()
-	// The emulator's Close is not made for a Read under way: that is ended first.
+	// The emulator's Close must not run during a Read: end that first.
 	if pipe, ok := r.emu.InputPipe().(io.Closer); ok {
 		_ = pipe.Close()
 		<-r.drained
@@ -116,7 +115,7 @@ var (
 	endSync   = []byte("\x1b[?2026l")
 )
 
-// take shows a chunk on the emulator.
+// take passes a chunk to the emulator.
 func (r *run) take(c chunk) {
 	r.bytes += len(c.data)
 	if r.last = append(r.last, c.data...); len(r.last) > 2*lastKept {
@@ -132,10 +131,10 @@ func (r *run) take(c chunk) {
 
 var errOver = errors.New("the program has ended")
 
-// errLate says that something did not come in time.
+// errLate: the expected output did not arrive in time.
 var errLate = errors.New("nothing came in time")
 
-// next takes the next output, or fails after d.
+// next returns the next output, or fails after d.
 func (r *run) next(d time.Duration) (chunk, error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -151,7 +150,7 @@ func (r *run) next(d time.Duration) (chunk, error) {
 	}
 }
 
-// until takes output until ok of a whole frame, and says when it arrived.
+// until reads output until ok is true for a whole frame, and returns when it arrived.
 func (r *run) until(d time.Duration, ok func() bool) (time.Time, error) {
 	end := time.Now().Add(d)
 	if ok() {
@@ -168,7 +167,7 @@ func (r *run) until(d time.Duration, ok func() bool) (time.Time, error) {
 	}
 }
 
-// quiet takes output until none came for d, and says when the last came.
+// quiet reads output until none came for d, and returns when the last came.
 func (r *run) quiet(d time.Duration) (last time.Time, err error) {
 	for {
 		c, err := r.next(d)
@@ -182,14 +181,14 @@ func (r *run) quiet(d time.Duration) (last time.Time, err error) {
 	}
 }
 
-// key writes keys and says when.
+// key writes keys and returns when.
 func (r *run) key(keys string) (time.Time, error) {
 	at := time.Now()
 	_, err := io.WriteString(r.pty, keys)
 	return at, err
 }
 
-// press writes keys and waits until the screen differs; the latency.
+// press writes keys and waits until the screen differs; it returns the latency.
 func (r *run) press(keys string, d time.Duration) (time.Duration, error) {
 	before := r.cells()
 	at, err := r.key(keys)
@@ -250,8 +249,7 @@ func (r *run) line(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// goroutines ends a program that does not answer and returns the end of all that it
-// wrote, with its goroutines.
+// goroutines ends a program that does not respond and returns the end of its output, with its goroutines.
 func (r *run) goroutines() string {
 	_ = r.cmd.Process.Signal(syscall.SIGQUIT)
 	for {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// turns compares two builds on a machine that is not equally fast all the time:
-// both consoles run, and each key goes to the one and then to the other, now this
-// one first, now that one.
+// turns compares two builds on a machine of varying speed: both consoles run, and each key goes to both, in
+// alternating order.
 func (b *bench) turns() error {
 	other := *b.w
 	other.bin = b.other

@@ -17,7 +17,7 @@ import (
 // hookSecret signs the deliveries of the events' picture.
 const hookSecret = "Zk3!x9-Qv7_Lm2@Rt5#Yp8$Wn4%Bc6&H"
 
-// deliver lets some webhooks arrive: signed ones, one twice, and a forged one.
+// deliver delivers some webhooks: signed ones, one twice, and a forged one.
 func deliver(ctx context.Context, a *app.App, ids []string) error {
 	env := func(string) string { return hookSecret }
 	rec, err := a.Hooks().Receiver(env, true)
@@ -58,7 +58,7 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 	return nil
 }
 
-// request asks for writes that another person has to approve.
+// request files writes that another person has to approve.
 func request(ctx context.Context, a *app.App, _ []string) error {
 	ctx = api.WithActor(ctx, api.Actor{Name: "ben", Role: api.Operator, Via: "command", From: "desk", UID: "1001",
 		Host: "desk"})
@@ -85,13 +85,13 @@ func request(ctx context.Context, a *app.App, _ []string) error {
 	return nil
 }
 
-// production is a context whose removals are typed; the service stays the built-in one.
+// production is a context in which removals must be confirmed by typing; the service is the built-in one.
 func production(_ context.Context, a *app.App, _ []string) error {
 	a.Context.Sandbox, a.Context.Kind = false, config.Production
 	return nil
 }
 
-// refuseUploads makes the service refuse what is uploaded.
+// refuseUploads makes the service refuse uploads.
 func refuseUploads(ctx context.Context, a *app.App, _ []string) error {
 	faults, err := sandbox.ParseFaults("status=upload:400/=The%20file%20is%20damaged.")
 	if err != nil {

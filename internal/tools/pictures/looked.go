@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// looked are states of screens that no page shows: people look at them with -sizes.
+// looked are states of screens that no document shows: reviewers look at them with -sizes.
 var looked = []scene{
 	{name: "column", title: "The column that s sorts by", where: "Operations", word: "by status",
 		steps: []step{list, {right + right + "s", "by status"}}},
@@ -53,7 +53,7 @@ var looked = []scene{
 		steps: []step{list, {"e", "╭─ Export"}}},
 }
 
-// toTotals opens the totals and goes on as often as next says what the key does then.
+// toTotals opens the totals and presses the key again for each of next.
 func toTotals(next ...string) []step {
 	way := []step{list, {"T", "by status"}}
 	for _, then := range next {
@@ -62,5 +62,5 @@ func toTotals(next ...string) []step {
 	return way
 }
 
-// smallPages has the service asked for few records at once.
+// smallPages makes the service return few records per page.
 const smallPages = "[service]\nlist_page_size = 10\n"

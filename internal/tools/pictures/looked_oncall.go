@@ -10,8 +10,7 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-// lookedOnCall are states of the lists, of the screens on call and of what is over all
-// screens. Like looked, no page shows them.
+// lookedOnCall are states of lists, on-call screens and overlays. Like looked, no document shows them.
 var lookedOnCall = []scene{
 	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "Another client",
 		before: foreignLogin, steps: []step{list, {"6", "generation"}}},
@@ -120,7 +119,7 @@ sandbox = true
 read_only = true
 `
 
-// toTourEnd leaves each task undone.
+// toTourEnd skips each task.
 func toTourEnd() []step {
 	way := toTour
 	for n := range 8 {
@@ -137,10 +136,10 @@ func toTourEnd() []step {
 	return way
 }
 
-// happening is what happened before a picture.
+// happening is an event before a picture.
 type happening = func(ctx context.Context, a *app.App, ids []string) error
 
-// faulty lets the built-in service answer otherwise from now on, and then other things happen.
+// faulty makes the built-in service faulty, and then lets more happen.
 func faulty(spec string, more ...happening) happening {
 	return func(ctx context.Context, a *app.App, ids []string) error {
 		faults, err := sandbox.ParseFaults(spec)
@@ -159,17 +158,17 @@ func faulty(spec string, more ...happening) happening {
 	}
 }
 
-// foreignLogin is what another client of the account does; a call then meets the dead pair.
+// foreignLogin simulates a login by another client; a call then meets the dead pair.
 func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.Sandbox.ForeignLogin(ctx); err != nil {
 		return err
 	}
-	// fails where the next login is refused
+	// fails if the next login is refused
 	_, _ = endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1})
 	return nil
 }
 
-// unconfigured is the start without a config file.
+// unconfigured is a start without a config file.
 func unconfigured(_ context.Context, a *app.App, _ []string) error {
 	a.Config.Path = ""
 	return nil
@@ -177,7 +176,7 @@ func unconfigured(_ context.Context, a *app.App, _ []string) error {
 
 func dropPair(ctx context.Context, a *app.App, _ []string) error { return a.Session.Reset(ctx) }
 
-// useUp spends the minute's billing calls.
+// useUp uses up the minute's billing calls.
 func useUp(ctx context.Context, a *app.App, _ []string) error {
 	for range 7 {
 		if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 1}); err != nil {

@@ -28,10 +28,10 @@ func main() {
 	}
 }
 
-// kept is the folder of the pictures that the repository holds.
+// kept is the folder of the committed pictures.
 var kept = filepath.Join("docs", "pictures")
 
-// shown are the files in kept that the README and the pages of docs show.
+// shown returns the files in kept that the README and docs use.
 func shown(root string) (map[string]bool, error) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *sizeList) set(text string) error {
 	return nil
 }
 
-// run makes the pictures of the scenes whose name holds only.
+// run makes the pictures of the scenes whose name contains only.
 func run(ctx context.Context, out, only string, text bool, sizes []paint.Size) error {
 	names, err := shown(".")
 	if err != nil {

@@ -1,13 +1,13 @@
 package main
 
-// Ways to a customer in the list of all, and to the customer's files.
+// Keys that open a customer in the list of all, and the customer's files.
 var (
 	toFiles   = then(toCustomer, step{"F", "› Files"})
 	toReplace = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"},
 		step{enter + enter + enter, "[ No ]"})
 )
 
-// customerOf goes to the verification of the customer whom a filter of the list finds.
+// customerOf opens the verification of the customer that a filter finds.
 func customerOf(filter, shows string, more ...step) []step {
 	return then(then([]step{list, {"K", "20 customers"}, {"/", "esc cancel"}, {filter + enter, "of 20 read"},
 		{enter, shows}}), more...)

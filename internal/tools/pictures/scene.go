@@ -12,33 +12,32 @@ import (
 // noon is the time in every picture.
 var noon = time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 
-// scene is one picture: keys, each with what comes to the screen because of it.
+// scene is one picture: keys, each with the text that must then appear.
 type scene struct {
 	name, title string
 	w, h        int
-	// where must stand in the line of the screen's title at the end, word anywhere:
-	// a picture of something else is none.
+	// where must be in the title line of the last frame, word anywhere: otherwise the picture shows something else.
 	where, word string
 	steps       []step
-	first       bool   // nothing was read before
+	first       bool   // before anything was read
 	more        string // settings beside the usual ones
-	hooks       string // more of [webhooks]
-	env         string // a variable of the terminal that is set to 1
+	hooks       string // further settings of [webhooks]
+	env         string // a variable of the terminal to set to 1
 	plain       bool   // in plain mode
-	again       bool   // in another size: what it is about was checked
-	// who is there; the zero value: ana, who may do everything
+	again       bool   // in another size: its content was checked already
+	// the person; zero: ana, with all permissions
 	as     api.Actor
-	before func(ctx context.Context, a *app.App, ids []string) error // what happened before; ids are operations
+	before func(ctx context.Context, a *app.App, ids []string) error // runs before the picture; ids are operations
 }
 
-// step is a key, or a text typed quickly, and what appears because of it: it must
-// not be there before. {dir} is a folder with a file note.txt.
+// step is a key, or a text typed quickly, and the text that must then appear and must not be there before. {dir} is a
+// folder with a file note.txt.
 type step struct{ key, then string }
 
-// list waits for the operations, all of them.
+// list waits for all operations.
 var list = step{"", "500 operations"}
 
-// Ways that several scenes go.
+// Common steps.
 var (
 	toDocuments = []step{list, {"/", "esc cancel"}, {"docs>=2 status:PENDING" + enter, "match"}, {"d", "R replace"}}
 	toCustomer  = []step{list, {enter, "next link"}, {"C", "Verification"}}
@@ -55,7 +54,7 @@ func (s scene) at(w, h int) scene {
 	return s
 }
 
-// secondPerson makes every write wait for another person.
+// secondPerson requires approval for every write.
 const secondPerson = `default_context = "desk"
 [contexts.desk]
 sandbox = true
@@ -99,8 +98,7 @@ var large = []scene{
 		steps: then(removed, step{"!", "Activity"})},
 }
 
-// scenes are the pictures of README and guides, in a large and in a small terminal, and
-// those that are looked at, in one size.
+// scenes are the pictures of README and guides, in a large and a small terminal, and those for review, in one size.
 func scenes() []scene {
 	var out []scene
 	for _, s := range large {

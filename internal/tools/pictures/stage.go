@@ -38,7 +38,7 @@ verify = "jwt"
 secret_env = "HOOK"
 `
 
-// frame is what the terminal shows: cells in rows.
+// frame is the terminal's content: cells in rows.
 type frame struct {
 	w, h  int
 	cells [][]uv.Cell
@@ -64,7 +64,7 @@ func (f frame) lines() []string {
 
 func (f frame) text() string { return strings.Join(f.lines(), "\n") }
 
-// screen is a terminal that the console writes to.
+// screen is the terminal of the console.
 type screen struct {
 	mu      sync.Mutex
 	emu     *vt.Emulator
@@ -87,7 +87,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	return s.emu.Write(b)
 }
 
-// resize makes the window another size.
+// resize changes the size of the window.
 func (s *screen) resize(to paint.Size) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *screen) resize(to paint.Size) {
 	s.emu.Resize(to.W, to.H)
 }
 
-// still returns the frame when nothing was written for a while.
+// still returns the frame if nothing was written for a while.
 func (s *screen) still() (frame, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,9 +115,8 @@ func (s *screen) still() (frame, bool) {
 	return f, true
 }
 
-// play opens a console, goes through the steps of a scene and returns the last
-// frame. Behind it stand the frames of the window resized to each of sizes: what a
-// picture is about is checked in the scene's own size only.
+// play opens a console, runs the steps of a scene and returns the last frame, followed by those of the window resized
+// to each of sizes. Only the scene's own size is checked.
 func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (frames []frame, err error) {
 	var f frame
 	dir, err := os.MkdirTemp("", "opdeck-pictures-")
@@ -183,7 +182,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	}
 	frames = append(frames, f)
 	for _, size := range sizes {
-		if sc.plain { // what was said is not said again
+		if sc.plain { // earlier lines are not printed again
 			sc.w, sc.h, sc.again = size.W, size.H, true
 			again, err := play(ctx, sc, theme)
 			if err != nil {
@@ -211,7 +210,7 @@ func (sc scene) run(ctx context.Context, a *app.App, opt console.Options) {
 	_ = console.Run(ctx, a, opt)
 }
 
-// cooked writes as a terminal's driver does: a line feed goes to the first column, too.
+// cooked writes like a terminal driver: a line feed returns to the first column, too.
 type cooked struct{ io.Writer }
 
 func (c cooked) Write(b []byte) (int, error) {
@@ -219,7 +218,7 @@ func (c cooked) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// check says whether a frame is the one that the scene is about.
+// check returns an error unless the frame shows what the scene is about.
 func (sc scene) check(f frame) error {
 	switch {
 	case sc.again:
@@ -233,20 +232,19 @@ func (sc scene) check(f frame) error {
 	return nil
 }
 
-// ana may do everything.
+// ana has all permissions.
 var ana = api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "desk", UID: "1000", Host: "desk"}
 
-// clock runs from noon on.
+// clock starts at noon.
 func clock() func() time.Time {
 	began := time.Now()
 	return func() time.Time { return noon.Add(time.Since(began)) }
 }
 
-// passing are words that go away by themselves.
+// passing are texts that disappear by themselves.
 var passing = []string{"loading…", "sync ", "or more", "keys work in a moment", "Looking into"}
 
-// press writes a key, or a text as somebody types it: what it does is awaited
-// before the next one.
+// press writes a key, or a text like a person types it: each key waits for the effect of the previous one.
 func press(w io.Writer, keys string) error {
 	if keys == "" {
 		return nil
@@ -255,8 +253,7 @@ func press(w io.Writer, keys string) error {
 	return err
 }
 
-// fill reads the whole list, as the background sync does in some minutes, and
-// returns the ids.
+// fill reads the whole list, like the background sync in some minutes, and returns the ids.
 func fill(ctx context.Context, a *app.App) (ids []string, err error) {
 	for n := 0; ; n++ {
 		page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Page: n, Size: 100})
@@ -281,7 +278,7 @@ func fill(ctx context.Context, a *app.App) (ids []string, err error) {
 	return ids, a.Index.Unmasked().SetMeta(ctx, name, progress)
 }
 
-// shows waits until text is on a screen that has come to rest.
+// shows waits until text is on a screen that no longer changes.
 func (s *screen) shows(ctx context.Context, what string) (frame, error) {
 	var f frame
 	for range 500 {
@@ -302,7 +299,7 @@ func (s *screen) shows(ctx context.Context, what string) (frame, error) {
 	return f, fmt.Errorf("%q did not come; the screen:\n%s", what, f.text())
 }
 
-// hex names a colour.
+// hex is a colour in hex.
 func hex(c color.Color) string {
 	r, g, b, _ := c.RGBA()
 	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)

@@ -18,16 +18,16 @@ const (
 	baseline     = 13.5
 )
 
-// ground is the colours of a terminal.
+// ground is a terminal's colours.
 type ground struct{ name, theme, text, paper string }
 
-// grounds are the two terminals that every picture is made for.
+// grounds are the two colour schemes of every picture.
 var grounds = []ground{
 	{"dark", "dark", "#d8dee9", "#1e1e2e"},
 	{"light", "light", "#24292f", "#fafafa"},
 }
 
-// look is how a cell is drawn.
+// look is the style of a cell.
 type look struct {
 	fg, bg    string
 	bold      bool
@@ -67,8 +67,7 @@ func svg(f frame, g ground, title string) string {
 	return b.String()
 }
 
-// varying is what differs from run to run: times of the moment, this host, bars
-// of what is left.
+// varying matches what differs between runs: current times, this host, bars of remaining time.
 var varying = []struct {
 	re *regexp.Regexp
 	to string
@@ -85,8 +84,8 @@ var varying = []struct {
 	{regexp.MustCompile(`[┄─ ]{2,}`), "  "},
 }
 
-// plain is the words of a frame, without what differs from run to run: for those
-// who cannot see the picture, and for the test that it is not old.
+// plain is the text of a frame without what differs between runs: the picture's alternative text, and for the test
+// that it is up to date.
 func plain(f frame) string {
 	var out []string
 	for _, l := range f.lines() {
@@ -100,7 +99,7 @@ func plain(f frame) string {
 	return strings.Join(out, "\n")
 }
 
-// grounds draws what lies behind the text of a row.
+// grounds draws the backgrounds of a row.
 func (g ground) grounds(b *strings.Builder, row []uv.Cell, y int) {
 	for x := 0; x < len(row); {
 		bg, end := g.look(row[x]).bg, x+1
@@ -115,8 +114,7 @@ func (g ground) grounds(b *strings.Builder, row []uv.Cell, y int) {
 	}
 }
 
-// texts draws the runs of a row: cells of the same look, without the blanks
-// around them.
+// texts draws the runs of a row: cells of the same style, without surrounding blanks.
 func (g ground) texts(b *strings.Builder, row []uv.Cell, y int) {
 	for x := 0; x < len(row); {
 		if blank(row[x]) {
@@ -157,8 +155,7 @@ func (g ground) texts(b *strings.Builder, row []uv.Cell, y int) {
 
 func blank(c uv.Cell) bool { return c.Content == "" || c.Content == " " }
 
-// sameText reports whether a cell goes on with a run; a blank does in any colour
-// but of its ground.
+// sameText reports whether a cell continues a run; a blank continues any with its background.
 func (g ground) sameText(c uv.Cell, l look) bool {
 	k := g.look(c)
 	return k == l || blank(c) && k.bg == l.bg && !k.underline && !l.underline

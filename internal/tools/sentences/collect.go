@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// sentence is one string of the code that a person can read.
+// sentence is one string in the code that users can read.
 type sentence struct {
 	file string
 	line int
 	text string
 }
 
-// collect reads the Go files that ship below dirs, in the order of their paths.
+// collect reads the shipping Go files below dirs, by path.
 func collect(dirs []string) ([]sentence, error) {
 	var out []sentence
 	for _, dir := range dirs {
@@ -42,7 +42,7 @@ func collect(dirs []string) ([]sentence, error) {
 	return out, nil
 }
 
-// skipped are folders whose strings no user reads: tools, tests and their helpers.
+// skipped reports whether a folder has no strings for users: tools, tests and their helpers.
 func skipped(dir string) bool {
 	base := filepath.Base(dir)
 	return base == "testdata" || base == "tools" || base == "e2e" || strings.HasSuffix(base, "test")
@@ -58,7 +58,7 @@ func ofFile(path string) ([]sentence, error) {
 	var out []sentence
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec, *ast.Field: // of a field only its tag is a string
+		case *ast.ImportSpec, *ast.Field: // a field's only string is its tag
 			_, isField := n.(*ast.Field)
 			return isField && n.(*ast.Field).Tag == nil
 		case *ast.CallExpr:
@@ -116,5 +116,5 @@ var (
 		`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|PRAGMA|WHERE|ORDER BY|VALUES|BEGIN|JOIN|UNION|EXISTS)\b`)
 )
 
-// prose reports whether a text has two words beside each other and is no query.
+// prose reports whether a text has two adjacent words and is not a query.
 func prose(text string) bool { return words.MatchString(text) && !query.MatchString(text) }

@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestDocumentsNotTold: what was not told is no number, not zero either.
+// TestDocumentsNotTold: an unreported number is not a number, not even zero.
 func TestDocumentsNotTold(t *testing.T) {
 	untold, none := sample(), sample()
 	untold.Documents, none.Documents = nil, []api.Document{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Setting is the number in a variable of the environment, or what it is without.
+// Setting is the number in an environment variable, or a default.
 func Setting(t testing.TB, name string, without int) int {
 	t.Helper()
 	s := os.Getenv(name)

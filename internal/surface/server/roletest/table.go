@@ -1,6 +1,5 @@
-// Package roletest is the one table of what people may do, for the tests that try
-// each act as each role: at the gate, through the screens, as a local command and
-// over SSH. An act or a permission without a row fails the package's own test.
+// Package roletest is the table of permissions for the tests that try each act as each role: at the gate, on the
+// screens, as a local command and over SSH. An act or a permission without a row fails the package's own test.
 package roletest
 
 import (
@@ -12,33 +11,30 @@ import (
 	"opdeck/internal/act"
 )
 
-// Row is one act in all the ways that people have to it.
+// Row is one act with all ways to do it.
 type Row struct {
 	Name string // of the act
 
-	// From the table of acts: the kind at the gate ("" for what is no write at the
-	// service), who lacks which permission is refused, and what the trail calls the
-	// act when it was let through ("" when it leaves no record).
+	// From the table of acts: the kind at the gate ("" if it is not a write to the service), the required permission,
+	// and the event of the permitted act in the trail ("" if it is not recorded).
 	Kind  api.ActKind
 	Need  api.Permission
 	Event string
 
-	// Command is the act as a command, with words in braces for objects; "" when
-	// there is none. In is its standard input.
+	// Command is the act as a command, with objects in braces; "" for none. In is its standard input.
 	Command string
 	In      string
 
-	// Place, ID and Keys are the act on a screen; no keys: there is none. A key is
-	// written as in the keymap; "~" waits until a question takes keys, and what
-	// begins with ' is typed.
+	// Place, ID and Keys are the act on a screen; without keys there is none. Keys are written as in the keymap; "~"
+	// waits until a question accepts keys, and ' precedes typed text.
 	Place, ID string
 	Keys      []string
 }
 
-// Words are the objects of a row by their names in braces.
+// Words maps the names in braces to objects.
 type Words map[string]string
 
-// Fill puts the objects into a text of the table.
+// Fill replaces the names in a text of the table by objects.
 func (w Words) Fill(s string) string {
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		s = strings.ReplaceAll(s, "{"+name+"}", w[name])
@@ -117,7 +113,7 @@ var Table = filled([]Row{
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 })
 
-// filled takes from each row's act what is the act's.
+// filled copies into each row what its act declares.
 func filled(rows []Row) []Row {
 	for i, r := range rows {
 		a := act.Find(r.Name)
@@ -125,9 +121,9 @@ func filled(rows []Row) []Row {
 		switch own := act.Of(api.ActKind(a.Name)); {
 		case own != nil && len(own.Sends) > 0 && string(own.Sends[0]) == a.Name:
 			rows[i].Kind = own.Sends[0]
-		case r.Name == "document.replace": // the upload is what leaves a trace when the removal is refused
+		case r.Name == "document.replace": // if the removal is refused, the upload is recorded
 			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)
-		case r.Name == "document.open": // off for everybody who has no desktop here
+		case r.Name == "document.open": // off for everybody without a desktop here
 			rows[i].Event = ""
 		case len(a.Sends) > 0:
 			rows[i].Kind = a.Sends[0]

@@ -19,22 +19,22 @@ import (
 	"opdeck/internal/domain/journey"
 )
 
-// World is the built-in service with objects to act on: each attempt gets its
-// own, so that no act spoils the next.
+// World is the built-in service with objects to act on: each attempt gets its own, so that acts do not affect each
+// other.
 type World struct {
 	T   testing.TB
 	App *app.App
 
 	dir    string
-	rows   int          // that were tried
-	ahead  atomic.Int64 // how far the clock is before the host's
-	writes atomic.Int64 // calls that change something, sent to the service
+	rows   int          // tried so far
+	ahead  atomic.Int64 // how far the clock is ahead of the host's
+	writes atomic.Int64 // changing calls sent to the service
 	ops    []api.Operation
 	apply  []api.Customer // not shared, with an application to finalize
 	n      int
 }
 
-// Config is a context of the built-in service with budgets that nobody uses up.
+// Config is a context of the built-in service with ample budgets.
 const Config = `
 [contexts.box]
 sandbox = true
@@ -43,7 +43,7 @@ policy = "warn"
 per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }
 `
 
-// Open opens an App of its own and the world in it.
+// Open opens a separate App with its World.
 func Open(t testing.TB) (*World, *app.App) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,10 +66,10 @@ func Open(t testing.TB) (*World, *app.App) {
 	return w, a
 }
 
-// Now is the clock for the App.
+// Now is the clock of the App.
 func (w *World) Now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// Use takes the App once it is open, and looks for objects.
+// Use takes an open App and finds objects.
 func (w *World) Use(t testing.TB, a *app.App) {
 	t.Helper()
 	w.T, w.App, w.dir = t, a, t.TempDir()
@@ -124,17 +124,16 @@ func (w *World) as(name string, role api.Role) context.Context {
 	return api.WithActor(w.T.Context(), api.Actor{Name: name, Role: role, Via: "command"})
 }
 
-// Later is called before each row. It moves the clock past the minute in which refused
-// attempts are counted, each seventh time: of a row at most eight are refused, and 60 of
-// a minute are kept in full. Not each time, because for the session it is the host's clock
-// that jumps: tokens would seem to die before their time, and calls wait as they do then.
+// Later is called before each row. Every seventh time it moves the clock past the minute in which refused attempts
+// are counted: a row has at most eight refusals, and 60 a minute are recorded in full. It does not do so every time,
+// because for the session the host's clock jumps: tokens would seem to die early, and calls would wait.
 func (w *World) Later() {
 	if w.rows++; w.rows%7 == 0 {
 		w.ahead.Add(int64(61 * time.Second))
 	}
 }
 
-// Objects are fresh ones for an attempt at a row.
+// Objects returns new objects for an attempt at a row.
 func (w *World) Objects(r Row) Words {
 	w.T.Helper()
 	ctx, a := w.as("keeper", api.Admin), w.App
@@ -172,7 +171,7 @@ func (w *World) Objects(r Row) Words {
 	return w.more(r, op, words)
 }
 
-// more adds what only some rows speak of.
+// more adds the objects that only some rows use.
 func (w *World) more(r Row, op api.Operation, words Words) Words {
 	w.T.Helper()
 	switch {
@@ -194,7 +193,7 @@ func (w *World) more(r Row, op api.Operation, words Words) Words {
 	return words
 }
 
-// used says that an act was let through, so its objects are not given out again.
+// used marks the objects of a permitted act, so that they are not used again.
 func (w *World) used(r Row) {
 	if r.Kind == api.ActShare || r.Kind == api.ActFinalize {
 		w.apply = w.apply[1:]
@@ -204,13 +203,13 @@ func (w *World) used(r Row) {
 	}
 }
 
-// Known gives a person a key of their own, as people over SSH have.
+// Known gives a person a key, like people over SSH have.
 func Known(who api.Actor) api.Actor {
 	who.Key, who.Login = "SHA256:"+who.Name, who.Name
 	return who
 }
 
-// request is a write of somebody else that waits for a second person.
+// request files another person's write that waits for approval.
 func (w *World) request(op api.Operation) string {
 	asker := Known(api.Actor{Name: fmt.Sprintf("asker-%d", w.n), Role: api.Operator, Via: "ssh"})
 	_, err := w.App.Approvals.Check(api.WithActor(w.T.Context(), asker), asker,
@@ -242,19 +241,19 @@ func (w *World) event(op api.Operation) string {
 	return res.Stored.Key
 }
 
-// Mark is how far things were before an attempt.
+// Mark is the state before an attempt.
 type Mark struct {
 	writes int64
 	seq    int64
 }
 
-// Mark notes how far things are.
+// Mark returns the current state.
 func (w *World) Mark() Mark {
 	w.T.Helper()
 	return Mark{w.writes.Load(), w.newest("")}
 }
 
-// newest is the number of the newest record of somebody, 0 for none.
+// newest is the number of a person's newest record, 0 for none.
 func (w *World) newest(name string) int64 {
 	w.T.Helper()
 	p, err := w.App.Audit.Reader.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 1})
@@ -267,9 +266,8 @@ func (w *World) newest(name string) int64 {
 	return p.Entries[0].Seq
 }
 
-// Became says what the trail and the service know of an attempt that began at m:
-// calls is how many changes were sent, done whether the act is recorded as let
-// through, denied how often as refused.
+// Became reports what trail and service know of an attempt since m: calls is the number of changes sent, done whether
+// the act is recorded as permitted, denied how often as refused.
 func (w *World) Became(m Mark, r Row, name string) (calls int64, done bool, denied int) {
 	w.T.Helper()
 	p, err := w.App.Audit.Reader.Find(w.as("keeper", api.Admin), audit.Query{Actor: name, Limit: 50})
@@ -288,8 +286,8 @@ func (w *World) Became(m Mark, r Row, name string) (calls int64, done bool, deni
 	return w.writes.Load() - m.writes, done, denied
 }
 
-// Check holds an attempt of a role against the table. said is all that the person
-// was told; sent may be sent also by what leads to the act, as the upload before.
+// Check compares an attempt of a role with the table. said is the whole output for the person; sent are additional
+// calls of the act, as the upload before.
 func (w *World) Check(m Mark, r Row, way string, role api.Role, name, said string, refused bool) {
 	w.T.Helper()
 	calls, done, denied := w.Became(m, r, name)
