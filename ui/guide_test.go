@@ -9,7 +9,7 @@ import (
 	"opdeck/ui/uitest"
 )
 
-// leader leads while it has a heading; it counts what it is told.
+// leader is a running Guide while it has a heading; it counts the calls of See.
 type leader struct {
 	heading string
 	sights  int
@@ -27,7 +27,7 @@ func (l *leader) See(s ui.Sight) {
 }
 
 // TestGuideCoversNothing: the words of a guide are above the screen, which gets that
-// much less room; in a low window the heading stands alone.
+// much less room; a low window shows only the heading.
 func TestGuideCoversNothing(t *testing.T) {
 	w, g := newWorld(), &leader{}
 	o := w.options(ui.Test)
@@ -54,7 +54,7 @@ func TestGuideCoversNothing(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheConsole: what whoever wires the console adds is in the palette.
+// TestCommandsOfTheConsole: the palette has the commands of Options.Commands.
 func TestCommandsOfTheConsole(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)

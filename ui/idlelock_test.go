@@ -16,7 +16,7 @@ import (
 const away = 15 * time.Minute
 
 // veiled is a documents screen whose screen goes blank after a quarter of an hour.
-func veiled(t *testing.T, w *world, g ui.Environment) *uitest.Run {
+func withIdleLock(t *testing.T, w *world, g ui.Environment) *uitest.Run {
 	t.Helper()
 	o := w.options(g)
 	o.IdleLock = away
@@ -25,7 +25,7 @@ func veiled(t *testing.T, w *world, g ui.Environment) *uitest.Run {
 
 func TestVeil(t *testing.T) {
 	w := newWorld()
-	r := veiled(t, w, ui.Test)
+	r := withIdleLock(t, w, ui.Test)
 	facts(r, w.clock)
 	r.Send(uitest.Key("j"))
 	r.Send(w.clock.Wait(away - time.Second))
@@ -44,7 +44,7 @@ func TestVeil(t *testing.T) {
 		t.Errorf("the screen is another one:\n%s\nbefore:\n%s", after, before)
 	}
 	if w.reads != reads || len(w.removed) != removed || len(w.opened) != places {
-		t.Error("the key did more than lift the veil")
+		t.Error("the key did more than show the screen again")
 	}
 	r.Send(w.clock.Wait(200*time.Millisecond), uitest.Key("x"))
 	has(t, r, "Remove document")
@@ -61,7 +61,7 @@ func TestVeilTakesTheWholeKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			r := veiled(t, w, ui.Test).Send(w.clock.Wait(away))
+			r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(away))
 			has(t, r, "Press any key")
 			r.Send(msgs...)
 			has(t, r, "Documents 7f3a", "1 of 3")
@@ -75,7 +75,7 @@ func TestVeilTakesTheWholeKey(t *testing.T) {
 
 func TestHeldKeyBehindTheVeil(t *testing.T) {
 	w := newWorld()
-	r := veiled(t, w, ui.Test).Send(w.clock.Wait(away))
+	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(away))
 	for range 100 {
 		r.Send(uitest.Key("j"), w.clock.Wait(33*time.Millisecond))
 	}
@@ -87,7 +87,7 @@ func TestHeldKeyBehindTheVeil(t *testing.T) {
 // Open questions lapse, typed text stays.
 func TestVeilAndDialogs(t *testing.T) {
 	w := newWorld()
-	r := veiled(t, w, ui.Production).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Type("b1"), w.clock.Wait(away))
+	r := withIdleLock(t, w, ui.Production).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Type("b1"), w.clock.Wait(away))
 	hasNot(t, r, "Remove document")
 	r.Send(uitest.Key("c"))
 	has(t, r, "The question expired", "Documents 7f3a")
@@ -107,11 +107,11 @@ func TestVeilAndDialogs(t *testing.T) {
 	has(t, r, "EUR")
 }
 
-// A write goes on behind the veil, and is told afterwards.
+// A write continues while the screen is blank, and its outcome is reported afterwards.
 func TestVeilAndWrites(t *testing.T) {
 	w := newWorld()
 	w.slow = 20 * time.Minute
-	r := veiled(t, w, ui.Test).Send(w.clock.Wait(time.Hour), uitest.Key("j"), w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"))
+	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(time.Hour), uitest.Key("j"), w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"))
 	r.Send(w.clock.Wait(away))
 	has(t, r, "Still waiting for answers to sent requests.", "Press any key")
 	r.Send(w.clock.Wait(away))
@@ -133,7 +133,7 @@ func TestVeilMasks(t *testing.T) {
 	o.IdleLock = 10 * time.Second
 	r := w.start(t, o).Send(uitest.Key("M"), w.clock.Wait(10*time.Second))
 	if !w.top().env.Masked() {
-		t.Error("values are shown behind the veil")
+		t.Error("values are shown on the blank screen")
 	}
 	r.Send(uitest.Key("j"))
 	hasNot(t, r, "revealed")
@@ -142,7 +142,7 @@ func TestVeilMasks(t *testing.T) {
 // The veil costs one timer, and none once it is down.
 func TestVeilTimers(t *testing.T) {
 	w := newWorld()
-	r := veiled(t, w, ui.Test)
+	r := withIdleLock(t, w, ui.Test)
 	for range 500 { // a person at work: keys and notices
 		r.Send(uitest.Key("j"), uitest.Key("#"), w.clock.Wait(time.Second))
 		if n := w.clock.Pending(); n > 3 {
@@ -159,10 +159,10 @@ func TestVeilTimers(t *testing.T) {
 	facts(r, w.clock) // a session that counts down
 	before = r.Ticks
 	if r.Send(w.clock.Wait(24 * time.Hour)); r.Ticks != before {
-		t.Errorf("%d wake-ups behind the veil", r.Ticks-before)
+		t.Errorf("%d wake-ups on the blank screen", r.Ticks-before)
 	}
 	if n := w.clock.Pending(); n != 0 {
-		t.Errorf("%d timers are under way behind the veil", n)
+		t.Errorf("%d timers are under way on the blank screen", n)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestNoVeil(t *testing.T) {
 func TestVeilWhileLeaving(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Hour
-	r := veiled(t, w, ui.Test).Send(w.clock.Wait(2*time.Hour), uitest.Key("j"), w.clock.Wait(time.Second),
+	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(2*time.Hour), uitest.Key("j"), w.clock.Wait(time.Second),
 		uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"), w.clock.Wait(away))
 	has(t, r, "Closing after the answer to")
 	if r.Send(w.clock.Wait(time.Hour)); !r.Quit {
@@ -185,18 +185,18 @@ func TestVeilWhileLeaving(t *testing.T) {
 	}
 }
 
-func TestVeilGolden(t *testing.T) {
+func TestBlankGolden(t *testing.T) {
 	for _, g := range []ui.Environment{ui.Sandbox, ui.Production} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {20, 5}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", g.Word(), size[0], size[1]), func(t *testing.T) {
 				w := newWorld()
-				r := veiled(t, w, g).Send(uitest.Size(size[0], size[1]), w.clock.Wait(away))
+				r := withIdleLock(t, w, g).Send(uitest.Size(size[0], size[1]), w.clock.Wait(away))
 				golden.RequireEqual(t, r.View())
 			})
 		}
 	}
 	w := newWorld()
-	r := veiled(t, w, ui.Test).Send(w.clock.Wait(away))
+	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(away))
 	for h := 1; h < 30; h += 2 {
 		for wd := 1; wd < 130; wd += 7 {
 			r.Send(uitest.Size(wd, h))

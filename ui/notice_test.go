@@ -54,12 +54,12 @@ func TestBadNewsAreCounted(t *testing.T) {
 	r.Send(uitest.Key("!"))
 	has(t, r, many+"  3 times since 13:00:00", "13:00:03")
 	if n := strings.Count(r.View(), many); n != 1 {
-		t.Errorf("it stands %d times in the list:\n%s", n, r.View())
+		t.Errorf("it is shown %d times in the list:\n%s", n, r.View())
 	}
 	done := ui.Toast{Level: ui.Success, Text: "Approved."}
 	r.Send(done, done, bad)
 	if n := strings.Count(r.View(), many); n != 2 || strings.Count(r.View(), "Approved.") != 2 {
-		t.Errorf("it stands %d times, and good news are counted:\n%s", n, r.View())
+		t.Errorf("it is shown %d times, and good news are counted:\n%s", n, r.View())
 	}
 }
 
@@ -91,6 +91,6 @@ func TestOneErrorStandsOnce(t *testing.T) {
 	r.Send(uitest.Key("j"))
 	has(t, r, "! see below")
 	if n := strings.Count(r.View(), "service cannot be reached"); n != 1 {
-		t.Errorf("it stands %d times\n%s", n, r.View())
+		t.Errorf("it is shown %d times\n%s", n, r.View())
 	}
 }

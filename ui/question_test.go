@@ -107,7 +107,7 @@ func TestYes(t *testing.T) {
 			has(t, r, "The document is no longer attached.")
 			for _, f := range w.screens { // the news reached every screen
 				if len(f.news) != 1 || f.news[0] != "7f3a" {
-					t.Errorf("%s heard %v", f.place.Kind, f.news)
+					t.Errorf("%s received %v", f.place.Kind, f.news)
 				}
 			}
 			r.Send(uitest.Keys("y", "y", "enter"))
@@ -193,7 +193,7 @@ func TestQuestionKeepsItsTarget(t *testing.T) {
 	}
 }
 
-type pokeMsg struct {
+type actionMsg struct {
 	ui.Ticket
 	a ui.Action
 }
@@ -204,13 +204,13 @@ func TestWithdraw(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Key("tab"))
 	f := w.top()
 	f.extra = func(m tea.Msg) (ui.Action, tea.Cmd, bool) {
-		p, ok := m.(pokeMsg)
+		p, ok := m.(actionMsg)
 		return p.a, nil, ok
 	}
 	c := f.ask().(ui.Confirm)
-	r.Send(pokeMsg{f.env.Ticket(), ui.Withdraw{ID: "another", Why: "no"}})
+	r.Send(actionMsg{f.env.Ticket(), ui.Withdraw{ID: "another", Why: "no"}})
 	has(t, r, "Remove document")
-	r.Send(pokeMsg{f.env.Ticket(), ui.Withdraw{ID: c.ID, Why: "Somebody else removed it meanwhile."}})
+	r.Send(actionMsg{f.env.Ticket(), ui.Withdraw{ID: c.ID, Why: "Somebody else removed it meanwhile."}})
 	hasNot(t, r, "Remove document", "[ No ]")
 	has(t, r, "Somebody else removed it meanwhile.")
 	r.Send(uitest.Keys("y", "enter"))
@@ -219,7 +219,7 @@ func TestWithdraw(t *testing.T) {
 	}
 	// A screen that is not on top cannot ask.
 	w.screens[0].extra = f.extra
-	r.Send(pokeMsg{w.screens[0].env.Ticket(), c})
+	r.Send(actionMsg{w.screens[0].env.Ticket(), c})
 	hasNot(t, r, "[ No ]")
 }
 

@@ -228,7 +228,7 @@ func TestLeavingAwaitsASentWrite(t *testing.T) {
 	}
 }
 
-// What became of a write is told when its screen is gone.
+// The outcome of a write is reported after its screen was closed.
 func TestOutcomeOfAClosedScreen(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Second
@@ -237,7 +237,7 @@ func TestOutcomeOfAClosedScreen(t *testing.T) {
 	r.Send(w.clock.Wait(time.Second))
 	has(t, r, "Document 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 is no longer attached.")
 	if n := w.screens[0].news; len(n) != 1 {
-		t.Errorf("the screen below heard %v", n)
+		t.Errorf("the screen below received %v", n)
 	}
 }
 
@@ -360,7 +360,7 @@ func TestHelpInColumns(t *testing.T) {
 	r := w.start(t, o).Send(uitest.Size(160, 45), uitest.Key("?"))
 	has(t, r, "– x ", "remove the document (asks)", "↑ k ", "end G ")
 	if n := strings.Count(r.View(), "off: This context"); n != 1 {
-		t.Errorf("the reason stands %d times\n%s", n, r.View())
+		t.Errorf("the reason is shown %d times\n%s", n, r.View())
 	}
 	hasNot(t, r, "shows more")
 	for _, l := range strings.Split(r.View(), "\n") {
@@ -395,14 +395,14 @@ func TestNoRequestInUpdateOrView(t *testing.T) {
 	}
 }
 
-// An attempt at a barred key is told, once while it is held down; one that the
+// An attempt at a barred key is reported, once while it is held down; one that the
 // screen has switched off is no attempt.
 func TestBarredKeysAreTold(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
-	var told []string
+	var barred []string
 	o.OnBarred = func(a *act.Act, at ui.Place) tea.Cmd {
-		told = append(told, a.Name+" "+at.Kind)
+		barred = append(barred, a.Name+" "+at.Kind)
 		return nil
 	}
 	o.May = func(k keymap.Key) string {
@@ -413,8 +413,8 @@ func TestBarredKeysAreTold(t *testing.T) {
 	}
 	r := w.start(t, o).Send(uitest.Key("x"), uitest.Burst("jx"), uitest.Key("z"), uitest.Key("#"))
 	r.Send(uitest.Key("/"), uitest.Type("xx"), uitest.Key("esc"))
-	if got := strings.Join(told, ", "); got != "document.remove documents" {
-		t.Errorf("told: %s", got)
+	if got := strings.Join(barred, ", "); got != "document.remove documents" {
+		t.Errorf("reported: %s", got)
 	}
 	for range 20 { // held down
 		r.Send(w.clock.Wait(40*time.Millisecond), uitest.Key("x"))
@@ -422,7 +422,7 @@ func TestBarredKeysAreTold(t *testing.T) {
 	r.Send(w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(time.Second))
 	r.Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
 	has(t, r, "Your role does not allow it.", "Commands")
-	if len(told) != 3 {
-		t.Errorf("told %d times, not for the first, a later press and the palette", len(told))
+	if len(barred) != 3 {
+		t.Errorf("reported %d times, not for the first, a later press and the palette", len(barred))
 	}
 }

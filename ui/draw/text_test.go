@@ -47,7 +47,7 @@ func TestPadBesideWhatJoins(t *testing.T) {
 	}
 }
 
-// The quick count is the library's count, or says that it cannot tell.
+// The quick count equals the library's count, or reports that it does not know.
 func TestQuickWidth(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", " ", "·", "…", "─", "▌", "✓", "✗", "◌", "▲", "株", "e\u0301", "\u0301", "\ufe0f", "é", "🇩🇪", "\x1b[0m", "\x1b[1;38;2;1;2;3m", "\x1b[", "\x1b", "~", "–", "•", "›"})
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,7 +39,7 @@ func TestFiltersFromBefore(t *testing.T) {
 		}
 	}
 	if s.rows.Len() != 2 {
-		t.Errorf("%d rows while a filter from before stands there", s.rows.Len())
+		t.Errorf("%d rows while the line has an earlier filter", s.rows.Len())
 	}
 	r.Send(uitest.Key("backspace"), uitest.Key("enter"))
 	if want := []string{"fruits:name:p", "name:pl", "weight>50"}; !slices.Equal(m.list, want) {

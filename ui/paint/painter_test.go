@@ -15,7 +15,7 @@ import (
 	"opdeck/ui/paint/painttest"
 )
 
-// gate is a terminal that reads only when it is told to.
+// gate is a terminal that reads only on request.
 type gate struct {
 	entered chan struct{} // a Write has begun
 	open    chan struct{} // one Write may return; closed: all may
@@ -168,14 +168,14 @@ func TestBrokenTerminalIsReportedOnce(t *testing.T) {
 	p := New(brokenWriter{}, PainterOptions{Fail: func(err error) { failed <- err }})
 	p.Enter()
 	if err := <-failed; !errors.Is(err, errBroken) {
-		t.Errorf("told of %v", err)
+		t.Errorf("reported %v", err)
 	}
 	p.Frame([]string{"x"}, 5, 5)
 	if err := p.Close(patience); !errors.Is(err, errBroken) {
 		t.Errorf("Close: %v", err)
 	}
 	if len(failed) > 0 {
-		t.Error("told twice")
+		t.Error("reported twice")
 	}
 	if p.Busy() {
 		t.Error("busy for ever")
@@ -238,7 +238,7 @@ func TestPanicWhileDrawingStillLeaves(t *testing.T) {
 	p.Enter()
 	p.Frame([]string{"x"}, 5, 5)
 	if err := <-failed; !isPanic(err) {
-		t.Fatalf("told of %v", err)
+		t.Fatalf("reported %v", err)
 	}
 	if err := p.Close(patience); !isPanic(err) {
 		t.Errorf("Close: %v", err)

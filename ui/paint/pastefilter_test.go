@@ -69,16 +69,16 @@ func TestSieveKeepsPastes(t *testing.T) {
 	})
 }
 
-// heard is every key that Bubble Tea's decoder makes of what a terminal sends.
-type heard struct {
+// decoded is every key that Bubble Tea's decoder makes of what a terminal sends.
+type decoded struct {
 	keys []string
 	n    int
-	done func(*heard) bool
+	done func(*decoded) bool
 }
 
-func (h *heard) Init() tea.Cmd { return nil }
-func (h *heard) View() string  { return "" }
-func (h *heard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (h *decoded) Init() tea.Cmd { return nil }
+func (h *decoded) View() string  { return "" }
+func (h *decoded) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	k, ok := msg.(tea.KeyMsg)
 	if !ok {
 		return h, nil
@@ -94,15 +94,15 @@ func (h *heard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return h, nil
 }
 
-// hear runs the decoder behind an input until done.
-func hear(t *testing.T, in io.Reader, done func(*heard) bool) *heard {
+// decode runs the decoder behind an input until done.
+func decode(t *testing.T, in io.Reader, done func(*decoded) bool) *decoded {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	h := &heard{done: done}
+	h := &decoded{done: done}
 	_, err := Run(ctx, h, Options{In: in, Out: io.Discard, Size: func() (int, int) { return 80, 24 }})
 	if err != nil {
-		t.Fatalf("%v; %d characters were heard: %.400q", err, h.n, h.keys)
+		t.Fatalf("%v; %d characters were decoded: %.400q", err, h.n, h.keys)
 	}
 	return h
 }
@@ -128,7 +128,7 @@ func TestNoBurstIsHeldBack(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			in := stays{strings.NewReader(strings.Repeat("j", n)), t.Context()}
-			hear(t, in, func(h *heard) bool { return h.n == n })
+			decode(t, in, func(h *decoded) bool { return h.n == n })
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestSequencesAreNotCut(t *testing.T) {
 		t.Run(fmt.Sprint(pad), func(t *testing.T) {
 			t.Parallel()
 			in := stays{strings.NewReader(strings.Repeat("j", pad) + strings.Repeat("\x1b[B", 100) + strings.Repeat("é", 300)), t.Context()}
-			h := hear(t, in, func(h *heard) bool { return h.n >= pad+400 })
+			h := decode(t, in, func(h *decoded) bool { return h.n >= pad+400 })
 			downs, rest := 0, 0
 			for _, k := range h.keys {
 				if k == "down" {
@@ -162,7 +162,7 @@ func TestPastesAreMarked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := hear(t, stays{strings.NewReader(s), t.Context()}, func(h *heard) bool { return true })
+			h := decode(t, stays{strings.NewReader(s), t.Context()}, func(h *decoded) bool { return true })
 			if len(h.keys) != 1 || !strings.HasPrefix(h.keys[0], "[y") {
 				t.Errorf("%d keys: %.60q", len(h.keys), h.keys)
 			}
@@ -173,7 +173,7 @@ func TestPastesAreMarked(t *testing.T) {
 // Reads of one byte are no worse than before.
 func TestSlowTerminal(t *testing.T) {
 	in := stays{iotest.OneByteReader(strings.NewReader("/EUR\r")), t.Context()}
-	h := hear(t, in, func(h *heard) bool { return h.n == 5 })
+	h := decode(t, in, func(h *decoded) bool { return h.n == 5 })
 	if got := strings.Join(h.keys, " "); got != "/ E U R enter" {
 		t.Errorf("%q", got)
 	}

@@ -198,10 +198,10 @@ func TestRunEnds(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
-			told := ""
+			reported := ""
 			out := newRecord()
 			keys, _, done := start(t, ctx, c.model, Options{Out: out, OnPanic: func(v any, stack []byte) {
-				told = fmt.Sprint(v)
+				reported = fmt.Sprint(v)
 				if !strings.HasSuffix(out.String(), panicMessage) || !bytes.Contains(stack, []byte("paint.TestRunEnds")) {
 					t.Errorf("OnPanic before the terminal is restored, or without the stack: %s", stack)
 				}
@@ -220,8 +220,8 @@ func TestRunEnds(t *testing.T) {
 				t.Errorf("ended with %v", r.err)
 			}
 			wantRestored(t, out.String())
-			if isPanic(r.err) != (told != "") || strings.Contains(out.String()+r.err.Error(), "secret") {
-				t.Errorf("OnPanic got %q, the terminal %q, the error says %q", told, out.String(), r.err)
+			if isPanic(r.err) != (reported != "") || strings.Contains(out.String()+r.err.Error(), "secret") {
+				t.Errorf("OnPanic got %q, the terminal %q, the error says %q", reported, out.String(), r.err)
 			}
 		})
 	}
@@ -275,12 +275,12 @@ func TestStoppedTerminalDoesNotBlockUpdate(t *testing.T) {
 func TestResizes(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	sizes, largest := make(chan Size), make(chan struct{})
-	told := func(z tea.WindowSizeMsg) {
+	resized := func(z tea.WindowSizeMsg) {
 		if z == (tea.WindowSizeMsg{Width: MaxWidth, Height: MaxHeight}) {
 			close(largest)
 		}
 	}
-	keys, out, done := start(t, context.Background(), &counter{onSize: told}, Options{Resizes: sizes})
+	keys, out, done := start(t, context.Background(), &counter{onSize: resized}, Options{Resizes: sizes})
 	out.until(t, "0 keys")
 	for i := range 200 {
 		sizes <- Size{1 + i*7%300, 1 + i*3%100} // never waits for the loop
@@ -302,7 +302,7 @@ func TestResizes(t *testing.T) {
 	}
 	for _, z := range got {
 		if z.Width < 1 || z.Height < 1 {
-			t.Errorf("the model is told %v", z)
+			t.Errorf("the model gets %v", z)
 		}
 	}
 }
@@ -367,13 +367,13 @@ type afterMsg struct{}
 
 func (afterMsg) AfterFrame() {}
 
-// frames is a program that notes what it was told and how often it was drawn.
-type frames struct{ told, views int }
+// frames is a program that counts its messages and frames.
+type frames struct{ updates, views int }
 
 func (f *frames) Init() tea.Cmd { return nil }
 func (f *frames) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if _, ok := msg.(afterMsg); ok {
-		f.told++
+		f.updates++
 	}
 	return f, nil
 }
@@ -389,25 +389,25 @@ func TestAfterFrame(t *testing.T) {
 	m.View() // keys wait: put off
 	m.Update(afterMsg{})
 	m.Update(drawMsg{})
-	if f.views != 0 || f.told != 0 {
-		t.Fatalf("told %d times, drawn %d times", f.told, f.views)
+	if f.views != 0 || f.updates != 0 {
+		t.Fatalf("updated %d times, drawn %d times", f.updates, f.views)
 	}
 	waiting = false
 	m.View()
-	if f.views != 1 || f.told != 0 || len(m.redraw) != 1 {
-		t.Fatalf("told %d times, drawn %d times", f.told, f.views)
+	if f.views != 1 || f.updates != 0 || len(m.redraw) != 1 {
+		t.Fatalf("updated %d times, drawn %d times", f.updates, f.views)
 	}
 	waiting = true
 	m.View() // the next frame is put off; the one that counts was drawn
-	if m.Update(<-m.redraw); f.told != 0 {
-		t.Fatal("told by what is not its message")
+	if m.Update(<-m.redraw); f.updates != 0 {
+		t.Fatal("updated by another message")
 	}
-	if m.Update(drawMsg{}); f.told != 1 {
-		t.Fatalf("told %d times", f.told)
+	if m.Update(drawMsg{}); f.updates != 1 {
+		t.Fatalf("updated %d times", f.updates)
 	}
 	waiting = false
 	m.View()
-	if m.Update(afterMsg{}); f.told != 2 {
+	if m.Update(afterMsg{}); f.updates != 2 {
 		t.Error("held though no frame was due")
 	}
 }

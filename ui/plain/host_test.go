@@ -149,10 +149,10 @@ func (d *conversation) Write(b []byte) (int, error) {
 // says types a line and returns what was said until nothing moves any more.
 func (d *conversation) says(line string) string {
 	_, _ = io.WriteString(d.in, line+"\n")
-	return d.hears()
+	return d.output()
 }
 
-func (d *conversation) hears() string {
+func (d *conversation) output() string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }})
 	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()
 	time.Sleep(time.Second) // of the bubble: the stream is waited for no longer
-	d.hears()
+	d.output()
 	return d
 }
 
@@ -216,12 +216,12 @@ func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
 		d.says("papers")
 		said := d.says("x 2")
 		time.Sleep(time.Second)
-		wants(t, said+d.hears(), "TEST.", "Question. Remove beta-0002?", "name: beta-0002", "Type the last 4 characters of the id to remove")
+		wants(t, said+d.output(), "TEST.", "Question. Remove beta-0002?", "name: beta-0002", "Type the last 4 characters of the id to remove")
 		d.says("0002")
 		time.Sleep(65 * time.Second)
-		wants(t, d.hears(), "Still waiting for the answer to: Remove, 3 seconds so far.", ", 10 seconds so far.", ", 30 seconds so far.", ", 1 minute so far.")
+		wants(t, d.output(), "Still waiting for the answer to: Remove, 3 seconds so far.", ", 10 seconds so far.", ", 30 seconds so far.", ", 1 minute so far.")
 		time.Sleep(10 * time.Second)
-		wants(t, d.hears(), "Done. Removed beta-0002.", "2. name gamma-0003.", "Papers. A number")
+		wants(t, d.output(), "Done. Removed beta-0002.", "2. name gamma-0003.", "Papers. A number")
 		d.says("quit")
 		if err := <-d.done; !errors.Is(err, ErrQuit) {
 			t.Error(err)
@@ -240,7 +240,7 @@ func TestMenuGivesUpAllThatIsAsked(t *testing.T) {
 				d.says(l)
 				time.Sleep(time.Second)
 			}
-			d.hears()
+			d.output()
 		}
 		asks("upload")
 		wants(t, d.says("no"), "Attach.", "Id, or back:")
@@ -266,11 +266,11 @@ func TestAQuestionThatWasWithdrawnIsNotAnswered(t *testing.T) {
 		d.says("papers")
 		d.says("x 2")
 		time.Sleep(time.Second)
-		wants(t, d.hears(), "Type yes to remove")
+		wants(t, d.output(), "Type yes to remove")
 		d.comes <- "delta-0004" // beta changed meanwhile
 		d.says("yes")
 		time.Sleep(time.Second)
-		wants(t, d.hears(), "It changed meanwhile.", "4. name delta-0004.")
+		wants(t, d.output(), "It changed meanwhile.", "4. name delta-0004.")
 		if len(d.sent) != 0 {
 			t.Errorf("it was sent: %v", d.sent)
 		}

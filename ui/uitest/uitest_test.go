@@ -9,7 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// counter notes what it is told and answers "b" with a batch, "w" with a timer.
+// counter counts its messages and answers "b" with a batch, "w" with a timer.
 type counter struct {
 	clock *Clock
 	log   []string

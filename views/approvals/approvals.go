@@ -22,15 +22,14 @@ import (
 // changed, here or elsewhere. The place's ID is a request's, or empty.
 const Kind = "approvals"
 
-// Backend takes decisions; *approval.Service has these methods. The person is the one
-// in ctx.
+// Backend stores decisions of the person in ctx; *approval.Service has these methods.
 type Backend interface {
 	List(ctx context.Context, states ...approval.State) ([]approval.Request, error)
 	Approve(ctx context.Context, id, digest, comment string) (approval.Request, error)
 	Deny(ctx context.Context, id, digest, comment string) (approval.Request, error)
 }
 
-// Badge is the mark that n requests wait, "" for none.
+// Badge returns the header's mark for n waiting requests, "" for none.
 func Badge(n int) string {
 	switch {
 	case n <= 0:
@@ -52,7 +51,7 @@ type Screen struct {
 	asking  string // the request that a question is open about
 }
 
-// New makes the screen. id opens one request; empty lists all.
+// New returns the screen. id opens one request; "" lists all.
 func New(env *ui.Env, backend Backend, id string) *Screen {
 	s := &Screen{env: env, backend: backend, me: api.ActorOf(env.Ctx), keys: env.Keys.Audit}
 	s.rows = list.NewRows(func(r approval.Request) string { return r.ID }, s.row)
@@ -118,8 +117,8 @@ func (s *Screen) withdraw(now []approval.Request) ui.Action {
 	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " is no longer open: it was decided or lapsed."}
 }
 
-// OwnKey implements list.Screen. While hits are looked for in a request's text the
-// keys that decide go to the search, and decide nothing.
+// OwnKey implements list.Screen. During a search in a request's text the deciding
+// keys go to the search.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	r, on := s.current()
@@ -173,8 +172,8 @@ func (s *Screen) Empty() widget.Notice {
 		Hint: "With approval = \"second_person\" in the config, each write becomes a request here."}, "")
 }
 
-// Refresh implements list.Screen: the deciding keys are on or off for the present
-// request, which time alone can end.
+// Refresh implements list.Screen: it switches the deciding keys on or off for the current
+// request, which may also expire.
 func (s *Screen) Refresh() {
 	why := "No request is selected."
 	if r, on := s.current(); on {
@@ -218,7 +217,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 	return next
 }
 
-// HeadLines implements list.Screen: how many wait, and for whom.
+// HeadLines implements list.Screen: the number of waiting requests, and who must decide.
 func (s *Screen) HeadLines() []string {
 	th, open, mine := s.env.Theme, 0, 0
 	for _, r := range s.rows.All() {

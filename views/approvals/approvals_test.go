@@ -283,7 +283,7 @@ func TestWords(t *testing.T) {
 	for _, w := range endpoint.Writes() {
 		k := w.Kind
 		if !w.TouchesSession() && strings.HasPrefix(act.Consequence(k), "This version does not know") {
-			t.Errorf("nobody is told what %s changes", k)
+			t.Errorf("no sentence says what %s changes", k)
 		}
 	}
 	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent,

@@ -1,3 +1,3 @@
-// Package approvals is the screen of writes waiting for a second person: who
-// asks, what exactly would be sent, and approve or deny behind the one question.
+// Package approvals is the screen of writes that wait for a second person: the requester,
+// the exact request, and the keys that approve or deny it after a question.
 package approvals

@@ -18,8 +18,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Log is the trail; app.Trail has these methods. The
-// person is the one in ctx.
+// Log is the trail, read as the person in ctx; app.Trail has these
+// methods.
 type Log interface {
 	Find(ctx context.Context, q audit.Query) (audit.Page, error)
 	Unsettled(ctx context.Context) ([]audit.Entry, error)
@@ -49,7 +49,7 @@ type Screen struct {
 	newer  bool // records came since the list was read
 }
 
-// New makes the screen. start is a filter to begin with, as it is typed.
+// New returns the screen. start is the text of its first filter.
 func New(env *ui.Env, log Log, start string) *Screen {
 	s := &Screen{env: env, log: log, who: api.ActorOf(env.Ctx), keys: env.Keys.Audit, unsettledLoads: env.Requests(),
 		checks: env.Requests()}
@@ -81,8 +81,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Filtered implements list.Screen. While it is typed the filter narrows what was
-// read: a question to the trail leaves a record, so it is asked once, by enter.
+// Filtered implements list.Screen. During typing the filter applies to the records that were
+// read. The trail records each read, so the list reads only after enter.
 func (s *Screen) Filtered(live bool) tea.Cmd {
 	s.narrow()
 	if live {
@@ -138,8 +138,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// Item implements list.Screen: the id that people look things up by, the object's, else
-// the record's.
+// Item implements list.Screen: the id of the object, else of the
+// record.
 func (s *Screen) Item() ui.Item {
 	r, on := s.rows.Find(s.ItemID())
 	if !on {
@@ -180,7 +180,7 @@ func (s *Screen) Refresh() {
 	}
 }
 
-// HeadLines implements list.Screen: what is shown, and what needs a person.
+// HeadLines implements list.Screen: the number of records, and warnings.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()

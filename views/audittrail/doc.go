@@ -1,6 +1,6 @@
-// Package audittrail is the screen of the audit trail: who did what, with which
-// result, whether the chain of records holds, and what has no known outcome.
+// Package audittrail is the screen of the audit trail: the acts of all people with their
+// results, the verification of the trail, and writes without a known outcome.
 //
-// Each question for the newest records is itself recorded by the trail, so this
-// screen asks only when a person asks: at its start, for a filter, for a reload.
+// The trail records each read of it, so this screen reads only at its start, after a
+// confirmed filter, and on reload.
 package audittrail

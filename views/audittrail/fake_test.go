@@ -121,7 +121,7 @@ func has(t *testing.T, r *uitest.Run, want ...string) {
 	}
 }
 
-// other stands for the screens of other rooms.
+// other replaces all other screens.
 type other struct {
 	ui.Wanted
 	env  *ui.Env

@@ -23,7 +23,7 @@ func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, befor
 	return found.Entries, found.Next, err
 }
 
-// Reload implements list.Screen: it reads the newest records and what is unsettled.
+// Reload implements list.Screen: it reads the newest records and the unsettled writes.
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
 	log, f, now := s.log, s.selection(), s.env.Now

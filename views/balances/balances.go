@@ -1,5 +1,5 @@
-// Package balances has the screens of customers' accounts: all of them with their
-// balances and holds, and one with its requisites.
+// Package balances has the screens of customers' accounts: the list with balances
+// and holds, and one account with its requisites.
 package balances
 
 import (
@@ -28,7 +28,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
 			return []string{string(a.Name), string(a.Customer.Name), string(a.ID), string(a.Customer.ID)}
 		}})...)
 
-// New makes the screen of one account, or without an id the list; start is its filter.
+// New returns the screen of one account, or the list if id is ""; start is the list's filter.
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 	return recordlist.New(env, recordlist.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account",
 		Many: "accounts", Class: "account",

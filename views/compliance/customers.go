@@ -1,5 +1,5 @@
-// Package compliance is the screen of customers and of one customer's way
-// through verification: share token, outstanding sets, link, application,
+// Package compliance has the screens of customers and of one customer's
+// verification: share token, outstanding sets, link, application,
 // finalise.
 package compliance
 
@@ -39,7 +39,7 @@ type Customers struct {
 	failed     *api.Error   // of the last of these
 }
 
-// NewCustomers makes the list; start is a filter to begin with.
+// NewCustomers returns the list; start is its first filter.
 func NewCustomers(env *ui.Env, caller endpoint.Caller,
 	unfinished func(context.Context) ([]journey.Record, error), start string) *Customers {
 	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
@@ -93,7 +93,7 @@ func (s *Customers) begunColumn() present.Column[api.Customer] {
 		}}
 }
 
-// Reload implements list.Screen: the first page of the service, and what was begun.
+// Reload implements list.Screen: it reads the service's first page and the started verifications.
 func (s *Customers) Reload() tea.Cmd { return tea.Batch(s.readBegun(), s.List.Reload()) }
 
 func (s *Customers) readBegun() tea.Cmd {
@@ -165,7 +165,7 @@ func (s *Customers) Empty() widget.Notice {
 	return s.None(widget.Notice{Text: "There are no customers.", Hint: byID})
 }
 
-// HeadLines implements list.Screen: what the list is, and what of it needs somebody.
+// HeadLines implements list.Screen: the number of customers, and those that need attention.
 func (s *Customers) HeadLines() []string {
 	th, out := s.env.Theme, s.List.HeadLines()
 	w, _ := s.Size()

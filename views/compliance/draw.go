@@ -19,7 +19,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Content implements ui.Contenter. What comes next is in view, whatever the window.
+// Content implements ui.Contenter. The next step is visible in any window.
 func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {

@@ -23,15 +23,15 @@ import (
 	"opdeck/views/storedfile"
 )
 
-// Parts are what the screen asks beside the service's calls.
+// Parts are the data sources of the screen besides the service.
 type Parts struct {
 	Journeys *journey.Service // what came of each act is kept
 	Types    storedfile.TypesSeen
-	// Names are what operations call the customer beside the name of the record; nil: nobody knows.
+	// Names returns the customer's other names in operations; nil: not known.
 	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
 }
 
-// Screen is one customer's journey; it implements ui.Screen.
+// Screen shows one customer's verification; it implements ui.Screen.
 type Screen struct {
 	ui.Page
 	env    *ui.Env
@@ -51,7 +51,7 @@ type Screen struct {
 	code  []string  // the link as a QR code
 }
 
-// New makes the screen of one customer.
+// New returns the screen of one customer.
 func New(env *ui.Env, caller endpoint.Caller, parts Parts, cuid string) *Screen {
 	s := &Screen{env: env, caller: caller, parts: parts, id: cuid, keys: env.Keys.Compliance}
 	s.Page = ui.NewPage(env, s, "service", "customer")
@@ -90,7 +90,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Refresh implements ui.PageScreen: steps and keys follow the present state.
+// Refresh implements ui.PageScreen: it updates steps and keys to the current state.
 func (s *Screen) Refresh() {
 	if s.j != nil { // a link lapses while one looks
 		s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, s.env.Now())
@@ -280,7 +280,7 @@ func (s *Screen) askFinalize() ui.Action {
 		}})
 }
 
-// NextTick implements ui.Ticker: the lives of token and link run down.
+// NextTick implements ui.Ticker: the remaining times of token and link change.
 func (s *Screen) NextTick(now time.Time) time.Time {
 	var a, b time.Time
 	if end := s.form.lapses(); !end.IsZero() {

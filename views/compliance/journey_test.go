@@ -232,7 +232,7 @@ func TestCustomerList(t *testing.T) {
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
 	has(t, r, "3 customers", "1 verification started, not finalized; 1 customer without a result: 1 NEW", "needs a link")
 	if strings.Index(r.View(), "Ana") > strings.Index(r.View(), "Zed") {
-		t.Errorf("the unfinished one does not stand first:\n%s", r.View())
+		t.Errorf("the unfinished one is not first:\n%s", r.View())
 	}
 	t.Run("80x24", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
 	r.Send(uitest.Size(120, 40))

@@ -19,8 +19,8 @@ import (
 )
 
 // ShareForm is the form for a customer's share token, a tea.Model that a dialog of the console
-// runs: it takes the token unseen, wants the question with the customer's id and kind,
-// presents the token once, and says what came of it.
+// runs. It hides the typed token, requests the question with the customer's id and kind,
+// sends the token once, and shows the result.
 type ShareForm struct {
 	*ui.Form
 	shareOf

@@ -95,7 +95,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestWhyAWithdrawalHangs: the account that is not accepted stands out in the list, can
+// TestWhyAWithdrawalHangs: the list marks the account that is not accepted, can
 // be filtered for, and the record says what its status means.
 func TestWhyAWithdrawalHangs(t *testing.T) {
 	f := sample(t)

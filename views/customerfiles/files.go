@@ -1,5 +1,5 @@
-// Package customerfiles is the screen of a customer's files: opening and saving each, and
-// deleting it for good.
+// Package customerfiles is the screen of a customer's files, which opens, saves and permanently
+// deletes them.
 package customerfiles
 
 import (
@@ -43,7 +43,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 			return []string{string(f.Title()), string(f.Type), string(f.MIME), string(f.Info), string(f.ID)}
 		}})...)
 
-// New makes the screen of a customer's files; start is a filter to begin with.
+// New returns the screen of a customer's files; start is its first filter.
 func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start string) *Screen {
 	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, noOpener: storedfile.NoOpener(host)}
 	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
@@ -62,7 +62,7 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start 
 	return s
 }
 
-// Known is what a list reports on a file.
+// Known has the facts of a file in a list.
 func Known(cuid string, f api.CustomerFile) storedfile.Document {
 	return storedfile.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
 }

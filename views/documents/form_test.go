@@ -162,7 +162,7 @@ func TestAHalfDoneUploadIsNotOfferedAgain(t *testing.T) {
 	}
 }
 
-// TestTheTypedQuestionSaysWhatEnterDoes: the hints follow the mark, and a no is told.
+// TestTheTypedQuestionSaysWhatEnterDoes: the hints follow the mark, and a no is reported.
 func TestTheTypedQuestionSaysWhatEnterDoes(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	f.remove = func(api.RemoveDocument) (api.Operation, error) { t.Error("removed"); return f.op, nil }

@@ -22,8 +22,8 @@ func (s *Screen) HeadLines() []string {
 	return append([]string{s.Head(s.following())}, warnings...)
 }
 
-// Verdict answers whether events arrive: the first thing that is wrong with that, else
-// how many there are.
+// Verdict returns the line about the feed: its most important problem, else the number of
+// events.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	w, _ := s.Size()
@@ -42,10 +42,10 @@ func (s *Screen) Verdict() string {
 	return th.Good.Render(th.Signs.Good+" ") + s.following()
 }
 
-// unreceived says that no webhooks come to this host.
+// unreceived says that this host receives no webhooks.
 const unreceived = "No receiver is configured"
 
-// following says how many events there are, and which of them need a look.
+// following returns the number of events, and of those that need attention.
 func (s *Screen) following() string {
 	th := s.env.Theme
 	head := th.Strong.Render(format.Plural(s.rows.Len(), "event", "events"))
@@ -70,8 +70,8 @@ func (s *Screen) following() string {
 	return head
 }
 
-// unheard says that nothing is received here, and what to do: in a small window
-// less of why.
+// unheard says that this host receives nothing, and what to do; in a small window with a
+// shorter reason.
 func (s *Screen) unheard(w int) string {
 	cure := s.helps(" ", s.keys.Settings, "shows the webhook settings.")
 	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty). These events came through other "+
@@ -81,7 +81,7 @@ func (s *Screen) unheard(w int) string {
 		"No receiver here"+s.helps("; ", s.keys.Settings, "shows more."))
 }
 
-// helps says what a key does about something: nothing on a page that this one is a part of.
+// helps returns a sentence about a key, or "" if the screen is part of another page.
 func (s *Screen) helps(before string, k keymap.Key, does string) string {
 	if s.cfg.Part {
 		return ""
@@ -89,7 +89,7 @@ func (s *Screen) helps(before string, k keymap.Key, does string) string {
 	return before + k.Help().Key + " " + does
 }
 
-// warnings say why less may be shown than there is.
+// warnings returns the reasons why events may be missing.
 func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
@@ -118,8 +118,8 @@ func (s *Screen) warnings(w int) []string {
 	return out
 }
 
-// switchOn is the page that is here while no receiver is configured and
-// nothing has come by other ways: as much of it as there is room for, whole.
+// switchOn returns the page for a host without a receiver and without events; it omits
+// paragraphs that do not fit.
 func (s *Screen) switchOn(w, h int) []string {
 	th := s.env.Theme
 	title, settings := th.Title.Render(draw.Cut(unreceived, w)),

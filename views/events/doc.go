@@ -1,3 +1,3 @@
-// Package events is the screen of the service's webhooks: what came, what it
-// changed, how far it can be trusted, and whether the feed has stalled.
+// Package events is the screen of the service's webhooks: the events, their changes
+// and verification, and the state of the feed.
 package events

@@ -19,7 +19,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Inbox is the stored deliveries; every receiver.Inbox has these methods.
+// Inbox has the stored deliveries; every receiver.Inbox has these methods.
 type Inbox interface {
 	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
 	LastSeq(ctx context.Context) (int64, error)
@@ -28,27 +28,27 @@ type Inbox interface {
 	Attempts(ctx context.Context, key string) ([]receiver.Attempt, error)
 }
 
-// Feed is what comes in, and what became of it; nothing of it costs a call.
+// Feed has the incoming events and their processing; its methods cost no call.
 type Feed interface {
-	// Next waits for events behind seq, of any process, and returns at least one, oldest
-	// first; it ends with ctx.
+	// Next waits for events after seq, of any process, and returns at least one, oldest
+	// first; it ends when ctx ends.
 	Next(ctx context.Context, seq int64) ([]receiver.Stored, error)
-	// Codes is what all processes have learnt about numeric codes.
+	// Codes returns the learnt meanings of numeric codes, of all processes.
 	Codes(ctx context.Context) ([]hook.Meaning, error)
-	// Trouble is what waits to be merged and what was not accepted.
+	// Trouble counts the events that are not merged and the rejected deliveries.
 	Trouble(ctx context.Context) (receiver.Trouble, error)
-	// Rejected are the last deliveries that were not accepted, newest first.
+	// Rejected returns the last rejected deliveries, newest first.
 	Rejected(ctx context.Context) ([]receiver.Rejection, error)
-	// Replay puts a stored event through the receiver again (target ""), or sends it to a
-	// URL. The error says that it could not be tried or kept.
+	// Replay sends a stored event through the receiver again (target ""), or to a
+	// URL. The error means that it could not be sent or its result not be stored.
 	Replay(ctx context.Context, key, target string) (receiver.Attempt, error)
 }
 
-// Config is what does not change while the console runs.
+// Config has settings that do not change while the console runs.
 type Config struct {
-	Listen string // [webhooks] listen; empty: no receiver here
+	Listen string // [webhooks] listen; "": no receiver on this host
 	Verify string // [webhooks] verify
-	Part   bool   // of another page, where the keys of this screen do nothing
+	Part   bool   // it is part of another page, where its keys have no effect
 }
 
 // Screen implements ui.Screen.
@@ -61,16 +61,16 @@ type Screen struct {
 	cfg    Config
 	me     api.Actor
 	keys   keymap.Events
-	rows   *list.Rows[item] // the newest last
-	page   *page            // what the page over the list shows; nil: none
+	rows   *list.Rows[item] // newest last
+	page   *page            // the content of the page above the list; nil: none
 
 	stream  *ui.Requests // the one wait for the next event
 	replays *ui.Requests // replays of the event on the page
 	hooks   *ui.Requests // the service's settings
-	rejects *ui.Requests // the deliveries that were not accepted
-	watch   *ui.Requests // how many of these there are, and what waits
+	rejects *ui.Requests // the rejected deliveries
+	watch   *ui.Requests // the counts of rejected deliveries and of events that are not merged
 
-	seq    int64 // newest event that the stream brought, or stood at when it began
+	seq    int64 // the newest event of the stream, or its position at the start
 	older  int64 // Seq below which older events may be; 0: none
 	counts map[receiver.Status]int64
 	bad    receiver.Trouble
@@ -82,7 +82,7 @@ type Screen struct {
 	follow bool
 }
 
-// New makes the screen. start is a filter to begin with, as it is typed.
+// New returns the screen. start is the text of its first filter.
 func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
 		keys: env.Keys.Events, follow: true, cells: present.EventColumns(nil),
@@ -120,8 +120,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// Filtered implements list.Screen. While it is typed the filter narrows what was
-// read; enter looks through all of the inbox.
+// Filtered implements list.Screen. During typing the filter applies to the events that were
+// read; enter searches the whole inbox.
 func (s *Screen) Filtered(live bool) tea.Cmd {
 	s.rows.Narrow(func(it item) bool { return s.Filter.Shown.Match(it.Stored, s.env.Now()) })
 	s.changed()
@@ -131,7 +131,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 	return s.Reload()
 }
 
-// changed shows changed rows; while the newest are followed the cursor goes there.
+// changed shows changed rows; if the cursor follows the newest event, it goes to that.
 func (s *Screen) changed() {
 	s.Changed()
 	if n := s.rows.Len(); s.follow && n > 0 {
@@ -169,7 +169,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// itemKey is a key about the event under the cursor or on the page.
+// itemKey handles a key for the event under the cursor or on the page.
 func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
@@ -183,7 +183,7 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// Item implements list.Screen: the body as it came, unless it holds what is masked.
+// Item implements list.Screen: the body as received, unless it contains masked values.
 func (s *Screen) Item() ui.Item {
 	it, on := s.rows.Find(s.ItemID())
 	if !on {
@@ -197,8 +197,8 @@ func (s *Screen) Item() ui.Item {
 	return out
 }
 
-// Refresh implements list.Screen: what a page was reading ends with it, and keys
-// are on or off for the present event.
+// Refresh implements list.Screen: it ends the reads of a closed page, and switches keys on or off
+// for the current event.
 func (s *Screen) Refresh() {
 	if s.Page == nil && s.page != nil {
 		s.page = nil
@@ -222,8 +222,8 @@ func (s *Screen) Refresh() {
 	s.keys.Operation.Set(operation)
 }
 
-// NextChange implements list.Screen: ages on screen, and the moment from which the
-// silence is unusual.
+// NextChange implements list.Screen: ages on screen, and the time from which the
+// feed is quiet.
 func (s *Screen) NextChange(now time.Time) time.Time {
 	from, to := s.Table.Visible()
 	next := s.rows.Ages(from, to, now, func(it item) time.Time { return it.ReceivedAt })

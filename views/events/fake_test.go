@@ -209,7 +209,7 @@ func hasNot(t *testing.T, r *uitest.Run, words ...string) {
 	}
 }
 
-// other stands for the screens of other rooms.
+// other replaces all other screens.
 type other struct {
 	ui.Wanted
 	p ui.Place

@@ -17,12 +17,12 @@ import (
 
 const (
 	pageSize = 300
-	maxPages = 20   // looked through in one go for words
-	maxRows  = 5000 // kept
-	pauses   = 500  // deliveries that the rhythm is learnt from
+	maxPages = 20   // pages that one search for words reads
+	maxRows  = 5000 // rows that the screen keeps
+	pauses   = 500  // deliveries from which the usual interval is computed
 )
 
-// loaded is what one read of the inbox found.
+// loaded is the result of one read of the inbox.
 type loaded struct {
 	list   []receiver.Stored // newest first
 	older  int64
@@ -34,7 +34,7 @@ type loaded struct {
 	at     time.Time
 }
 
-// Reload implements list.Screen: it reads the newest events and what is known of
+// Reload implements list.Screen: it reads the newest events and the counts of
 // all.
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
@@ -42,7 +42,7 @@ func (s *Screen) Reload() tea.Cmd {
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		m := loaded{at: now()}
 		steps := []func() error{
-			// first: what comes meanwhile comes by the stream too
+			// first, because the stream also returns events that arrive during the read
 			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return },
 			func() (err error) {
 				m.list, m.older, err = eventfilter.Find(ctx, inbox, f, m.at, 0, pageSize, maxPages)
@@ -139,7 +139,7 @@ func (s *Screen) onArrived(msg arrived) tea.Cmd {
 }
 
 // ReadOn implements list.Screen: it reads older events when the cursor comes near
-// the first one; a cursor that leaves the last one follows no more.
+// the first one; a cursor that leaves the last one no longer follows new events.
 func (s *Screen) ReadOn() tea.Cmd {
 	if n := s.rows.Len(); n > 0 {
 		s.follow = s.follow && s.Table.Cursor() == n-1

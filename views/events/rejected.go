@@ -17,8 +17,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// troubles are lines about deliveries that were rejected and events that are not
-// in the index yet, as long as the window allows.
+// troubles returns lines about rejected deliveries and events that are not merged, as far as
+// the window allows.
 func (s rejections) troubles(w int) []string {
 	var out []string
 	if n, last := s.bad.Refusals(); n > 0 {
@@ -51,7 +51,7 @@ func (s rejections) loadTrouble() tea.Cmd {
 	})
 }
 
-// loadRejected reads the deliveries that were not accepted.
+// loadRejected reads the rejected deliveries.
 func (s rejections) loadRejected() tea.Cmd {
 	p := s.page
 	return ui.Reading(s.env, s.rejects, s.feed.Rejected, func(rejected []receiver.Rejection, at time.Time, err error) {
@@ -63,7 +63,7 @@ func (s rejections) loadRejected() tea.Cmd {
 
 const maxRejectedBody = 12 // lines of a body on the page
 
-// rejectedLines is the page of what was not accepted: how many by reason with
+// rejectedLines returns the page of rejected deliveries: the counts by reason with
 // what to do, then the last ones.
 func (s rejections) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
@@ -102,14 +102,14 @@ func (s rejections) rejectedLines(w int) []string {
 	return out.Lines
 }
 
-// unread says why the page could not be read.
+// unread returns why the page could not be read.
 func (s rejections) unread(out *widget.Text) {
 	err := s.page.err
 	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+
 		" tries again.")
 }
 
-// rejectedOne draws one delivery with what was kept of it.
+// rejectedOne draws one delivery with its stored parts.
 func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 	out.Add(s.env.Theme.Strong.Render(draw.Cut(present.RejectedAt(s.env.Present(), x), w)))
 	out.Pairs(s.env.Pairs(present.Rejected(x), nil))

@@ -50,7 +50,7 @@ func TestRejectedPage(t *testing.T) {
 }
 
 // What waits is found by a filter, its page says why, and the lines over the list
-// follow what the header hears.
+// follow the news of the header.
 func TestWaitingEvents(t *testing.T) {
 	f := troubled()
 	r, _ := open(t, f, here)

@@ -16,7 +16,7 @@ import (
 // in view wherever it is drawn at all.
 func (s *Screen) columns(w int) []widget.Column {
 	out := list.ColumnsOf(s.cells)
-	if object, age := &out[2], &out[4]; w < 44 { // an object has no room then: how old it is has
+	if object, age := &out[2], &out[4]; w < 44 { // no room for the object, only for the age
 		object.HidePriority, age.HidePriority = age.HidePriority, object.HidePriority
 	}
 	if w < 34 {
@@ -50,8 +50,8 @@ func newer(held []item, list []receiver.Stored) (all []item, dropped bool) {
 	return all, false
 }
 
-// linked leaves out events that are there twice, and notes of each what its object
-// was before it.
+// linked removes duplicate events, and stores with each the previous state of its
+// object.
 func linked(all []item) []item {
 	met, newest := map[string]bool{}, map[string]*hook.Event{}
 	out := all[:0]
@@ -87,7 +87,7 @@ func (s *Screen) row(it item) widget.Row {
 	return out
 }
 
-// legend is what the help says of the signs in a row.
+// legend explains the signs of a row in the help.
 func legend() []list.Sign {
 	out := []list.Sign{list.Warning("at the start of a row: late, partly unreadable, or not merged yet")}
 	for _, e := range []receiver.Record{{Status: receiver.Conflict}, {Status: receiver.Quarantined}, {},

@@ -34,7 +34,7 @@ func (s hookForm) loadHooks() tea.Cmd {
 	})
 }
 
-// change is enter on the page of the settings.
+// change handles enter on the page of the settings.
 func (s hookForm) change() keymap.Key {
 	k := s.env.Keys.Hooks.Change
 	switch {

@@ -1,8 +1,8 @@
-// Package history is the time machine of one operation: its states as they
-// became known here, what changed from one to the next, and what differs between
-// any two of them.
+// Package history is the screen of one operation's history: its states in the order in which opdeck
+// saw them, the changes from one to the next, and the differences between any two of
+// them.
 //
-// Marks choose the two states that are compared. They do not copy or export: states
-// are lines of one operation's past and have no ids that another program could use,
-// and the past as a whole is opdeck operation history, as JSON and CSV too.
+// Marks choose the two states that are compared. They do not copy or export, because states
+// have no ids that another program could use; opdeck operation history prints the whole
+// history, also as JSON and CSV.
 package history

@@ -23,23 +23,23 @@ import (
 // Kind is the kind of this place; its ID is the operation's.
 const Kind = ui.KindHistory
 
-// Index keeps the states; *index.Index has these methods. Nothing of it costs a
+// Index stores the states; *index.Index has these methods. They cost no
 // call.
 type Index interface {
-	// History returns the states of an operation, oldest first, the present last.
+	// History returns the states of an operation, oldest first, the current one last.
 	History(ctx context.Context, opid string) ([]index.State, error)
-	// LastSeen is when the person saw the operation last; zero for never.
+	// LastSeen returns when the person last saw the operation; zero for never.
 	LastSeen(ctx context.Context, person, opid string) (time.Time, error)
-	// MarkSeen notes that the person sees it now.
+	// MarkSeen records that the person sees it now.
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
-// Past is which webhooks came, and who did what; nothing of it costs a call.
+// Past returns webhooks and writes of an operation; its functions cost no call.
 type Past struct {
 	// Webhooks lists the deliveries about an operation.
 	Webhooks func(ctx context.Context, opid string) ([]present.Webhook, error)
-	// Writes lists the writes to an operation's documents that were done; none for a
-	// person who may not read the audit trail. That they read it is recorded.
+	// Writes lists the done writes to an operation's documents; none for a
+	// person who may not read the audit trail. The trail records this read.
 	Writes func(ctx context.Context, opid string) ([]present.Write, error)
 }
 
@@ -57,10 +57,10 @@ type Screen struct {
 	lastSeen time.Time // when the person looked before this time; zero: never
 	asked    bool      // lastSeen is known: reading again must not move it
 	failure  error     // of the last read
-	stale    bool      // a change came while a read was under way
+	stale    bool      // a change arrived during a read
 }
 
-// New makes the screen of one operation's past.
+// New returns the history screen of one operation.
 func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s := &Screen{env: env, index: ix, past: past, id: opid, person: api.ActorOf(env.Ctx).Name}
 	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
@@ -128,7 +128,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// reloadOnce reads again, unless a read is under way: then once more after it.
+// reloadOnce reads again; during a read, it reads once more after it.
 func (s *Screen) reloadOnce() tea.Cmd {
 	if s.Loads.Busy() {
 		s.stale = true
@@ -137,7 +137,7 @@ func (s *Screen) reloadOnce() tea.Cmd {
 	return s.Reload()
 }
 
-// onLoaded shows the states that were read, the newest first; nil: none could be.
+// onLoaded shows the states that were read, newest first; nil after an error.
 func (s *Screen) onLoaded(all []present.Moment, at time.Time, err error) tea.Cmd {
 	s.Loaded, s.failure = true, err
 	if all != nil {
@@ -273,7 +273,7 @@ func (s *Screen) HeadLines() []string {
 	return out
 }
 
-// counted says how many states and webhooks are shown.
+// counted returns the number of shown states and webhooks.
 func (s *Screen) counted() string {
 	hooks := 0
 	for i := range s.rows.Len() {
@@ -288,7 +288,7 @@ func (s *Screen) counted() string {
 	return out
 }
 
-// fresh counts the states that came after the person looked last.
+// fresh counts the states since the person's last visit.
 func (s *Screen) fresh() int {
 	n := 0
 	for _, m := range s.rows.All() {

@@ -316,7 +316,7 @@ func (n *names) past() Past {
 	return Past{func(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }, n.writes}
 }
 
-// TestADocumentHasItsName: a row tells the file's name, what happened to it, and who did
+// TestADocumentHasItsName: a row shows the file's name, what happened to it, and who did
 // it as far as the trail knows: a write of another time, kind or document is not it.
 func TestADocumentHasItsName(t *testing.T) {
 	const doc = `{"guid":"g-1","fileName":"invoice.pdf","isLock":%v}`

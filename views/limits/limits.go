@@ -1,5 +1,5 @@
-// Package limits is the screen of the budgets: how much of each recommended rate
-// all instances together have used, and when the next call may go.
+// Package limits is the screen of the budgets: the used part of each recommended rate,
+// for all instances together, and the time of the next call.
 package limits
 
 import (
@@ -28,7 +28,7 @@ type News struct {
 	ui.Broadcast
 	Usage []limit.Usage
 	At    time.Time
-	Err   error // why the budgets cannot be read; nil: Usage holds
+	Err   error // why the budgets cannot be read; nil: Usage is valid
 }
 
 // Screen is the status of the rate limits; it implements ui.Screen.
@@ -40,7 +40,7 @@ type Screen struct {
 	usage   []limit.Usage
 }
 
-// NewScreen makes the screen; policy is the config's: wait or warn.
+// NewScreen returns the screen; policy is [limits] policy: wait or warn.
 func NewScreen(env *ui.Env, budgets Budgets, policy string) *Screen {
 	s := &Screen{env: env, budgets: budgets, policy: policy}
 	s.Page = ui.NewPage(env, s, "store", "")
@@ -69,7 +69,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// failed keeps why the budgets cannot be read.
+// failed stores why the budgets cannot be read.
 func (s *Screen) failed(err error) {
 	if s.Err = api.AsError(err); s.Err.Kind == api.Internal {
 		s.Err = &api.Error{Kind: api.Unavailable, Public: "The budgets cannot be read from the store.",
@@ -108,7 +108,7 @@ func (s *Screen) budgetsNow() []present.Budget {
 	return present.Budgets(s.usage, s.env.Now().Sub(s.At))
 }
 
-// Verdict answers whether calls go now, and whether the service refused some.
+// Verdict returns whether calls are sent now, and whether the service refused some.
 func (s *Screen) Verdict() string {
 	th := s.env.Theme
 	switch {
@@ -121,7 +121,7 @@ func (s *Screen) Verdict() string {
 	return th.Tone(v.Tone).Render(th.SignOf(v.Sign)+" ") + v.Text
 }
 
-// spoken say what the table draws.
+// spoken returns the content of the table in sentences.
 func (s *Screen) spoken() []string {
 	var out []string
 	for _, b := range s.budgetsNow() {
@@ -130,7 +130,7 @@ func (s *Screen) spoken() []string {
 	return append(out, s.sentences()...)
 }
 
-// columns are the widths for the room there is.
+// columns are the widths of the columns.
 type columns struct{ gauge, spark, waiting int }
 
 func (s *Screen) columns() columns {
@@ -210,7 +210,7 @@ func (s *Screen) row(b present.Budget, c columns) string {
 	return line
 }
 
-// sentences say what the numbers mean for the next call.
+// sentences returns the meaning of the numbers for the next call.
 func (s *Screen) sentences() []string {
 	out := present.BudgetNotes(s.budgetsNow())
 	if s.policy == "warn" {

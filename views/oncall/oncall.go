@@ -1,6 +1,6 @@
-// Package oncall is the page of who is on call: session, budgets, feed, index and writes
-// in doubt on one screen. What it says of session, budgets and feed is the content of
-// their own screens, which it holds; nothing of it costs a call.
+// Package oncall is the page of the person on call: session, budgets, feed, index and writes
+// in doubt on one screen. For session, budgets and feed it shows the content of
+// their own screens, which it embeds; it costs no call.
 package oncall
 
 import (
@@ -20,7 +20,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Store is what the page reads that no screen shows as a whole.
+// Store reads the data of the page that no other screen has.
 type Store struct {
 	Freshness func(ctx context.Context) (index.Freshness, error) // how complete and how old the index is
 	Pending   func(ctx context.Context) ([]followup.Row, error)  // the writes whose outcome is not known, oldest first
@@ -51,7 +51,7 @@ type Screen struct {
 	read     bool
 }
 
-// New makes the page of parts, the most urgent first; they were made with env.
+// New returns the page of parts, most urgent first; the parts have the same env.
 func New(env *ui.Env, store Store, parts ...Part) *Screen {
 	s := &Screen{env: env, store: store, parts: parts}
 	s.Page = ui.NewPage(env, s, "store", "")
@@ -67,7 +67,7 @@ func (s *Screen) Reload() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// load reads what is beside the parts.
+// load reads the data of the Store.
 func (s *Screen) load() tea.Cmd {
 	store, now := s.store, s.env.Now
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
@@ -128,7 +128,7 @@ func (s *Screen) Refresh() {
 // beside reports whether a part is to the right of the first one.
 func (s *Screen) beside(i int) bool { return i == 1 }
 
-// titles is how wide the titles of the verdicts are, with what is behind them.
+// titles is the width of the titles of the verdicts with the gap after them.
 const titles = 9
 
 // Content implements ui.Contenter: the verdicts first, then what each rests on.
@@ -185,7 +185,7 @@ func (s *Screen) line(tone theme.Tone, text string) string {
 	return s.env.Theme.Tone(tone).Render(s.env.Theme.Sign(tone)+" ") + text
 }
 
-// index says how old and how complete the index is.
+// index returns the line about age and completeness of the index.
 func (s *Screen) index() string {
 	switch {
 	case !s.read:
@@ -197,7 +197,7 @@ func (s *Screen) index() string {
 	return s.line(v.Tone, v.Text)
 }
 
-// doubt says how many writes have no known outcome.
+// doubt returns the line about writes without a known outcome.
 func (s *Screen) doubt() string {
 	switch {
 	case !s.read:

@@ -127,7 +127,7 @@ func TestALineOpensItsScreen(t *testing.T) {
 	}
 }
 
-// TestNewsChangeThePage: the parts hear what their own screens hear.
+// TestNewsChangeThePage: the parts receive the same news as their own screens.
 func TestNewsChangeThePage(t *testing.T) {
 	w := newWorld()
 	r, clock := open(t, w, nil)

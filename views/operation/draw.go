@@ -44,7 +44,7 @@ func (s *Screen) headline() string {
 	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
 }
 
-// attached says in a line what hangs on it and whose it is.
+// attached returns the line about the operation's documents, relatives and customer.
 func (s *Screen) attached() string {
 	line := present.Attached(*s.Op)
 	return s.env.Theme.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
@@ -93,7 +93,7 @@ func (s *Screen) beside() int {
 	return left
 }
 
-// past are the last states that are known here, where there is room for them.
+// past returns the last local states, if there is room for them.
 func (s *Screen) past() ui.Section {
 	if _, right := s.Widths(); right == 0 && !s.env.Theme.Linear {
 		return ui.Section{}
@@ -130,7 +130,7 @@ func (s *Screen) relative(indent string, op api.Operation) string {
 		max(s.beside()-relativeRest-len(indent), 13))
 }
 
-// above are the operation that spawned this one and those above it, the nearest first.
+// above returns the ancestors of the operation, nearest first.
 func (s *Screen) above() ui.Section {
 	if s.tree == nil || len(s.tree.Ancestors) == 0 {
 		return ui.Section{}
@@ -196,7 +196,7 @@ func childLink(c api.Child) widget.Link {
 // same.
 func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1)) }
 
-// unknown lists what the service sent and this program has no name for.
+// unknown lists the fields of the service that opdeck does not know.
 func (s *Screen) unknown() ui.Section {
 	if len(s.other) == 0 {
 		return ui.Section{}
@@ -220,10 +220,10 @@ func (s *Screen) unknown() ui.Section {
 	return out
 }
 
-// maxOther is how many fields without a name here a screen lists.
+// maxOther is the maximum of listed unknown fields.
 const maxOther = 200
 
-// onShow takes the fields without a name here out of the record, once.
+// onShow extracts the unknown fields from the record, once per state.
 func (s *Screen) onShow(*api.Operation) ui.Action {
 	fields := s.Op.Unknown()
 	s.other, s.others = api.Details(fields[:min(len(fields), maxOther)]), len(fields)

@@ -10,8 +10,8 @@ import (
 var opens = map[present.RefKind]string{present.RefCustomer: ui.KindCompliance, present.RefAccount: accounts,
 	present.RefCounterparty: counterparties, present.RefChildren: tree}
 
-// facts are the sections of facts: every value can be copied, and what has a record of
-// its own opens that.
+// facts returns the sections of facts: the person can copy every value, and open those that have
+// a record of their own.
 func (s *Screen) facts() []ui.Section {
 	list := present.OperationFacts(s.env.Present(), *s.Op)
 	for i := range list {
@@ -24,7 +24,7 @@ func (s *Screen) facts() []ui.Section {
 	return s.env.Sections(list, factLink)
 }
 
-// factLink is what the cursor is on at a fact.
+// factLink returns the link of a fact.
 func factLink(f present.Fact) widget.Link {
 	if f.Note {
 		return widget.Link{}

@@ -1,4 +1,4 @@
-// Package operation is the screen of one operation: all of it, exactly.
+// Package operation is the screen of one operation with all its fields.
 package operation
 
 import (
@@ -19,7 +19,7 @@ import (
 	"opdeck/ui/keymap"
 )
 
-// History returns the states of an operation that are known here, oldest first; it
+// History returns the local states of an operation, oldest first; it
 // costs no call.
 type History func(ctx context.Context, opid string) ([]index.State, error)
 
@@ -42,7 +42,7 @@ type Screen struct {
 	pastErr error         // of reading them
 }
 
-// NewScreen makes the screen of one operation.
+// NewScreen returns the screen of one operation.
 func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, opid string) *Screen {
 	s := &Screen{env: env, caller: caller, phase: known.Phase, Latest: ui.NewLatest(env, caller, known, opid),
 		trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
@@ -92,7 +92,7 @@ func (s *Screen) Reload() tea.Cmd {
 	return s.Load()
 }
 
-// loadTree reads the parent and the children; asked: for a person, who is led to what came.
+// loadTree reads the parent and the children; asked: a person pressed the key, so the cursor goes to the result.
 func (s *Screen) loadTree(asked bool) tea.Cmd {
 	caller, id := s.caller, s.ID
 	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
@@ -109,7 +109,7 @@ func (s *Screen) loadTree(asked bool) tea.Cmd {
 	})
 }
 
-// showTree puts the cursor on the first child, else on the parent, or says why there
+// showTree puts the cursor on the first child, else on the parent, or shows why there
 // is neither.
 func (s *Screen) showTree() ui.Action {
 	switch {
@@ -165,8 +165,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	return a, nil, ok
 }
 
-// openParty opens what of names on a side of the operation, the source first; where
-// both sides name one, it asks which.
+// openParty opens the record that of returns for a side of the operation, the source first; if
+// both sides have one, it asks which.
 func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text) ui.Action {
 	var items []ui.Choice
 	var ids []string

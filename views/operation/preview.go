@@ -9,7 +9,7 @@ import (
 // It reads nothing.
 func Preview(env *ui.Env, known ui.Known) func(op api.Operation, w int) []string {
 	s := NewScreen(env, nil, known, nil, "")
-	tree := &s.keys.Tree // its letter means something else on the list
+	tree := &s.keys.Tree // its letter has another function on the list
 	tree.SetHelp(env.Keys.List.Open.Help().Key+" "+tree.Help().Key, tree.Help().Desc)
 	return func(op api.Operation, w int) []string {
 		s.ID, s.Op, s.W = string(op.OPID), &op, w

@@ -13,8 +13,8 @@ import (
 func TestLongWorkIsStopped(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys(" ", " ")
-	first := d.list.jobs().work("exporting", func(ctx context.Context, tell func(string)) ended {
-		tell("exporting 1 of 40")
+	first := d.list.jobs().work("exporting", func(ctx context.Context, report func(string)) ended {
+		report("exporting 1 of 40")
 		<-ctx.Done()
 		return ended{notice: failed("The export", &api.Error{Kind: api.Interrupted, Public: "The export was stopped; its file was removed."})}
 	})
@@ -46,13 +46,13 @@ func lacks(t *testing.T, d *listed, what string) {
 func TestReadingManyIsStopped(t *testing.T) {
 	f := &fake{n: 40}
 	ctx, stop := context.WithCancel(context.Background())
-	var told []string
+	var steps []string
 	said := reread(ctx, f.caller(), []string{id(0), id(1), id(2)}, func(s string) {
-		if told = append(told, s); len(told) == 2 {
+		if steps = append(steps, s); len(steps) == 2 {
 			stop()
 		}
 	})
-	if want := "Stopped: 2 operations read again. 1 was not requested."; said != want || len(f.reads) != 2 || told[1] != "reading 2 of 3 again" {
-		t.Errorf("%s; read %v, told %q", said, f.reads, told)
+	if want := "Stopped: 2 operations read again. 1 was not requested."; said != want || len(f.reads) != 2 || steps[1] != "reading 2 of 3 again" {
+		t.Errorf("%s; read %v, steps %q", said, f.reads, steps)
 	}
 }

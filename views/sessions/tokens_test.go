@@ -212,7 +212,7 @@ func TestDeadAndOver(t *testing.T) {
 }
 
 // TestAWrongClockHere: the host's clock is an hour behind the store's. Ends, causes and
-// history are told by the store's, and what is left is right.
+// history use the store's, and what is left is right.
 func TestAWrongClockHere(t *testing.T) {
 	const ahead = time.Hour
 	st := state("live", func(s *session.Status) {

@@ -65,7 +65,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestNumbersStayToTheLetter: no digit is lost, and rules without an id are told apart.
+// TestNumbersStayToTheLetter: no digit is lost, and rules without an id are distinct.
 func TestNumbersStayToTheLetter(t *testing.T) {
 	f := fake(t)
 	r := shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: KindCommissions})
