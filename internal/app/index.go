@@ -239,6 +239,7 @@ type Exported struct {
 	Path  string // absolute
 	Size  int64  // bytes
 	Fresh index.Freshness
+	Lacks []index.Unreported // rows that the filter cannot judge
 }
 
 // Export writes a sheet to a new file of mode 0600. With replace it may overwrite an existing one, which remains
@@ -272,7 +273,9 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace 
 	case err != nil:
 		return done, &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.", Err: err}
 	}
-	done.Rows, err = m.app.Index.Export(ctx, out, s, progress)
+	if done.Lacks, err = m.app.Index.Unreported(ctx, s.Filter, m.app.Now()); err == nil {
+		done.Rows, err = m.app.Index.Export(ctx, out, s, progress)
+	}
 	if info, e := out.Stat(); e == nil {
 		done.Size = info.Size()
 	}

@@ -36,6 +36,9 @@ func (s heading) summaries() []string {
 			out = append(out, p)
 		}
 	}
+	for _, u := range s.lacks {
+		out = append(out, u.String())
+	}
 	if s.Err != nil && s.rows.total > 0 {
 		out = append(out, "attention: "+s.Err.Public)
 	}

@@ -70,7 +70,11 @@ func (s *Screen) HeadLines() []string {
 			line += th.Dim.Render("  " + p)
 		}
 	}
-	return []string{line}
+	lines := []string{line}
+	for _, u := range s.lacks {
+		lines = append(lines, th.Warn.Render(draw.Cut(u.String(), w)))
+	}
+	return lines
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.

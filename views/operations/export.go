@@ -94,9 +94,12 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 		case err != nil:
 			return ended{notice: failed("The export", err)}
 		}
-		return ended{notice: ui.Notify{Level: ui.Success, Text: "Exported " + format.Plural(done.Rows, of.one, of.all) +
-			" to " + untrusted.Text(done.Path).Line(300) +
-			" (" + format.Size(done.Size) + "), " + done.AsOf + "."}}
+		said := "Exported " + format.Plural(done.Rows, of.one, of.all) + " to " + untrusted.Text(done.Path).Line(300) +
+			" (" + format.Size(done.Size) + "), " + done.AsOf + "."
+		for _, u := range done.Lacks {
+			said += " " + u.String()
+		}
+		return ended{notice: ui.Notify{Level: ui.Success, Text: said}}
 	})
 }
 

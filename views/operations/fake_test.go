@@ -37,6 +37,7 @@ type fake struct {
 	export  func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
 	fresh   index.Freshness
+	lacks   int64    // rows that no bound can judge
 	asked   []string // filters of totals
 	totals  func(by []index.By) index.Group
 }
@@ -161,6 +162,16 @@ func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string
 		return f.values(ctx, field, typed)
 	}
 	return nil, f.err
+}
+
+func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (out []index.Unreported, err error) {
+	f.calls++
+	for _, name := range index.Judges(q) {
+		if f.lacks > 0 {
+			out = append(out, index.Unreported{Field: name, Rows: f.lacks})
+		}
+	}
+	return out, f.err
 }
 
 func (f *fake) Freshness(context.Context) (index.Freshness, error) {

@@ -78,6 +78,26 @@ func (s loader) count() tea.Cmd {
 	})
 }
 
+// judge reads how many rows the filter cannot judge, once for each filter.
+func (s loader) judge() tea.Cmd {
+	s.judges.Stop()
+	s.judged, s.lacks = s.loaded, nil
+	ix, f := s.index, s.Filter.Shown
+	if len(index.Judges(f)) == 0 {
+		return nil
+	}
+	return s.env.Read(s.judges, func(ctx context.Context) ui.Then {
+		lacks, err := ix.Unreported(ctx, f)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.lacks = lacks
+				s.Changed()
+			}
+			return nil, nil
+		}
+	})
+}
+
 // onCount shows how many rows there are; when the index has changed since they were
 // read both are read again, together.
 func (s loader) onCount(n int, version int64) tea.Cmd {
@@ -153,6 +173,9 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 		next = s.load(s.Table.SelectedID())
 	case err == nil && !w.counted:
 		next = s.count()
+	}
+	if err == nil && s.judged != s.loaded {
+		next = tea.Batch(next, s.judge())
 	}
 	return tea.Batch(next, s.ReadOn(), s.sums().refreshPanel())
 }

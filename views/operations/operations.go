@@ -33,6 +33,8 @@ type Index interface {
 	Timeline(ctx context.Context, f filter.OperationExpr) (index.Timeline, error)
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 	Freshness(ctx context.Context) (index.Freshness, error)
+	// Unreported counts the rows that the filter cannot judge.
+	Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error)
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
 	// question from one state.
 	Consistent(ctx context.Context, fn func(Index) error) error
@@ -49,6 +51,8 @@ type Exported struct {
 	Path string
 	Size int64
 	AsOf string
+	// Lacks are the rows that the filter could not judge.
+	Lacks []index.Unreported
 }
 
 // View is a saved view: of the config, or the person's own.
@@ -103,6 +107,7 @@ type Screen struct {
 	loaded string          // the filter of the present rows
 
 	counts *ui.Requests // how many rows there are
+	judges *ui.Requests // how many the filter cannot judge
 	lives  *ui.Requests // pages from the service
 	totals *ui.Requests // totals and groups
 	saved  *ui.Requests // counts of views
@@ -114,10 +119,12 @@ type Screen struct {
 	view    string                    // the view that was taken last
 	own     []View                    // that the person saved
 	panel   panel
-	stale   bool // news came while a read was under way
-	whole   bool // the next read counts, too
-	restart bool // the next rows are another list: the cursor goes to its beginning
-	partial bool // nothing is shown, and the index does not hold everything yet
+	judged  string             // the filter that lacks belongs to
+	lacks   []index.Unreported // rows that it cannot judge
+	stale   bool               // news came while a read was under way
+	whole   bool               // the next read counts, too
+	restart bool               // the next rows are another list: the cursor goes to its beginning
+	partial bool               // nothing is shown, and the index does not hold everything yet
 
 	usualKeys []keymap.Key // of the list, made once
 	emptyKeys []keymap.Key // the same without hints at what needs a row
@@ -127,7 +134,8 @@ type Screen struct {
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
-		counts: env.Requests(), lives: env.Requests(), totals: env.Requests(), saved: env.Requests(), works: env.Requests()}
+		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), totals: env.Requests(),
+		saved: env.Requests(), works: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
 		Class:   "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),

@@ -6,23 +6,47 @@ import (
 	"time"
 
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
 )
 
-// Unreported is the number of rows without a value for a field that a filter bounds.
+// Unreported is how many rows of the list do not have the field that a filter asks for.
 type Unreported struct {
 	Field string
 	Rows  int64
 }
 
-// Unreported counts, for each field that the filter bounds by a number, the rows that do not report it: they may or
-// may not match, and no answer includes them. It lists only fields with such rows.
-func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time.Time) (out []Unreported, err error) {
-	var names []string
+// String says so to people.
+func (u Unreported) String() string {
+	return format.Plural(int(u.Rows), "operation", "operations") + " of the index do not say " + u.Field +
+		": whether they match is not known, and they are not listed."
+}
+
+// Judges lists the fields that rows need so that the filter can judge them: those with a numeric bound, and the
+// documents where it asks for their flags.
+func Judges(f filter.OperationExpr) (names []string) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	f.Leaves(func(l *filter.Leaf) {
-		if (l.Kind == filter.Count || l.Kind == filter.Money) && !slices.Contains(names, l.Field) {
-			names = append(names, l.Field)
+		switch {
+		case l.Kind == filter.Count || l.Kind == filter.Money:
+			add(l.Field)
+		case l.Field == filter.FieldHas && slices.ContainsFunc(l.Values, func(v filter.Value) bool {
+			return v.Text == "doc" || v.Text == "locked"
+		}):
+			add(field.OpDocuments)
 		}
 	})
+	return names
+}
+
+// Unreported counts, for each of the filter's fields (Judges), the rows without it: they are in no answer. It lists the
+// fields with such rows.
+func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time.Time) (out []Unreported, err error) {
+	names := Judges(f)
 	if len(names) == 0 {
 		return nil, nil
 	}

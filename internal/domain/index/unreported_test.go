@@ -24,7 +24,8 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 	if _, err := x.Page(t.Context(), ops, now); err != nil {
 		t.Fatal(err)
 	}
-	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 0} {
+	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 0,
+		"has:doc": 2, "is:locked documents>0": 2, "is:parent": 0} {
 		f, err := filter.Parse(typed)
 		if err != nil {
 			t.Fatal(err)

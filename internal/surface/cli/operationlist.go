@@ -254,13 +254,8 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		return operationsJSON{}, err
 	}
 	sayWhatIsMissing(r, a, w.Fresh)
-	unreported, err := a.Index.Unreported(ctx, f, a.Now())
-	if err != nil {
+	if err := sayUnreported(r, ctx, a, f); err != nil {
 		return operationsJSON{}, err
-	}
-	for _, u := range unreported {
-		r.say("%s of the index do not say %s: whether they match is not known, and they are not listed.",
-			format.Plural(int(u.Rows), "operation", "operations"), u.Field)
 	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
@@ -281,6 +276,15 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 		r.say("The service could not be reached: %s These are the rows of the index.", asError(err).Public)
 	}
 	return nil
+}
+
+// sayUnreported says how many rows the filter cannot judge.
+func sayUnreported(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
+	unreported, err := a.Index.Unreported(ctx, f, a.Now())
+	for _, u := range unreported {
+		r.say("%s", u)
+	}
+	return err
 }
 
 // sayWhatIsMissing says what an answer from the index lacks.
@@ -333,7 +337,7 @@ func operationExportCommand(r *root) *cobra.Command {
 			}
 			r.say("%s%s, %s.", format.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
 			sayWhatIsMissing(r, a, done.Fresh)
-			return nil
+			return sayUnreported(r, ctx, a, f)
 		})}))
 	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}
 	return cmd

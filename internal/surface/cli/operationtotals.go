@@ -66,6 +66,9 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			return err
 		}
 		sayWhatIsMissing(r, a, fresh)
+		if err := sayUnreported(r, ctx, a, f); err != nil {
+			return err
+		}
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings,
 			Items: all.Lines(groupings)}
 		if r.output == "table" {

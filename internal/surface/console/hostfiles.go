@@ -60,7 +60,8 @@ func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, repla
 		return operations.Exported{}, err
 	}
 	e, err := h.app.Mirror().Export(ctx, s, path, replace, progress)
-	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh)}, err
+	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh),
+		Lacks: e.Lacks}, err
 }
 
 // Opener returns the program that opens copies of documents and the folder of the copies, or why there is none.

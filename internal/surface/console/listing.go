@@ -44,6 +44,10 @@ func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]
 	return l.x.Values(ctx, field, typed, limit)
 }
 
+func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error) {
+	return l.x.Unreported(ctx, f, l.now())
+}
+
 func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
 
 // Consistent answers from a snapshot.
