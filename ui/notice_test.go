@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/uitest"
 )
 
-// News that come together stand one after the other, the weightier first; what a key
+// News that come together are shown one after the other, the most important first; what a key
 // brings is at once, and none of them is lost.
 func TestNoticesWaitForEachOther(t *testing.T) {
 	w := newWorld()

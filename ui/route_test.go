@@ -351,7 +351,7 @@ func TestKeysThatDoNothingSaySo(t *testing.T) {
 	has(t, r, "off: The operation is completed.")
 }
 
-// A reason that switches off several keys stands once in the help; where there is room
+// The help shows a reason that switches off several keys once; where there is room
 // the help is in columns and is seen whole.
 func TestHelpInColumns(t *testing.T) {
 	w := newWorld()

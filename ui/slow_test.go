@@ -53,7 +53,7 @@ func TestSlowInANarrowWindow(t *testing.T) {
 	hasNot(t, r, "s…")
 }
 
-// TestLoadingHasSeconds: also what no known call stands for is loaded for so long.
+// TestLoadingHasSeconds: the seconds also count for a load without a known call.
 func TestLoadingHasSeconds(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Minute
@@ -91,7 +91,7 @@ func TestLargeBodies(t *testing.T) {
 	down.ID, down.Write = "2", false
 	r.Send(down)
 	has(t, r, "received 3.1 MB of 8.0 MB, 3s…")
-	down.Size = 0 // its length was not told
+	down.Size = 0 // its length is not known
 	r.Send(down)
 	has(t, r, "received 3.1 MB, 3s…")
 	hasNot(t, r, "received 3.1 MB of")

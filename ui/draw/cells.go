@@ -1,9 +1,9 @@
-// Package draw fits text into terminal cells: it cuts, pads, wraps and aligns, and is right
-// for wide characters. Values become words in package opdeck/internal/format.
+// Package draw fits text into terminal cells: it cuts, pads, wraps and aligns, and handles
+// wide characters. Package opdeck/internal/format formats values.
 //
-// Functions that take a plain string expect safe text: what came from outside
-// is untrusted.Text (package opdeck/api/untrusted) and enters through Line, Block or
-// Middle. Widths are those of x/ansi, the same for every part of the console.
+// Functions that take a plain string expect safe text. Text from outside
+// is untrusted.Text (package opdeck/api/untrusted) and becomes safe by Line, Block or
+// Middle. Widths are those of x/ansi in every part of the console.
 package draw
 
 import (
@@ -89,8 +89,8 @@ func ascii(s string) bool {
 	return true
 }
 
-// Cut returns s in at most w cells; what was cut ends in "…". SGR sequences are
-// kept and closed by the caller's own reset.
+// Cut returns s in at most w cells; a cut text ends in "…". It keeps SGR sequences,
+// which the caller's reset closes.
 func Cut(s string, w int) string {
 	switch {
 	case w <= 0:
@@ -206,8 +206,8 @@ func Line(u untrusted.Text, w int) string {
 	return Cut(u.Line(4*w+16), w)
 }
 
-// Middle draws s in at most w cells, both ends kept: a file name shows how it
-// begins and its real ending.
+// Middle draws s in at most w cells and keeps both ends, so that a file name shows its
+// beginning and its extension.
 func Middle(s string, w int) string {
 	if w <= 0 {
 		return ""
@@ -276,8 +276,8 @@ func Hang(s string, by, w int) []string {
 	return out
 }
 
-// Lay returns exactly h lines, each of at most w cells: what is missing is
-// empty, what is too much is cut.
+// Lay returns exactly h lines of at most w cells each: it adds empty lines and cuts
+// the rest.
 func Lay(lines []string, w, h int) []string {
 	out := make([]string, max(h, 0))
 	for i := range out {
@@ -336,16 +336,16 @@ func cutStyled(s string, w int) string {
 	return c
 }
 
-// Unstyled is a drawn line without its styles, to be drawn in another one.
+// Unstyled returns a drawn line without its styles, for drawing in another style.
 func Unstyled(line string) string { return ansi.Strip(line) }
 
-// Finds reports whether a drawn line holds what a person searches for, in any case.
+// Finds reports whether a drawn line contains the search text, in any case.
 func Finds(line, typed string) bool {
 	return strings.Contains(strings.ToLower(ansi.Strip(line)), strings.ToLower(typed))
 }
 
-// Spread puts left and right on one line of exactly w cells. When both do not
-// fit, right goes first.
+// Spread puts left and right on one line of exactly w cells. If both do not
+// fit, it drops right first.
 func Spread(left, right string, w int) string {
 	l, r := Width(left), Width(right)
 	if l+r+1 > w || r == 0 {

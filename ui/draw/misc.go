@@ -5,8 +5,8 @@ import "opdeck/api/untrusted"
 // ID draws an identifier in at most w cells, both ends kept.
 func ID(id string, w int) string { return Middle(untrusted.Text(id).Line(256), w) }
 
-// Fitting is the first of the sentences that fits w cells, the fullest one first;
-// where none does, the last one is cut.
+// Fitting returns the first of the sentences that fits into w cells; the sentences begin with the longest. If none
+// fits, it cuts the last one.
 func Fitting(w int, sentences ...string) string {
 	for _, s := range sentences {
 		if Width(s) <= w {

@@ -13,14 +13,14 @@ import (
 // accept in one sequence.
 const MaxCopy = 55_000
 
-// ErrSequence is returned for a sequence that may not be passed through.
+// ErrSequence is the error for a sequence that may not be passed through.
 var ErrSequence = errors.New("only a clipboard sequence may bypass the painter")
 
-// RawMsg asks the painter to write Seq between two frames. Only what
-// [Painter.Passthrough] takes is written. The model does not see it.
+// RawMsg asks the painter to write Seq between two frames, if
+// [Painter.Passthrough] accepts it. The model does not get this message.
 type RawMsg struct{ Seq string }
 
-// Raw is a command that writes a sequence between two frames, see RawMsg.
+// Raw returns a command that writes a sequence between two frames, see RawMsg.
 func Raw(seq string) tea.Cmd { return func() tea.Msg { return RawMsg{Seq: seq} } }
 
 // copyForms are an OSC 52 copy, plain or wrapped so that tmux or screen hands it on

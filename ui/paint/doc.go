@@ -4,25 +4,25 @@
 // Bubble Tea's own renderer draws on a clock: a key waits half a frame on
 // average and an idle program is woken hundreds of times a second. [Run] keeps
 // Bubble Tea's loop, messages and commands, switches its renderer off and draws
-// with a [Painter] instead: at once when something changed, never otherwise.
+// with a [Painter] instead: at once after a change, never otherwise.
 //
-// # What the option WithoutRenderer takes away
+// # Effects of the option WithoutRenderer
 //
 // Without a renderer Bubble Tea 1.3 neither enters raw mode nor learns the size
 // of the terminal, and its alternate screen, cursor, paste, mouse, title and
 // clear-screen commands do nothing. Its suspension would stop the process
 // without restoring anything. Reading and decoding keys, the loop, commands and
-// filters work as ever. Run does the rest: raw mode, modes, first size, size
-// changes, signals, suspension, panics, the end of input, and the way back out.
+// filters work as usual. Run does the rest: raw mode, modes, first size, size
+// changes, signals, suspension, panics, the end of input, and restoring the terminal.
 //
-// # What a program may use
+// # Supported commands
 //
 // tea.Quit, tea.Suspend, tea.Interrupt, tea.Batch, tea.Sequence, tea.Tick work.
 // tea.ClearScreen, tea.SetWindowTitle, tea.Println, the mouse, cursor, paste and
 // alternate screen commands have no effect; [Raw] copies to the
 // clipboard. tea.Exec is not supported: it would run with the modes set.
 //
-// # What is written
+// # Output
 //
 // A view is lines of text with SGR sequences, nothing else. Anything else in it
 // (controls, C1, format characters, other sequences, broken UTF-8) is drawn as a
@@ -39,7 +39,7 @@
 //	CSI ? 2026 h/l        around each frame: synchronized output
 //	CSI ? 1049 7 25 2004 1002 1006 h/l    on entering and leaving
 //	CSI ? 1 6 5 1000 1003 1004 l, CSI 4 l, CSI > 4 m, CSI = 0 u, ESC > ( B, SI
-//	                      together, on entering again: somebody else may have left them set
+//	                      together, on entering again: another program may have left them set
 //	CSI 22;2 t, CSI 23;2 t, OSC 2 ; title BEL    only with a title
 //	OSC 52 ; c ; base64 BEL                      only for a copy
 //

@@ -10,8 +10,8 @@ import (
 // up or the SSH client closed its channel.
 var ErrInputClosed = errors.New("the terminal has been closed")
 
-// PanicError is returned by [Run] when Update, View, a command or the painter
-// itself panicked. Its text holds neither the value nor the stack: they may hold
+// PanicError is returned by [Run] after a panic in Update, View, a command or the painter
+// itself. Its text contains neither the value nor the stack, because these may contain
 // text from outside or secrets.
 type PanicError struct {
 	Value any

@@ -8,9 +8,9 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// input is between the terminal and Bubble Tea's decoder. It reads more than
-// the decoder asks for, so that it knows whether keys wait; its reads can be
-// ended; and it marks what was pasted without marks (see pasteFilter).
+// input is the reader between the terminal and Bubble Tea's decoder. It reads more than
+// the decoder requests, so that it knows whether keys wait. Its reads can be
+// cancelled, and it marks text that was pasted without marks (see pasteFilter).
 //
 // The decoder sends each message on an unbuffered channel and reads again after
 // the last one: a call of Read means that the loop has taken everything that was
@@ -94,7 +94,7 @@ func (i *input) set(busy bool) {
 	i.mu.Unlock()
 }
 
-// waiting is true while keys that have been read may not have reached the loop.
+// waiting reports whether keys that were read may not have reached the loop yet.
 func (i *input) waiting() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,7 +107,7 @@ func (i *input) isClosed() bool {
 	return i.closed
 }
 
-// close ends a Read that waits, where the reader allows it.
+// close cancels a waiting Read, if the reader supports it.
 func (i *input) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

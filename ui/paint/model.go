@@ -8,20 +8,20 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// mergeFor is how long a frame may be put off because more keys wait.
+// mergeFor is the longest delay of a frame while more keys wait.
 const mergeFor = 8 * time.Millisecond
 
 // drawMsg makes the loop call View again for a frame that was put off.
 type drawMsg struct{}
 
-// suspendMsg is a suspension from outside.
+// suspendMsg is a suspension by a signal.
 type suspendMsg struct{}
 
-// model is between Bubble Tea's loop and the program's model. The loop calls
-// View after every message; model passes that on only when a frame can be drawn
-// now: not while more keys wait, for at most mergeFor, and not while the painter
-// still writes the frame before. What ends such a state asks for the deferred
-// frame. All but flushDeferred run on the loop's goroutine.
+// model wraps the program's model for Bubble Tea's loop. The loop calls
+// View after every message. model calls the program's View only if a frame can be drawn
+// now: not while more keys wait (for at most mergeFor), and not while the painter
+// still writes the previous frame. The end of such a state requests the deferred
+// frame. All methods except flushDeferred run on the loop's goroutine.
 type model struct {
 	inner   tea.Model
 	painter *Painter
@@ -31,11 +31,11 @@ type model struct {
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
 	now     func() time.Time
-	held    []tea.Msg // AfterFrame messages behind a frame that was put off
-	drawn   []tea.Msg // those whose frame has been drawn since
+	held    []tea.Msg // AfterFrame messages that wait for a deferred frame
+	drawn   []tea.Msg // those whose frame has been drawn
 
 	mu            sync.Mutex
-	deferred      bool // a frame was put off
+	deferred      bool // a frame is deferred
 	deferredSince time.Time
 }
 
@@ -49,7 +49,7 @@ func (m *model) Init() tea.Cmd {
 	return cmd
 }
 
-// Update handles what is the painter's and passes on the rest.
+// Update handles the painter's messages and passes on all others.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case drawMsg:
@@ -71,7 +71,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, guard(cmd, m.caught)
 }
 
-// View hands a frame to the painter when it is time for one.
+// View passes a frame to the painter if it can be drawn now.
 func (m *model) View() string {
 	if m.deferFrame() {
 		return ""
@@ -84,11 +84,11 @@ func (m *model) View() string {
 	return ""
 }
 
-// AfterFrame is a message that the program gets only after the frame was drawn that
+// AfterFrame is a message that the program gets only after the painter has drawn the frame that
 // was due when the message came.
 type AfterFrame interface{ AfterFrame() }
 
-// release hands over the messages whose frame has been drawn.
+// release delivers the messages whose frame has been drawn.
 func (m *model) release() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, msg := range m.drawn {
@@ -100,8 +100,8 @@ func (m *model) release() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Liner is a model that has its view in lines. Those that stay as they were are
-// the same strings from frame to frame; they are not copied, nor read again.
+// Liner is a model that returns its view in lines. Unchanged lines must be
+// the same strings as in the previous frame; they are neither copied nor parsed again.
 type Liner interface{ Lines() []string }
 
 func linesOf(m tea.Model) []string {
@@ -135,7 +135,7 @@ func (m *model) isDeferred() bool {
 	return m.deferred
 }
 
-// flushDeferred asks the loop for the frame that was put off, if there is one.
+// flushDeferred requests the deferred frame from the loop, if there is one.
 func (m *model) flushDeferred() {
 	if m.isDeferred() {
 		m.askFrame()

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// modes writes the sequences that take a terminal over and give it back.
+// modes writes the sequences that set up and restore a terminal.
 type modes struct {
 	title string // cleaned; "" for none
 	mouse bool
@@ -44,8 +44,8 @@ func reset(b []byte) []byte {
 		"\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"...)
 }
 
-// leave takes back what enter did, in the opposite order, whatever a frame that
-// was cut off has left behind.
+// leave reverts enter in the opposite order, also after a truncated
+// frame.
 func (m modes) leave(b []byte) []byte {
 	b = append(b, "\x1b[m\x1b[r"...)
 	b = append(b, endSync...)

@@ -12,7 +12,7 @@ import (
 // ErrStuck is returned when the terminal does not take the last bytes in time.
 var ErrStuck = errors.New("the terminal has stopped reading")
 
-// PainterOptions are what a [Painter] needs to know of its terminal.
+// PainterOptions are the settings of a [Painter] for its terminal.
 type PainterOptions struct {
 	Title string      // set on entering; "" leaves the title alone
 	Mouse bool        // report clicks, drags and the wheel
@@ -20,19 +20,19 @@ type PainterOptions struct {
 	Fail  func(error) // called once when writing has failed
 }
 
-// state says whether the terminal is ours.
+// state is the state of the terminal's modes.
 type state int
 
 const (
-	outside state = iota // modes are the terminal's own
-	inside               // modes are ours; frames are written
-	closed               // outside for good; the goroutine ends
+	outside state = iota // the terminal has its own modes
+	inside               // the painter's modes are set; frames are written
+	closed               // outside permanently; the goroutine ends
 )
 
-// Painter draws frames on one terminal. One goroutine of its own does all
-// writing, so that no method waits for the terminal except those that say so.
-// While it writes, newer frames replace the one that waits, and the next is
-// compared with what was really written. All methods may be called from any
+// Painter draws frames on one terminal. Its own goroutine does all
+// writing, so that only Leave and Close wait for the terminal.
+// While it writes, a newer frame replaces the waiting one; it compares the next frame
+// with the one that was really written. All methods may be called from any
 // goroutine.
 type Painter struct {
 	out     io.Writer
@@ -60,7 +60,7 @@ type Painter struct {
 	buf    []byte  // the goroutine's own
 }
 
-// New starts a painter that is outside: nothing is written before Enter.
+// New starts a painter. It writes nothing before Enter.
 func New(out io.Writer, opt PainterOptions) *Painter {
 	p := &Painter{
 		out: out, opt: opt, screen: newScreen(),
@@ -71,10 +71,10 @@ func New(out io.Writer, opt PainterOptions) *Painter {
 	return p
 }
 
-// Frame shows the lines of a view on a terminal of w by h cells, or as much of it
-// as fits; the caller does not change them afterwards. It never
-// waits: while something is being written the newest view waits in the place of
-// the one before.
+// Frame draws the lines of a view on a terminal of w by h cells, or as much as
+// fits; the caller must not change them afterwards. It does not
+// block: during a write the newest view replaces the waiting
+// one.
 func (p *Painter) Frame(view []string, w, h int) {
 	if w <= 0 || h <= 0 {
 		return
@@ -96,9 +96,9 @@ func (p *Painter) Invalidate() {
 	p.mu.Unlock()
 }
 
-// Reenter takes the terminal over like Enter; where it was not left, it sets the
-// modes and draws everything once more, for a terminal that somebody else has used
-// meanwhile. Either way the terminal is set up once.
+// Reenter sets up the terminal like Enter. If the painter had not left it, Reenter sets the
+// modes and draws everything once more, because another program may have used the terminal
+// in the meantime. In both cases it sets up the terminal once.
 func (p *Painter) Reenter() {
 	p.mu.Lock()
 	p.reenter = p.target == inside
@@ -106,9 +106,9 @@ func (p *Painter) Reenter() {
 	p.Enter()
 }
 
-// Passthrough writes a sequence between two frames. It takes nothing but an
-// OSC 52 copy and returns ErrSequence for anything else. While the terminal is
-// slow a newer sequence replaces the one that waits.
+// Passthrough writes a sequence between two frames. It accepts only an
+// OSC 52 copy and returns ErrSequence for anything else. On a slow terminal
+// a newer sequence replaces the waiting one.
 func (p *Painter) Passthrough(seq string) error {
 	if !isCopy(seq) {
 		return ErrSequence
@@ -120,32 +120,32 @@ func (p *Painter) Passthrough(seq string) error {
 	return nil
 }
 
-// Busy is true while a frame is being written or waits.
+// Busy reports whether a frame is being written or waits.
 func (p *Painter) Busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.busy
 }
 
-// Err is the reason why nothing is written any more, nil while all is well.
+// Err returns why the painter no longer writes; nil if it does.
 func (p *Painter) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// Enter takes the terminal over and shows the last frame, if there is one. It
+// Enter sets up the terminal and draws the last frame, if there is one. It
 // does not wait.
 func (p *Painter) Enter() { p.setTarget(inside) }
 
-// Leave gives the terminal back; frames are kept, not written, until Enter. It
-// waits until the bytes are written, at most for d, and returns ErrStuck if they
-// were not.
+// Leave restores the terminal; the painter keeps frames without writing them until Enter. It
+// waits at most d until the bytes are written, and returns ErrStuck if they
+// are not.
 func (p *Painter) Leave(d time.Duration) error { return p.await(p.setTarget(outside), d) }
 
-// Close gives the terminal back for good and ends the painter's goroutine. It
-// waits like Leave. When it returns ErrStuck the goroutine still hangs in Write;
-// it ends as soon as that returns. Closing again does nothing.
+// Close restores the terminal permanently and ends the painter's goroutine. It
+// waits like Leave. If it returns ErrStuck, the goroutine is still blocked in Write and
+// ends as soon as that returns. A second Close has no effect.
 func (p *Painter) Close(d time.Duration) error {
 	p.setTarget(closed)
 	return p.await(p.done, d)

@@ -42,7 +42,7 @@ type Options struct {
 	// Title of the window while the program runs; "" leaves it alone. It must be
 	// a constant of the program.
 	Title string
-	// Mouse asks for clicks, drags and the wheel.
+	// Mouse enables clicks, drags and the wheel.
 	Mouse bool
 	// Signals handles SIGINT, SIGTERM, SIGHUP (end, as *SignalError), SIGTSTP and
 	// ctrl+z (suspend) and SIGCONT (set up again) of this process. For a program
@@ -50,7 +50,7 @@ type Options struct {
 	Signals bool
 	// OnPanic is called after a panic, when the terminal has been restored.
 	OnPanic func(value any, stack []byte)
-	// Filter sees every message first, as with tea.WithFilter. It runs on the
+	// Filter gets every message first, as with tea.WithFilter. It runs on the
 	// loop's goroutine.
 	Filter func(tea.Model, tea.Msg) tea.Msg
 	// Now is the clock; nil is time.Now.
@@ -226,7 +226,7 @@ func (s *session) report(p *PanicError, reads bool) {
 	}
 }
 
-// sendRedraws passes on that a frame is due.
+// sendRedraws sends a drawMsg to the program when a frame is due.
 func (s *session) sendRedraws() {
 	for {
 		select {
@@ -238,8 +238,8 @@ func (s *session) sendRedraws() {
 	}
 }
 
-// filter takes out what is the painter's own affair and lets the program's filter
-// see the rest.
+// filter handles the painter's own messages and passes all others to the program's
+// filter.
 func (s *session) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case drawMsg:

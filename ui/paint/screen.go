@@ -1,10 +1,10 @@
 package paint
 
-// screen knows what the terminal shows and writes what turns it into the next
-// frame. It is used by one goroutine at a time.
+// screen holds the content of the terminal and writes the bytes that change it to the next
+// frame. Only one goroutine at a time uses it.
 //
-// Invariant: after the bytes of draw have been worked off by a terminal that is
-// w by h, its cells are those of rows, its scroll region is the whole screen
+// Invariant: after a terminal of w by h cells has processed the bytes of draw,
+// its cells are those of rows, its scroll region is the whole screen
 // and its pen is the default one.
 type screen struct {
 	w, h    int
@@ -23,11 +23,11 @@ func newScreen() *screen {
 	return &screen{parser: p, pen: pen{text: p}}
 }
 
-// invalidate forgets what the terminal shows: the next frame is drawn in full.
+// invalidate drops the known content of the terminal: the next frame is drawn in full.
 func (s *screen) invalidate() { s.valid = false }
 
-// draw appends to b what changes the terminal to the view. It appends nothing
-// when nothing changed.
+// draw appends the bytes that change the terminal to the view. It appends nothing
+// if nothing changed.
 func (s *screen) draw(b []byte, view []string, w, h int) []byte {
 	s.pen.begin(b, w, h)
 	if s.parser.full() {

@@ -219,8 +219,8 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestFootedViewer: what does not fit is told, and how to see it, all the way to
-// the end; where all fits nothing is told.
+// TestFootedViewer: the last line shows the position and the key for more, down to
+// the end; if everything fits, there is no such line.
 func TestFootedViewer(t *testing.T) {
 	v := NewViewer(plainTheme, keymap.New()).Footed()
 	lines := make([]string, 30)

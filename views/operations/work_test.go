@@ -9,7 +9,7 @@ import (
 )
 
 // TestLongWorkIsStopped: esc stops an export and nothing else; what was stopped is
-// told when it has ended, and meanwhile nothing else of the kind begins.
+// reported at its end, and meanwhile nothing else of the kind begins.
 func TestLongWorkIsStopped(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys(" ", " ")

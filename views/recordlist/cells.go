@@ -5,8 +5,8 @@ import (
 	"opdeck/ui/theme"
 )
 
-// standingSigns are the signs of Standing.
-func standingSigns() []list.Sign {
+// statusSigns are the signs of Standing.
+func statusSigns() []list.Sign {
 	var out []list.Sign
 	for _, s := range []struct{ word, says string }{{"NEW", "not reviewed yet"}, {"VERIFY",
 		"the service has no result yet"}, {"ACCEPT", "accepted"}, {"REJECT", "rejected or banned"}} {

@@ -129,7 +129,7 @@ func (spec Spec[T]) signs() []list.Sign {
 		out = append(out, list.Locked("locked: it cannot be deleted"))
 	}
 	if slices.Contains(spec.Columns, "status") {
-		out = append(out, standingSigns()...)
+		out = append(out, statusSigns()...)
 	}
 	return out
 }
