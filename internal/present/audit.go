@@ -143,6 +143,20 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
+// AuditArchived says which records are only in the archive; here says that its reader is on a host of ours and may know
+// the folder. "" is none.
+func AuditArchived(o Options, last audit.Segment, here bool) string {
+	if last.Last == 0 {
+		return ""
+	}
+	where := ""
+	if here {
+		where = " in " + safe(last.Folder, 500) + " on " + safe(last.Host, 120)
+	}
+	return "Records 1 to " + format.Count(int(last.Last)) + ", up to " + format.Time(last.At, o.Zone) +
+		", are in the archive" + where + ": opdeck audit export prints them."
+}
+
 // AuditEntry is a whole record of the audit trail. Texts are shown without quoting.
 func AuditEntry(o Options, e audit.Entry) []Section {
 	act := Section{Title: "Act", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},

@@ -32,7 +32,8 @@ func Operation(o Options, op api.Operation, phase api.Phase) []Section {
 		documents.Facts = append(documents.Facts, Fact{Label: "document", Copy: string(d.GUID),
 			Value: strings.TrimSpace(d.GUID.Line(64) + " " + d.FileName.Line(80) + " " + LockWord(d))})
 	}
-	more, _ := o.More(op.Unknown(), len(op.Unknown()))
+	unknown := unreadValues(o, field.Operations, out, op.Unknown())
+	more, _ := o.More(unknown, len(unknown))
 	return append(out, documents, Section{Title: "Other fields", Facts: more})
 }
 

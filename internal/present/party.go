@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
@@ -41,8 +42,8 @@ func under(of string, facts []Fact) []Fact {
 }
 
 // others is the section of members without a Go field; no section if there are none.
-func others(o Options, unknown []api.Field) []Section {
-	facts, left := o.More(unknown, maxMore)
+func others[T any](o Options, c *field.Catalogue[T], record []Section, unknown []api.Field) []Section {
+	facts, left := o.More(unreadValues(o, c, record, unknown), maxMore)
 	if left > 0 {
 		facts = append(facts, Fact{Label: "…", Value: format.Count(left) + " more, in the record as JSON", Tone: Warn,
 			Long: true, Note: true})
@@ -51,6 +52,34 @@ func others(o Options, unknown []api.Field) []Section {
 		return nil
 	}
 	return []Section{{Title: "More that the service sent", Facts: facts}}
+}
+
+// unreadValues puts each value that its field could not read beside that field, and returns the other unknown members.
+func unreadValues[T any](o Options, c *field.Catalogue[T], record []Section, unknown []api.Field) []api.Field {
+	return slices.DeleteFunc(slices.Clone(unknown), func(u api.Field) bool {
+		at := slices.IndexFunc(c.All(), func(f field.Field[T]) bool { return f.JSON == u.Path })
+		for i := range record {
+			if u.Odd && at >= 0 && record[i].unread(o, c.All()[at].Name, u) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// unread replaces the fact of a name and the note below it by the value that could not be read; false if it has none.
+func (s *Section) unread(o Options, name string, u api.Field) bool {
+	at := slices.IndexFunc(s.Facts, func(f Fact) bool { return f.Key() == name })
+	if at < 0 {
+		return false
+	}
+	value, end := mask.Detail(api.Details([]api.Field{u})[0], o.Masked), at+1
+	if end < len(s.Facts) && s.Facts[end].Note {
+		end++
+	}
+	s.Facts = slices.Replace(s.Facts, at, end, Fact{Name: name, Label: s.Facts[at].Label, Tone: Warn, Long: true,
+		Value: "? (cannot be read: " + value.Line(300) + ")", Copy: string(value)})
+	return true
 }
 
 // Account is a whole account: its own facts, its money, its requisites, and its customer.
@@ -79,7 +108,8 @@ func Account(o Options, a api.Account) []Section {
 	who := append([]Fact{o.Status("status", a.Customer.Status)}, Texts("name", string(a.Customer.Name), "cuid",
 		string(a.Customer.ID))...)
 	who = under("customer", append(who, o.Details(a.Customer.Details())...))
-	return append(append(out, Section{Title: "Customer", Facts: who}), others(o, a.Unknown())...)
+	out = append(out, Section{Title: "Customer", Facts: who})
+	return append(out, others(o, field.Accounts, out, a.Unknown())...)
 }
 
 // Counterparty is a whole counterparty: its accounts, its own facts, and the customer who pays it.
@@ -101,14 +131,15 @@ func Counterparty(o Options, p api.Counterparty) []Section {
 	}
 	own = append(own, o.Details(p.Profile.Details())...)
 	who := under("customer", Texts("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID)))
-	return append(append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who}),
-		others(o, p.Unknown())...)
+	out = append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who})
+	return append(out, others(o, field.Counterparties, out, p.Unknown())...)
 }
 
 // Tariff is a whole payment limit or commission.
 func Tariff(o Options, t api.Tariff) []Section {
 	own := held(o, field.Tariffs, t, slices.Concat(tariffOwn, rest(field.Tariffs, tariffOwn, tariffOthers))...)
-	return append([]Section{{Title: "Rule", Facts: own}}, others(o, t.Unknown())...)
+	out := []Section{{Title: "Rule", Facts: own}}
+	return append(out, others(o, field.Tariffs, out, t.Unknown())...)
 }
 
 // Customer is a whole customer record.

@@ -10,6 +10,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -42,11 +43,12 @@ type Screen struct {
 	unsettledLoads *ui.Requests // what is unsettled alone
 	checks         *ui.Requests // verification
 
-	open   []audit.Entry // unsettled acts
-	all    bool          // every record is shown, not writes, refusals and trouble alone
-	next   int64         // where older records begin; 0: there are none
-	health audit.Health
-	newer  bool // records came since the list was read
+	open     []audit.Entry // unsettled acts
+	all      bool          // every record is shown, not writes, refusals and trouble alone
+	next     int64         // where older records begin; 0: there are none
+	archived audit.Segment // the newest part of the archive with older records; zero: none
+	health   audit.Health
+	newer    bool // records came since the list was read
 }
 
 // New returns the screen. start is the text of its first filter.
@@ -203,6 +205,11 @@ func (s *Screen) HeadLines() []string {
 	if n := len(s.open); n > 0 {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "act has", "acts have")+
 			" no known outcome: it may be done. enter on one shows what to do.", w-2)))
+	}
+	if a := s.archived; s.next == 0 && a.Last > 0 {
+		o := s.env.Present()
+		out = append(out, th.Dim.Render(draw.Fitting(w, present.AuditArchived(o, a, s.env.About.Remote == ""),
+			present.AuditArchived(o, a, false), "Older records are in the archive: opdeck audit export prints them.")))
 	}
 	return append(out, s.trouble(w)...)
 }

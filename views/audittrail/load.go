@@ -17,10 +17,8 @@ const (
 )
 
 // find reads one page of what the filter selects, from before on (0: the newest).
-func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, before int64) (out []audit.Entry, next int64,
-	err error) {
-	found, err := auditfilter.Find(ctx, log, audit.Query{Before: before, Limit: pageSize}, f, now)
-	return found.Entries, found.Next, err
+func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, before int64) (auditfilter.Found, error) {
+	return auditfilter.Find(ctx, log, audit.Query{Before: before, Limit: pageSize}, f, now)
 }
 
 // Reload implements list.Screen: it reads the newest records and the unsettled writes.
@@ -29,7 +27,7 @@ func (s *Screen) Reload() tea.Cmd {
 	log, f, now := s.log, s.selection(), s.env.Now
 	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		health, at := log.Health(), now()
-		entries, next, err := find(ctx, log, f, at, 0)
+		found, err := find(ctx, log, f, at, 0)
 		var open []audit.Entry
 		if err == nil {
 			open, err = log.Unsettled(ctx)
@@ -37,8 +35,8 @@ func (s *Screen) Reload() tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			s.health = health
 			if !s.Failed(err) {
-				s.next, s.At, s.newer = next, at, false
-				s.set(open, entries)
+				s.next, s.archived, s.At, s.newer = found.Next, found.Archived, at, false
+				s.set(open, found.Entries)
 			}
 			return nil, nil
 		}
@@ -54,11 +52,11 @@ func (s *Screen) ReadOn() tea.Cmd {
 	}
 	log, f, now, before := s.log, s.selection(), s.env.Now(), s.next
 	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
-		entries, next, err := find(ctx, log, f, now, before)
+		found, err := find(ctx, log, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
-				s.next = next
-				s.set(s.open, append(s.entries(), entries...))
+				s.next, s.archived = found.Next, found.Archived
+				s.set(s.open, append(s.entries(), found.Entries...))
 			}
 			return nil, nil
 		}

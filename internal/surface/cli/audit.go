@@ -66,13 +66,10 @@ func auditListCommand(r *root) *cobra.Command {
 		if found.Next != 0 && r.output == "table" {
 			defer r.say("There are older ones: --before %d", found.Next)
 		}
-		if last := found.Archived; last.Last > 0 && r.output == "table" {
-			where := ""
-			if r.env.App == nil { // over SSH paths on the host are not shown
-				where = " in " + last.Folder + " on " + last.Host
-			}
-			defer r.say("Records 1 to %d, up to %s, are in the archive%s: opdeck audit export prints them.", last.Last,
-				moment(last.At), where)
+		// over SSH paths on the host are not shown
+		archived := present.AuditArchived(present.Options{}, found.Archived, r.env.App == nil)
+		if archived != "" && r.output == "table" {
+			defer r.say("%s", archived)
 		}
 		return out.print(recordsJSON{items, found.Next}, items, listed(present.Options{}, present.AuditListed,
 			found.Entries))
