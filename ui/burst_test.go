@@ -31,8 +31,8 @@ func TestBurstIsTyping(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test)).Send(c.send...)
-			has(t, r, c.see...)
-			hasNot(t, r, "Pasted text")
+			r.Has(c.see...)
+			r.HasNot("Pasted text")
 			if name == "a filter" && w.top().filter.Value() != "status:PENDING" {
 				t.Errorf("the filter is %q", w.top().filter.Value())
 			}
@@ -47,7 +47,7 @@ func TestBurstIsTyping(t *testing.T) {
 func TestMarkedPasteIsNoKey(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Paste("jj5"))
-	has(t, r, "Pasted text does nothing here.", "1 of 3")
+	r.Has("Pasted text does nothing here.", "1 of 3")
 }
 
 // Nothing of the burst that opened a question answers it or goes on behind it,
@@ -58,9 +58,9 @@ func TestBurstIsNoAnswer(t *testing.T) {
 			for _, g := range []ui.Environment{ui.Test, ui.Production} {
 				w := newWorld()
 				r := w.start(t, w.options(g)).Send(uitest.Burst(burst))
-				has(t, r, "Remove document", "[ No ]", "wait, keys work")
+				r.Has("Remove document", "[ No ]", "wait, keys work")
 				r.Send(w.clock.Wait(armed), uitest.Key("enter"))
-				hasNot(t, r, "Remove document")
+				r.HasNot("Remove document")
 				if len(w.removed) > 0 {
 					t.Errorf("removed %v", w.removed)
 				}
@@ -74,7 +74,7 @@ func TestBurstDoesNotCloseAnExplanation(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test))
 	w.top().locked = "The compliance team has locked it."
-	has(t, r.Send(uitest.Burst("xqqq")), "The compliance team has locked it.")
+	r.Send(uitest.Burst("xqqq")).Has("The compliance team has locked it.")
 }
 
 // Keys count from when the question was drawn, however long that took: a
@@ -91,7 +91,7 @@ func TestQuestionIsArmedWhenItIsSeen(t *testing.T) {
 	if len(w.screens) != 2 || len(w.top().seen) != 0 {
 		t.Fatal("a question that nobody saw was answered")
 	}
-	has(t, r, "wait, keys work")
+	r.Has("wait, keys work")
 	r.Model = p.Model
 	r.Send(p.held...)
 	r.Send(w.clock.Wait(armed-1), uitest.Key("y"))

@@ -323,21 +323,3 @@ func facts(r *uitest.Run, c *uitest.Clock) {
 	r.Send(ui.SessionFacts{State: "live", AccessUntil: c.Now().Add(252 * time.Second)},
 		ui.BudgetFacts{Class: "billing", Room: 9, Limit: 12})
 }
-
-func has(t *testing.T, r *uitest.Run, parts ...string) {
-	t.Helper()
-	for _, p := range parts {
-		if !strings.Contains(r.View(), p) {
-			t.Errorf("%q is not on screen:\n%s", p, r.View())
-		}
-	}
-}
-
-func hasNot(t *testing.T, r *uitest.Run, parts ...string) {
-	t.Helper()
-	for _, p := range parts {
-		if strings.Contains(r.View(), p) {
-			t.Errorf("%q is on screen:\n%s", p, r.View())
-		}
-	}
-}

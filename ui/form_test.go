@@ -56,15 +56,15 @@ func TestFillRunsTheModel(t *testing.T) {
 		return ui.Answered(m)
 	}
 	r.Send(uitest.Key("a"), uitest.Type("Ana"), uitest.Key("enter"), uitest.Type("hush"))
-	if has(t, r, "─ Own", "Ana", "••••"); form.keys != 8 {
+	if r.Has("─ Own", "Ana", "••••"); form.keys != 8 {
 		t.Errorf("%d keys reached it", form.keys)
 	}
 	for _, line := range strings.Split(form.View(), "\n") {
-		has(t, r, line)
+		r.Has(line)
 	}
 	r.Send(uitest.Key("enter"), w.clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "It is refused.", "Secrets are not kept: type it again.", "› Token", "Ana")
-	hasNot(t, r, "••••")
+	r.Has("It is refused.", "Secrets are not kept: type it again.", "› Token", "Ana")
+	r.HasNot("••••")
 	r.Send(uitest.Key("esc"), w.clock.Wait(time.Second), uitest.Type("again"), uitest.Key("enter"))
 	if want := "Ana hush,Ana again"; strings.Join(sent, ",") != want || form.keys != 15 {
 		t.Errorf("sent %q, %d keys", sent, form.keys)

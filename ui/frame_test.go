@@ -70,7 +70,7 @@ func TestAllSizes(t *testing.T) {
 			}
 		}
 		r.Send(uitest.Size(300, 100), uitest.Size(500, 200), uitest.Size(1, 1), uitest.Size(80, 24))
-		has(t, r, "PRODUCTION", "billing 9 of 12")
+		r.Has("PRODUCTION", "billing 9 of 12")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestResizeStorm(t *testing.T) {
 		t.Errorf("a window of nothing shows %q", r.View())
 	}
 	r.Send(uitest.Size(80, 24))
-	has(t, r, "Remove document")
+	r.Has("Remove document")
 }
 
 // What must always be on screen, at every size that is drawn in full.
@@ -118,12 +118,12 @@ func TestAlwaysVisible(t *testing.T) {
 		r := w.start(t, o)
 		facts(r, w.clock)
 		r.Send(uitest.Size(size[0], size[1]), w.clock.Wait(20*time.Second))
-		has(t, r, "PRODUCTION", "READ-ONLY", "Doc", "9", "12", "3", "20s", "?")
+		r.Has("PRODUCTION", "READ-ONLY", "Doc", "9", "12", "3", "20s", "?")
 	}
 	for g, frame := range map[ui.Environment]string{ui.Sandbox: "┄┄", ui.Test: "──", ui.Production: "━━"} {
 		w := newWorld()
 		r := w.start(t, w.options(g))
-		has(t, r, g.Word(), frame)
+		r.Has(g.Word(), frame)
 	}
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(19, 5))
@@ -144,22 +144,22 @@ func TestTicks(t *testing.T) {
 		t.Errorf("%d ticks while nothing counts", r.Ticks-before)
 	}
 	r.Send(ui.SessionFacts{State: "live", AccessUntil: w.clock.Now().Add(5 * time.Minute)})
-	has(t, r, "access 5m")
+	r.Has("access 5m")
 	before = r.Ticks
 	r.Send(w.clock.Wait(4 * time.Minute))
 	if n := r.Ticks - before; n > 26 {
 		t.Errorf("%d ticks in four minutes of tens of seconds", n)
 	}
-	has(t, r, "access 1m")
+	r.Has("access 1m")
 	before = r.Ticks
 	r.Send(w.clock.Wait(30 * time.Second))
-	has(t, r, "access 30s")
+	r.Has("access 30s")
 	if n := r.Ticks - before; n < 29 || n > 31 {
 		t.Errorf("%d ticks in thirty seconds of seconds", n)
 	}
 	before = r.Ticks
 	r.Send(w.clock.Wait(time.Hour))
-	has(t, r, "access 0s")
+	r.Has("access 0s")
 	if n := r.Ticks - before; n > 31 || w.clock.Pending() != 0 {
 		t.Errorf("%d ticks after the end, %d pending", n, w.clock.Pending())
 	}
@@ -173,14 +173,14 @@ func TestRevealEndsByItself(t *testing.T) {
 		t.Fatal("not masked at first")
 	}
 	r.Send(uitest.Key("M"))
-	has(t, r, "revealed 30s")
+	r.Has("revealed 30s")
 	if e.Masked() {
 		t.Error("M does not reveal")
 	}
 	r.Send(w.clock.Wait(29 * time.Second))
-	has(t, r, "revealed 1s")
+	r.Has("revealed 1s")
 	r.Send(w.clock.Wait(time.Second))
-	hasNot(t, r, "revealed")
+	r.HasNot("revealed")
 	if !e.Masked() {
 		t.Error("still revealed after 30 s")
 	}
@@ -191,17 +191,17 @@ func TestRevealEndsByItself(t *testing.T) {
 func TestRawIsMasked(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("J"))
-	has(t, r, `"passport": "••••20"`)
+	r.Has(`"passport": "••••20"`)
 	r.Send(uitest.Key("y"))
 	if want := osc52.New(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"••••20"}`).String(); len(
 		w.copied) != 1 || w.copied[0] != want {
 		t.Errorf("copied %q", w.copied)
 	}
 	r.Send(uitest.Keys("esc", "M", "J"))
-	has(t, r, `"passport": "P-771-20"`)
+	r.Has(`"passport": "P-771-20"`)
 	r.Send(w.clock.Wait(30 * time.Second))
-	hasNot(t, r, "P-771-20")
-	has(t, r, `"passport": "••••20"`)
+	r.HasNot("P-771-20")
+	r.Has(`"passport": "••••20"`)
 }
 
 func TestZone(t *testing.T) {
@@ -211,7 +211,7 @@ func TestZone(t *testing.T) {
 		t.Errorf("zone %v", e.Zone())
 	}
 	r.Send(uitest.Key("t"))
-	has(t, r, "Times are now local (CET, +01:00).")
+	r.Has("Times are now local (CET, +01:00).")
 }
 
 func TestHeaderTellsTrouble(t *testing.T) {
@@ -219,25 +219,25 @@ func TestHeaderTellsTrouble(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
 		ui.FeedFacts{State: "stalled"},
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	has(t, r, "session blocked", "feed stalled", "billing 0 of 12, next call in 4s, throttled")
+	r.Has("session blocked", "feed stalled", "billing 0 of 12, next call in 4s, throttled")
 	r.Send(w.clock.Wait(2 * time.Second))
-	has(t, r, "next call in 2s")
+	r.Has("next call in 2s")
 	r.Send(ui.FeedFacts{State: "stalled", Rejected: 3, Waiting: 2})
-	has(t, r, "feed stalled, hooks rejected, 2 not merged")
+	r.Has("feed stalled, hooks rejected, 2 not merged")
 	r.Send(ui.FeedFacts{State: "live", Rejected: 3})
-	has(t, r, "! hooks rejected")
+	r.Has("! hooks rejected")
 	r.Send(ui.FeedFacts{State: "live"})
-	hasNot(t, r, "rejected")
+	r.HasNot("rejected")
 	r.Send(ui.Approvals{Waiting: 2})
-	has(t, r, "2 to approve")
+	r.Has("2 to approve")
 	r.Send(uitest.Size(50, 24))
-	has(t, r, "!2")
+	r.Has("!2")
 	r.Send(uitest.Size(120, 24), ui.Approvals{})
-	hasNot(t, r, "to approve")
+	r.HasNot("to approve")
 	o := w.options(ui.Test)
 	o.About.Context = "st\x1b]0;x\a"
 	o.About.Person = "a\u202eb"
 	w = newWorld()
 	o.Make = w.make
-	has(t, w.start(t, o), "st·]0;x·", "a·b")
+	w.start(t, o).Has("st·]0;x·", "a·b")
 }

@@ -36,19 +36,19 @@ func TestGuideCoversNothing(t *testing.T) {
 	full := w.screens[0].h
 	g.heading = "Task 1 of 2"
 	r.Send(ui.SessionFacts{State: "live"})
-	has(t, r, "Task 1 of 2", "Press x to remove", "cccc0000e5f6")
+	r.Has("Task 1 of 2", "Press x to remove", "cccc0000e5f6")
 	if h := w.screens[0].h; h != full-3 {
 		t.Errorf("the screen has %d of %d lines", h, full)
 	}
 	r.Send(uitest.Size(80, 14))
-	has(t, r, "Task 1 of 2")
-	hasNot(t, r, "Press x to remove")
+	r.Has("Task 1 of 2")
+	r.HasNot("Press x to remove")
 	r.Send(uitest.Size(200, 50))
-	has(t, r, "Task 1 of 2")
+	r.Has("Task 1 of 2")
 	r.Send(uitest.Size(80, 24))
 	g.heading = ""
 	r.Send(uitest.Key("down"))
-	hasNot(t, r, "Task 1 of 2")
+	r.HasNot("Task 1 of 2")
 	if w.screens[0].h != full || g.sights == 0 || len(g.news) != 1 {
 		t.Errorf("%d lines of %d; %d sights, %d news", w.screens[0].h, full, g.sights, len(g.news))
 	}
@@ -64,7 +64,7 @@ func TestCommandsOfTheConsole(t *testing.T) {
 			Pick: func(i int) (ui.Action, tea.Cmd) { picked = i; return nil, nil }}}}
 	}
 	r := w.start(t, o).Send(uitest.Key(":"), uitest.Type("zebra"), uitest.Key("enter"))
-	has(t, r, "Stripes", "white")
+	r.Has("Stripes", "white")
 	r.Send(uitest.Key("down"), uitest.Key("enter"))
 	if picked != 1 {
 		t.Errorf("picked %d", picked)

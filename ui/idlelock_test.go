@@ -29,14 +29,14 @@ func TestVeil(t *testing.T) {
 	facts(r, w.clock)
 	r.Send(uitest.Key("j"))
 	r.Send(w.clock.Wait(away - time.Second))
-	has(t, r, "invoice_", "7f3a")
+	r.Has("invoice_", "7f3a")
 	r.Send(uitest.Key("k"), w.clock.Wait(away-time.Second)) // a key begins anew
-	has(t, r, "invoice_")
+	r.Has("invoice_")
 	before := r.View()
 	r.Send(w.clock.Wait(time.Second))
-	has(t, r, "TEST", "stage", "Press any key", "15m")
+	r.Has("TEST", "stage", "Press any key", "15m")
 	for _, secret := range []string{"invoice", "7f3a", "9f1c", "Documents", "Operations", "1,234", "ana", "billing"} {
-		hasNot(t, r, secret)
+		r.HasNot(secret)
 	}
 	reads, removed, places := w.reads, len(w.removed), len(w.opened)
 	r.Send(uitest.Key("x"))
@@ -47,7 +47,7 @@ func TestVeil(t *testing.T) {
 		t.Error("the key did more than show the screen again")
 	}
 	r.Send(w.clock.Wait(200*time.Millisecond), uitest.Key("x"))
-	has(t, r, "Remove document")
+	r.Has("Remove document")
 }
 
 // body is a frame without what counts by itself.
@@ -62,10 +62,10 @@ func TestVeilTakesTheWholeKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(away))
-			has(t, r, "Press any key")
+			r.Has("Press any key")
 			r.Send(msgs...)
-			has(t, r, "Documents 7f3a", "1 of 3")
-			hasNot(t, r, "Press any key", "[ No ]")
+			r.Has("Documents 7f3a", "1 of 3")
+			r.HasNot("Press any key", "[ No ]")
 			if r.Quit {
 				t.Error("it left the console")
 			}
@@ -79,32 +79,32 @@ func TestHeldKeyBehindTheVeil(t *testing.T) {
 	for range 100 {
 		r.Send(uitest.Key("j"), w.clock.Wait(33*time.Millisecond))
 	}
-	has(t, r, "1 of 3")
+	r.Has("1 of 3")
 	r.Send(w.clock.Wait(200*time.Millisecond), uitest.Key("j"))
-	has(t, r, "2 of 3")
+	r.Has("2 of 3")
 }
 
 // Open questions lapse, typed text stays.
 func TestVeilAndDialogs(t *testing.T) {
 	w := newWorld()
 	r := withIdleLock(t, w, ui.Production).Send(uitest.Key("x"), w.clock.Wait(armed), uitest.Type("b1"), w.clock.Wait(away))
-	hasNot(t, r, "Remove document")
+	r.HasNot("Remove document")
 	r.Send(uitest.Key("c"))
-	has(t, r, "The question expired", "Documents 7f3a")
-	hasNot(t, r, "[ No ]")
+	r.Has("The question expired", "Documents 7f3a")
+	r.HasNot("[ No ]")
 	if len(w.removed) > 0 {
 		t.Errorf("removed %v", w.removed)
 	}
 
 	r.Send(w.clock.Wait(time.Second), uitest.Key("o"), uitest.Type("4711"), w.clock.Wait(away))
-	hasNot(t, r, "4711")
+	r.HasNot("4711")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Open an operation", "4711")
+	r.Has("Open an operation", "4711")
 
 	r.Send(w.clock.Wait(time.Second), uitest.Keys("esc"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("/"), uitest.Type("EUR"), w.clock.Wait(away))
-	hasNot(t, r, "EUR")
+	r.HasNot("EUR")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "EUR")
+	r.Has("EUR")
 }
 
 // A write continues while the screen is blank, and its outcome is reported afterwards.
@@ -113,17 +113,17 @@ func TestVeilAndWrites(t *testing.T) {
 	w.slow = 20 * time.Minute
 	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(time.Hour), uitest.Key("j"), w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"))
 	r.Send(w.clock.Wait(away))
-	has(t, r, "Still waiting for answers to sent requests.", "Press any key")
+	r.Has("Still waiting for answers to sent requests.", "Press any key")
 	r.Send(w.clock.Wait(away))
 	if len(w.removed) != 1 {
 		t.Fatalf("removed %v", w.removed)
 	}
-	hasNot(t, r, "no longer attached", "awaited")
+	r.HasNot("no longer attached", "awaited")
 	r.Send(ui.Toast{Level: ui.Info, Text: "Somebody came."})
 	r.Send(w.clock.Wait(time.Hour), uitest.Key("j"))
-	has(t, r, "The document is no longer attached. (1 notice more: !)")
+	r.Has("The document is no longer attached. (1 notice more: !)")
 	r.Send(w.clock.Wait(11 * time.Second))
-	hasNot(t, r, "no longer attached")
+	r.HasNot("no longer attached")
 }
 
 // Masked values are masked again, and a question that came meanwhile waits.
@@ -136,7 +136,7 @@ func TestVeilMasks(t *testing.T) {
 		t.Error("values are shown on the blank screen")
 	}
 	r.Send(uitest.Key("j"))
-	hasNot(t, r, "revealed")
+	r.HasNot("revealed")
 }
 
 // The veil costs one timer, and none once it is down.
@@ -155,7 +155,7 @@ func TestVeilTimers(t *testing.T) {
 		t.Errorf("%d wake-ups in ten minutes", n)
 	}
 	r.Send(w.clock.Wait(away))
-	has(t, r, "Press any key")
+	r.Has("Press any key")
 	facts(r, w.clock) // a session that counts down
 	before = r.Ticks
 	if r.Send(w.clock.Wait(24 * time.Hour)); r.Ticks != before {
@@ -170,7 +170,7 @@ func TestVeilTimers(t *testing.T) {
 func TestNoVeil(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(24 * time.Hour))
-	has(t, r, "Documents 7f3a")
+	r.Has("Documents 7f3a")
 }
 
 // Who leaves waits for what was sent, and sees it.
@@ -179,7 +179,7 @@ func TestVeilWhileLeaving(t *testing.T) {
 	w.slow = time.Hour
 	r := withIdleLock(t, w, ui.Test).Send(w.clock.Wait(2*time.Hour), uitest.Key("j"), w.clock.Wait(time.Second),
 		uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"), w.clock.Wait(away))
-	has(t, r, "Closing after the answer to")
+	r.Has("Closing after the answer to")
 	if r.Send(w.clock.Wait(time.Hour)); !r.Quit {
 		t.Error("it never left")
 	}

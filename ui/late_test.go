@@ -54,14 +54,14 @@ func TestLateAnswerOpensNothing(t *testing.T) {
 				r.Release()
 				switch how {
 				case "stayed", "there and back":
-					has(t, r, "─ Late")
+					r.Has("─ Late")
 				case "the page before":
 					if r.View() != before {
 						t.Errorf("a closed screen answered:\n%s", r.View())
 					}
 				default:
-					hasNot(t, r, "─ Late")
-					has(t, r, "Late")
+					r.HasNot("─ Late")
+					r.Has("Late")
 				}
 			})
 		}

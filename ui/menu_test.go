@@ -25,6 +25,6 @@ func TestMenuIsAsWideAsItsItems(t *testing.T) {
 			return []ui.Command{{Title: "zebra", Do: ui.Choose{Title: "Files", Items: items}}}
 		}
 		r := world.start(t, o).Send(uitest.Size(w, 30), uitest.Key(":"), uitest.Type("zebra"), uitest.Key("enter"))
-		has(t, r, whole...)
+		r.Has(whole...)
 	}
 }

@@ -15,14 +15,14 @@ import (
 func TestNoticesWaitForEachOther(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(ui.Toast{Level: ui.Info, Text: "Hello."}, ui.Toast{Level: ui.Warning, Text: "Two things wait.", Each: []string{"The first.", "The second."}})
-	has(t, r, "Hello.")
-	hasNot(t, r, "Two things")
+	r.Has("Hello.")
+	r.HasNot("Two things")
 	r.Send(w.clock.Wait(5 * time.Second))
-	has(t, r, "Two things wait.")
+	r.Has("Two things wait.")
 	r.Send(ui.Toast{Level: ui.Success, Text: "Approved."}, ui.Toast{Level: ui.Error, Text: "Broken."}, ui.Toast{Level: ui.Success, Text: "Approved."})
-	has(t, r, "Broken.")
+	r.Has("Broken.")
 	r.Send(uitest.Key("#"))
-	has(t, r, "does nothing here")
+	r.Has("does nothing here")
 	var seen []string
 	for range 60 {
 		r.Send(w.clock.Wait(time.Second))
@@ -36,8 +36,8 @@ func TestNoticesWaitForEachOther(t *testing.T) {
 		t.Errorf("after each other: %s", got)
 	}
 	r.Send(uitest.Key("!"))
-	has(t, r, "Hello.", "The first.", "The second.", "Approved.", "Broken.")
-	hasNot(t, r, "Two things wait.")
+	r.Has("Hello.", "The first.", "The second.", "Approved.", "Broken.")
+	r.HasNot("Two things wait.")
 }
 
 // Bad news that come again are said once, with how often; other news between them, and good
@@ -47,12 +47,12 @@ func TestBadNewsAreCounted(t *testing.T) {
 	const many = "The service reports too many requests."
 	bad := ui.Toast{Level: ui.Error, Text: many}
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 30), bad)
-	has(t, r, many)
-	hasNot(t, r, "times")
+	r.Has(many)
+	r.HasNot("times")
 	r.Send(w.clock.Wait(2*time.Second), bad, w.clock.Wait(time.Second), bad)
-	has(t, r, "too many requests (3 times).")
+	r.Has("too many requests (3 times).")
 	r.Send(uitest.Key("!"))
-	has(t, r, many+"  3 times since 13:00:00", "13:00:03")
+	r.Has(many+"  3 times since 13:00:00", "13:00:03")
 	if n := strings.Count(r.View(), many); n != 1 {
 		t.Errorf("it is shown %d times in the list:\n%s", n, r.View())
 	}
@@ -73,8 +73,8 @@ func TestActivityKeepsNoDeadKeys(t *testing.T) {
 	}
 	w.top().keys.Restore.Off("Nothing was removed.")
 	r.Send(uitest.Keys("#", "z", "esc"), uitest.Paste("rm"), uitest.Key("!"))
-	has(t, r, "The feed is deaf.")
-	hasNot(t, r, "# does nothing here", "Nothing was removed.", "Nothing to go back to")
+	r.Has("The feed is deaf.")
+	r.HasNot("# does nothing here", "Nothing was removed.", "Nothing to go back to")
 }
 
 // What is wrong is said once: the title and the notice leave to the body what it says.
@@ -89,7 +89,7 @@ func TestOneErrorStandsOnce(t *testing.T) {
 	}
 	w.top().frame = "  Refresh failed: " + said
 	r.Send(uitest.Key("j"))
-	has(t, r, "! see below")
+	r.Has("! see below")
 	if n := strings.Count(r.View(), "service cannot be reached"); n != 1 {
 		t.Errorf("it is shown %d times\n%s", n, r.View())
 	}

@@ -105,7 +105,7 @@ func TestPaletteDoes(t *testing.T) {
 	}
 	type check func(t *testing.T, w *world, r *uitest.Run)
 	sees := func(parts ...string) check {
-		return func(t *testing.T, _ *world, r *uitest.Run) { has(t, r, parts...) }
+		return func(t *testing.T, _ *world, r *uitest.Run) { r.Has(parts...) }
 	}
 	for typed, c := range map[string]check{
 		"quit": func(t *testing.T, _ *world, r *uitest.Run) {
@@ -136,9 +136,9 @@ func TestPaletteHeight(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 110), uitest.Key(":"))
 	all := strings.Count(r.View(), "│")
-	hasNot(t, r, "more follow")
+	r.HasNot("more follow")
 	r.Send(uitest.Size(100, 24))
-	has(t, r, "more follow")
+	r.Has("more follow")
 	if few := strings.Count(r.View(), "│"); few >= all || few < 30 {
 		t.Errorf("%d frame cells in 24 lines, %d in 110", few, all)
 	}
@@ -153,10 +153,10 @@ func TestOpenerCallsNothing(t *testing.T) {
 	o := w.options(ui.Test)
 	o.Finder = k
 	r := w.start(t, o).Send(uitest.Key("o"))
-	has(t, r, "Recently opened", "62387c…50c0b8", "seen before")
+	r.Has("Recently opened", "62387c…50c0b8", "seen before")
 	reads := w.reads
 	r.Send(uitest.Type("237f91"))
-	has(t, r, "237f91db-a65d", "PENDING")
+	r.Has("237f91db-a65d", "PENDING")
 	if w.reads != reads {
 		t.Errorf("%d reads while it is typed", w.reads-reads)
 	}
@@ -165,19 +165,19 @@ func TestOpenerCallsNothing(t *testing.T) {
 		t.Errorf("opened %v", p)
 	}
 	r.Send(uitest.Key("o"), uitest.Type("237f"), uitest.Key("enter"))
-	has(t, r, "Several matches", "237f0000")
+	r.Has("Several matches", "237f0000")
 	r.Send(uitest.Keys("down", "enter"))
 	if p := w.top().place; p.ID != k.ids[1] {
 		t.Errorf("opened %v", p)
 	}
 	n := len(w.opened)
 	r.Send(uitest.Key("o"), uitest.Type("zzz"), uitest.Key("enter"))
-	has(t, r, "No id, reference or customer in the local index matches “zzz”")
+	r.Has("No id, reference or customer in the local index matches “zzz”")
 	if len(w.opened) != n {
 		t.Errorf("what nobody knows was opened: %v", w.opened[n:])
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("o"), uitest.Paste(" 00000000-0000-4000-8000-000000000000\n"))
-	has(t, r, "ask the service: one billing call")
+	r.Has("ask the service: one billing call")
 	r.Send(uitest.Key("enter"))
 	if p := w.top().place; p.ID != "00000000-0000-4000-8000-000000000000" {
 		t.Errorf("opened %v", p)
@@ -195,7 +195,7 @@ func TestPressAwaitsTheScreen(t *testing.T) {
 		w := newWorld()
 		w.slow, w.pressed = time.Second, true
 		r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(2*time.Second), uitest.Key(":"), uitest.Type("session: doctor"), uitest.Key("enter"))
-		hasNot(t, r, "pressed D")
+		r.HasNot("pressed D")
 		if !patient {
 			r.Send(uitest.Key("j"))
 		}

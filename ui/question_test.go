@@ -69,7 +69,7 @@ func TestNoFakedYes(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test))
 			r.Send(uitest.Key("x"))
-			has(t, r, "Remove document", "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "1.2 MB", "[ No ]", "wait")
+			r.Has("Remove document", "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "1.2 MB", "[ No ]", "wait")
 			r.Send(fake(w.clock)...)
 			if len(w.removed) != 0 {
 				t.Errorf("removed %v", w.removed)
@@ -99,12 +99,12 @@ func TestYes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed))
-			hasNot(t, r, "wait, keys")
+			r.HasNot("wait, keys")
 			r.Send(yes...)
 			if len(w.removed) != 1 || w.removed[0] != "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2" {
 				t.Fatalf("removed %v", w.removed)
 			}
-			has(t, r, "The document is no longer attached.")
+			r.Has("The document is no longer attached.")
 			for _, f := range w.screens { // the news reached every screen
 				if len(f.news) != 1 || f.news[0] != "7f3a" {
 					t.Errorf("%s received %v", f.place.Kind, f.news)
@@ -169,7 +169,7 @@ func TestTypedInProduction(t *testing.T) {
 				r.Send(uitest.Type("b1c2"), uitest.Key("enter"))
 			}
 			r.Send(w.clock.Wait(armed), w.clock.Wait(0))
-			has(t, r, "Type the last 4 characters")
+			r.Has("Type the last 4 characters")
 			r.Send(c.keys(w.clock)...)
 			if (len(w.removed) == 1) != c.wrote {
 				t.Errorf("removed %v\n%s", w.removed, r.View())
@@ -209,10 +209,10 @@ func TestWithdraw(t *testing.T) {
 	}
 	c := f.ask().(ui.Confirm)
 	r.Send(actionMsg{f.env.Ticket(), ui.Withdraw{ID: "another", Why: "no"}})
-	has(t, r, "Remove document")
+	r.Has("Remove document")
 	r.Send(actionMsg{f.env.Ticket(), ui.Withdraw{ID: c.ID, Why: "Somebody else removed it meanwhile."}})
-	hasNot(t, r, "Remove document", "[ No ]")
-	has(t, r, "Somebody else removed it meanwhile.")
+	r.HasNot("Remove document", "[ No ]")
+	r.Has("Somebody else removed it meanwhile.")
 	r.Send(uitest.Keys("y", "enter"))
 	if len(w.removed) != 0 {
 		t.Fatal("a question that was taken away was answered")
@@ -220,7 +220,7 @@ func TestWithdraw(t *testing.T) {
 	// A screen that is not on top cannot ask.
 	w.screens[0].extra = f.extra
 	r.Send(actionMsg{w.screens[0].env.Ticket(), c})
-	hasNot(t, r, "[ No ]")
+	r.HasNot("[ No ]")
 }
 
 func TestLockedIsExplained(t *testing.T) {
@@ -228,12 +228,12 @@ func TestLockedIsExplained(t *testing.T) {
 	r := w.start(t, w.options(ui.Test))
 	w.top().locked = "The compliance team locked it on 2 March; only they can lift the lock."
 	r.Send(uitest.Key("x"))
-	has(t, r, "This document is locked", "only they can lift")
-	hasNot(t, r, "[ No ]")
+	r.Has("This document is locked", "only they can lift")
+	r.HasNot("[ No ]")
 	r.Send(w.clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "This document is locked")
+	r.Has("This document is locked")
 	r.Send(uitest.Key("enter"))
-	hasNot(t, r, "This document is locked")
+	r.HasNot("This document is locked")
 	if len(w.removed) != 0 {
 		t.Error("a locked document was removed")
 	}
@@ -244,30 +244,30 @@ func TestReadOnlyOffersNoWrite(t *testing.T) {
 	o := w.options(ui.Production)
 	o.About.ReadOnly = true
 	r := w.start(t, o)
-	has(t, r, "PRODUCTION", "READ-ONLY")
-	hasNot(t, r, "x remove")
+	r.Has("PRODUCTION", "READ-ONLY")
+	r.HasNot("x remove")
 	r.Send(uitest.Key("x"))
-	has(t, r, "read-only")
+	r.Has("read-only")
 	r.Send(w.clock.Wait(armed), uitest.Key("y"))
-	hasNot(t, r, "[ No ]")
+	r.HasNot("[ No ]")
 	if len(w.removed) != 0 {
 		t.Error("something was removed")
 	}
 	r.Send(uitest.Key(":"), uitest.Type("remove"))
-	has(t, r, "off: This context is read-only")
+	r.Has("off: This context is read-only")
 	r.Send(uitest.Key("enter"))
-	hasNot(t, r, "[ No ]")
+	r.HasNot("[ No ]")
 }
 
 // At the smallest size the question still shows its id, the field and the answers.
 func TestSmallQuestion(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Production)).Send(uitest.Size(20, 5), uitest.Key("x"), w.clock.Wait(armed))
-	has(t, r, "Remove 9f1c2", "b1c2?", "Last 4 of id:", "[ No ]", "PRODUCTION")
+	r.Has("Remove 9f1c2", "b1c2?", "Last 4 of id:", "[ No ]", "PRODUCTION")
 	for _, c := range "b1c2" {
 		r.Send(uitest.Key(string(c)), w.clock.Wait(150*time.Millisecond))
 	}
-	has(t, r, "b1c2")
+	r.Has("b1c2")
 	if r.Send(uitest.Key("enter")); len(w.removed) != 1 {
 		t.Errorf("removed %v", w.removed)
 	}
@@ -279,7 +279,7 @@ func TestIDThatCannotBeTyped(t *testing.T) {
 	f := w.top()
 	f.table.SetSource(docs{"bad\u202eid"})
 	r.Send(uitest.Key("x"), w.clock.Wait(armed))
-	has(t, r, "cannot be typed")
+	r.Has("cannot be typed")
 	r.Send(uitest.Keys("tab", "enter"))
 	if len(w.removed) != 0 || strings.Contains(r.View(), "\u202e") {
 		t.Errorf("removed %q\n%s", w.removed, r.View())

@@ -25,12 +25,12 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 	if f.load != before {
 		t.Errorf("the answer to the older question is shown: %d", f.load)
 	}
-	has(t, r, "loading for 1s…")
+	r.Has("loading for 1s…")
 	r.Send(w.clock.Wait(time.Second))
 	if w.reads != before+1 || f.load != w.reads {
 		t.Errorf("%d reads reached the service, %d is shown", w.reads-before, f.load)
 	}
-	hasNot(t, r, "loading")
+	r.HasNot("loading")
 }
 
 // An answer finds the screen that asked below others; a closed one gets nothing.
@@ -61,23 +61,23 @@ func TestAnswersFindTheirScreen(t *testing.T) {
 func TestJumpsAndBack(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test))
-	has(t, r, "Operations › Documents 7f3a")
+	r.Has("Operations › Documents 7f3a")
 	r.Send(uitest.Key("2")) // the operation whose documents are on screen
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a"}) {
 		t.Fatalf("2 opened %v", p)
 	}
-	has(t, r, "Operations › Documents 7f3a › Operation 7f3a")
+	r.Has("Operations › Documents 7f3a › Operation 7f3a")
 	n := len(w.screens)
 	r.Send(uitest.Key("3"))
 	if len(w.screens) != n {
 		t.Error("an open place was opened again")
 	}
-	has(t, r, "Operations › Documents 7f3a")
-	hasNot(t, r, "› Operation 7f3a")
+	r.Has("Operations › Documents 7f3a")
+	r.HasNot("› Operation 7f3a")
 	r.Send(uitest.Key("esc"))
-	hasNot(t, r, "Documents 7f3a")
+	r.HasNot("Documents 7f3a")
 	r.Send(uitest.Key("q"))
-	has(t, r, "Leave the console?", "[ No ]")
+	r.Has("Leave the console?", "[ No ]")
 	r.Send(w.clock.Wait(armed), uitest.Key("enter"))
 	if r.Quit {
 		t.Error("enter left")
@@ -99,41 +99,41 @@ func TestFourAgainIsAllCustomers(t *testing.T) {
 	o := w.options(ui.Test)
 	o.Start = ui.Place{Kind: ui.KindCompliance, ID: "c-17"}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("5"), uitest.Key("4"))
-	has(t, r, "Compliance c-17")
+	r.Has("Compliance c-17")
 	r.Send(uitest.Key("4"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindCompliance}) {
 		t.Fatalf("4 again opened %v", p)
 	}
-	has(t, r, "Compliance c-17 › Compliance")
+	r.Has("Compliance c-17 › Compliance")
 	n := len(w.screens)
 	r.Send(uitest.Key("4")) // the customer looked at last
 	if len(w.screens) != n {
 		t.Error("an open place was opened again")
 	}
-	hasNot(t, r, "›")
+	r.HasNot("›")
 }
 
 // Looking around leaves no trail: one esc leads back to the work.
 func TestLookingAround(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Keys("5", "6", "7", "6", "8"))
-	has(t, r, "Operations › Documents 7f3a › Audit")
+	r.Has("Operations › Documents 7f3a › Audit")
 	r.Send(uitest.Key("5"), uitest.Key("/"), uitest.Type("x"), uitest.Key("enter"), uitest.Key("6"))
-	has(t, r, "Discard the filter you typed?", "› Limits")
+	r.Has("Discard the filter you typed?", "› Limits")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"))
-	has(t, r, "› Limits")
+	r.Has("› Limits")
 	r.Send(uitest.Key("6"), w.clock.Wait(armed), uitest.Key("y"))
-	has(t, r, "Operations › Documents 7f3a › Session")
+	r.Has("Operations › Documents 7f3a › Session")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Operations › Documents 7f3a ─")
+	r.Has("Operations › Documents 7f3a ─")
 }
 
 func TestTwoNeedsAnOperation(t *testing.T) {
 	w := newWorld()
 	r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("2"))
-	has(t, r, "Open an operation")
+	r.Has("Open an operation")
 	r.Send(uitest.Type("bad/../id"), uitest.Key("enter"))
-	has(t, r, "visible characters")
+	r.Has("visible characters")
 	r.Send(uitest.Key("ctrl+u"), uitest.Paste("  7f3a-99\n"), uitest.Key("enter"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperation, ID: "7f3a-99"}) {
 		t.Errorf("opened %v", p)
@@ -147,7 +147,7 @@ func TestUnknownPlace(t *testing.T) {
 		return ui.Open{Place: ui.Place{Kind: "nowhere"}}, nil, true
 	}
 	r.Send(uitest.Key("a"))
-	has(t, r, "No screen for this: nowhere.")
+	r.Has("No screen for this: nowhere.")
 }
 
 func TestNoFirstScreen(t *testing.T) {
@@ -155,9 +155,9 @@ func TestNoFirstScreen(t *testing.T) {
 	o := w.options(ui.Test)
 	o.Start = ui.Place{Kind: "nowhere"}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24))
-	has(t, r, "No screen for this: nowhere.")
+	r.Has("No screen for this: nowhere.")
 	r.Send(uitest.Keys("?", ":", "x", "5"))
-	has(t, r, "Limits")
+	r.Has("Limits")
 	r = uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
 	if !r.Quit {
 		t.Error("there is no way out")
@@ -167,20 +167,20 @@ func TestNoFirstScreen(t *testing.T) {
 func TestTypedTextIsNotLost(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme 5q"), uitest.Key("enter"))
-	has(t, r, "Documents 7f3a")
+	r.Has("Documents 7f3a")
 	for _, k := range []string{"q", "1", "esc"} {
 		r.Send(uitest.Key(k))
-		has(t, r, "Discard the filter you typed?")
+		r.Has("Discard the filter you typed?")
 		r.Send(w.clock.Wait(armed), uitest.Key("enter"))
-		has(t, r, "Documents 7f3a")
+		r.Has("Documents 7f3a")
 	}
 	r.Send(uitest.Key("ctrl+c"))
-	has(t, r, "Discard the filter you typed?")
+	r.Has("Discard the filter you typed?")
 	if r.Quit {
 		t.Fatal("left with typed text")
 	}
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key("q"), w.clock.Wait(armed), uitest.Key("y"))
-	hasNot(t, r, "Documents 7f3a")
+	r.HasNot("Documents 7f3a")
 }
 
 func TestInputKeepsTypedText(t *testing.T) {
@@ -191,31 +191,31 @@ func TestInputKeepsTypedText(t *testing.T) {
 		return ui.Ask{Title: "Attach", Fields: []widget.Field{{Label: "Document id"}}}, nil, ok && k.Name == "a"
 	}
 	r.Send(uitest.Key("a"), uitest.Type("7f"), uitest.Key("esc"))
-	has(t, r, "Discard the form “Attach”?")
+	r.Has("Discard the form “Attach”?")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"))
-	has(t, r, "Attach", "7f")
+	r.Has("Attach", "7f")
 	r.Send(uitest.Key("esc"), w.clock.Wait(armed), uitest.Key("y"))
-	hasNot(t, r, "Document id")
+	r.HasNot("Document id")
 	r.Send(uitest.Key("a"), uitest.Key("esc"))
-	hasNot(t, r, "Discard", "Document id")
+	r.HasNot("Discard", "Document id")
 }
 
 func TestEscGoesToTheScreenFirst(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(" "))
-	has(t, r, "1 marked")
+	r.Has("1 marked")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Documents 7f3a")
-	hasNot(t, r, "1 marked")
+	r.Has("Documents 7f3a")
+	r.HasNot("1 marked")
 	r.Send(uitest.Key("esc"))
-	hasNot(t, r, "Documents 7f3a")
+	r.HasNot("Documents 7f3a")
 }
 
 func TestLeavingAwaitsASentWrite(t *testing.T) {
 	w := newWorld()
 	w.slow = 3 * time.Second
 	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(4*time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("ctrl+c"))
-	has(t, r, "Closing after the answer to: Remove document")
+	r.Has("Closing after the answer to: Remove document")
 	if r.Quit || w.top().env.Root.Err() == nil {
 		t.Fatal("left too early, or unsent writes go on")
 	}
@@ -233,9 +233,9 @@ func TestOutcomeOfAClosedScreen(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Second
 	r := w.start(t, w.options(ui.Test)).Send(w.clock.Wait(2*time.Second), uitest.Key("x"), w.clock.Wait(armed), uitest.Key("y"), uitest.Key("esc"))
-	hasNot(t, r, "no longer attached")
+	r.HasNot("no longer attached")
 	r.Send(w.clock.Wait(time.Second))
-	has(t, r, "Document 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 is no longer attached.")
+	r.Has("Document 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 is no longer attached.")
 	if n := w.screens[0].news; len(n) != 1 {
 		t.Errorf("the screen below received %v", n)
 	}
@@ -260,14 +260,14 @@ func TestFeedsAndNews(t *testing.T) {
 	r.Send(ui.BudgetFacts{Class: "billing", Goes: w.clock.Now().Add(7 * time.Second)},
 		ui.CallFacts{ID: "1", What: "GET operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()},
 		ui.CallFacts{ID: "2", What: "DELETE document\x1b[2J", Phase: ui.CallFailed, At: w.clock.Now(), Note: "no answer"}, uitest.Key("!"))
-	has(t, r, "waits 7s", "GET operation", "✗ failed", "DELETE document·[2J", "no answer")
+	r.Has("waits 7s", "GET operation", "✗ failed", "DELETE document·[2J", "no answer")
 	r.Send(w.clock.Wait(3 * time.Second))
-	has(t, r, "waits 4s")
+	r.Has("waits 4s")
 	r.Send(ui.BudgetFacts{Class: "billing", Goes: w.clock.Now().Add(7 * time.Second)},
 		ui.CallFacts{ID: "1", What: "GET operation", Phase: ui.CallDone, At: w.clock.Now()})
-	has(t, r, "✓ done")
+	r.Has("✓ done")
 	r.Send(uitest.Key("q"))
-	hasNot(t, r, "Activity")
+	r.HasNot("Activity")
 }
 
 func TestCopy(t *testing.T) {
@@ -291,8 +291,8 @@ func TestCopy(t *testing.T) {
 			o := w.options(ui.Test)
 			o.Clip = c.clip
 			r := w.start(t, o).Send(uitest.Key("y"))
-			has(t, r, c.says)
-			hasNot(t, r, "copied to")
+			r.Has(c.says)
+			r.HasNot("copied to")
 			if c.want == "" != (len(w.copied) == 0) || c.want != "" && !strings.HasPrefix(w.copied[0], c.want) {
 				t.Errorf("wrote %q", w.copied)
 			}
@@ -312,43 +312,43 @@ func env(k, v string) func(string) string {
 func TestRawJSON(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("J"))
-	has(t, r, "Document as sent", `"units": "12345678901234567890"`)
+	r.Has("Document as sent", `"units": "12345678901234567890"`)
 	r.Send(uitest.Key("/"), uitest.Type("nanos"), uitest.Key("enter"))
-	has(t, r, "1/1")
+	r.Has("1/1")
 	r.Send(uitest.Key("y"))
 	if len(w.copied) != 1 {
 		t.Error("the raw document cannot be copied")
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Document as sent") // the search went first
+	r.Has("Document as sent") // the search went first
 	r.Send(uitest.Key("esc"))
-	hasNot(t, r, "Document as sent")
+	r.HasNot("Document as sent")
 }
 
 func TestPalettePressesKeys(t *testing.T) {
 	w := newWorld()
 	w.commands = []ui.Command{{Title: "Say something", Do: ui.Notify{Text: "something"}}, {Title: "Not now", Why: "There is no reason."}}
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
-	has(t, r, "Remove document", "[ No ]")
+	r.Has("Remove document", "[ No ]")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key(":"), uitest.Type("go to lim"), uitest.Key("enter"))
-	has(t, r, "Limits")
+	r.Has("Limits")
 	r.Send(uitest.Key(":"), uitest.Type("say some"), uitest.Key("enter"))
-	has(t, r, "something")
+	r.Has("something")
 	r.Send(uitest.Key(":"), uitest.Type("not now"), uitest.Key("enter"))
-	has(t, r, "There is no reason.", "Commands")
+	r.Has("There is no reason.", "Commands")
 }
 
 func TestKeysThatDoNothingSaySo(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("#"))
-	has(t, r, "# does nothing here")
+	r.Has("# does nothing here")
 	r.Send(uitest.Paste("rm -rf"))
-	has(t, r, "Pasted text does nothing here.")
+	r.Has("Pasted text does nothing here.")
 	w.top().keys.Remove.Off("The operation is completed.")
 	r.Send(uitest.Key("x"))
-	has(t, r, "The operation is completed.")
+	r.Has("The operation is completed.")
 	r.Send(uitest.Key("?"))
-	has(t, r, "off: The operation is completed.")
+	r.Has("off: The operation is completed.")
 }
 
 // The help shows a reason that switches off several keys once; where there is room
@@ -358,26 +358,26 @@ func TestHelpInColumns(t *testing.T) {
 	o := w.options(ui.Test)
 	o.About.ReadOnly = true
 	r := w.start(t, o).Send(uitest.Size(160, 45), uitest.Key("?"))
-	has(t, r, "– x ", "remove the document (asks)", "↑ k ", "end G ")
+	r.Has("– x ", "remove the document (asks)", "↑ k ", "end G ")
 	if n := strings.Count(r.View(), "off: This context"); n != 1 {
 		t.Errorf("the reason is shown %d times\n%s", n, r.View())
 	}
-	hasNot(t, r, "shows more")
+	r.HasNot("shows more")
 	for _, l := range strings.Split(r.View(), "\n") {
 		if strings.Contains(l, "This screen") && (!strings.Contains(l, "Anywhere") || !strings.Contains(l, "Places")) {
 			t.Errorf("not in columns\n%s", r.View())
 		}
 	}
 	r.Send(uitest.Size(80, 24))
-	has(t, r, "shows more")
-	hasNot(t, r, "Places")
+	r.Has("shows more")
+	r.HasNot("Places")
 	r.Send(uitest.Size(40, 12)) // names take no more than they need: most of a line is the sentence
 	for _, l := range strings.Split(r.View(), "\n") {
 		if at := strings.Index(l, "remove the document"); at >= 0 && at > 18 {
 			t.Errorf("the sentence begins at %d in %q", at, l)
 		}
 	}
-	has(t, r, "remove the document")
+	r.Has("remove the document")
 }
 
 // No request outside a command: keys pressed, frames drawn, no command run.
@@ -421,7 +421,7 @@ func TestBarredKeysAreTold(t *testing.T) {
 	}
 	r.Send(w.clock.Wait(time.Second), uitest.Key("x"), w.clock.Wait(time.Second))
 	r.Send(uitest.Key(":"), uitest.Type("remove the doc"), uitest.Key("enter"))
-	has(t, r, "Your role does not allow it.", "Commands")
+	r.Has("Your role does not allow it.", "Commands")
 	if len(barred) != 3 {
 		t.Errorf("reported %d times, not for the first, a later press and the palette", len(barred))
 	}

@@ -14,26 +14,26 @@ func TestSlowAnswers(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Minute
 	r := w.start(t, w.options(ui.Test)).Send(ui.CallFacts{ID: "0", What: "list operations", Class: "billing", Background: true, Phase: ui.CallWaits, At: w.clock.Now()})
-	has(t, r, "loading…")
+	r.Has("loading…")
 	r.Send(ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()},
 		ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(9 * time.Second), NextSlot: w.clock.Now().Add(14 * time.Second)})
-	has(t, r, "waits for room in billing, 9s")
+	r.Has("waits for room in billing, 9s")
 	r.Send(w.clock.Wait(3 * time.Second))
-	has(t, r, "waits for room in billing, 6s")
+	r.Has("waits for room in billing, 6s")
 	r.Send(uitest.Key("!"))
-	has(t, r, "waits 6s", "get operation")
+	r.Has("waits 6s", "get operation")
 	r.Send(uitest.Key("q"), ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallRuns, At: w.clock.Now()})
-	has(t, r, "loading…")
+	r.Has("loading…")
 	r.Send(w.clock.Wait(4 * time.Second))
-	has(t, r, "no answer for 4s…")
+	r.Has("no answer for 4s…")
 	r.Send(uitest.Key("!"), w.clock.Wait(2*time.Second))
-	has(t, r, "running 6s", "get operation")
+	r.Has("running 6s", "get operation")
 	r.Send(uitest.Key("q"), ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallDone, At: w.clock.Now()})
 	r.Send(ui.SessionFacts{State: "rotating"}, ui.BudgetFacts{Class: "billing", Limit: 12, Room: 9},
 		ui.CallFacts{ID: "2", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()})
-	has(t, r, "waits for the session for 9s…")
+	r.Has("waits for the session for 9s…")
 	r.Send(w.clock.Wait(time.Minute))
-	hasNot(t, r, "waits for", "no answer", "loading…")
+	r.HasNot("waits for", "no answer", "loading…")
 }
 
 // TestSlowInANarrowWindow: it says, too, that an answer is waited for, and for how long.
@@ -42,15 +42,15 @@ func TestSlowInANarrowWindow(t *testing.T) {
 	w.slow = 2 * time.Minute
 	call := ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()}
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(40, 12), call, ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(70 * time.Second), NextSlot: w.clock.Now().Add(70 * time.Second)})
-	has(t, r, "0/12 ◌1m")
+	r.Has("0/12 ◌1m")
 	call.Phase = ui.CallRuns
 	r.Send(call, w.clock.Wait(3*time.Second))
-	has(t, r, "0/12 3s…")
+	r.Has("0/12 3s…")
 	r.Send(w.clock.Wait(time.Second))
-	has(t, r, "0/12 4s…")
+	r.Has("0/12 4s…")
 	call.Phase = ui.CallDone
 	r.Send(call, w.clock.Wait(2*time.Minute))
-	hasNot(t, r, "s…")
+	r.HasNot("s…")
 }
 
 // TestLoadingHasSeconds: the seconds also count for a load without a known call.
@@ -58,12 +58,12 @@ func TestLoadingHasSeconds(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Minute
 	r := w.start(t, w.options(ui.Test))
-	has(t, r, "loading…")
+	r.Has("loading…")
 	r.Send(w.clock.Wait(3 * time.Second))
-	has(t, r, "loading for 3s…")
+	r.Has("loading for 3s…")
 	r.Send(uitest.Key("5"))
-	has(t, r, "loading…")
-	hasNot(t, r, "loading for")
+	r.Has("loading…")
+	r.HasNot("loading for")
 }
 
 // TestLargeBodies: how much of an upload went is said beside the title once it takes
@@ -76,23 +76,23 @@ func TestLargeBodies(t *testing.T) {
 		return ui.CallFacts{ID: "1", What: "upload document", Class: "customer", Write: true, Phase: ui.CallRuns, At: began, Moved: moved, Size: 8_000_000}
 	}
 	r.Send(up(1_000_000))
-	hasNot(t, r, "sent 1")
+	r.HasNot("sent 1")
 	r.Send(w.clock.Wait(2*time.Second), up(3_100_000))
-	has(t, r, "sent 3.1 MB of 8.0 MB, 2s…")
+	r.Has("sent 3.1 MB of 8.0 MB, 2s…")
 	r.Send(w.clock.Wait(time.Second))
-	has(t, r, "sent 3.1 MB of 8.0 MB, 3s…")
+	r.Has("sent 3.1 MB of 8.0 MB, 3s…")
 	r.Send(uitest.Key("!"))
-	has(t, r, "running 3s", "sent 3.1 MB of 8.0 MB")
+	r.Has("running 3s", "sent 3.1 MB of 8.0 MB")
 	r.Send(uitest.Key("q"), up(8_000_000))
-	has(t, r, "all 8.0 MB sent, no answer yet, 3s…")
+	r.Has("all 8.0 MB sent, no answer yet, 3s…")
 	r.Send(ui.CallFacts{ID: "1", What: "upload document", Class: "customer", Write: true, Phase: ui.CallDone, At: w.clock.Now()})
-	hasNot(t, r, "sent", "no answer")
+	r.HasNot("sent", "no answer")
 	down := up(3_100_000)
 	down.ID, down.Write = "2", false
 	r.Send(down)
-	has(t, r, "received 3.1 MB of 8.0 MB, 3s…")
+	r.Has("received 3.1 MB of 8.0 MB, 3s…")
 	down.Size = 0 // its length is not known
 	r.Send(down)
-	has(t, r, "received 3.1 MB, 3s…")
-	hasNot(t, r, "received 3.1 MB of")
+	r.Has("received 3.1 MB, 3s…")
+	r.HasNot("received 3.1 MB of")
 }

@@ -90,7 +90,7 @@ func TestLongNotice(t *testing.T) {
 				t.Error("the cure is not on screen")
 			}
 			r.Send(w.clock.Wait(11 * 1e9))
-			hasNot(t, r, "Your role")
+			r.HasNot("Your role")
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestLongNoticeOverTheCursor(t *testing.T) {
 	w.top().extra = func(tea.Msg) (ui.Action, tea.Cmd, bool) { return nil, nil, false }
 	w.top().frame = rows
 	r.Send(ui.Toast{Level: ui.Warning, Text: reason})
-	has(t, r, "▌ the row under the cursor", "18 of 18", "shows who is there.")
+	r.Has("▌ the row under the cursor", "18 of 18", "shows who is there.")
 	golden.RequireEqual(t, r.View())
 }
 
@@ -128,14 +128,14 @@ func TestNoSessionToBeHad(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(80, 24))
 	const why = "The session cannot be renewed at present. 6 shows more."
 	r.Send(ui.SessionFacts{State: "none"})
-	hasNot(t, r, "cannot be renewed")
+	r.HasNot("cannot be renewed")
 	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed at present"})
-	has(t, r, why)
+	r.Has(why)
 	r.Send(uitest.Key("#"))
-	has(t, r, "# does nothing here")
-	hasNot(t, r, why)
+	r.Has("# does nothing here")
+	r.HasNot(why)
 	r.Send(w.clock.Wait(time.Minute))
-	has(t, r, why)
+	r.Has(why)
 	r.Send(ui.SessionFacts{State: "live", Note: "another client logs in"})
-	hasNot(t, r, "6 shows more")
+	r.HasNot("6 shows more")
 }

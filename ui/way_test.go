@@ -20,15 +20,15 @@ func TestEscAtTheRoot(t *testing.T) {
 		o := w.options(ui.Production)
 		o.Start = ui.Place{Kind: kind}
 		r := uitest.Drive(t, ui.New(o), uitest.Size(80, 24), uitest.Key(" "))
-		has(t, r, "1 marked")
+		r.Has("1 marked")
 		r.Send(uitest.Key("esc"))
-		hasNot(t, r, "1 marked", "q leaves")
+		r.HasNot("1 marked", "q leaves")
 		r.Send(uitest.Keys("esc", "esc"))
-		has(t, r, "q leaves")
-		hasNot(t, r, "Leave the console?")
+		r.Has("q leaves")
+		r.HasNot("Leave the console?")
 		r.Send(uitest.Keys(":", "esc", "5"))
 		r.Send(uitest.Key("esc"), uitest.Key("esc"), uitest.Key("q"))
-		has(t, r, "Leave the console?")
+		r.Has("Leave the console?")
 	}
 }
 
@@ -38,17 +38,17 @@ func TestLeavingYields(t *testing.T) {
 	for _, wait := range []time.Duration{0, armed} {
 		w := newWorld()
 		r := uitest.Drive(t, ui.New(w.options(ui.Test)), uitest.Size(80, 24), uitest.Key("q"), w.clock.Wait(wait), uitest.Key("5"))
-		hasNot(t, r, "Leave the console?")
-		has(t, r, "› Limits")
+		r.HasNot("Leave the console?")
+		r.Has("› Limits")
 		r.Send(uitest.Keys("esc", "q"), w.clock.Wait(wait), uitest.Key("j"))
-		hasNot(t, r, "Leave the console?")
-		has(t, r, "2 of 3")
+		r.HasNot("Leave the console?")
+		r.Has("2 of 3")
 		r.Send(uitest.Key("q"), w.clock.Wait(wait), uitest.Burst("j5"))
-		has(t, r, "Leave the console?")
+		r.Has("Leave the console?")
 		r.Send(w.clock.Wait(armed), uitest.Paste("5"))
-		has(t, r, "Leave the console?")
+		r.Has("Leave the console?")
 		r.Send(w.clock.Wait(armed), uitest.Keys("q", "q"))
-		has(t, r, "Leave the console?")
+		r.Has("Leave the console?")
 		if r.Send(uitest.Key("esc")); r.Quit {
 			t.Error("left")
 		}
@@ -60,9 +60,9 @@ func TestAWriteNeverYields(t *testing.T) {
 	for _, wait := range []time.Duration{0, armed} {
 		w := newWorld()
 		r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(wait), uitest.Keys("5", "j", "o", ":", "[", ">"))
-		has(t, r, "Remove document", "[ No ]")
+		r.Has("Remove document", "[ No ]")
 		r.Send(w.clock.Wait(armed), uitest.Burst("5j"))
-		has(t, r, "Remove document", "[ No ]")
+		r.Has("Remove document", "[ No ]")
 		if len(w.removed) > 0 {
 			t.Errorf("removed %v", w.removed)
 		}
@@ -73,34 +73,34 @@ func TestAWriteNeverYields(t *testing.T) {
 func TestBackAndForward(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("5"), uitest.Key("esc"), uitest.Key("esc"))
-	hasNot(t, r, "›")
+	r.HasNot("›")
 	for _, want := range []string{"Documents 7f3a", "Limits", "Documents 7f3a", "── Operations ─"} {
 		r.Send(uitest.Key("["))
-		has(t, r, want)
+		r.Has(want)
 	}
 	r.Send(uitest.Key("["))
-	has(t, r, "No earlier place.")
+	r.Has("No earlier place.")
 	r.Send(uitest.Keys("]", "]"))
-	has(t, r, "› Limits")
+	r.Has("› Limits")
 	r.Send(uitest.Key("6")) // elsewhere: what lay ahead is forgotten
-	has(t, r, "› Session")
+	r.Has("› Session")
 	r.Send(uitest.Key("]"))
-	has(t, r, "Nothing to go forward to")
+	r.Has("Nothing to go forward to")
 	r.Send(uitest.Key("["))
-	has(t, r, "› Limits")
+	r.Has("› Limits")
 }
 
 // TestBackAsksAboutTypedText: the way back goes on only with a yes.
 func TestBackAsksAboutTypedText(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme"), uitest.Keys("enter", "["))
-	has(t, r, "Discard the filter you typed?")
+	r.Has("Discard the filter you typed?")
 	r.Send(w.clock.Wait(armed), uitest.Key("n"), uitest.Key("["))
-	has(t, r, "Discard the filter you typed?")
+	r.Has("Discard the filter you typed?")
 	r.Send(w.clock.Wait(armed), uitest.Key("y"))
-	hasNot(t, r, "Documents 7f3a")
+	r.HasNot("Documents 7f3a")
 	r.Send(uitest.Key("]"))
-	has(t, r, "Documents 7f3a")
+	r.Has("Documents 7f3a")
 }
 
 // rows makes the fake screen at the root a list of operations that opens them.
@@ -137,15 +137,15 @@ func TestNextAndPrevious(t *testing.T) {
 		r.Send(uitest.Key(">"))
 		at(2)
 		r.Send(uitest.Key(">"))
-		has(t, r, "Last one in the list.")
+		r.Has("Last one in the list.")
 		at(2)
 		r.Send(uitest.Keys("<", "<"))
 		at(0)
 		r.Send(uitest.Key("<"))
-		has(t, r, "First one in the list.")
-		hasNot(t, r, "› Documents 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 ›")
+		r.Has("First one in the list.")
+		r.HasNot("› Documents 9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2 ›")
 		r.Send(uitest.Key("esc"))
-		has(t, r, "1 of 3")
+		r.Has("1 of 3")
 	}
 }
 
@@ -158,15 +158,15 @@ func TestNextThroughWhatIsBetween(t *testing.T) {
 		t.Errorf("at %v", p)
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "2 of 3")
+	r.Has("2 of 3")
 }
 
 func TestNextNeedsAList(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(">"))
-	has(t, r, "Not opened from a list")
+	r.Has("Not opened from a list")
 	r.Send(uitest.Key("esc"), uitest.Key("<"))
-	has(t, r, "moves through a list from inside one of its records")
+	r.Has("moves through a list from inside one of its records")
 }
 
 // TestTrailIsBounded: it forgets its oldest places.
@@ -179,5 +179,5 @@ func TestTrailIsBounded(t *testing.T) {
 	for range 60 {
 		r.Send(uitest.Key("["))
 	}
-	has(t, r, "No earlier place.")
+	r.Has("No earlier place.")
 }

@@ -23,19 +23,19 @@ func TestWhy(t *testing.T) {
 	r := w.start(t, o)
 	for _, key := range []string{"e", "E"} {
 		r.Send(uitest.Key(key))
-		has(t, r, "Nothing was concluded here yet.")
+		r.Has("Nothing was concluded here yet.")
 		r.Send(w.clock.Wait(time.Second), uitest.Key("esc"))
 	}
 	at := time.Date(2026, 3, 2, 11, 2, 14, 0, time.UTC)
 	book.Add(evidence.Conclusion{Says: "removed", Object: "7F3A", Rests: []evidence.Evidence{{
 		Read: "the operation read", Seen: evidence.Moment{At: at}, Shows: "no longer lists it" + apitest.Hostile}}})
 	r.Send(uitest.Key("e"))
-	has(t, r, "removed: the operation read at 11:02:14 no longer lists")
+	r.Has("removed: the operation read at 11:02:14 no longer lists")
 	r.Send(w.clock.Wait(time.Second), uitest.Key("esc"))
 	w.top().keysFor = func(m *keymap.Map) []keymap.Key { return []keymap.Key{m.Operations.Export} }
 	if r.Send(uitest.Key("e")); strings.Contains(r.View(), "removed:") {
 		t.Error("e is the screen's own key here")
 	}
 	r.Send(uitest.Key("E"))
-	has(t, r, "removed: the operation read at 11:02:14")
+	r.Has("removed: the operation read at 11:02:14")
 }

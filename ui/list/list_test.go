@@ -112,15 +112,6 @@ func open(t *testing.T, start string) (*uitest.Run, *screen, *uitest.Clock) {
 	return r, s, clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 // A click reaches the row that is drawn at its line, whatever is above the table; a
 // second one opens it, and over the opened page it does nothing.
 func TestClicksReachTheDrawnRow(t *testing.T) {
@@ -133,33 +124,33 @@ func TestClicksReachTheDrawnRow(t *testing.T) {
 			t.Errorf("a click on %s selects %s\n%s", name, f.name, r.View())
 		}
 		r.Send(click, click, click)
-		has(t, r, "about the "+name)
+		r.Has("about the " + name)
 		r.Send(uitest.Key("esc"))
 	}
 }
 
 func TestTheFilterActsWhileItIsTyped(t *testing.T) {
 	r, s, _ := open(t, "")
-	has(t, r, "4 fruits", "1 of 4")
+	r.Has("4 fruits", "1 of 4")
 	r.Send(uitest.Key("/"), uitest.Type("name:ap"))
-	has(t, r, "/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc cancel  tab complete")
+	r.Has("/ name:ap", "1 of 2", "apple", "apricot", "enter apply  esc cancel  tab complete")
 	r.Send(uitest.Type(" size:1"))
-	has(t, r, `There is no field "size"`, "showing the last valid filter: name:ap size") // "size" alone was a word
-	r.Send(uitest.Key("enter"))                                                          // what is wrong is not applied, and stays to be corrected
-	has(t, r, `There is no field "size"`)
+	r.Has(`There is no field "size"`, "showing the last valid filter: name:ap size") // "size" alone was a word
+	r.Send(uitest.Key("enter"))                                                      // what is wrong is not applied, and stays to be corrected
+	r.Has(`There is no field "size"`)
 	r.Send(uitest.Key("esc"))
-	has(t, r, "4 fruits", "1 of 4")
+	r.Has("4 fruits", "1 of 4")
 	r.Send(uitest.Key("/"), uitest.Type("name:p weight>=100"), uitest.Key("enter"))
-	has(t, r, "2 fruits  / name:p weight>=100")
+	r.Has("2 fruits  / name:p weight>=100")
 	if last := s.filters[len(s.filters)-1]; last != "name:p weight>=100 false" {
 		t.Errorf("confirmed as %q", last)
 	}
 	r.Send(uitest.Key("/"), uitest.Type(" x"))
-	has(t, r, "No fruit matches the filter.")
+	r.Has("No fruit matches the filter.")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "No fruit matches the filter.", "/ changes it, esc clears it")
+	r.Has("No fruit matches the filter.", "/ changes it, esc clears it")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "4 fruits")
+	r.Has("4 fruits")
 }
 
 // TestHintsNameNoKeyForRowsThatAreNotThere: what is about a row is hinted when there is one.
@@ -177,7 +168,7 @@ func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
 	}
 	s.store = nil
 	r.Send(uitest.Key("r"))
-	has(t, r, "There is no fruit.")
+	r.Has("There is no fruit.")
 	for _, about := range []string{"enter", "mark", "sort"} {
 		if strings.Contains(hints(), about) {
 			t.Errorf("%q is hinted without rows: %s", about, hints())
@@ -191,7 +182,7 @@ func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
 func TestATypedFilterIsNotLostUnasked(t *testing.T) {
 	r, _, _ := open(t, "")
 	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Key("ctrl+c"))
-	has(t, r, "Discard the filter you typed?")
+	r.Has("Discard the filter you typed?")
 }
 
 func TestABeginning(t *testing.T) {
@@ -209,9 +200,9 @@ func TestValuesOfWhatWasReadAreOffered(t *testing.T) {
 	r, s, _ := open(t, "")
 	s.store = append(fruits[:len(fruits):len(fruits)], fruit{"5", "pear", 1}, fruit{"6", "x\x1b[2J", 1})
 	r.Send(uitest.Key("r"), uitest.Key("/"), uitest.Type("name:"))
-	has(t, r, "tab pear  apple  plum  apricot")
+	r.Has("tab pear  apple  plum  apricot")
 	r.Send(uitest.Key("tab"), uitest.Key("tab"))
-	has(t, r, "/ name:apple", "1 of 1")
+	r.Has("/ name:apple", "1 of 1")
 }
 
 // TestValuesAreAskedInACommand that the next key cancels.
@@ -231,7 +222,7 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 		t.Fatal("asked in the update loop, or not at all")
 	}
 	r.Send(uitest.Key("q"), late())
-	has(t, r, "tab nameq")
+	r.Has("tab nameq")
 	if strings.Contains(r.View(), "OLD") {
 		t.Errorf("an answer to an older question is shown\n%s", r.View())
 	}
@@ -240,19 +231,19 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 func TestAPageOverTheList(t *testing.T) {
 	r, _, _ := open(t, "")
 	r.Send(uitest.Keys("down", "enter"))
-	has(t, r, "about the pear")
+	r.Has("about the pear")
 	r.Send(uitest.Key("/"), uitest.Type("second"))
-	has(t, r, "enter find")
+	r.Has("enter find")
 	r.Send(uitest.Key("enter"), uitest.Key("esc"))
-	has(t, r, "about the pear")
+	r.Has("about the pear")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "4 fruits", "2 of 4")
+	r.Has("4 fruits", "2 of 4")
 }
 
 func TestEscUndoesOneThingAtATime(t *testing.T) {
 	r, s, _ := open(t, "")
 	r.Send(uitest.Key("/"), uitest.Type("p"), uitest.Keys("enter", " ", " "))
-	has(t, r, "2 marked")
+	r.Has("2 marked")
 	r.Send(uitest.Key("esc"))
 	if len(s.Table.Marked()) != 0 || s.Filter.Text == "" {
 		t.Error("esc unmarks first")
@@ -262,7 +253,7 @@ func TestEscUndoesOneThingAtATime(t *testing.T) {
 		t.Error("then it clears the filter")
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "q leaves", "4 fruits")
+	r.Has("q leaves", "4 fruits")
 	if strings.Contains(r.View(), "Leave the console?") {
 		t.Error("esc asks to leave")
 	}
@@ -272,16 +263,16 @@ func TestAFailedRead(t *testing.T) {
 	r, s, _ := open(t, "")
 	s.err = fmt.Errorf("broken")
 	r.Send(uitest.Key("r"))
-	has(t, r, "4 fruits", "Refresh failed:")
+	r.Has("4 fruits", "Refresh failed:")
 	s.rows.Set(nil)
 	s.Changed()
 	r.Send(uitest.Key("r"))
-	has(t, r, "r tries again.")
+	r.Has("r tries again.")
 	s.store, s.err = nil, nil
 	r.Send(uitest.Key("r"))
-	has(t, r, "There is no fruit.")
+	r.Has("There is no fruit.")
 	_, reading := s.Update(keymap.Parse("r"))
-	has(t, r, "Reading …")
+	r.Has("Reading …")
 	s.Update(reading())
 }
 

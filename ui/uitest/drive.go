@@ -10,6 +10,7 @@ package uitest
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,38 @@ func Drive(t testing.TB, m tea.Model, msgs ...tea.Msg) *Run {
 	r := &Run{t: t, Model: m}
 	r.run(m.Init())
 	return r.Send(msgs...)
+}
+
+// Has fails the test for each text that does not show, to the letter.
+func (r *Run) Has(texts ...string) {
+	r.t.Helper()
+	for _, text := range texts {
+		if view := r.View(); !strings.Contains(view, text) {
+			r.t.Errorf("%q does not show in\n%s", text, view)
+		}
+	}
+}
+
+// HasNot fails the test for each text that shows.
+func (r *Run) HasNot(texts ...string) {
+	r.t.Helper()
+	for _, text := range texts {
+		if view := r.View(); strings.Contains(view, text) {
+			r.t.Errorf("%q shows in\n%s", text, view)
+		}
+	}
+}
+
+// Says is Has wherever lines end, and whatever space is between words.
+func (r *Run) Says(texts ...string) {
+	r.t.Helper()
+	for _, text := range texts {
+		view := r.View()
+		flat := strings.Join(strings.Fields(strings.ReplaceAll(view, "│", " ")), " ")
+		if !strings.Contains(view, text) && !strings.Contains(flat, text) {
+			r.t.Errorf("%q does not show in\n%s", text, view)
+		}
+	}
 }
 
 // Pure drives a model twice through the same messages, once with its View called

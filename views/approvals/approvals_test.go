@@ -95,15 +95,6 @@ func open(t *testing.T, backend Backend, opts ...shelltest.Option) (*uitest.Run,
 		append([]shelltest.Option{as("ana", api.Operator)}, opts...)...), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 func TestList(t *testing.T) {
 	r, _ := open(t, fake())
 	golden.RequireEqual(t, []byte(r.View()))
@@ -120,7 +111,7 @@ func TestRequest(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Key("e"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
-	has(t, r, "2 approvals wait, 1 of them asked by you")
+	r.Has("2 approvals wait, 1 of them asked by you")
 }
 
 // TestTheRequestIsWhole: what would be sent can be read to its last character in every
@@ -159,14 +150,14 @@ func TestApproveBindsToWhatWasShown(t *testing.T) {
 	if got != "rshare000000 "+strings.Repeat("cd", 32) {
 		t.Errorf("approved %q", got)
 	}
-	has(t, r, "Approved. bob can send it once, until")
+	r.Has("Approved. bob can send it once, until")
 }
 
 func TestProductionWantsTheId(t *testing.T) {
 	backend := fake()
 	r, clock := open(t, backend, shelltest.Production)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y")) // approve is nil: it would panic
-	has(t, r, "Approve")
+	r.Has("Approve")
 }
 
 func TestDenyWantsAReason(t *testing.T) {
@@ -178,35 +169,35 @@ func TestDenyWantsAReason(t *testing.T) {
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("N"), uitest.Key("enter"))
-	has(t, r, "give a reason")
+	r.Has("give a reason")
 	r.Send(uitest.Type("no mandate"), uitest.Key("enter"), clock.Wait(time.Second))
-	has(t, r, "your reason", "no mandate")
+	r.Has("your reason", "no mandate")
 	r.Send(uitest.Key("y"))
 	if got != "rshare000000 no mandate" {
 		t.Errorf("denied %q", got)
 	}
-	has(t, r, "Denied. bob sees the reason.")
+	r.Has("Denied. bob sees the reason.")
 }
 
 func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r, _ := open(t, fake())
 	r.Send(uitest.Key("down"), uitest.Key("P"))
-	has(t, r, "This is your own request")
+	r.Has("This is your own request")
 	r.Send(uitest.Key("e"))
-	has(t, r, "ask a colleague to decide")
+	r.Has("ask a colleague to decide")
 	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
-	has(t, r, "is no longer open: it is approved")
+	r.Has("is no longer open: it is approved")
 	r, _ = open(t, fake(), as("eve", api.Viewer))
 	r.Send(uitest.Key("P"))
-	has(t, r, "Your role (viewer) may not approve")
+	r.Has("Your role (viewer) may not approve")
 	r, _ = open(t, fake(), as(" ", api.Admin))
 	r.Send(uitest.Key("P"))
-	has(t, r, "You are not signed in")
+	r.Has("You are not signed in")
 	r, _ = open(t, fake(), func(o *ui.Options) {
 		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana2", Role: api.Operator, Key: "SHA256:bob"})
 	})
 	r.Send(uitest.Key("P"))
-	has(t, r, "bob asked with the same key")
+	r.Has("bob asked with the same key")
 }
 
 func TestRefusalIsExplained(t *testing.T) {
@@ -217,7 +208,7 @@ func TestRefusalIsExplained(t *testing.T) {
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "The approval refused", "not the one that you read", "Open it again.")
+	r.Has("The approval refused", "not the one that you read", "Open it again.")
 }
 
 func TestNews(t *testing.T) {
@@ -226,20 +217,20 @@ func TestNews(t *testing.T) {
 	fresh := request("rnew00000000", "cyd", approval.Open, 0)
 	backend.list = func() ([]approval.Request, error) { return append(sample(), fresh), nil }
 	r.Send(ui.Changed{Kind: "operation"}, ui.Changed{Kind: Kind})
-	has(t, r, "3 approvals wait")
+	r.Has("3 approvals wait")
 	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
 	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	r.Send(ui.Changed{Kind: Kind})
-	has(t, r, "is no longer open: it was decided or lapsed", "No approval waits")
+	r.Has("is no longer open: it was decided or lapsed", "No approval waits")
 	r.Send(uitest.Key("y")) // approve is nil: it would panic
 }
 
 func TestTimeAloneEndsARequest(t *testing.T) {
 	r, clock := open(t, fake())
 	r.Send(clock.Wait(31 * time.Minute))
-	has(t, r, "No approval waits", "lapsed")
+	r.Has("No approval waits", "lapsed")
 	r.Send(uitest.Key("P"))
-	has(t, r, "it is lapsed")
+	r.Has("it is lapsed")
 }
 
 func TestStaleAnswerIsDropped(t *testing.T) {
@@ -261,19 +252,19 @@ func TestPlaceOpensARequest(t *testing.T) {
 	clock := uitest.NewClock()
 	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(), p.ID) },
 		ui.Place{Kind: Kind, ID: "rdenied00000"}, as("ana", api.Operator))
-	has(t, r, "Request rdenied00000", "refused by the second person")
+	r.Has("Request rdenied00000", "refused by the second person")
 }
 
 func TestStates(t *testing.T) {
 	backend := &fakeBackend{list: func() ([]approval.Request, error) { return nil, nil }}
 	r, _ := open(t, backend)
-	has(t, r, "No approval was requested.")
+	r.Has("No approval was requested.")
 	backend.list = func() ([]approval.Request, error) {
 		return nil, &api.Error{Kind: api.Unavailable, Public: "opdeck cannot read or write approval requests, so it did " +
 			"nothing."}
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "cannot read or write", "r tries again")
+	r.Has("cannot read or write", "r tries again")
 }
 
 func TestWords(t *testing.T) {
@@ -361,17 +352,17 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 func TestHitsAreNoDecisions(t *testing.T) {
 	r, _ := open(t, fake()) // approve and deny are nil: they would panic
 	r.Send(uitest.Key("e"), uitest.Key("/"), uitest.Type("NP"))
-	has(t, r, "enter find", "esc end the search")
+	r.Has("enter find", "esc end the search")
 	r.Send(uitest.Key("enter"), uitest.Key("esc"), uitest.Key("/"), uitest.Type("o"), uitest.Key("enter"))
-	has(t, r, "1/", "esc end the search  n next  N previous")
+	r.Has("1/", "esc end the search  n next  N previous")
 	r.Send(uitest.Key("n"), uitest.Key("n"), uitest.Key("N"))
-	has(t, r, "2/")
+	r.Has("2/")
 	r.Send(uitest.Key("P"))
-	has(t, r, "P does nothing here")
+	r.Has("P does nothing here")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "P approve  N deny")
+	r.Has("P approve  N deny")
 	r.Send(uitest.Key("N"))
-	has(t, r, "Deny compliance.share")
+	r.Has("Deny compliance.share")
 }
 
 // TestWhatASecondPersonDecidesBy: in the question, on the page and beside the list; digests on the page only.
@@ -382,7 +373,7 @@ func TestWhatASecondPersonDecidesBy(t *testing.T) {
 		"bob, operator", "until"}
 	r, clock := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
 	r.Send(uitest.Size(180, 60))
-	has(t, r, judged...)
+	r.Has(judged...)
 	hidden := func() {
 		if strings.Contains(r.View(), "cdcdcd") || strings.Contains(r.View(), "ababab") {
 			t.Errorf("a digest outside the details:\n%s", r.View())
@@ -390,10 +381,10 @@ func TestWhatASecondPersonDecidesBy(t *testing.T) {
 	}
 	hidden()
 	r.Send(uitest.Key("P"))
-	has(t, r, append(judged, "[ No ]")...)
+	r.Has(append(judged, "[ No ]")...)
 	hidden()
 	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"))
-	has(t, r, append(judged, "cdcdcd", "ababab")...)
+	r.Has(append(judged, "cdcdcd", "ababab")...)
 }
 
 // TestEnterOpensTheObject: of the list and of the page; esc comes back to it.

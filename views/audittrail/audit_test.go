@@ -41,9 +41,9 @@ func TestOlderRecordsAreInTheArchive(t *testing.T) {
 		return p, err
 	}
 	r, _ := open(t, log)
-	has(t, r, "Older records are in the archive: opdeck audit export prints them.")
+	r.Has("Older records are in the archive: opdeck audit export prints them.")
 	r.Send(uitest.Size(160, 40))
-	has(t, r, "Records 1 to 4,200, up to 2026-02-02 12:00:00 UTC, are in the archive in /var/opdeck on desk-1: opdeck audit export prints them.")
+	r.Has("Records 1 to 4,200, up to 2026-02-02 12:00:00 UTC, are in the archive in /var/opdeck on desk-1: opdeck audit export prints them.")
 }
 
 func TestRecord(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Keys("down", "down", "down", "down", "enter"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
-	has(t, r, "4 writes and refusals")
+	r.Has("4 writes and refusals")
 }
 
 func TestReports(t *testing.T) {
@@ -69,10 +69,10 @@ func TestReports(t *testing.T) {
 		return audit.Report{Records: 90, First: 1, Last: 90, Covered: 90, Checkpoints: 1}, nil
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("V"))
-	has(t, r, "✓ 90 records are intact, all covered by checkpoints", "✓ none", "none: the clock never went back")
+	r.Has("✓ 90 records are intact, all covered by checkpoints", "✓ none", "none: the clock never went back")
 	log.verify = func() (audit.Report, error) { return audit.Report{}, errors.New("disk gone") }
 	r.Send(uitest.Key("V"))
-	has(t, r, "could not be checked: disk gone", "V tries again")
+	r.Has("could not be checked: disk gone", "V tries again")
 }
 
 // An answer to a verification that was left, and to an older question, is dropped.
@@ -103,7 +103,7 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	r, _ := open(t, log)
 	before := len(log.queries)
 	r.Send(uitest.Key("/"), uitest.Type("person:ana event:document.* since:2h invoice"))
-	has(t, r, "enter apply  esc cancel  tab complete")
+	r.Has("enter apply  esc cancel  tab complete")
 	if len(log.queries) != before {
 		t.Fatal("typing asks the trail, which records each question")
 	}
@@ -112,11 +112,11 @@ func TestFilterAsksOnceByEnter(t *testing.T) {
 	if len(log.queries) != before+1 || q.Actor != "ana" || q.Event != "document.*" || !q.From.Equal(noon.Add(-2*time.Hour)) {
 		t.Errorf("asked %d times, last %+v", len(log.queries)-before, q)
 	}
-	has(t, r, "/ person:ana")
+	r.Has("/ person:ana")
 	r.Send(uitest.Key("/"), uitest.Type(" color:red"))
-	has(t, r, `There is no field "color"`)
+	r.Has(`There is no field "color"`)
 	r.Send(uitest.Key("enter"))
-	has(t, r, `There is no field "color"`)
+	r.Has(`There is no field "color"`)
 	r.Send(uitest.Key("esc"), uitest.Key("esc"))
 	if q := log.queries[len(log.queries)-1]; q.Actor != "" {
 		t.Errorf("esc keeps the filter: %+v", q)
@@ -132,22 +132,22 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 		return audit.Page{Entries: append([]audit.Entry{opened, out}, sample()...)}, nil
 	}
 	r, _ := open(t, log)
-	has(t, r, "4 writes and refusals; a shows all records", "document.attach", "denied ×12", "a everything")
+	r.Has("4 writes and refusals; a shows all records", "document.attach", "denied ×12", "a everything")
 	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "intent") {
 		t.Error(r.View())
 	}
 	r.Send(uitest.Key("a"))
-	has(t, r, "7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes only")
+	r.Has("7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes only")
 	r.Send(uitest.Key("a"), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
-	has(t, r, "0 writes and refusals")
+	r.Has("0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Key("r"))
-	has(t, r, "No record matches the filter.", "a searches records of every kind")
+	r.Has("No record matches the filter.", "a searches records of every kind")
 	r.Send(uitest.Key("a"))
-	has(t, r, "1 record of all kinds; a shows writes and refusals", "console.open")
+	r.Has("1 record of all kinds; a shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
 	r.Send(uitest.Key("esc"), uitest.Key("a"))
-	has(t, r, "No writes or refusals yet.", "a searches records of every kind")
+	r.Has("No writes or refusals yet.", "a searches records of every kind")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
@@ -156,20 +156,20 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r, _ := open(t, log)
 	before := log.calls
 	r.Send(uitest.Key("/"))
-	has(t, r, "tab person:  event:  id:")
+	r.Has("tab person:  event:  id:")
 	r.Send(uitest.Type("person:"))
-	has(t, r, "tab ana  bob", "showing the last valid filter: person") // "person" alone was a word
+	r.Has("tab ana  bob", "showing the last valid filter: person") // "person" alone was a word
 	r.Send(uitest.Key("tab"), uitest.Key("tab"))
-	has(t, r, "/ person:bob")
+	r.Has("/ person:bob")
 	r.Send(uitest.Type(" outcome:"))
-	has(t, r, "tab ok  denied  failed  unknown")
+	r.Has("tab ok  denied  failed  unknown")
 	r.Send(uitest.Type("x"))
-	has(t, r, "/ person:bob outcome:x", "\n                     ^", "x is not known. Known are ok, denied")
+	r.Has("/ person:bob outcome:x", "\n                     ^", "x is not known. Known are ok, denied")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("event:document.r"))
-	has(t, r, "tab document.remove")
+	r.Has("tab document.remove")
 	for _, field := range []string{"object:", "phase:", "at<", "id:"} {
 		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
-		has(t, r, "\ntab ")
+		r.Has("\ntab ")
 	}
 	if log.calls != before {
 		t.Errorf("%d questions while it is typed", log.calls-before)
@@ -190,13 +190,13 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 		return p, nil
 	}
 	r, _ := open(t, log)
-	has(t, r, "older ones below", "1 of 201")
+	r.Has("older ones below", "1 of 201")
 	r.Send(uitest.Key("down"))
 	if len(log.queries) != 1 {
 		t.Error("older records are read before they are needed")
 	}
 	r.Send(uitest.Key("G"))
-	has(t, r, "300 writes and refusals", "201 of 301")
+	r.Has("300 writes and refusals", "201 of 301")
 	if q := log.queries[1]; q.Before != 101 {
 		t.Errorf("the second page begins before %d", q.Before)
 	}
@@ -205,22 +205,22 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 func TestUnsettledSaysWhatToDo(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log)
-	has(t, r, "1 act has no known outcome", "? no outcome")
+	r.Has("1 act has no known outcome", "? no outcome")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Open the operation and check", "Settle: write down")
+	r.Has("Open the operation and check", "Settle: write down")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "operation 7f3a2b10-0000-4000-8000-000000000001")
+	r.Has("operation 7f3a2b10-0000-4000-8000-000000000001")
 	r.Send(uitest.Key("esc"))
 	var got []string
 	log.settle = func(who api.Actor, ref, note string) error { got = []string{who.Name, ref, note}; return nil }
 	r.Send(uitest.Keys("g", "enter", "down", "enter"), uitest.Type("x"), uitest.Key("enter"))
-	has(t, r, "write a sentence")
+	r.Has("write a sentence")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Type(" it is still attached"), uitest.Key("enter"))
 	if strings.Join(got, "|") != "ana|01900000-0000-7000-8000-000000000009|x it is still attached" {
 		t.Errorf("settled %q", got)
 	}
-	has(t, r, "settled as unknown")
+	r.Has("settled as unknown")
 	if strings.Contains(r.View(), "no known outcome") {
 		t.Error("it is still unsettled")
 	}
@@ -237,19 +237,19 @@ func TestExport(t *testing.T) {
 	}
 	r, _ := open(t, log)
 	r.Send(uitest.Key("e"))
-	has(t, r, "Evidence pack of operation", "The whole trail")
+	r.Has("Evidence pack of operation", "The whole trail")
 	r.Send(uitest.Keys("enter", "enter"))
 	b, err := os.ReadFile(filepath.Join(dir, "evidence-7f3a2b10-0000-4000-8000-000000000001.json"))
 	if err != nil || string(b) != "operation 7f3a2b10-0000-4000-8000-000000000001" {
 		t.Errorf("%q %v", b, err)
 	}
 	r.Send(uitest.Keys("e", "down", "enter", "enter"))
-	has(t, r, "7 records written to")
+	r.Has("7 records written to")
 	if st, err := os.Stat(filepath.Join(dir, "audit-2026-03-02.jsonl")); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", st, err)
 	}
 	r.Send(uitest.Keys("e", "down", "enter", "enter"))
-	has(t, r, "A file with that name exists already")
+	r.Has("A file with that name exists already")
 	log.export = func(w io.Writer) (int64, error) { _, _ = io.WriteString(w, "half"); return 0, errors.New("broken") }
 	_ = os.Remove(filepath.Join(dir, "audit-2026-03-02.jsonl"))
 	r.Send(uitest.Key("enter"), uitest.Keys("e", "down", "enter", "enter"))
@@ -262,7 +262,7 @@ func TestExportIsTheRoles(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log, as(api.Operator))
 	r.Send(uitest.Key("e"))
-	has(t, r, "may not export the audit trail; admin may.")
+	r.Has("may not export the audit trail; admin may.")
 }
 
 func TestStates(t *testing.T) {
@@ -270,21 +270,21 @@ func TestStates(t *testing.T) {
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{}, nil }
 	r, _ := open(t, log)
-	has(t, r, "No writes or refusals yet.")
+	r.Has("No writes or refusals yet.")
 	log.find = func(audit.Query) (audit.Page, error) {
 		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) may not read the audit trail.", Hint: "Roles that do: admin."}
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "may not read the audit trail", "r tries again")
+	r.Has("may not read the audit trail", "r tries again")
 	log = fake()
 	log.health = audit.Health{Err: errors.New("full"), Since: noon, Checkpoint: errors.New("x")}
 	r, _ = open(t, log)
-	has(t, r, "The trail cannot be written since 12:00:00", "last checkpoint")
+	r.Has("The trail cannot be written since 12:00:00", "last checkpoint")
 	r.Send(ui.Changed{Kind: ui.KindAudit})
-	has(t, r, "newer ones exist, r reads them")
+	r.Has("newer ones exist, r reads them")
 	log.health = audit.Health{Checkpoint: &audit.TamperedError{N: 3, Reason: "the record is another one"}}
 	r, _ = open(t, log)
-	has(t, r, "The trail was tampered with: the record is another one.")
+	r.Has("The trail was tampered with: the record is another one.")
 }
 
 func TestHostileText(t *testing.T) {
@@ -355,9 +355,9 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 func TestExportOverSSHIsACommand(t *testing.T) {
 	r, clock := open(t, fake(), func(o *ui.Options) { o.About.Remote = "ssh -p 2222 ana@192.0.2.7" })
 	r.Send(uitest.Key("e"))
-	has(t, r, "Evidence pack of operation 7f3a2b10", "The whole trail")
+	r.Has("Evidence pack of operation 7f3a2b10", "The whole trail")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
+	r.Has("Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
 	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"), uitest.Key("down"), uitest.Key("enter"))
-	has(t, r, "Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
+	r.Has("Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export > FILE", "y copy the command")
 }

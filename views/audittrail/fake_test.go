@@ -112,15 +112,6 @@ func open(t *testing.T, log Log, opts ...shelltest.Option) (*uitest.Run, *uitest
 	return shelltest.Open(t, clock, factory(log), place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 // other replaces all other screens.
 type other struct {
 	ui.Wanted

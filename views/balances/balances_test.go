@@ -84,15 +84,6 @@ func factory(f *fake) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), p.ID, p.Arg) }
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 func TestScreens(t *testing.T) {
 	for name, c := range map[string]struct {
 		id   string
@@ -129,7 +120,7 @@ func TestNumbersAreMasked(t *testing.T) {
 		}
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("M"))
-	has(t, r, "DE89370400440532013000", "4400532013", "office@harbour.example")
+	r.Has("DE89370400440532013000", "4400532013", "office@harbour.example")
 }
 
 // TestWhatLeadsOn: enter opens an account, c its customer.
@@ -137,14 +128,14 @@ func TestWhatLeadsOn(t *testing.T) {
 	f := sample(t)
 	r := open(t, f, "")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Account U1v72kDJdQw", "98,765,432,109,876,543,210.01 EUR, 178.82 EUR on hold", "✓ ACCEPT")
+	r.Has("Account U1v72kDJdQw", "98,765,432,109,876,543,210.01 EUR, 178.82 EUR on hold", "✓ ACCEPT")
 	if got := strings.Join(f.asked, " "); got != "page 0 U1v72kDJdQw" {
 		t.Errorf("asked for %s", got)
 	}
 	f2 := sample(t)
 	r = open(t, f2, "Unone")
 	r.Send(uitest.Key("C"))
-	has(t, r, "names no customer")
+	r.Has("names no customer")
 }
 
 // TestTheEndReadsOn: one page a time, no account twice.
@@ -152,13 +143,13 @@ func TestTheEndReadsOn(t *testing.T) {
 	f := sample(t)
 	f.size = 2
 	r := open(t, f, "")
-	has(t, r, "2 accounts of 4")
+	r.Has("2 accounts of 4")
 	r.Send(uitest.Key("G"), uitest.Key("G"), uitest.Key("G"))
-	has(t, r, "4 accounts")
+	r.Has("4 accounts")
 	r.Send(uitest.Key("/"), uitest.Type("balance<0"), uitest.Key("enter"))
-	has(t, r, "1 account ", "from a webho")
+	r.Has("1 account ", "from a webho")
 	r.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Type("status:BANNED"), uitest.Key("enter"))
-	has(t, r, "BANNED ", "1 account of 4 read")
+	r.Has("BANNED ", "1 account of 4 read")
 	if got := strings.Join(f.asked, ", "); got != "page 0, page 1" {
 		t.Errorf("asked for %s", got)
 	}

@@ -55,20 +55,20 @@ func TestSetApplication(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
-	has(t, r, "Application, individual", "firstName", "Kovačević", "Fields that are not shown here stay unchanged.")
+	r.Says("Application, individual", "firstName", "Kovačević", "Fields that are not shown here stay unchanged.")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter", "enter"))
-	has(t, r, "File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files read: 2")
+	r.Says("File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files read: 2")
 	r.Send(uitest.Key("esc")) // back to the form, with what was typed
-	has(t, r, "Anna", "PROOF_OF_RESIDENCE")
+	r.Says("Anna", "PROOF_OF_RESIDENCE")
 	r.Send(uitest.Keys("enter", "enter", "enter"), uitest.Type("lease"), uitest.Key("enter"))
-	has(t, r, "Documents to add", "Add another", "Remove from list PROOF_OF_RESIDENCE, file f-2")
+	r.Says("Documents to add", "Add another", "Remove from list PROOF_OF_RESIDENCE, file f-2")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
+	r.Says("Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
 	if len(f.set) != 0 {
 		t.Fatal("sent before the answer")
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Set. Application saved")
+	r.Says("Set. Application saved")
 	want := `{"individual":{"application":{"firstName":"Anna","lastName":"Kovačević","odd":{"deep":[1]},"risk":1.50},` +
 		`"documents":[{"type":"PHOTO","fileId":"f-1","note":null},{"fileId":"f-2","type":"PROOF_OF_RESIDENCE"}],"later":9007199254740993}}`
 	if len(f.set) != 1 || f.set[0] != want {
@@ -84,7 +84,7 @@ func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "changed by another client", "press esc, then A", "Anna")
+	r.Says("changed by another client", "press esc, then A", "Anna")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
 	}
@@ -106,7 +106,7 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 			f.app.Individual = json.RawMessage(c.body)
 			r, _ := open(t, f, unmasked)
 			r.Send(uitest.Size(110, 40), uitest.Key("A"))
-			has(t, r, c.want)
+			r.Says(c.want)
 			if strings.Contains(r.View(), c.not) {
 				t.Errorf("%q shows in\n%s", c.not, r.View())
 			}
@@ -120,14 +120,14 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	f := applicant()
 	r, _ := open(t, f, unmasked)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter"))
-	has(t, r, "Nothing was changed")
+	r.Says("Nothing was changed")
 	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
 	r.Send(uitest.Key("A"))
-	has(t, r, "read-only")
+	r.Says("read-only")
 	r, clock := open(t, f, func(o *ui.Options) { o.Mask = true })
 	f.app.Individual = json.RawMessage(`{"application":{"emailAddress":"ana@example.com","firstName":"Ana","iban":"EE382200221020145685"},"documents":[]}`)
 	r.Send(uitest.Size(110, 40), uitest.Key("A"))
-	has(t, r, "Masked values are left out", "› firstName")
+	r.Says("Masked values are left out", "› firstName")
 	for _, secret := range []string{"ana@", "EE382200221020145685"} {
 		if strings.Contains(r.View(), secret) {
 			t.Errorf("%s shows in\n%s", secret, r.View())
@@ -140,7 +140,7 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	f.set = nil
 	r, _ = open(t, f, func(o *ui.Options) { o.About.Role = "viewer" })
 	r.Send(uitest.Key("A"))
-	has(t, r, "masked values cannot be sent back")
+	r.Says("masked values cannot be sent back")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
 	}
@@ -178,31 +178,31 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r, _ := open(t, f, unmasked)
 	before := f.calls
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
-	has(t, r, "File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "Further files, one customer call")
+	r.Says("File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "Further files, one customer call")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
 	}
 	r.Send(uitest.Keys("down", "down"))
-	has(t, r, "▌ photo.png", "2 of 3 files read")
+	r.Says("▌ photo.png", "2 of 3 files read")
 	f.noFiles = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
 	r.Send(uitest.Key("down"))
-	has(t, r, "could not be read: The service does not answer.", "Further files")
+	r.Says("could not be read: The service does not answer.", "Further files")
 	f.noFiles = nil
 	r.Send(uitest.Key("down"))
-	has(t, r, "▌ lease.pdf", "All files read: 3")
+	r.Says("▌ lease.pdf", "All files read: 3")
 	if strings.Contains(r.View(), "not known yet") || f.calls != before+5 {
 		t.Errorf("%d calls\n%s", f.calls-before, r.View())
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Application, individual", "DEED") // the form is still known after reading on
+	r.Says("Application, individual", "DEED") // the form is still known after reading on
 	r.Send(uitest.Keys("tab", "tab", "enter"))
-	has(t, r, "All files read: 3") // and are not asked for again
+	r.Says("All files read: 3") // and are not asked for again
 	r.Send(uitest.Type("photo"), uitest.Key("enter"))
-	has(t, r, "Remove from list DEED, file f-1")
+	r.Says("Remove from list DEED, file f-1")
 	r.Send(uitest.Type("another"), uitest.Key("enter"), uitest.Type("DEED"), uitest.Key("enter"))
-	has(t, r, "File of DEED", "All files read: 3")
+	r.Says("File of DEED", "All files read: 3")
 	r.Send(uitest.Paste("f-77"), uitest.Key("enter"))
-	has(t, r, "Remove from list DEED, file f-77")
+	r.Says("Remove from list DEED, file f-77")
 	if f.calls != before+5 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -216,12 +216,12 @@ func TestARefusedTokenIsTypedAgain(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Size(110, 40), uitest.Key("S"), uitest.Paste(token), uitest.Key("enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Share refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
+	r.Says("Share refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
 	if strings.Contains(r.View(), "••") {
 		t.Errorf("the token is kept:\n%s", r.View())
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
-	has(t, r, "› Token")
+	r.Says("› Token")
 	if len(f.shares) != 1 {
 		t.Errorf("sent %d times", len(f.shares))
 	}
@@ -237,23 +237,23 @@ func TestSeveralDocuments(t *testing.T) {
 	add("CONTRACT")
 	for _, kind := range []string{"INVOICE", "PHOTO"} {
 		r.Send(uitest.Type("another"), uitest.Key("enter"))
-		has(t, r, "To be added: CONTRACT")
+		r.Says("To be added: CONTRACT")
 		add(kind)
 	}
-	has(t, r, "one request with 3 documents", "Remove from list INVOICE")
+	r.Says("one request with 3 documents", "Remove from list INVOICE")
 	r.Send(uitest.Type("remove from list inv"), uitest.Key("enter"))
-	has(t, r, "one request with 2 documents")
+	r.Says("one request with 2 documents")
 	r.Send(uitest.Type("another"), uitest.Key("enter"))
 	add("PHOTO")
-	has(t, r, "Already in the list: PHOTO", "one request with 2 documents")
+	r.Says("Already in the list: PHOTO", "one request with 2 documents")
 	r.Send(uitest.Key("esc")) // to the form that was filled in last; esc there asks before it is lost
-	has(t, r, "Another document", "PHOTO")
+	r.Says("Another document", "PHOTO")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Discard the form “")
+	r.Says("Discard the form “")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"), uitest.Keys("enter", "enter"))
-	has(t, r, "one request with 2 documents")
+	r.Says("one request with 2 documents")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "1 → 3", "CONTRACT", "PHOTO", "[ No ]")
+	r.Says("1 → 3", "CONTRACT", "PHOTO", "[ No ]")
 	if strings.Contains(r.View(), "INVOICE") {
 		t.Errorf("what was taken off shows:\n%s", r.View())
 	}
@@ -261,7 +261,7 @@ func TestSeveralDocuments(t *testing.T) {
 		return api.Result{}, &api.Error{Kind: api.Refused, Public: "The service refuses it."}
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "The service refuses it.", "Another document", "PHOTO")
+	r.Says("The service refuses it.", "Another document", "PHOTO")
 	const want = `"documents":[{"type":"PHOTO","fileId":"f-1","note":null},{"type":"CONTRACT"},{"type":"PHOTO"}]`
 	if len(f.set) != 1 || !strings.Contains(f.set[0], want) {
 		t.Errorf("sent %q", f.set)

@@ -39,13 +39,13 @@ func (p *pages) screen(env *ui.Env) ui.Screen {
 func TestCustomersBeyondAPage(t *testing.T) {
 	p := &pages{}
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return p.screen(env) }, ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "100 customers of 250, end reads more", "1 of 100")
+	r.Says("100 customers of 250, end reads more", "1 of 100")
 	r.Send(uitest.Key("G"))
-	has(t, r, "200 customers of 250, end reads more", "100 of 200")
+	r.Says("200 customers of 250, end reads more", "100 of 200")
 	r.Send(uitest.Key("G"))
-	has(t, r, "250 customers", "200 of 250")
+	r.Says("250 customers", "200 of 250")
 	r.Send(uitest.Key("G"), uitest.Key("G"))
-	if has(t, r, "250 of 250"); fmt.Sprint(p.asked) != "[0 1 2]" {
+	if r.Says("250 of 250"); fmt.Sprint(p.asked) != "[0 1 2]" {
 		t.Errorf("pages %v were asked for", p.asked)
 	}
 	r.Send(uitest.Keys("right", "s"))
@@ -58,7 +58,7 @@ func TestCustomersBeyondAPage(t *testing.T) {
 		t.Errorf("again reverses: %q", l)
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "100 customers of 250")
+	r.Says("100 customers of 250")
 }
 
 // TestTheCustomerIsShownBesideTheList in a wide window, from the page that was read.
@@ -67,7 +67,7 @@ func TestTheCustomerIsShownBesideTheList(t *testing.T) {
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { return p.screen(env) }, ui.Place{Kind: ui.KindCompliance})
 	r.Send(uitest.Size(160, 45), uitest.Keys("down", "down"))
 	row := strings.Split(r.View(), "\n")
-	has(t, r, "│ name", "│ status")
+	r.Says("│ name", "│ status")
 	if at := slices.IndexFunc(row, func(l string) bool { return strings.HasPrefix(l, "▌") }); at < 0 || !strings.Contains(r.View(), "│ name    "+strings.Fields(row[at])[1]) {
 		t.Errorf("the customer under the cursor is not beside the list:\n%s", r.View())
 	}
@@ -89,7 +89,7 @@ func TestWhoWaits(t *testing.T) {
 		"begun:yes": "Elm", "begun:no waits:yes": "Zed Ana", "since>2d": "Elm", "since>3d": "", "status:VERIFY OR oak": "Zed Oak Elm"} {
 		r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
 		r.Send(uitest.Size(120, 40))
-		has(t, r, "4 customers of 9, end reads more", "1 verification started, not finalized; 3 customers without a result: 1 MODERATION, 2 VERIFY", "2d ago, to finalize")
+		r.Says("4 customers of 9, end reads more", "1 verification started, not finalized; 3 customers without a result: 1 MODERATION, 2 VERIFY", "2d ago, to finalize")
 		r.Send(uitest.Key("/"), uitest.Type(filter))
 		for _, name := range []string{"Zed", "Ana", "Oak", "Elm"} {
 			if got := strings.Contains(r.View(), " "+name+" "); got != strings.Contains(want, name) {
@@ -97,7 +97,7 @@ func TestWhoWaits(t *testing.T) {
 			}
 		}
 		r.Send(uitest.Key("enter"))
-		has(t, r, "of 4 read of 9, end reads more")
+		r.Says("of 4 read of 9, end reads more")
 	}
 }
 
@@ -107,14 +107,14 @@ func TestTypingASearchDoesNothingElse(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("/"))
-	has(t, r, "enter find", "esc end the search")
+	r.Says("enter find", "esc end the search")
 	r.Send(uitest.Type("rSlfOyYJ"), uitest.Key("enter"))
-	has(t, r, "/rSlfOyYJ", "no match", "esc end the search")
+	r.Says("/rSlfOyYJ", "no match", "esc end the search")
 	if f.calls != before {
 		t.Errorf("%d calls while a search was typed", f.calls-before)
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Verification")
+	r.Says("Verification")
 	if strings.Contains(r.View(), "no match") {
 		t.Error("esc does not end the search")
 	}

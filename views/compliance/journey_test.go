@@ -76,9 +76,9 @@ func TestShareAppliesOnce(t *testing.T) {
 	if len(f.shares) != 1 || f.shares[0] != token {
 		t.Fatalf("presented %d times", len(f.shares))
 	}
-	has(t, r, "Applied. Finalize the application (f).")
+	r.Says("Applied. Finalize the application (f).")
 	r.Send(uitest.Key("S"))
-	has(t, r, "A token has been applied already")
+	r.Says("A token has been applied already")
 }
 
 // TestKeysWaitForAFreshRead: between a write and the read after it nothing can
@@ -94,9 +94,9 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	again := s.reloadAfterWrite() // not answered yet
 	s.Layout()
 	r.Send(uitest.Key("f"))
-	has(t, r, "the customer is being read again")
+	r.Says("the customer is being read again")
 	r.Send(again(), uitest.Key("f"))
-	has(t, r, "Submit the application of")
+	r.Says("Submit the application of")
 }
 
 // TestAMovedJourneyWithdrawsTheQuestion: somebody else finalised meanwhile.
@@ -111,7 +111,7 @@ func TestAMovedJourneyWithdrawsTheQuestion(t *testing.T) {
 	r.Send(uitest.Key("f"))
 	f.rec.FinalizedAt, f.customer.Status = clock.Now(), "MODERATION"
 	r.Send(s.Reload()())
-	has(t, r, "changed in the meantime.")
+	r.Says("changed in the meantime.")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 }
 
@@ -122,9 +122,9 @@ func TestRejectedTokenMayBeTriedAgain(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	handOver(t, r, clock)
-	has(t, r, "The token was not applied", "Profile is not verified", "corrected token")
+	r.Says("The token was not applied", "Profile is not verified", "corrected token")
 	r.Send(clock.Wait(time.Second), uitest.Key("enter"), uitest.Key("S"))
-	has(t, r, "What you paste is not shown, stored or logged.")
+	r.Says("What you paste is not shown, stored or logged.")
 }
 
 func TestRefusalsInWords(t *testing.T) {
@@ -145,9 +145,9 @@ func TestRefusalsInWords(t *testing.T) {
 			f.share = func() (api.ShareResult, error) { return api.ShareResult{}, c.err }
 			r, clock := open(t, f)
 			handOver(t, r, clock)
-			has(t, r, c.want...)
+			r.Says(c.want...)
 			r.Send(clock.Wait(time.Second), uitest.Key("enter"), uitest.Key("S"))
-			has(t, r, c.off)
+			r.Says(c.off)
 			if len(f.shares) != 1 {
 				t.Errorf("the token was presented %d times", len(f.shares))
 			}
@@ -158,7 +158,7 @@ func TestRefusalsInWords(t *testing.T) {
 func TestWhatIsNoTokenIsNotAsked(t *testing.T) {
 	r, _ := open(t, individual())
 	r.Send(uitest.Key("S"), uitest.Paste("two words here"), uitest.Key("enter"))
-	has(t, r, "contains white space")
+	r.Says("contains white space")
 	if strings.Contains(r.View(), "two words") {
 		t.Error("it shows")
 	}
@@ -172,17 +172,17 @@ func TestLinkIsCopiedAndLapses(t *testing.T) {
 	var copies []string
 	r, clock := open(t, f, shelltest.Copies(&copies))
 	r.Send(uitest.Size(100, 60), uitest.Key("l"))
-	has(t, r, "Create a verification link for", "[ No ]")
+	r.Says("Create a verification link for", "[ No ]")
 	if len(copies) != 0 {
 		t.Fatal("a link was made before the answer")
 	}
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "host  https://verify.example.com", "expires in 15m", "█")
+	r.Says("host  https://verify.example.com", "expires in 15m", "█")
 	if len(copies) != 1 {
 		t.Errorf("copied %d times", len(copies))
 	}
 	r.Send(clock.Wait(16 * time.Minute))
-	has(t, r, "has expired; l creates a new one")
+	r.Says("has expired; l creates a new one")
 }
 
 func TestFinalize(t *testing.T) {
@@ -199,9 +199,9 @@ func TestFinalize(t *testing.T) {
 		t.Fatal("enter is yes")
 	}
 	r.Send(uitest.Key("f"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Finalized.")
+	r.Says("Finalized.")
 	r.Send(uitest.Key("f"))
-	has(t, r, "The application has been submitted.")
+	r.Says("The application has been submitted.")
 	if n != 1 {
 		t.Errorf("finalized %d times", n)
 	}
@@ -211,14 +211,14 @@ func TestKeysOffSayWhy(t *testing.T) {
 	f := with(func(f *fake) { f.app = api.Application{} })
 	r, _ := open(t, f)
 	r.Send(uitest.Key("f")) // what the console did not see is for the service to decide
-	has(t, r, "Submit the application of", "none seen", "No application was read")
+	r.Says("Submit the application of", "none seen", "No application was read")
 	r, _ = open(t, with(func(f *fake) { f.rec = journey.Record{Applied: true, FinalizeUnclear: true} }))
 	r.Send(uitest.Key("f"))
-	has(t, r, "its outcome is not known yet")
+	r.Says("its outcome is not known yet")
 	ro, _ := open(t, individual(), shelltest.ReadOnly)
 	for _, k := range []string{"S", "f"} {
 		ro.Send(uitest.Key(k))
-		has(t, ro, "read-only")
+		ro.Says("read-only")
 	}
 }
 
@@ -230,7 +230,7 @@ func TestCustomerList(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "3 customers", "1 verification started, not finalized; 1 customer without a result: 1 NEW", "needs a link")
+	r.Says("3 customers", "1 verification started, not finalized; 1 customer without a result: 1 NEW", "needs a link")
 	if strings.Index(r.View(), "Ana") > strings.Index(r.View(), "Zed") {
 		t.Errorf("the unfinished one is not first:\n%s", r.View())
 	}
@@ -239,31 +239,31 @@ func TestCustomerList(t *testing.T) {
 	t.Run("120x40", func(t *testing.T) { golden.RequireEqual(t, r.View()) })
 	asked := len(f.asked)
 	r.Send(uitest.Key("/"), uitest.Type("ana"))
-	if has(t, r, "1 of 1"); len(f.asked) != asked {
+	if r.Says("1 of 1"); len(f.asked) != asked {
 		t.Error("the service is asked while a filter is typed")
 	}
 	r.Send(uitest.Key("enter"))
 	if len(f.asked) != asked {
 		t.Errorf("asked for %+v, though every customer is read", f.asked[asked:])
 	}
-	has(t, r, "/ ana", "1 customer of 3 read")
+	r.Says("/ ana", "1 customer of 3 read")
 	f.page.Total = "9"
 	r.Send(uitest.Key("r"), uitest.Key("/"), uitest.Key("enter"))
 	if q := f.asked[len(f.asked)-1]; q.Name != "ana" || len(f.asked) != asked+2 {
 		t.Errorf("asked for %+v", f.asked[asked:])
 	}
-	has(t, r, "searched at the service for “ana”")
+	r.Says("searched at the service for “ana”")
 	f.page.Total = "3"
 	f.page.Items = []api.Customer{}
 	r.Send(uitest.Key("r"))
-	has(t, r, "No customer matches the filter.")
+	r.Says("No customer matches the filter.")
 	r.Send(uitest.Key("esc"))
 	if q := f.asked[len(f.asked)-1]; q.Name != "" {
 		t.Errorf("esc asked for %+v", q)
 	}
 	f.err = &api.Error{Kind: api.Unavailable, Public: "The service did not answer."}
 	r.Send(uitest.Key("r"))
-	has(t, r, "The service did not answer.")
+	r.Says("The service did not answer.")
 	shelltest.Sizes(r)
 }
 
@@ -273,7 +273,7 @@ func TestTheListIsWithinReach(t *testing.T) {
 	f.page = api.Page[api.Customer]{Total: "1", Items: []api.Customer{customer(cuid, "Ana", api.Individual, "NEW")}}
 	r, _ := open(t, f)
 	r.Send(uitest.Key(":"), uitest.Type("all customers"), uitest.Key("enter"))
-	has(t, r, "› Customers", "1 customer")
+	r.Says("› Customers", "1 customer")
 }
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
@@ -311,17 +311,17 @@ func TestWithoutRecords(t *testing.T) {
 		link:     func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil },
 		finalize: func() (api.Result, error) { return api.Result{Success: true}, nil }}
 	r, clock := open(t, f)
-	has(t, r, "Customer "+cuid, "type not known", "status not known", "The customer record could not be read", "The application could not be read")
+	r.Says("Customer "+cuid, "type not known", "status not known", "The customer record could not be read", "The application could not be read")
 	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
 	if len(f.shares) != 1 {
 		t.Fatalf("the token was presented %d times\n%s", len(f.shares), r.View())
 	}
 	r.Send(uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "https://verify.example.com/x")
+	r.Says("https://verify.example.com/x")
 	r.Send(uitest.Key("f"))
-	has(t, r, "Submit the application of Customer "+cuid, "could not be read")
+	r.Says("Submit the application of Customer "+cuid, "could not be read")
 	r.Send(clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "Finalized.")
+	r.Says("Finalized.")
 }
 
 // TestTheRecordShows: every field of the record is on screen, and what leads to the
@@ -336,10 +336,10 @@ func TestTheRecordShows(t *testing.T) {
 	f.customer = c
 	r, _ := open(t, f, func(o *ui.Options) { o.Mask = false })
 	r.Send(uitest.Size(100, 60))
-	has(t, r, "Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "riskLevel", "low", `{"a":1}`)
+	r.Says("Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "riskLevel", "low", `{"a":1}`)
 	masked, _ := open(t, f, func(o *ui.Options) { o.Mask = true })
 	masked.Send(uitest.Size(100, 60))
-	has(t, masked, "a••••@example.com", "••••45", "Tallinn Tools")
+	masked.Says("a••••@example.com", "••••45", "Tallinn Tools")
 	if v := masked.View(); strings.Contains(v, "ana@") || strings.Contains(v, "555") {
 		t.Errorf("not masked:\n%s", v)
 	}
@@ -352,12 +352,12 @@ func TestACustomerByTypedID(t *testing.T) {
 	clock := uitest.NewClock()
 	f.now = clock.Now
 	r := shelltest.Open(t, clock, factory(f), ui.Place{Kind: ui.KindCompliance})
-	has(t, r, "opens a customer by id")
+	r.Says("opens a customer by id")
 	f.err = nil
 	r.Send(uitest.Key("enter"), uitest.Type(".."), uitest.Key("enter"))
-	has(t, r, "Not a valid customer id")
+	r.Says("Not a valid customer id")
 	r.Send(uitest.Key("backspace"), uitest.Key("backspace"), uitest.Type(cuid), uitest.Key("enter"))
-	has(t, r, "Verification", cuid)
+	r.Says("Verification", cuid)
 }
 
 // TestTheHeadGivesTheNameItsRoom: the customer's name is cut only where the line is full.

@@ -54,9 +54,9 @@ func TestTheConsoleRunsTheShareForm(t *testing.T) {
 		t.Fatalf("it does not run:\n%s", r.View())
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "Discard the form “Share token”?")
+	r.Says("Discard the form “Share token”?")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("S"))
-	if has(t, r, "Share token"); s.form == first || strings.Contains(r.View(), "••") {
+	if r.Says("Share token"); s.form == first || strings.Contains(r.View(), "••") {
 		t.Errorf("what was discarded is there again:\n%s", r.View())
 	}
 	if len(f.shares) != 0 {
@@ -70,16 +70,16 @@ func TestShareInProduction(t *testing.T) {
 	f.share = func() (api.ShareResult, error) { return api.ShareResult{Message: "Expired."}, nil }
 	r, clock := open(t, f, shelltest.Production)
 	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"))
-	has(t, r, "Type the last 4 characters of the id")
+	r.Says("Type the last 4 characters of the id")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Keys("y", "enter"), clock.Wait(time.Second))
 	if len(f.shares) != 0 {
 		t.Fatalf("presented %q", f.shares)
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(shelltest.Armed),
 		uitest.Type(cuid[len(cuid)-4:]), clock.Wait(time.Second))
-	has(t, r, "[ Share ]")
+	r.Says("[ Share ]")
 	r.Send(uitest.Key("enter"))
-	if has(t, r, "Expired."); len(f.shares) != 1 {
+	if r.Says("Expired."); len(f.shares) != 1 {
 		t.Errorf("presented %d times", len(f.shares))
 	}
 }
@@ -91,7 +91,7 @@ func TestReadOnlyBarsEveryWrite(t *testing.T) {
 	r, _ := open(t, f, shelltest.ReadOnly)
 	for _, k := range []string{"S", "l", "f"} {
 		r.Send(uitest.Key(k))
-		has(t, r, "read-only")
+		r.Says("read-only")
 		if strings.Contains(r.View(), "[ No ]") {
 			t.Errorf("%s asks", k)
 		}

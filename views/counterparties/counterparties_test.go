@@ -74,15 +74,6 @@ func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Ru
 	return shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id}, opts...)
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 func TestScreens(t *testing.T) {
 	for name, id := range map[string]string{"list": "", "one": "UvYqyrDwqI", "hook": "Uhook", "odd": "Unone", "failed": "x"} {
 		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
@@ -101,11 +92,11 @@ func TestWhyAWithdrawalHangs(t *testing.T) {
 	f := sample(t)
 	r := open(t, f, "")
 	r.Send(uitest.Key("/"), uitest.Type("status:MODERATION"), uitest.Key("enter"))
-	has(t, r, "1 counterparty", "• MODERATION", "Meridian")
+	r.Has("1 counterparty", "• MODERATION", "Meridian")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Meridian Paper Works: 1 of 2 accounts accepted, USD MODERATION")
+	r.Has("Meridian Paper Works: 1 of 2 accounts accepted, USD MODERATION")
 	r.Send(uitest.Size(120, 40))
-	has(t, r, "MODERATION, no result yet")
+	r.Has("MODERATION, no result yet")
 	if got := strings.Join(f.asked, " "); got != "page UvYqyrDwqI" {
 		t.Errorf("asked for %s", got)
 	}
@@ -121,7 +112,7 @@ func TestNumbersAreMasked(t *testing.T) {
 		}
 	}
 	r.Send(uitest.Key("M"))
-	has(t, r, "DE89370400440532013000", "77665544", "12345678", "pay@meridian.example", "998877665")
+	r.Has("DE89370400440532013000", "77665544", "12345678", "pay@meridian.example", "998877665")
 }
 
 func TestNothingIsSentByKeys(t *testing.T) {

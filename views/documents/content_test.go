@@ -17,7 +17,7 @@ func TestPageOfADocument(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Document invoice.pdf", "created", "O opens a copy with xdg-open", "w saves it")
+	r.Has("Document invoice.pdf", "created", "O opens a copy with xdg-open", "w saves it")
 	if f.calls != before {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -26,7 +26,7 @@ func TestPageOfADocument(t *testing.T) {
 		t.Errorf("the page removes:\n%s", r.View())
 	}
 	r.Send(uitest.Key("esc"))
-	has(t, r, "3 documents")
+	r.Has("3 documents")
 	if strings.Contains(r.View(), "Document invoice.pdf") {
 		t.Error(r.View())
 	}
@@ -36,11 +36,11 @@ func TestSaveAsksBeforeItOverwrites(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("w"))
-	has(t, r, "invoice.pdf", "File on this host")
+	r.Has("invoice.pdf", "File on this host")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Overwrite invoice.pdf?", "[ No ]")
+	r.Has("Overwrite invoice.pdf?", "[ No ]")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Saved invoice.pdf to invoice.pdf.")
+	r.Has("Saved invoice.pdf to invoice.pdf.")
 	if len(f.saved) != 2 {
 		t.Error(f.saved)
 	}
@@ -50,9 +50,9 @@ func TestSaveOverSSHSaysTheCommand(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), far: "Files would be the server's, not yours."}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("w"))
-	has(t, r, "Files would be the server's", "document download D", "y copy the command")
+	r.Has("Files would be the server's", "document download D", "y copy the command")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "the command")
+	r.Has("the command")
 	if len(f.saved) != 0 {
 		t.Error(f.saved)
 	}
@@ -72,13 +72,13 @@ func TestAttachPicks(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("a"))
-	has(t, r, "▌ passport.png", "off: Attached to this", "Another file") // what can be attached is first
+	r.Has("▌ passport.png", "off: Attached to this", "Another file") // what can be attached is first
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
-	has(t, r, "Attach passport.png to operation", "PASSPORT")
+	r.Has("Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Attached passport.png.", "▌   passport.png")
+	r.Has("Attached passport.png.", "▌   passport.png")
 	r.Send(uitest.Key("a"), uitest.Paste("0c5e9d2a-1f00-4000-8000-00000000abcd"), uitest.Key("enter"))
-	has(t, r, "Attach document 0c5e9d")
+	r.Has("Attach document 0c5e9d")
 	if len(got) != 1 || got[0] != "free-1" {
 		t.Error(got)
 	}
@@ -99,7 +99,7 @@ func TestAttachListAfterGoingOn(t *testing.T) {
 			if strings.Contains(r.View(), "passport.png") {
 				t.Errorf("the list opened:\n%s", r.View())
 			}
-			has(t, r, "was not opened")
+			r.Has("was not opened")
 		})
 	}
 }
@@ -114,30 +114,30 @@ func TestAttachListReadsOn(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("a"))
-	has(t, r, "▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files read")
+	r.Has("▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files read")
 	r.Send(uitest.Keys("down", "down"))
 	if f.calls != before+1 {
 		t.Errorf("%d calls before the end was reached", f.calls-before)
 	}
 	r.Send(uitest.Key("down"))
-	has(t, r, "▌ three.pdf", "4 of 5 files read")
+	r.Has("▌ three.pdf", "4 of 5 files read")
 	r.Send(uitest.Type("one"))
-	has(t, r, "▌ one.pdf", "Further files")
+	r.Has("▌ one.pdf", "Further files")
 	if strings.Contains(r.View(), "three.pdf") || f.calls != before+2 {
 		t.Errorf("%d calls\n%s", f.calls-before, r.View())
 	}
 	f.err = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
 	r.Send(uitest.Keys("down", "up", "down"))
-	has(t, r, "could not be read: The service does not answer.", "Further files")
+	r.Has("could not be read: The service does not answer.", "Further files")
 	f.err = nil
 	r.Send(uitest.Keys("up", "down"))
-	has(t, r, "All files read: 5")
+	r.Has("All files read: 5")
 	if strings.Contains(r.View(), "Further files") {
 		t.Errorf("\n%s", r.View())
 	}
 	calls := f.calls
 	r.Send(uitest.Keys("backspace", "backspace", "backspace", "down", "down", "down", "down", "down", "down", "down"))
-	has(t, r, "▌ Another file")
+	r.Has("▌ Another file")
 	if f.calls != calls {
 		t.Errorf("%d calls though all was read", f.calls-calls)
 	}
@@ -153,17 +153,17 @@ func TestOpenAsks(t *testing.T) {
 			r.Send(uitest.Key("enter"))
 		}
 		r.Send(uitest.Key("O"))
-		has(t, r, "Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you can read it", "audit trail", "[ No ]")
+		r.Has("Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you can read it", "audit trail", "[ No ]")
 		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
-		has(t, r, "Not opened. No copy was made.")
+		r.Has("Not opened. No copy was made.")
 		if len(f.opened) != 0 {
 			t.Fatal(f.opened)
 		}
 		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "Opened a copy: /state/invoice.pdf.")
+		r.Has("Opened a copy: /state/invoice.pdf.")
 		f.openErr = &api.Error{Kind: api.Internal, Public: "xdg-open could not open it: exit status 3."}
 		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "xdg-open could not open it")
+		r.Has("xdg-open could not open it")
 		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.opened) != 2 || f.opened[0] != want {
 			t.Errorf("%q, want twice %q", f.opened, want)
 		}
@@ -177,9 +177,9 @@ func TestOpenSaysWhyNot(t *testing.T) {
 		t.Errorf("it is offered:\n%s", r.View())
 	}
 	r.Send(uitest.Key("O"))
-	has(t, r, "xdg-open is not installed")
+	r.Has("xdg-open is not installed")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "w saves it to a file that you name.", "It cannot be opened from here. The program xdg-open is not installed.")
+	r.Has("w saves it to a file that you name.", "It cannot be opened from here. The program xdg-open is not installed.")
 	if len(f.opened) != 0 {
 		t.Error(f.opened)
 	}

@@ -66,21 +66,21 @@ func TestRemoveAndPutBack(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("x"))
-	has(t, r, "Remove invoice.pdf from operation")
+	r.Has("Remove invoice.pdf from operation")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if asked.OPID != opid || !strings.HasPrefix(asked.GUID, "ba464e45") || asked.Force || asked.Seen == nil {
 		t.Fatalf("asked for %+v", asked)
 	}
-	has(t, r, "Removed invoice.pdf; z restores it.")
+	r.Has("Removed invoice.pdf; z restores it.")
 	if strings.Contains(r.View(), "7.1 kB") || strings.Count(r.View(), "invoice.pdf") != 1 {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}
 	r.Send(uitest.Key("z"))
-	has(t, r, "Restore invoice.pdf on operation", "[ No ]")
+	r.Has("Restore invoice.pdf on operation", "[ No ]")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Restored invoice.pdf.")
+	r.Has("Restored invoice.pdf.")
 	r.Send(uitest.Key("z"))
-	has(t, r, "Nothing to restore")
+	r.Has("Nothing to restore")
 }
 
 // TestNothingIsRemovedByAccident presses what is not a yes.
@@ -126,9 +126,9 @@ func TestLockedIsExplainedAndNeverSent(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("down"), uitest.Key("down"), uitest.Key("x"))
-	has(t, r, "This document is locked and cannot be removed.", "Only the compliance team can unlock it.")
+	r.Has("This document is locked and cannot be removed.", "Only the compliance team can unlock it.")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"), uitest.Key("R"))
-	has(t, r, "cannot be replaced")
+	r.Has("cannot be replaced")
 }
 
 func TestRefusalsAreExplained(t *testing.T) {
@@ -147,8 +147,8 @@ func TestRefusalsAreExplained(t *testing.T) {
 		f.remove = func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, c.err }
 		r, clock := open(t, f)
 		r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, c.want...)
-		has(t, r, "invoice.pdf") // nothing is shown as done
+		r.Has(c.want...)
+		r.Has("invoice.pdf") // nothing is shown as done
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAChangeWithdrawsTheQuestion(t *testing.T) {
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
 	changed := apitest.Operation(map[string]any{"documents": []any{apitest.Document("ba464e45", "invoice.pdf", true)}})
 	r.Send(ui.Changed{Kind: ui.KindOperation, ID: opid, Object: changed, Origin: "webhook"})
-	has(t, r, "changed in the meantime")
+	r.Has("changed in the meantime")
 	r.Send(uitest.Key("y"))
 }
 
@@ -173,11 +173,11 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 	resumed := ""
 	f.attach = func(guid, _ string) (api.Operation, error) { resumed += guid; return f.op, nil }
 	r, clock := open(t, f)
-	has(t, r, "A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is uploaded but not attached")
+	r.Has("A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is uploaded but not attached")
 	r.Send(uitest.Key("R"))
-	has(t, r, "Resume", "Abandon")
+	r.Has("Resume", "Abandon")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Resume: check the outcome, then continue?", "the new one is uploaded but not", "[ No ]")
+	r.Has("Resume: check the outcome, then continue?", "the new one is uploaded but not", "[ No ]")
 	if resumed != "" {
 		t.Fatal("resumed before the answer")
 	}
@@ -185,7 +185,7 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 	if resumed != "f-1" {
 		t.Errorf("resumed %q", resumed)
 	}
-	has(t, r, "Replaced old.pdf.")
+	r.Has("Replaced old.pdf.")
 }
 
 // TestAJobIsTakenFromTheStore: as it is when the answer is yes, not as it was shown.
@@ -195,7 +195,7 @@ func TestAJobIsTakenFromTheStore(t *testing.T) {
 	r.Send(uitest.Keys("R", "enter"))
 	f.jobs = nil // another process ended it
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Replacement refused", "There is no such job.")
+	r.Has("Replacement refused", "There is no such job.")
 }
 
 // TestReplacementKeepsTypeAndInfo: they are taken over unless a person writes others;
@@ -226,12 +226,12 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 				r.Send(uitest.Key("ctrl+u"), uitest.Type(c.type1))
 			}
 			r.Send(uitest.Key("enter"), uitest.Key("enter"))
-			has(t, r, c.question...)
+			r.Has(c.question...)
 			r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 			if got := strings.Join(f.described, " "); got != c.sent {
 				t.Errorf("sent %q, not %q", got, c.sent)
 			}
-			has(t, r, "Replaced contract.pdf.")
+			r.Has("Replaced contract.pdf.")
 		})
 	}
 }
@@ -240,7 +240,7 @@ func TestReadOnlySaysWhy(t *testing.T) {
 	r, _ := open(t, &fake{op: apitest.Operation(nil)}, shelltest.ReadOnly)
 	for _, k := range []string{"x", "z", "a", "u", "R"} {
 		r.Send(uitest.Key(k))
-		has(t, r, "read-only")
+		r.Has("read-only")
 	}
 }
 
@@ -285,10 +285,10 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
 	r, _ := open(t, f)
 	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
-	has(t, r, "? Removing invoice.pdf", "it is not known yet whether it was done. opdeck checks again by itself.")
+	r.Has("? Removing invoice.pdf", "it is not known yet whether it was done. opdeck checks again by itself.")
 	for _, key := range []string{"x", "R"} {
 		r.Send(uitest.Key(key))
-		has(t, r, "r checks now")
+		r.Has("r checks now")
 	}
 	f.open = nil
 	r.Send(uitest.Key("r"))
@@ -308,10 +308,10 @@ func TestLateRemovalCanBePutBack(t *testing.T) {
 	f.attach = func(guid, _ string) (api.Operation, error) { attached = append(attached, guid); return op, nil }
 	r, clock := open(t, f)
 	r.Send(uitest.Size(200, 40), uitest.Key("z"))
-	has(t, r, "Nothing to restore: no document was removed here.")
+	r.Has("Nothing to restore: no document was removed here.")
 	f.op.Documents, f.open = op.Documents[1:], nil
 	r.Send(uitest.Key("r"), uitest.Key("z"))
-	has(t, r, "late.pdf")
+	r.Has("late.pdf")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if !slices.Equal(attached, []string{string(doc.GUID)}) {
 		t.Errorf("put back: %v", attached)
@@ -341,7 +341,7 @@ func TestEveryWriteAsks(t *testing.T) {
 				}
 				r, clock := open(t, f, shelltest.Production)
 				r.Send(c.keys...)
-				has(t, r, c.ask, "[ No ]", opid)
+				r.Has(c.ask, "[ No ]", opid)
 				if len(sent) != 0 {
 					t.Fatalf("sent %q before the answer", sent)
 				}
@@ -390,31 +390,31 @@ func TestDoneAndNotShown(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), remove: func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, nil }}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Removed", "could not be read", "older than the last write")
+	r.Has("Removed", "could not be read", "older than the last write")
 }
 
 // TestTheListIsTheOneList: documents are filtered while the filter is typed, and sorted,
 // and the count line says both.
 func TestTheListIsTheOneList(t *testing.T) {
 	r, clock := open(t, &fake{op: apitest.Operation(nil)})
-	has(t, r, "3 documents", "invoice.pdf", "contract.pdf")
+	r.Has("3 documents", "invoice.pdf", "contract.pdf")
 	r.Send(uitest.Key("/"), uitest.Type("name:contract"))
-	has(t, r, "1 of 1", "tab")
+	r.Has("1 of 1", "tab")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "1 document of 3  / name:contract")
+	r.Has("1 document of 3  / name:contract")
 	if strings.Contains(r.View(), "invoice.pdf") {
 		t.Errorf("a document that the filter hides is shown\n%s", r.View())
 	}
 	r.Send(uitest.Key("/"), uitest.Key("ctrl+u"), uitest.Type("has:locked size>1"), uitest.Key("enter"))
-	has(t, r, "請求書.pdf", "▣ locked")
+	r.Has("請求書.pdf", "▣ locked")
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
-	has(t, r, "This document is locked and cannot be removed.")
+	r.Has("This document is locked and cannot be removed.")
 	r.Send(uitest.Key("esc"), uitest.Key("esc"), uitest.Key("s"), uitest.Type("size"), uitest.Key("enter"))
-	has(t, r, "3 documents  by size ▲")
+	r.Has("3 documents  by size ▲")
 	r.Send(uitest.Keys("right", "s"))
-	has(t, r, "3 documents  by name ▲", "name         contract.pdf")
+	r.Has("3 documents  by name ▲", "name         contract.pdf")
 	r.Send(uitest.Key("s"))
-	has(t, r, "by name ▼", "name         請求書.pdf")
+	r.Has("by name ▼", "name         請求書.pdf")
 }
 
 // TestWhatIsKnownOfTheOperation: h and C open history and customer of the operation.
@@ -430,6 +430,6 @@ func TestWhatIsKnownOfTheOperation(t *testing.T) {
 		}
 		r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid})
 		r.Send(uitest.Key(key))
-		has(t, r, "No screen for this: "+kind+".")
+		r.Has("No screen for this: " + kind + ".")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -153,13 +152,4 @@ func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest
 	clock := uitest.NewClock()
 	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f.caller(), f.parts(), p.ID) }
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}, opts...), clock
-}
-
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q does not show in\n%s", w, r.View())
-		}
-	}
 }

@@ -56,15 +56,15 @@ func TestAPathIsCompleted(t *testing.T) {
 	r, _ := uploading(t, f)
 	before := f.calls
 	r.Send(uitest.Type("~/sc"), uitest.Key("tab"))
-	has(t, r, "~/scans/", "deed.pdf", "notes.txt")
+	r.Has("~/scans/", "deed.pdf", "notes.txt")
 	r.Send(uitest.Keys("down", "enter"))
-	has(t, r, "~/scans/deed.pdf", "13 B, application/pdf", "› Type")
+	r.Has("~/scans/deed.pdf", "13 B, application/pdf", "› Type")
 	if f.calls != before {
 		t.Errorf("%d calls", f.calls-before)
 	}
 	// Where nothing can be completed tab goes on.
 	r.Send(uitest.Key("shift+tab"), uitest.Key("tab"))
-	has(t, r, "› Type")
+	r.Has("› Type")
 }
 
 // TestABadFileIsSaidAtOnce: beside its field, before anything is asked or sent.
@@ -79,9 +79,9 @@ func TestABadFileIsSaidAtOnce(t *testing.T) {
 		r, _ := uploading(t, f)
 		before := f.calls
 		r.Send(uitest.Paste(typed), uitest.Key("enter"))
-		has(t, r, want)
+		r.Has(want)
 		r.Send(uitest.Type("invoice"), uitest.Keys("enter", "enter"))
-		has(t, r, "› File on this host", want, "INVOICE")
+		r.Has("› File on this host", want, "INVOICE")
 		if f.calls != before {
 			t.Errorf("%s: %d calls", typed, f.calls-before)
 		}
@@ -103,11 +103,11 @@ func TestTypesAreOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := uploading(t, &fake{op: apitest.Operation(nil)})
 			r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"))
-			has(t, r, "document type used", "more")
+			r.Has("document type used", "more")
 			r.Send(c.keys...)
-			has(t, r, "› Info", c.kind)
+			r.Has("› Info", c.kind)
 			r.Send(uitest.Key("enter"))
-			has(t, r, "Upload deed.pdf and attach it", "type    "+c.kind, "13 B, application/pdf")
+			r.Has("Upload deed.pdf and attach it", "type    "+c.kind, "13 B, application/pdf")
 		})
 	}
 }
@@ -124,20 +124,20 @@ func TestARefusedFormComesBack(t *testing.T) {
 	r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("contracct"), uitest.Key("enter"),
 		uitest.Type("signed"), uitest.Key("enter"))
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, r, "Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed",
+	r.Has("Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed",
 		"wait, keys work in a moment")
 	r.Send(uitest.Keys("enter", "esc"), uitest.Type("x"))
-	has(t, r, "Upload refused", "› Type")
+	r.Has("Upload refused", "› Type")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"))
-	has(t, r, "Discard the form “Upload and attach”?") // nothing is lost without a question
+	r.Has("Discard the form “Upload and attach”?") // nothing is lost without a question
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
 	f.upload = func(string) (api.CustomerFile, error) { return api.CustomerFile{ID: "f-1"}, nil }
 	f.attach = func(string, string) (api.Operation, error) { return f.op, nil }
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("contract"), uitest.Keys("enter", "enter"), clock.Wait(shelltest.Armed),
 		uitest.Key("y"))
-	has(t, r, "Uploaded and attached deed.pdf.")
+	r.Has("Uploaded and attached deed.pdf.")
 	r.Send(uitest.Key("!"))
-	has(t, r, "Upload refused. The service refused this (400).")
+	r.Has("Upload refused. The service refused this (400).")
 }
 
 // TestAHalfDoneUploadIsNotOfferedAgain: the file is there, so the form does not come back.
@@ -150,12 +150,12 @@ func TestAHalfDoneUploadIsNotOfferedAgain(t *testing.T) {
 	r, clock := uploading(t, f)
 	r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Keys("enter", "enter", "enter"), clock.Wait(shelltest.Armed),
 		uitest.Key("y"))
-	has(t, r, "Upload refused", "The file is uploaded as f-1")
+	r.Has("Upload refused", "The file is uploaded as f-1")
 	if strings.Contains(r.View(), "File on this host") {
 		t.Errorf("it is offered again:\n%s", r.View())
 	}
 	r.Send(uitest.Keys("enter", "enter", "enter"))
-	has(t, r, "Upload refused") // one enter too many does not close it
+	r.Has("Upload refused") // one enter too many does not close it
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
 	if strings.Contains(r.View(), "Upload refused") {
 		t.Errorf("it stays:\n%s", r.View())
@@ -168,15 +168,15 @@ func TestTheTypedQuestionSaysWhatEnterDoes(t *testing.T) {
 	f.remove = func(api.RemoveDocument) (api.Operation, error) { t.Error("removed"); return f.op, nil }
 	r, clock := open(t, f, shelltest.Production)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
-	has(t, r, "esc no  enter no")
+	r.Has("esc no  enter no")
 	for _, k := range "b79d" {
 		r.Send(uitest.Key(string(k)))
 	}
-	has(t, r, "[ Remove ]", "enter Remove  tab mark no")
+	r.Has("[ Remove ]", "enter Remove  tab mark no")
 	r.Send(uitest.Key("tab"))
-	has(t, r, "[ No ]", "enter no  tab mark Remove")
+	r.Has("[ No ]", "enter no  tab mark Remove")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "Not removed.")
+	r.Has("Not removed.")
 }
 
 // TestASecondPersonIsAskedFor: the button says what a yes does now, and the write carries just that: the reason that
@@ -193,21 +193,21 @@ func TestASecondPersonIsAskedFor(t *testing.T) {
 		r.Send(clock.Wait(time.Second), uitest.Key("y"), clock.Wait(time.Second), uitest.Key("esc"))
 	}
 	r.Send(uitest.Key("x"))
-	has(t, r, "A second person must approve this.", "Reason")
+	r.Has("A second person must approve this.", "Reason")
 	r.Send(uitest.Type("wrong file"), uitest.Key("enter"))
-	has(t, r, "[ No ]    Ask for approval", "Nothing is sent yet.", "wrong file")
+	r.Has("[ No ]    Ask for approval", "Nothing is sent yet.", "wrong file")
 	yes()
 	mine := ui.AskedWrite{Act: api.ActRemoveDocument, ID: opid, Item: string(f.op.Documents[0].GUID), State: approval.Open,
 		Reason: "wrong file", By: "ben", Until: clock.Now().Add(time.Minute)}
 	r.Send(ui.Approvals{Mine: []ui.AskedWrite{mine}}, uitest.Key("x"), uitest.Key("enter"))
-	has(t, r, "[ No ]    Ask for approval", "wrong file") // the reason of the request that waits
+	r.Has("[ No ]    Ask for approval", "wrong file") // the reason of the request that waits
 	yes()
 	mine.State = approval.Approved
 	r.Send(ui.Approvals{Mine: []ui.AskedWrite{mine}}, uitest.Key("x"))
-	has(t, r, "[ No ]    Send (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
+	r.Has("[ No ]    Send (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
 	yes()
 	r.Send(uitest.Key("j"), uitest.Key("x"), uitest.Key("enter"))
-	has(t, r, "[ No ]    Ask for approval", "none given") // another document
+	r.Has("[ No ]    Ask for approval", "none given") // another document
 	r.Send(clock.Wait(time.Second), uitest.Key("n"))
 	want := []api.Consent{{Reason: "wrong file", AskOnly: true}, {Reason: "wrong file", AskOnly: true},
 		{Reason: "wrong file"}}
@@ -240,7 +240,7 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 				o.Copy = func(seq string) error { copied = seq; return nil }
 			})
 			r.Send(c.keys...)
-			has(t, r, "Files here are on the server.", "enter close  y copy the command")
+			r.Has("Files here are on the server.", "enter close  y copy the command")
 			if strings.Contains(r.View(), "File on this host") {
 				t.Errorf("a form opened:\n%s", r.View())
 			}
@@ -256,5 +256,5 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 func TestTypesSeen(t *testing.T) {
 	r, _ := uploading(t, &fake{op: apitest.Operation(nil), seen: []untrusted.Text{"DEED", "INVOICE"}})
 	r.Send(uitest.Size(110, 40), uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("dee"))
-	has(t, r, "DEED", "not documented")
+	r.Has("DEED", "not documented")
 }

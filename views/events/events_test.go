@@ -37,19 +37,19 @@ func TestEvent(t *testing.T) {
 	r.Send(uitest.Size(120, 60), uitest.Keys("k", "enter"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("i"))
-	has(t, r, "operation "+opid)
+	r.Has("operation " + opid)
 }
 
 func TestAccountNumbersAreMasked(t *testing.T) {
 	r, _ := open(t, full(), here)
 	r.Send(uitest.Size(120, 60), uitest.Keys("k", "k", "k", "k", "enter"))
-	has(t, r, "••••9012", "Body as received", "Its origin is not proven")
-	hasNot(t, r, "DE00123456789012")
+	r.Has("••••9012", "Body as received", "Its origin is not proven")
+	r.HasNot("DE00123456789012")
 	r.Send(uitest.Key("J"))
-	has(t, r, `"••••9012"`)
-	hasNot(t, r, "DE00123456789012")
+	r.Has(`"••••9012"`)
+	r.HasNot("DE00123456789012")
 	r.Send(uitest.Keys("esc", "M"))
-	has(t, r, "DE00123456789012")
+	r.Has("DE00123456789012")
 }
 
 func TestNothingConfigured(t *testing.T) {
@@ -65,11 +65,11 @@ func TestNothingConfigured(t *testing.T) {
 		}
 	}
 	r.Send(uitest.Size(40, 12))
-	has(t, r, "No receiver is configured", "[webhooks]", "listen =", "W shows and changes")
+	r.Has("No receiver is configured", "[webhooks]", "listen =", "W shows and changes")
 	r.Send(uitest.Size(80, 24), uitest.Key("W"))
-	has(t, r, "https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
+	r.Has("https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
 	r, _ = open(t, full(), Config{})
-	has(t, r, "No receiver runs here")
+	r.Has("No receiver runs here")
 }
 
 func TestCodesPage(t *testing.T) {
@@ -78,42 +78,42 @@ func TestCodesPage(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("c"))
-	has(t, r, "No meaning is known yet")
+	r.Has("No meaning is known yet")
 }
 
 func TestFollow(t *testing.T) {
 	f := full()
 	r, _ := open(t, f, here)
 	r.Send(uitest.Size(120, 30))
-	has(t, r, "following", "9 of 9")
+	r.Has("following", "9 of 9")
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}, {operation(11, 1, 300)}}
 	r.Send(uitest.Key("r"))
-	has(t, r, "11 of 11", "2 SUCCESS? → 1 PENDING")
+	r.Has("11 of 11", "2 SUCCESS? → 1 PENDING")
 	if fmt.Sprint(f.waits) != "[9 9 10 11]" {
 		t.Errorf("waited behind %v", f.waits)
 	}
 	r.Send(uitest.Key("up"))
-	has(t, r, "not following; p does")
+	r.Has("not following; p does")
 	f.rows = append([]receiver.Stored{operation(11, 1, 300), operation(10, 2, 200)}, f.rows...)
 	f.coming = [][]receiver.Stored{{operation(12, 1, 400)}}
 	r.Send(uitest.Key("r"))
-	has(t, r, "10 of 12") // the cursor stays on its event
+	r.Has("10 of 12") // the cursor stays on its event
 	r.Send(uitest.Key("p"))
-	has(t, r, "12 of 12", "following")
+	r.Has("12 of 12", "following")
 	r.Send(uitest.Key("p"))
-	has(t, r, "not following")
+	r.Has("not following")
 }
 
 func TestStreamThatBreaks(t *testing.T) {
 	f := full()
 	f.broken = &api.Error{Kind: api.Unavailable, Public: "The inbox does not answer."}
 	r, _ := open(t, f, here)
-	has(t, r, "The live feed stopped: The inbox does not answer. r restarts it.")
+	r.Has("The live feed stopped: The inbox does not answer. r restarts it.")
 	f.broken = nil
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
 	r.Send(uitest.Key("r"))
-	hasNot(t, r, "The live feed stopped")
-	has(t, r, "10 events")
+	r.HasNot("The live feed stopped")
+	r.Has("10 events")
 }
 
 func TestStalledFeed(t *testing.T) {
@@ -122,36 +122,36 @@ func TestStalledFeed(t *testing.T) {
 		f.times = append(f.times, noon.Add(-2*time.Hour-time.Duration(i)*4*time.Minute))
 	}
 	r, _ := open(t, f, here)
-	has(t, r, "Feed may be stalled: no events for 2 h, usually every 4 min")
+	r.Has("Feed may be stalled: no events for 2 h, usually every 4 min")
 	f.times = []time.Time{}
 	for i := range 40 {
 		f.times = append(f.times, noon.Add(-time.Duration(i)*4*time.Minute))
 	}
 	r, clock := open(t, f, here)
-	hasNot(t, r, "stalled")
+	r.HasNot("stalled")
 	r.Send(clock.Wait(time.Hour))
-	has(t, r, "Feed may be stalled")
+	r.Has("Feed may be stalled")
 }
 
 func TestFilter(t *testing.T) {
 	f := full()
 	r, _ := open(t, f, here)
 	r.Send(uitest.Size(120, 30), uitest.Key("/"), uitest.Type("type:operation status:conflict"), uitest.Key("enter"))
-	has(t, r, "1 event", "/ type:operation status:conflict")
+	r.Has("1 event", "/ type:operation status:conflict")
 	r.Send(uitest.Key("/"), uitest.Type(" size:1"))
-	has(t, r, `There is no field "size".`)
+	r.Has(`There is no field "size".`)
 	r.Send(uitest.Keys("esc", "esc"))
-	has(t, r, "9 events")
+	r.Has("9 events")
 	r.Send(uitest.Key("/"), uitest.Type("shop"), uitest.Key("enter"))
-	has(t, r, "1 event", "COUNTERPARTY")
+	r.Has("1 event", "COUNTERPARTY")
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
 	r.Send(uitest.Key("r"))
-	has(t, r, "1 event")
+	r.Has("1 event")
 	r.Send(uitest.Key("/"), uitest.Type(" nowhere"), uitest.Key("enter"))
-	has(t, r, "No event matches the filter.")
+	r.Has("No event matches the filter.")
 	r.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Type("(type:client OR type:counterparty) -oak received<30d"), uitest.Key("enter"))
-	has(t, r, "CLIENT", "COUNTERPARTY")
-	hasNot(t, r, "OPERATION", "ACCOUNT")
+	r.Has("CLIENT", "COUNTERPARTY")
+	r.HasNot("OPERATION", "ACCOUNT")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the inbox.
@@ -160,15 +160,15 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r, _ := open(t, f, here)
 	before := f.calls
 	r.Send(uitest.Key("/"), uitest.Type("type:c"))
-	has(t, r, "enter apply  esc cancel  tab complete")
-	has(t, r, "tab client  counterparty  account", "showing the last valid filter: type") // "type" alone was a word
+	r.Has("enter apply  esc cancel  tab complete")
+	r.Has("tab client  counterparty  account", "showing the last valid filter: type") // "type" alone was a word
 	r.Send(uitest.Key("tab"))
-	has(t, r, "/ type:client")
+	r.Has("/ type:client")
 	r.Send(uitest.Type(" status:x"))
-	has(t, r, "/ type:client status:x", "\n                     ^", "status:x is not known. Known are verified")
+	r.Has("/ type:client status:x", "\n                     ^", "status:x is not known. Known are verified")
 	for field, want := range map[string]string{"status:": "verified  unverified  quarantined  conflict", "received<": "today", "id:": "0f0e6c5", "hook:": "00000"} {
 		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
-		has(t, r, "\ntab "+want)
+		r.Has("\ntab " + want)
 	}
 	if f.calls != before {
 		t.Errorf("%d questions while it is typed", f.calls-before)
@@ -179,19 +179,19 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 func TestTheHelpHasTheLanguage(t *testing.T) {
 	r, _ := open(t, full(), here)
 	r.Send(uitest.Key("?"), uitest.Key("/"), uitest.Type("-has:bound"), uitest.Key("enter"))
-	has(t, r, "Help · Events", "has, is", "-has:bound")
+	r.Has("Help · Events", "has, is", "-has:bound")
 	r.Send(uitest.Keys("esc", "G"))
-	has(t, r, "contained in any of these")
+	r.Has("contained in any of these")
 }
 
 // TestWithoutAReceiverTheHintIsW: where the service sends is what matters then.
 func TestWithoutAReceiverTheHintIsW(t *testing.T) {
 	r, _ := open(t, &fake{}, Config{})
-	has(t, r, "W where it sends")
-	hasNot(t, r, "enter open", "p follow")
+	r.Has("W where it sends")
+	r.HasNot("enter open", "p follow")
 	r, _ = open(t, full(), Config{})
 	r.Send(uitest.Size(140, 30))
-	has(t, r, "W where it sends", "W shows the webhook settings.")
+	r.Has("W where it sends", "W shows the webhook settings.")
 }
 
 func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
@@ -200,12 +200,12 @@ func TestOlderEventsAreReadOnTheWayUp(t *testing.T) {
 		f.rows = append(f.rows, operation(i, 1, int(i)))
 	}
 	r, _ := open(t, f, here)
-	has(t, r, "300 events, older ones above", "300 of 300")
+	r.Has("300 events, older ones above", "300 of 300")
 	r.Send(uitest.Key("g"))
-	has(t, r, "600 events", "301 of 600") // the cursor stays on its event
+	r.Has("600 events", "301 of 600") // the cursor stays on its event
 	r.Send(uitest.Key("g"), uitest.Key("g"))
-	has(t, r, "700 events")
-	hasNot(t, r, "older ones above")
+	r.Has("700 events")
+	r.HasNot("older ones above")
 }
 
 func TestOldRowsGo(t *testing.T) {
@@ -240,17 +240,17 @@ func TestReplay(t *testing.T) {
 		t.Fatal("replayed before the question took keys")
 	}
 	r.Send(uitest.Key("y"))
-	has(t, r, "was processed again")
+	r.Has("was processed again")
 	r.Send(uitest.Keys("w", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
-	has(t, r, "use https, or http to this host only")
+	r.Has("use https, or http to this host only")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("https://x.example/in"), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "https://x.example/in did not accept it: 503 after 12ms")
+	r.Has("https://x.example/in did not accept it: 503 after 12ms")
 	if fmt.Sprint(got) != "["+hookID(9)+"  "+hookID(9)+" https://x.example/in]" {
 		t.Errorf("%q", got)
 	}
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{}, receiver.ErrNotFound }
 	r.Send(uitest.Keys("w", "enter"), clock.Wait(time.Second), uitest.Key("y"))
-	has(t, r, "The replay did not go through")
+	r.Has("The replay did not go through")
 }
 
 func TestSettings(t *testing.T) {
@@ -262,21 +262,21 @@ func TestSettings(t *testing.T) {
 	r.Send(uitest.Key("W"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("enter"), uitest.Key("tab"), uitest.Key("tab"), uitest.Type("short"), uitest.Key("tab"))
-	has(t, r, "This webhook secret cannot be used: it has 5 bytes")
+	r.Has("This webhook secret cannot be used: it has 5 bytes")
 	r.Send(uitest.Key("shift+tab"), uitest.Type("-and-now-it-is-long-enough-for-a-key"), uitest.Keys("tab", "tab", "ctrl+u"), uitest.Type("off"),
 		uitest.Keys("tab", "tab", "enter"), clock.Wait(time.Second))
-	has(t, r, "customers", "on → off", "a new one")
-	hasNot(t, r, "long-enough")
+	r.Has("customers", "on → off", "a new one")
+	r.HasNot("long-enough")
 	r.Send(uitest.Key("y"))
 	if !sent.Enabled || sent.HookCustomer || sent.JWTSecret.Reveal() != "short-and-now-it-is-long-enough-for-a-key" || sent.HookURL != "https://hooks.example.com/in" {
 		t.Errorf("%+v", sent)
 	}
-	has(t, r, "The service has the new webhook settings.")
+	r.Has("The service has the new webhook settings.")
 	f.hooks = func() (api.HookSettings, error) {
 		return api.HookSettings{}, &api.Error{Kind: api.Unavailable, Public: "The service was not reached."}
 	}
 	r.Send(uitest.Key("r"))
-	has(t, r, "The service was not reached.")
+	r.Has("The service was not reached.")
 }
 
 func TestSettingsKeepTheSecret(t *testing.T) {
@@ -286,7 +286,7 @@ func TestSettingsKeepTheSecret(t *testing.T) {
 	f.set = func(h api.HookSettings) error { sent = h; return nil }
 	r, clock := open(t, f, here)
 	r.Send(uitest.Keys("W", "enter", "tab", "tab", "tab", "tab", "tab", "tab", "enter"), clock.Wait(time.Second))
-	has(t, r, "stays")
+	r.Has("stays")
 	r.Send(uitest.Key("y"))
 	if !sent.JWTSecret.Equal(settings().JWTSecret) {
 		t.Error("the secret was lost")
@@ -298,26 +298,26 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 	f.hooks = func() (api.HookSettings, error) { return settings(), nil }
 	r, _ := open(t, f, here, as(api.Operator))
 	r.Send(uitest.Keys("W", "enter"))
-	has(t, r, "may not change the webhook settings")
+	r.Has("may not change the webhook settings")
 	r, _ = open(t, f, here, shelltest.ReadOnly)
 	r.Send(uitest.Keys("W", "enter"))
-	has(t, r, "This context is read-only")
+	r.Has("This context is read-only")
 	r.Send(uitest.Keys("esc", "w"))
-	has(t, r, "This context is read-only")
+	r.Has("This context is read-only")
 }
 
 func TestStates(t *testing.T) {
 	r, _ := open(t, &fake{}, here)
-	has(t, r, "No event has been received yet.")
+	r.Has("No event has been received yet.")
 	f := full()
 	f.err = errors.New("disk")
 	r, _ = open(t, f, here)
-	has(t, r, "r tries again")
+	r.Has("r tries again")
 	f.err = nil
 	r.Send(uitest.Key("r"))
-	has(t, r, "9 events")
+	r.Has("9 events")
 	r.Send(uitest.Keys("k", "k", "k", "i"))
-	has(t, r, "not about an operation")
+	r.Has("not about an operation")
 }
 
 func TestStaleAnswersAreDropped(t *testing.T) {

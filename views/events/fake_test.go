@@ -191,24 +191,6 @@ func open(t *testing.T, f *fake, cfg Config, opts ...shelltest.Option) (*uitest.
 	}, place, append([]shelltest.Option{as(api.Admin)}, opts...)...), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
-func hasNot(t *testing.T, r *uitest.Run, words ...string) {
-	t.Helper()
-	for _, w := range words {
-		if strings.Contains(r.View(), w) {
-			t.Errorf("%q is on screen\n%s", w, r.View())
-		}
-	}
-}
-
 // other replaces all other screens.
 type other struct {
 	ui.Wanted

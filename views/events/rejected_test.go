@@ -39,14 +39,14 @@ func TestRejectedPage(t *testing.T) {
 	r, _ := open(t, f, here)
 	r.Send(uitest.Size(110, 40), uitest.Key("b"))
 	golden.RequireEqual(t, []byte(r.View()))
-	hasNot(t, r, `"hook_id"`)
+	r.HasNot(`"hook_id"`)
 	r.Send(uitest.Key("M"))
-	has(t, r, `"hook_id"`, "opdeck event show rejected:7 shows what is kept")
+	r.Has(`"hook_id"`, "opdeck event show rejected:7 shows what is kept")
 	r.Send(uitest.Key("esc"))
-	has(t, r, "9 events")
+	r.Has("9 events")
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("b"))
-	has(t, r, "No delivery was rejected.")
+	r.Has("No delivery was rejected.")
 }
 
 // What waits is found by a filter, its page says why, and the lines over the list
@@ -55,16 +55,16 @@ func TestWaitingEvents(t *testing.T) {
 	f := troubled()
 	r, _ := open(t, f, here)
 	r.Send(uitest.Size(120, 50), uitest.Key("/"), uitest.Type("has:waiting"), uitest.Key("enter"))
-	has(t, r, "1 event", "! not merged", "12", "14 deliveries rejected, the last one 1m ago: HS512 is not allowed")
+	r.Has("1 event", "! not merged", "12", "14 deliveries rejected, the last one 1m ago: HS512 is not allowed")
 	r.Send(uitest.Key("enter"))
-	has(t, r, "3 tries, first 2m ago", "another process for too long")
+	r.Has("3 tries, first 2m ago", "another process for too long")
 	r.Send(uitest.Keys("esc", "esc"))
 	f.bad = receiver.Trouble{}
 	r.Send(ui.FeedFacts{State: "live"})
-	hasNot(t, r, "rejected, the last", "could not be merged")
+	r.HasNot("rejected, the last", "could not be merged")
 	// Where nothing is received, what waits shows as well.
 	r, _ = open(t, &fake{bad: troubled().bad}, Config{})
-	has(t, r, "14 deliveries rejected")
+	r.Has("14 deliveries rejected")
 }
 
 func TestRejectedCannotBeRead(t *testing.T) {
@@ -72,5 +72,5 @@ func TestRejectedCannotBeRead(t *testing.T) {
 	r, _ := open(t, f, here)
 	f.rejectedErr = &api.Error{Kind: api.Unavailable, Public: "The store does not answer."}
 	r.Send(uitest.Key("b"))
-	has(t, r, "The store does not answer.")
+	r.Has("The store does not answer.")
 }

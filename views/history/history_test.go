@@ -97,15 +97,6 @@ func open(t *testing.T, ix Index, opts ...shelltest.Option) (*uitest.Run, *uites
 	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, nobody(), p.ID) }, place, append([]shelltest.Option{as}, opts...)...), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(r.View(), w) {
-			t.Errorf("%q is not on screen\n%s", w, r.View())
-		}
-	}
-}
-
 func TestTimeline(t *testing.T) {
 	r, _ := open(t, fake(t))
 	golden.RequireEqual(t, []byte(r.View()))
@@ -126,9 +117,9 @@ func TestThePreviewIsTheDifference(t *testing.T) {
 	r.Send(uitest.Size(160, 45))
 	golden.RequireEqual(t, r.View())
 	r.Send(uitest.Key("G"))
-	has(t, r, "The first known state")
+	r.Has("The first known state")
 	r.Send(uitest.Key("k"))
-	has(t, r, "What changed at this moment")
+	r.Has("What changed at this moment")
 	if r.Send(uitest.Key("|")); strings.Contains(r.View(), "What changed at this moment") || f.calls != before {
 		t.Errorf("%d reads; the screen is\n%s", f.calls-before, r.View())
 	}
@@ -139,15 +130,15 @@ func TestDifference(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Keys(" ", "G", " ", "enter"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("M"))
-	has(t, r, "DE001234567890")
+	r.Has("DE001234567890")
 }
 
 func TestEnterComparesWithTheStateBefore(t *testing.T) {
 	r, _ := open(t, fake(t))
 	r.Send(uitest.Key("enter"))
-	has(t, r, "What changed at this moment", "1 field differs", "PENDING → SUCCESS")
+	r.Has("What changed at this moment", "1 field differs", "PENDING → SUCCESS")
 	r.Send(uitest.Keys("esc", "G", "enter"))
-	has(t, r, "The first known state", "No earlier state is known", "1,000.00 EUR")
+	r.Has("The first known state", "No earlier state is known", "1,000.00 EUR")
 	for _, compares := range []string{"differ", "→", "before  "} { // there is nothing to compare it with
 		if strings.Contains(r.View(), compares) {
 			t.Errorf("%q in\n%s", compares, r.View())
@@ -158,13 +149,13 @@ func TestEnterComparesWithTheStateBefore(t *testing.T) {
 func TestOneMarkAndTheCursor(t *testing.T) {
 	r, _ := open(t, fake(t))
 	r.Send(uitest.Keys("G", " ", "enter")) // the cursor cannot go further down
-	has(t, r, "This is the marked state")
+	r.Has("This is the marked state")
 	r.Send(uitest.Keys("g", "enter"))
-	has(t, r, "Difference between two states", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
+	r.Has("Difference between two states", "before 2026-03-02 09:00:00 UTC", "after  2026-03-02 11:59:00 UTC")
 	r.Send(uitest.Keys("esc", " ", " ", "enter"))
-	has(t, r, "3 states are marked, but only two can be compared")
+	r.Has("3 states are marked, but only two can be compared")
 	r.Send(uitest.Keys("*"))
-	has(t, r, "Only two states can be compared")
+	r.Has("Only two states can be compared")
 	r.Send(uitest.Key("esc"))
 	if strings.Contains(r.View(), "marked ") {
 		t.Errorf("esc keeps the marks\n%s", r.View())
@@ -174,13 +165,13 @@ func TestOneMarkAndTheCursor(t *testing.T) {
 func TestSinceYouLastLooked(t *testing.T) {
 	ix := fake(t)
 	r, _ := open(t, ix)
-	has(t, r, "2 changes since your last visit (2026-03-02 11:00:00 UTC)")
+	r.Has("2 changes since your last visit (2026-03-02 11:00:00 UTC)")
 	if strings.Join(ix.looks, "") != "ana "+opid+" 12:00" {
 		t.Errorf("looks %q", ix.looks)
 	}
 	ix.last = noon
 	r.Send(uitest.Key("r"))
-	has(t, r, "2 changes since your last visit")
+	r.Has("2 changes since your last visit")
 	if len(ix.looks) != 1 {
 		t.Error("a reload moves the mark")
 	}
@@ -193,7 +184,7 @@ func TestSinceYouLastLooked(t *testing.T) {
 	ix = fake(t)
 	ix.last = noon
 	r, _ = open(t, ix)
-	has(t, r, "Nothing changed since your last visit")
+	r.Has("Nothing changed since your last visit")
 }
 
 func TestCursorFollowsTheMoment(t *testing.T) {
@@ -203,23 +194,23 @@ func TestCursorFollowsTheMoment(t *testing.T) {
 	more := append(sample(t), state(t, 0, index.Read, body("CANCELED", "1", 0, "", "", "")))
 	ix.states = func() ([]index.State, error) { return more, nil }
 	r.Send(ui.Changed{Kind: ui.KindOperation, ID: opid})
-	has(t, r, "4 of 5")
+	r.Has("4 of 5")
 	r.Send(ui.Changed{Kind: ui.KindOperation, ID: "another"})
 	r.Send(uitest.Key("enter"))
-	has(t, r, "99,999,999,999,999,999,999.000000001 EUR")
+	r.Has("99,999,999,999,999,999,999.000000001 EUR")
 }
 
 func TestStates(t *testing.T) {
 	for want, err := range map[string]error{"No history is known for this operation": index.ErrNone, "cannot be read from the store": errors.New("disk")} {
 		r, _ := open(t, &fakeIndex{states: func() ([]index.State, error) { return nil, err }})
-		has(t, r, want)
+		r.Has(want)
 	}
 	ix := fake(t)
 	ix.look = errors.New("disk full")
 	r, _ := open(t, ix)
-	has(t, r, "4 states", "Part of the history could not be read from the store")
+	r.Has("4 states", "Part of the history could not be read from the store")
 	r, _ = openPlace(t, ix, ui.Place{Kind: Kind})
-	has(t, r, "No operation is open.")
+	r.Has("No operation is open.")
 }
 
 func openPlace(t *testing.T, ix Index, p ui.Place) (*uitest.Run, *uitest.Clock) {
@@ -331,7 +322,7 @@ func TestADocumentHasItsName(t *testing.T) {
 	ix := &fakeIndex{states: func() ([]index.State, error) { return states, nil }}
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, ix, n.past(), p.ID) }, place, as)
 	r.Send(uitest.Size(120, 30), uitest.Key("r"), uitest.Key("r"))
-	has(t, r, "invoice.pdf removed by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
+	r.Has("invoice.pdf removed by ana·[31m", "invoice.pdf added", "invoice.pdf locked")
 	for _, not := range []string{"documents[", "by ben", "by cy", "by dan"} {
 		if strings.Contains(r.View(), not) {
 			t.Errorf("%q is on screen\n%s", not, r.View())
@@ -349,5 +340,5 @@ func TestWebhooksStandAmongTheStates(t *testing.T) {
 	r.Send(uitest.Size(120, 30))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Keys("down", "down", " ", "g", "enter"))
-	has(t, r, "Only states can be compared")
+	r.Has("Only states can be compared")
 }

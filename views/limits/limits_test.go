@@ -46,16 +46,6 @@ func open(t *testing.T, f *fake, policy string) (*uitest.Run, *uitest.Clock) {
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	flat := strings.Join(strings.Fields(r.View()), " ")
-	for _, w := range want {
-		if !strings.Contains(flat, w) {
-			t.Errorf("%q does not show in\n%s", w, r.View())
-		}
-	}
-}
-
 var (
 	usedUp    = map[limit.Class]func(*limit.Usage){"billing": func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 17 }}
 	waiting   = map[limit.Class]func(*limit.Usage){"billing": func(u *limit.Usage) { u.Used, u.Room, u.NextSlot, u.Waiting = 12, 0, 42, 3 }}
@@ -97,7 +87,7 @@ func TestStatesInWords(t *testing.T) {
 		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "Policy warn", "19/12"}},
 	} {
 		r, _ := open(t, &fake{usage: classes(c.change)}, c.policy)
-		has(t, r, c.want...)
+		r.Says(c.want...)
 	}
 }
 
@@ -124,16 +114,16 @@ func TestTheTableAndTheVerdictSayTheSame(t *testing.T) {
 		if v := s.Verdict(); !strings.HasPrefix(v, c.sign+" ") || !strings.Contains(v, c.wanted) {
 			t.Errorf("%s: the verdict is %q", name, v)
 		}
-		has(t, r, c.sign+" refresh")
+		r.Says(c.sign + " refresh")
 	}
 }
 
 func TestNewsAndErrors(t *testing.T) {
 	f := &fake{err: errors.New("disk")}
 	r, clock := open(t, f, "wait")
-	has(t, r, "The budgets cannot be read from the store.", "r tries again")
+	r.Says("The budgets cannot be read from the store.", "r tries again")
 	r.Send(News{Usage: classes(usedUp), At: clock.Now()})
-	has(t, r, "used up")
+	r.Says("used up")
 	f.err, f.usage = nil, classes(nil)
 	r.Send(uitest.Key("r"))
 	if strings.Contains(r.View(), "used up") {
@@ -147,7 +137,7 @@ func TestTheCountdownRuns(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	has(t, r, "the next call is sent in 7s.")
+	r.Says("the next call is sent in 7s.")
 	if f.calls != calls {
 		t.Error("the store was asked")
 	}
@@ -155,7 +145,7 @@ func TestTheCountdownRuns(t *testing.T) {
 		t.Errorf("%d wake-ups in ten seconds", n)
 	}
 	r.Send(clock.Wait(20 * time.Second))
-	has(t, r, "12/12 0 now")
+	r.Says("12/12 0 now")
 	calm, clock := open(t, &fake{usage: classes(nil)}, "wait")
 	ticks = calm.Ticks
 	calm.Send(clock.Wait(50 * time.Second))
@@ -178,7 +168,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestANarrowWindow(t *testing.T) {
 	r, _ := open(t, &fake{usage: classes(throttled)}, "wait")
 	r.Send(uitest.Size(40, 16))
-	has(t, r, "used room next 429")
+	r.Says("used room next 429")
 	for _, l := range strings.Split(r.View(), "\n") {
 		if f := strings.Fields(l); len(f) == 2 && f[0] == "0" {
 			t.Errorf("a class takes two lines:\n%s", r.View())

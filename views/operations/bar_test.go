@@ -25,11 +25,11 @@ func TestValuesThatWereSeenAreOffered(t *testing.T) {
 		return []string{"Acme Ltd", "株式会社", "x\x1b[2J"}, nil
 	}}
 	d := open(t, f).typed("customer:")
-	has(t, d, `"Acme Ltd"`, "株式会社", "x·[2J")
+	d.Has(`"Acme Ltd"`, "株式会社", "x·[2J")
 	d.keys("tab")
-	has(t, d, `/ customer:"Acme Ltd"`)
+	d.Has(`/ customer:"Acme Ltd"`)
 	d.keys("tab")
-	has(t, d, "/ customer:株式会社")
+	d.Has("/ customer:株式会社")
 	if n := len(asked); n == 0 || asked[n-1] != "customer " {
 		t.Errorf("asked for %q", asked)
 	}
@@ -63,18 +63,18 @@ func TestValuesAreAskedInACommand(t *testing.T) {
 	}
 	f.values = func(context.Context, string, string) ([]string, error) { return nil, errors.New("busy") }
 	d.keys("E") // no values are no failure
-	has(t, d, "/ status:PE")
+	d.Has("/ status:PE")
 }
 
 func TestTheLastRightFilterIsNamed(t *testing.T) {
 	d := open(t, &fake{n: 30}).typed("amount>=x")
-	has(t, d, "is not an amount", "showing the last valid filter: amount") // "amount" alone was a word
+	d.Has("is not an amount", "showing the last valid filter: amount") // "amount" alone was a word
 	d.keys("esc")
 	d.typed("(")
-	has(t, d, "showing everything", "1 of 30")
+	d.Has("showing everything", "1 of 30")
 	d.keys("esc")
 	d.typed("status:PENDING currency>5")
-	has(t, d, "showing the last valid filter: status:PENDING", "15")
+	d.Has("showing the last valid filter: status:PENDING", "15")
 	if n := d.list.rows.total; n != 15 {
 		t.Errorf("%d rows", n)
 	}
@@ -101,7 +101,7 @@ func TestTheCaretStandsUnderTheCharacter(t *testing.T) {
 func TestCompletesInTheMiddle(t *testing.T) {
 	d := open(t, &fake{n: 30}).typed("sta amount>=5")
 	d.keys("home", "right", "right", "right", "tab")
-	has(t, d, "/ status: amount>=5")
+	d.Has("/ status: amount>=5")
 }
 
 // TestAPastedEscapeReachesNoFrame, neither in the bar nor in the line above.
@@ -113,7 +113,7 @@ func TestAPastedEscapeReachesNoFrame(t *testing.T) {
 	d.keys("esc", "/")
 	d.Send(uitest.Paste("customer:\x1b[2J\u202ex"))
 	d.keys("enter")
-	has(t, d, "match")
+	d.Has("match")
 	if v := d.View(); strings.ContainsAny(v, "\x1b\u202e\a") {
 		t.Errorf("%q", v)
 	}

@@ -62,9 +62,9 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	d := openWith(t, &fake{n: 30}, m.config())
 	want(t, d, at80)
 	d.keys("c")
-	has(t, d, "Columns", "! payment     no room")
+	d.Has("Columns", "! payment     no room")
 	d.keys("G", "k", "k", "k", "k", "k", "k", "k")
-	has(t, d, "▌ – commission  hidden")
+	d.Has("▌ – commission  hidden")
 	d.keys(" ")
 	want(t, d, "created status amount customer commission")
 	d.keys("K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K", "K") // to the front
@@ -94,7 +94,7 @@ func TestEscLeavesColumnsAsTheyWere(t *testing.T) {
 	want(t, d, "type amount customer destination id")
 	d.keys("esc")
 	want(t, d, at80)
-	has(t, d, "30 operations")
+	d.Has("30 operations")
 	if m.keeps != 0 {
 		t.Error("kept all the same")
 	}
@@ -125,11 +125,11 @@ func TestOneColumnStays(t *testing.T) {
 func TestAColumnWithoutRoomIsKeptFirst(t *testing.T) {
 	d := open(t, &fake{n: 30})
 	d.keys("c", "down", "down", "down", "down", "down", "down", "down") // docs
-	has(t, d, "▌ ! documents   no room")
+	d.Has("▌ ! documents   no room")
 	d.keys(" ")
 	want(t, d, "created status amount customer documents")
 	d.keys(" ")
-	has(t, d, "▌ – documents   hidden")
+	d.Has("▌ – documents   hidden")
 	want(t, d, at80)
 }
 
@@ -137,16 +137,16 @@ func TestWidths(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", "left")
-	has(t, d, "The column has its smallest width.")
+	d.Has("The column has its smallest width.")
 	d.keys("down", "right", "right", "right")
-	has(t, d, "15 set")
+	d.Has("15 set")
 	d.keys("down", "down", "down", "down", "-", "-")
 	d.keys("enter")
 	if got := strings.Join(m.chosen[""], " "); !strings.Contains(got, "status:15") || !strings.Contains(got, "customer:") {
 		t.Errorf("kept %q", got)
 	}
 	d.keys("c", "end", "right")
-	has(t, d, "space shows it first.")
+	d.Has("space shows it first.")
 }
 
 // TestANarrowAmountIsNeverAnother: the person made its column too narrow.
@@ -156,9 +156,9 @@ func TestANarrowAmountSaysThatItIsCut(t *testing.T) {
 	m := &memory{chosen: map[string][]string{"": {"amount:12", "id"}}}
 	f := &fake{ops: odd()}
 	d := openWith(t, f, m.config())
-	has(t, d, "99,999,… EUR", "amount 99,999,999,999,999,999,999.999999999 EUR")
+	d.Has("99,999,… EUR", "amount 99,999,999,999,999,999,999.999999999 EUR")
 	d.Send(uitest.Size(40, 24))
-	has(t, d, "enter shows the amount")
+	d.Has("enter shows the amount")
 }
 
 func TestViewsHaveColumnsOfTheirOwn(t *testing.T) {
@@ -184,7 +184,7 @@ func TestColumnsOfTheConfig(t *testing.T) {
 	cfg.Columns = []field.Choice{{Name: "reference"}, {Name: "amount"}}
 	d := openWith(t, &fake{n: 30}, cfg)
 	want(t, d, "reference amount")
-	has(t, d, "by created ▼", "SBX-68159091")
+	d.Has("by created ▼", "SBX-68159091")
 }
 
 func TestEveryCellIsDrawn(t *testing.T) {
@@ -192,7 +192,7 @@ func TestEveryCellIsDrawn(t *testing.T) {
 	d := openWith(t, &fake{n: 2}, m.config())
 	d.Send(uitest.Size(420, 20))
 	want(t, d, strings.Join(field.ColumnNames(), " "))
-	has(t, d, "1,156.25 EUR", "3.00 USD", "SBX-68159091", "Invoice settlement", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd", "3 ▣")
+	d.Has("1,156.25 EUR", "3.00 USD", "SBX-68159091", "Invoice settlement", "DqCsgSE-4e95-ViYbNI", "Harbour & Finch Trading Ltd", "3 ▣")
 	hostile := openWith(t, &fake{ops: append(odd(), apitest.HostileOperation())}, m.config())
 	for _, w := range []int{20, 33, 80, 131, 420} { // no escape of a comment or reference reaches a frame
 		hostile.Send(uitest.Size(w, 24))
@@ -204,7 +204,7 @@ func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "enter")
 	want(t, d, "status amount customer destination id")
-	has(t, d, "The columns apply until you leave")
+	d.Has("The columns apply until you leave")
 }
 
 // TestRowsArriveMeanwhile: columns, marks and groups go on while the list changes
@@ -220,10 +220,10 @@ func TestRowsArriveMeanwhile(t *testing.T) {
 	was, marked := under(d), d.list.Table.Marked()
 	d.keys("c", "down")
 	arrive("aaaaaaaa")
-	has(t, d, "6 operations", "▌ ✓ status")
+	d.Has("6 operations", "▌ ✓ status")
 	d.keys(" ", "enter", "T", "T")
 	arrive("bbbbbbbb")
-	has(t, d, "7 operations", "1 marked", "PENDING")
+	d.Has("7 operations", "1 marked", "PENDING")
 	want(t, d, "created amount customer destination id")
 	d.keys("s", "down", "enter")
 	arrive("cccccccc")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -246,15 +245,6 @@ func (d *listed) keys(names ...string) *listed {
 		d.Send(uitest.Key(n))
 	}
 	return d
-}
-
-func has(t *testing.T, d *listed, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(d.View(), w) {
-			t.Errorf("%q does not show in\n%s", w, d.View())
-		}
-	}
 }
 
 func under(d *listed) string { return d.list.Table.SelectedID() }

@@ -16,17 +16,17 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 	d := open(t, f, admin)
 	d.keys("down", " ", " ")
 	marked := d.list.Table.Marked()
-	has(t, d, "2 marked", "export 2 marked")
+	d.Has("2 marked", "export 2 marked")
 	d.keys("e")
-	has(t, d, "Export 2 marked", "Writes 2 marked operations")
+	d.Has("Export 2 marked", "Writes 2 marked operations")
 	d.keys("esc")
 	if q, n := d.list.meant(); n != 2 || q.String() != "id:"+strings.Join(marked, ",") {
 		t.Errorf("meant are %d: %s", n, q)
 	}
 	d.keys("T")
-	has(t, d, "of 2 marked")
+	d.Has("of 2 marked")
 	d.keys("esc")
-	has(t, d, "2 marks cleared; U restores them.")
+	d.Has("2 marks cleared; U restores them.")
 	if q, n := d.list.meant(); n != 0 || !q.Empty() {
 		t.Errorf("without marks %d are meant: %s", n, q)
 	}
@@ -34,13 +34,13 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 		t.Error("the totals are still those of the marked")
 	}
 	d.keys("U")
-	has(t, d, "2 marks restored.")
+	d.Has("2 marks restored.")
 	item := d.list.Item()
 	if item.Title != "2 marked operations" || !strings.HasPrefix(string(item.JSON), "[{") || strings.Count(string(item.JSON), `"opid"`) != 2 {
 		t.Errorf("%s: %s %s", item.Title, item.JSON, item.NoJSON)
 	}
 	d.keys("esc", "U", "U")
-	has(t, d, "No cleared marks to restore in this list.")
+	d.Has("No cleared marks to restore in this list.")
 }
 
 // TestOfIDsFindsThose: the filter of marked rows is one of the language.
@@ -63,14 +63,14 @@ func TestOfIDsFindsThose(t *testing.T) {
 func TestSortByTheColumnUnderTheCursor(t *testing.T) {
 	d := open(t, &fake{n: 300})
 	d.keys("end", "right", "right", "s")
-	has(t, d, "by status ▲", "▌status", "1 of 300")
+	d.Has("by status ▲", "▌status", "1 of 300")
 	d.keys("s")
-	has(t, d, "by status ▼")
+	d.Has("by status ▼")
 	d.keys("esc")
 	d.keys("s")
-	has(t, d, "▌ status, reversed")
+	d.Has("▌ status, reversed")
 	d.keys("esc", "left", "s")
-	has(t, d, "Sort by")
+	d.Has("Sort by")
 }
 
 // TestAReloadDoesNotOvertakeASort: rows of the new order begin at their top, also when a
@@ -81,7 +81,7 @@ func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 	_, sorted := d.list.saves().useView(View{Sort: "-updated"})
 	again := d.list.loader().load(d.list.Table.SelectedID())
 	d.Send(sorted(), again())
-	has(t, d, "by updated ▼", "1 of 300")
+	d.Has("by updated ▼", "1 of 300")
 	if strings.Contains(d.View(), "is gone") {
 		t.Errorf("a row is called gone\n%s", d.View())
 	}
@@ -91,7 +91,7 @@ func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 // the first column stays.
 func TestColumnsScrollSideways(t *testing.T) {
 	d := open(t, &fake{n: 30})
-	has(t, d, " ›")
+	d.Has(" ›")
 	heads := strings.Fields(strings.Split(d.View(), "\n")[3])
 	for range 20 {
 		d.keys("right")
@@ -120,7 +120,7 @@ func TestThePreviewCostsNoCall(t *testing.T) {
 	calls, at := f.calls, drawn
 	for range 5 {
 		d.keys("down")
-		has(t, d, "Preview of "+under(d))
+		d.Has("Preview of " + under(d))
 	}
 	if f.calls != calls || drawn != at+5 {
 		t.Errorf("%d calls and %d drawings for 5 moves", f.calls-calls, drawn-at)
@@ -130,7 +130,7 @@ func TestThePreviewCostsNoCall(t *testing.T) {
 		t.Errorf("it is not switched off\n%s", d.View())
 	}
 	d.keys("|")
-	has(t, d, "Preview of "+under(d))
+	d.Has("Preview of " + under(d))
 	d.Send(uitest.Size(139, 45))
 	if strings.Contains(d.View(), "Preview of") {
 		t.Error("it is drawn where it has no room")
@@ -149,7 +149,7 @@ func TestNewRowsAtTheTopAreSeen(t *testing.T) {
 	if under(d) != was || from != 0 {
 		t.Errorf("the cursor is on %s, was on %s; the window begins at %d", under(d), was, from)
 	}
-	has(t, d, "▲ 2 new", "3 of 7")
+	d.Has("▲ 2 new", "3 of 7")
 	d.keys("up")
 	if strings.Contains(d.View(), "new  ") {
 		t.Errorf("still called new\n%s", d.View())
@@ -166,7 +166,7 @@ func TestMarkedExport(t *testing.T) {
 	}
 	d := open(t, f, admin)
 	d.keys(" ", "e")
-	has(t, d, "Export 1 marked", "1 marked operation to a file")
+	d.Has("Export 1 marked", "1 marked operation to a file")
 	d.keys("enter")
 	if !strings.HasPrefix(asked, "id:") {
 		t.Errorf("exported %q", asked)

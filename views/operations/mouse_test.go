@@ -33,9 +33,9 @@ func TestAClickOnAHeadSorts(t *testing.T) {
 	}
 	x, y := at(t, d, "status")
 	click(x+1, y)
-	has(t, d, "by status ▲", "1 of 300")
+	d.Has("by status ▲", "1 of 300")
 	click(x+1, y)
-	has(t, d, "by status ▼")
+	d.Has("by status ▼")
 	if strings.Contains(strings.Split(d.View(), "\n")[y], "▌") {
 		t.Errorf("the cursor stays on the heads:\n%s", d.View())
 	}
@@ -69,13 +69,13 @@ func TestTheWheelOverThePreview(t *testing.T) {
 	}
 	row := under(d)
 	wheel(tea.MouseButtonWheelDown)
-	if has(t, d, "line 03"); strings.Contains(d.View(), "line 02") || under(d) != row {
+	if d.Has("line 03"); strings.Contains(d.View(), "line 02") || under(d) != row {
 		t.Errorf("the cursor is on %s, was on %s\n%s", under(d), row, d.View())
 	}
 	for range 30 {
 		wheel(tea.MouseButtonWheelDown)
 	}
-	if has(t, d, "line 49"); strings.Contains(d.View(), "more, enter opens it") {
+	if d.Has("line 49"); strings.Contains(d.View(), "more, enter opens it") {
 		t.Errorf("at the end:\n%s", d.View())
 	}
 	wheel(tea.MouseButtonWheelUp)
@@ -87,7 +87,7 @@ func TestTheWheelOverThePreview(t *testing.T) {
 		t.Error("a click on the preview selects a row")
 	}
 	d.Send(tea.MouseMsg{X: 10, Y: y + 2, Button: tea.MouseButtonWheelDown, Action: tea.MouseActionPress})
-	if has(t, d, "line 00"); under(d) == row {
+	if d.Has("line 00"); under(d) == row {
 		t.Error("over the rows the wheel does not move them")
 	}
 }

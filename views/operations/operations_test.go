@@ -59,7 +59,7 @@ func TestMoneyIsExact(t *testing.T) {
 	d.Send(uitest.Size(120, 60))
 	for _, c := range apitest.OddMoney() {
 		number, _, _ := strings.Cut(c.Want, " ")
-		has(t, d, number)
+		d.Has(number)
 	}
 	d.keys("T").Send(uitest.Size(120, 100))
 	d.Send(uitest.Size(121, 100))
@@ -75,7 +75,7 @@ func TestMoneyIsExact(t *testing.T) {
 func TestAHundredThousandRows(t *testing.T) {
 	f := &fake{n: 100_000}
 	d := open(t, f)
-	has(t, d, "100,000 operations", "1 of 100,000")
+	d.Has("100,000 operations", "1 of 100,000")
 	for range 120 {
 		d.keys("pgdown")
 	}
@@ -86,7 +86,7 @@ func TestAHundredThousandRows(t *testing.T) {
 		t.Errorf("rows are missing:\n%s", d.View())
 	}
 	d.keys("end")
-	has(t, d, "100,000 of 100,000")
+	d.Has("100,000 of 100,000")
 	if under(d) != id(99_999) {
 		t.Errorf("end is %s", under(d))
 	}
@@ -116,7 +116,7 @@ func TestTheCursorFollowsTheOperation(t *testing.T) {
 	was := under(d)
 	f.ops = append([]api.Operation{apitest.Operation(map[string]any{"opid": "ffffffff-0000-4000-8000-000000000000"})}, f.ops...)
 	d.Send(news)
-	has(t, d, "6 operations", "1 marked")
+	d.Has("6 operations", "1 marked")
 	if under(d) == "" || d.list.Table.Marked()[0] == under(d) {
 		t.Logf("the cursor is on %s, the mark on %v", under(d), d.list.Table.Marked())
 	}
@@ -134,26 +134,26 @@ func TestFilterWhileTyped(t *testing.T) {
 		t.Errorf("%d rows while it is typed", n)
 	}
 	d.keys("esc")
-	has(t, d, "40 operations")
+	d.Has("40 operations")
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")
-	has(t, d, "20 match", "status:PENDING")
+	d.Has("20 match", "status:PENDING")
 	d.keys("/")
 	d.Send(uitest.Type(" amount>=x"))
-	has(t, d, "is not an amount", "^")
+	d.Has("is not an amount", "^")
 	before := f.calls
 	d.keys("enter") // what is wrong is not applied, and stays to be mended
-	has(t, d, "is not an amount")
+	d.Has("is not an amount")
 	if f.calls != before {
 		t.Error("a wrong filter was asked for")
 	}
 	d.keys("esc")
-	has(t, d, "20 match")
+	d.Has("20 match")
 	d.keys("esc")
-	has(t, d, "40 operations")
+	d.Has("40 operations")
 	d.keys("esc")
-	has(t, d, "q leaves", "40 operations")
+	d.Has("q leaves", "40 operations")
 }
 
 func TestTypedFilterIsNotLostUnasked(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTypedFilterIsNotLostUnasked(t *testing.T) {
 	d.keys("/")
 	d.Send(uitest.Type("status:X"))
 	d.keys("ctrl+c")
-	has(t, d, "Discard the filter you typed?")
+	d.Has("Discard the filter you typed?")
 }
 
 // TestStaleWindowIsDropped: the answer to an older filter changes nothing.
@@ -173,18 +173,18 @@ func TestStaleWindowIsDropped(t *testing.T) {
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")
 	d.Send(old())
-	has(t, d, "20 match")
+	d.Has("20 match")
 }
 
 func TestMarksSurviveNewsAndSorting(t *testing.T) {
 	f := &fake{n: 40}
 	d := open(t, f)
 	d.keys(" ", " ", " ")
-	has(t, d, "3 marked")
+	d.Has("3 marked")
 	d.Send(news)
-	has(t, d, "3 marked")
+	d.Has("3 marked")
 	d.keys("y")
-	has(t, d, "3 operation ids")
+	d.Has("3 operation ids")
 	d.keys("esc")
 	if strings.Contains(d.View(), "marked") {
 		t.Error("esc does not unmark")
@@ -192,14 +192,14 @@ func TestMarksSurviveNewsAndSorting(t *testing.T) {
 	f.n = 100_000
 	d.Send(news)
 	d.keys("*")
-	has(t, d, "Filter first")
+	d.Has("Filter first")
 }
 
 func TestRereadAsksForTheFrozenList(t *testing.T) {
 	f := &fake{n: 40}
 	d := open(t, f)
 	d.keys(" ", " ", " ", "r")
-	has(t, d, "Read 3 marked operations again, one by one?", "3 billing calls", id(0))
+	d.Has("Read 3 marked operations again, one by one?", "3 billing calls", id(0))
 	d.keys() // nothing is read yet
 	if len(f.reads) != 0 {
 		t.Fatal("read before the answer")
@@ -209,11 +209,11 @@ func TestRereadAsksForTheFrozenList(t *testing.T) {
 	if len(f.reads) != 3 || f.reads[0] != id(0) || f.reads[2] != id(2) {
 		t.Errorf("read %v", f.reads)
 	}
-	has(t, d, "3 operations read again.")
+	d.Has("3 operations read again.")
 	f.readErr = &api.Error{Kind: api.NotFound, Public: "gone"}
 	d.keys(" ", "r")
 	d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
-	has(t, d, "could not be read")
+	d.Has("could not be read")
 }
 
 func TestReloadReadsOnePage(t *testing.T) {
@@ -225,13 +225,13 @@ func TestReloadReadsOnePage(t *testing.T) {
 	}
 	f.readErr = &api.Error{Kind: api.RateLimited, Public: "The budget of billing calls is used up for another 12s."}
 	d.keys("r")
-	has(t, d, "The budget of billing calls", "4 operations")
+	d.Has("The budget of billing calls", "4 operations")
 }
 
 func TestSortMenu(t *testing.T) {
 	d := open(t, &fake{n: 4})
 	d.keys("s")
-	has(t, d, "created, reversed", "oldest first", "largest first", "A to Z")
+	d.Has("created, reversed", "oldest first", "largest first", "A to Z")
 	d.keys("enter")
 	if d.list.sort.Desc || d.list.sort.Field != "created" {
 		t.Errorf("sorted by %v", d.list.sort)
@@ -247,14 +247,14 @@ func TestSortMenu(t *testing.T) {
 func TestViewsAreCounted(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys("v")
-	has(t, d, "everything", "pending", "20 operations", "is not an amount")
+	d.Has("everything", "pending", "20 operations", "is not an amount")
 	d.keys("down", "enter")
-	has(t, d, "20 match", "status:PENDING")
+	d.Has("20 match", "status:PENDING")
 	d.keys("v", "down", "down", "enter")
-	has(t, d, "Correct it under [views]")
+	d.Has("Correct it under [views]")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("esc", "v", "down", "down", "down", "enter")
-	has(t, d, "an unknown field: colour")
+	d.Has("an unknown field: colour")
 }
 
 func TestExport(t *testing.T) {
@@ -270,36 +270,36 @@ func TestExport(t *testing.T) {
 	}
 	d := open(t, f, admin)
 	d.keys("e")
-	has(t, d, "Export 4 operations", "operations.csv")
+	d.Has("Export 4 operations", "operations.csv")
 	d.Send(uitest.Type("x"))
 	d.keys("enter")
-	has(t, d, "must end in .csv or .jsonl")
+	d.Has("must end in .csv or .jsonl")
 	d.keys("backspace", "enter")
-	has(t, d, "Exported 4 operations to /home/ana/operations.csv (1.2 kB), as of")
+	d.Has("Exported 4 operations to /home/ana/operations.csv (1.2 kB), as of")
 	d.keys("e", "enter")
-	has(t, d, "A file with that name exists", "Overwrite it")
+	d.Has("A file with that name exists", "Overwrite it")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("n") // another name, the one before to change
-	has(t, d, "Export 4 operations", "operations.csv")
+	d.Has("Export 4 operations", "operations.csv")
 	d.keys("home")
 	d.Send(uitest.Type("new-"))
 	d.keys("enter")
-	has(t, d, "Exported 4 operations to /home/ana/new-operations.csv")
+	d.Has("Exported 4 operations to /home/ana/new-operations.csv")
 	d.keys("e", "enter")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("y")
-	has(t, d, "Exported 4 operations to /home/ana/operations.csv")
+	d.Has("Exported 4 operations to /home/ana/operations.csv")
 	f.export = func(index.Sheet, string, bool, func(done, total int)) (int, error) {
 		return 1, &api.Error{Kind: api.Usage, Public: "The file cannot be created."}
 	}
 	d.keys("e", "enter")
-	has(t, d, "The export", "The file cannot be created.")
+	d.Has("The export", "The file cannot be created.")
 }
 
 func TestExportNeedsTheRole(t *testing.T) {
 	d := open(t, &fake{n: 4}, func(o *ui.Options) { o.About.Role = string(api.Viewer) })
 	d.keys("e")
-	has(t, d, "may not export")
+	d.Has("may not export")
 }
 
 func TestOpensWhatIsUnderTheCursor(t *testing.T) {
@@ -307,7 +307,7 @@ func TestOpensWhatIsUnderTheCursor(t *testing.T) {
 	d.keys("enter", "d", "y", "J", "Y") // nothing is there: nothing happens
 	d2 := open(t, &fake{n: 4})
 	d2.keys("J")
-	has(t, d2, `"comment": "Invoice settlement"`)
+	d2.Has(`"comment": "Invoice settlement"`)
 }
 
 // TestAChangedOperationShowsAtOnce, an older state never.
@@ -315,10 +315,10 @@ func TestAChangedOperationShowsAtOnce(t *testing.T) {
 	d := open(t, &fake{n: 4})
 	newer := apitest.Operation(map[string]any{"opid": id(1), "status": "FAILED", "updatedAt": "2026-03-02T11:50:00Z"})
 	d.Send(ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: newer})
-	has(t, d, "FAILED")
+	d.Has("FAILED")
 	older := apitest.Operation(map[string]any{"opid": id(1), "status": "PROCESSING", "updatedAt": "2026-03-02T11:00:00Z"})
 	d.Send(ui.Changed{Kind: ui.KindOperation, ID: id(1), Object: older})
-	has(t, d, "FAILED")
+	d.Has("FAILED")
 }
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
@@ -366,9 +366,9 @@ func TestNothingMatches(t *testing.T) {
 			f := &fake{n: 1, fresh: c.fresh}
 			d := openWith(t, f, Config{Views: views, Off: c.off}, admin)
 			d.keys("/").Send(uitest.Type("status:PENDING"))
-			has(t, d, c.says)
+			d.Has(c.says)
 			d.keys("enter")
-			has(t, d, c.says, "clears it")
+			d.Has(c.says, "clears it")
 			if strings.Contains(d.View(), "index, 5m ago") != c.age {
 				t.Errorf("the age:\n%s", d.View())
 			}
@@ -389,6 +389,6 @@ func TestNothingMatches(t *testing.T) {
 func TestWhatIsKnownOfTheRow(t *testing.T) {
 	for key, kind := range map[string]string{"h": ui.KindHistory, "C": ui.KindCompliance} {
 		d := open(t, &fake{n: 3})
-		has(t, d.keys(key), "No screen for this: "+kind+".")
+		d.keys(key).Has("No screen for this: " + kind + ".")
 	}
 }

@@ -33,7 +33,7 @@ func TestPanelGoesThroughItsPages(t *testing.T) {
 	d.Send(uitest.Size(120, 40))
 	for _, want := range []string{"by day", "PENDING", "PENDING", "PENDING", "PENDING", "PENDING"} {
 		d.keys("T")
-		has(t, d, "by status", want, "2026-01-01", "2026-02-09")
+		d.Has("by status", want, "2026-01-01", "2026-02-09")
 	}
 	d.keys("T")
 	lacks(t, d, "by status")
@@ -47,7 +47,7 @@ func TestACellFilters(t *testing.T) {
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
 	d.typed("amount>=5 OR amount<2").keys("enter", "T", "T", "tab", "down", "right", "right")
-	has(t, d, "[USD]", "0.50 USD in 1 operation: PENDING")
+	d.Has("[USD]", "0.50 USD in 1 operation: PENDING")
 	d.keys("enter")
 	if got, want := d.list.Filter.Shown.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
 		t.Errorf("filtered by %q, want %q", got, want)
@@ -60,7 +60,7 @@ func TestACellFilters(t *testing.T) {
 		t.Errorf("esc leaves %q", got)
 	}
 	d.keys("down", "enter")
-	has(t, d, "Cannot filter by")
+	d.Has("Cannot filter by")
 	d.keys("tab", "down")
 	if under(d) != id(2) {
 		t.Errorf("the cursor of the list is on %s", under(d))
@@ -74,7 +74,7 @@ func TestASecondGrouping(t *testing.T) {
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
 	d.keys("T", "T", "w", "down", "enter")
-	has(t, d, "each divided by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
+	d.Has("each divided by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
 	if !slices.Equal(asked, []index.By{index.ByStatus, index.ByType}) {
 		t.Errorf("asked by %v", asked)
 	}
@@ -96,9 +96,9 @@ func TestTotalsAreExported(t *testing.T) {
 	f.export = func(s index.Sheet, _ string, _ bool, _ func(done, total int)) (int, error) { got = s; return 4, nil }
 	d := open(t, f, admin)
 	d.keys("T", "T", "tab", "e")
-	has(t, d, "Export the totals by status", "totals.csv")
+	d.Has("Export the totals by status", "totals.csv")
 	d.keys("enter")
-	has(t, d, "Exported 4 sums to /home/ana/totals.csv (1.2 kB)")
+	d.Has("Exported 4 sums to /home/ana/totals.csv (1.2 kB)")
 	if !got.Totals || !slices.Equal(got.By, []index.By{index.ByStatus}) || got.Format != index.CSV {
 		t.Errorf("exported %+v", got)
 	}
@@ -111,7 +111,7 @@ func TestTotalsAtEverySize(t *testing.T) {
 	d.keys("T", "T", "tab", "right", "right")
 	shelltest.Sizes(d.Run)
 	d.Send(uitest.Size(40, 12))
-	has(t, d, "by status", "PENDING", "[USD]")
+	d.Has("by status", "PENDING", "[USD]")
 }
 
 // TestNamesOfGroupsKeepRoom: currencies give way before the name of a group is cut short.
@@ -127,5 +127,5 @@ func TestNamesOfGroupsKeepRoom(t *testing.T) {
 	}})
 	d.Send(uitest.Size(80, 24))
 	d.keys("T", "T")
-	has(t, d, "The International", "more currenc")
+	d.Has("The International", "more currenc")
 }

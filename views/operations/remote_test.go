@@ -32,10 +32,10 @@ func TestExportsOverSSHAreCommands(t *testing.T) {
 			})
 			d.keys(c.keys...)
 			if c.copy == "" {
-				has(t, d, "40 marked operations are too many")
+				d.Has("40 marked operations are too many")
 				return
 			}
-			has(t, d, "Files here are on the server.", "y copy the command")
+			d.Has("Files here are on the server.", "y copy the command")
 			d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))
 			if want := base64.StdEncoding.EncodeToString([]byte(c.copy)); !strings.Contains(copied, want) {
 				t.Errorf("copied %q, not %q\n%s", copied, c.copy, d.View())

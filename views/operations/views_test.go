@@ -52,12 +52,12 @@ func TestViewsAreSavedFromInside(t *testing.T) {
 	d.typed("status:PENDING").keys("enter").choose("save this")
 	d.Send(uitest.Type("pending"))
 	d.keys("enter")
-	has(t, d, "a view with that name exists") // of the config
+	d.Has("a view with that name exists") // of the config
 	d.Send(uitest.Type(" mine"))
 	d.keys("enter")
-	has(t, d, "view pending mine", "is saved")
+	d.Has("view pending mine", "is saved")
 	d.typed(" amount>5").keys("enter")
-	has(t, d, "view pending mine, changed")
+	d.Has("view pending mine, changed")
 	d.choose("as it is now")
 	lacks(t, d, "changed")
 	if want := []string{"pending mine status:PENDING amount>5 -created"}; !slices.Equal(o.names(), want) {
@@ -65,15 +65,15 @@ func TestViewsAreSavedFromInside(t *testing.T) {
 	}
 	d.choose("rename").keys("enter", "backspace")
 	d.keys("enter")
-	has(t, d, "view pending min")
+	d.Has("view pending min")
 	d.keys("v")
-	has(t, d, "config", "yours")
+	d.Has("config", "yours")
 	d.keys("esc")
 	d.choose("delete").keys("enter")
-	has(t, d, "Delete your view “pending min”?")
+	d.Has("Delete your view “pending min”?")
 	d.Send(d.clock.Wait(time.Second))
 	d.keys("y")
-	has(t, d, "is deleted")
+	d.Has("is deleted")
 	if len(o.list) > 0 {
 		t.Errorf("kept %q", o.names())
 	}
@@ -84,12 +84,12 @@ func TestOddViews(t *testing.T) {
 	o := &own{list: []View{{Name: "x" + apitest.Hostile, Filter: "status:PENDING", Own: true}}}
 	d := openWith(t, &fake{n: 40}, o.config())
 	d.keys("v", "down", "down", "down", "down", "enter")
-	has(t, d, "view x·")
+	d.Has("view x·")
 	o.err = errors.New("no such folder")
 	d.choose("save this")
 	d.Send(uitest.Type("b"))
 	d.keys("enter")
-	has(t, d, "The view is not saved")
+	d.Has("The view is not saved")
 	broken := openWith(t, &fake{n: 4}, o.config())
-	has(t, broken, "Views: ", "4 operations")
+	broken.Has("Views: ", "4 operations")
 }

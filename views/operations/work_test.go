@@ -21,16 +21,16 @@ func TestLongWorkIsStopped(t *testing.T) {
 	_, next := d.list.Update(first())
 	for _, k := range []string{"e", "r"} {
 		d.keys(k)
-		has(t, d, "Wait: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
+		d.Has("Wait: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
 	}
 	d.keys("v", "esc") // views are counted beside it
-	has(t, d, "exporting 1 of 40")
+	d.Has("exporting 1 of 40")
 	d.keys("esc")
 	lacks(t, d, "exporting 1 of 40")
-	has(t, d, "Stopping …")
-	has(t, d, "2 marked") // the next esc is theirs
+	d.Has("Stopping …")
+	d.Has("2 marked") // the next esc is theirs
 	d.Send(next())
-	has(t, d, "The export was stopped; its file was removed.", "2 marked")
+	d.Has("The export was stopped; its file was removed.", "2 marked")
 	d.keys("esc")
 	lacks(t, d, "marked")
 }

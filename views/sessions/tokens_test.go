@@ -81,16 +81,6 @@ func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindSession}, opts...), clock
 }
 
-func has(t *testing.T, r *uitest.Run, want ...string) {
-	t.Helper()
-	flat := strings.Join(strings.Fields(strings.ReplaceAll(r.View(), "│", " ")), " ")
-	for _, w := range want {
-		if !strings.Contains(flat, w) {
-			t.Errorf("%q does not show in\n%s", w, r.View())
-		}
-	}
-}
-
 func TestScreens(t *testing.T) {
 	for name, c := range map[string]struct {
 		f    *fake
@@ -133,15 +123,15 @@ func TestScreens(t *testing.T) {
 func TestLifetimesRunDown(t *testing.T) {
 	f := &fake{st: live()}
 	r, clock := open(t, f)
-	has(t, r, "2:30 of 5:00", "12:30 of 15:00", "until 12:02:30")
+	r.Says("2:30 of 5:00", "12:30 of 15:00", "until 12:02:30")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	has(t, r, "2:20 of 5:00", "12:20 of 15:00")
+	r.Says("2:20 of 5:00", "12:20 of 15:00")
 	if n := r.Ticks - ticks; n < 9 || n > 12 {
 		t.Errorf("%d wake-ups in ten seconds", n)
 	}
 	r.Send(clock.Wait(5 * time.Minute))
-	has(t, r, "expired", "7:20 of 15:00")
+	r.Says("expired", "7:20 of 15:00")
 	if f.calls != calls {
 		t.Errorf("%d questions by time alone", f.calls-calls)
 	}
@@ -167,19 +157,19 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		f := &fake{st: live()}
 		r, clock := open(t, f)
 		r.Send(uitest.Key(key))
-		has(t, r, c.want...)
+		r.Says(c.want...)
 		r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
 		if len(f.acts) != 0 {
 			t.Fatal("enter is yes")
 		}
 		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, c.done)
+		r.Says(c.done)
 		if len(f.acts) != 1 || f.acts[0] != c.act {
 			t.Errorf("did %v", f.acts)
 		}
 		f.act = &api.Error{Kind: api.RateLimited, Public: "The one refresh of this minute is used up.", Hint: "Wait 40s."}
 		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		has(t, r, "The one refresh of this minute is used up.")
+		r.Says("The one refresh of this minute is used up.")
 	}
 }
 
@@ -191,11 +181,11 @@ func TestDeadAndOver(t *testing.T) {
 		s.Verdict = session.Verdict{Sentence: "another client logged in"}
 	})}
 	r, clock := open(t, f)
-	has(t, r, "the tokens are revoked or expired; the next call logs in", "revoked", "at 11:59:12", "another client logged in", "refresh none")
+	r.Says("the tokens are revoked or expired; the next call logs in", "revoked", "at 11:59:12", "another client logged in", "refresh none")
 	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
-	has(t, r, "There are no tokens to refresh. Log in?", "six logins per minute")
+	r.Says("There are no tokens to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))
-	has(t, r, "Logged in: there were no tokens to refresh.")
+	r.Says("Logged in: there were no tokens to refresh.")
 	if len(f.acts) != 1 || f.acts[0] != "login" {
 		t.Errorf("did %v", f.acts)
 	}
@@ -205,7 +195,7 @@ func TestDeadAndOver(t *testing.T) {
 		s.By, s.From = session.Owner{}, ""
 	})
 	r, _ = open(t, f)
-	has(t, r, "Resolved at 11:59:40 (20s ago). Another client logged in")
+	r.Says("Resolved at 11:59:40 (20s ago). Another client logged in")
 	if strings.Contains(r.View(), "made by") {
 		t.Errorf("somebody is named as the maker of the pair:\n%s", r.View())
 	}
@@ -227,18 +217,18 @@ func TestAWrongClockHere(t *testing.T) {
 	})
 	r, clock := open(t, &fake{st: st})
 	r.Send(uitest.Size(120, 40))
-	has(t, r, "2:30 of 5:00 until 13:02:30", "12:30 of 15:00 until 13:12:30", "Resolved at 12:59:40 (20s ago)", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
+	r.Says("2:30 of 5:00 until 13:02:30", "12:30 of 15:00 until 13:12:30", "Resolved at 12:59:40 (20s ago)", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
 	r.Send(clock.Wait(10 * time.Second))
-	has(t, r, "2:20 of 5:00 until 13:02:30")
+	r.Says("2:20 of 5:00 until 13:02:30")
 	r.Send(uitest.Key("F"))
-	has(t, r, "Refresh the tokens now?")
+	r.Says("Refresh the tokens now?")
 }
 
 // TestNothingOfAPageIsCut: the page scrolls, so a value goes on below itself in a narrow window.
 func TestNothingOfAPageIsCut(t *testing.T) {
 	r, _ := open(t, &fake{st: live()})
 	r.Send(uitest.Size(40, 40))
-	has(t, r, "login on desk-1, process 4711", "12:02:00", "https://stage.example.com")
+	r.Says("login on desk-1, process 4711", "12:02:00", "https://stage.example.com")
 }
 
 func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
@@ -246,23 +236,23 @@ func TestTwoFactorIsNamedWithTheCure(t *testing.T) {
 		s.Warning = "A two-factor code is demanded for this machine account. Switch two-factor authentication off, then reset the session with X."
 	})}
 	r, _ := open(t, f)
-	has(t, r, "blocked", "Switch two-factor authentication off, then reset the session with X.")
+	r.Says("blocked", "Switch two-factor authentication off, then reset the session with X.")
 }
 
 func TestReadOnlySaysWhy(t *testing.T) {
 	r, _ := open(t, &fake{st: live()}, shelltest.ReadOnly)
 	for _, k := range []string{"F", "L", "X"} {
 		r.Send(uitest.Key(k))
-		has(t, r, "read-only")
+		r.Says("read-only")
 	}
 }
 
 func TestNewsReplacesAnError(t *testing.T) {
 	f := &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer."}}
 	r, _ := open(t, f)
-	has(t, r, "The store does not answer.")
+	r.Says("The store does not answer.")
 	r.Send(News{Status: live()})
-	has(t, r, "Session OK. Tokens are valid.")
+	r.Says("Session OK. Tokens are valid.")
 }
 
 func TestUpdateAndViewNeverWait(t *testing.T) {

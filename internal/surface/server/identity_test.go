@@ -15,6 +15,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 )
 
 // certified signs a certificate for a person's key and writes who may sign.
@@ -159,7 +160,7 @@ func TestApprovalEndsWithItsApprover(t *testing.T) {
 						if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 							t.Fatal(err)
 						}
-						soon(t, "the approval lapses", func() bool { return len(p.requests("lapsed")) == 1 })
+						apitest.Soon(t, "the approval lapses", func() bool { return len(p.requests("lapsed")) == 1 })
 					}
 					if got := p.requests("lapsed"); len(got) != 1 || got[0].ID != r.ID || !strings.Contains(got[0].Ended, c.because) {
 						t.Errorf("lapsed: %+v", got)

@@ -23,6 +23,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/surface/cli"
 )
@@ -179,7 +180,7 @@ metrics = ":0"
 func (p *place) listens() {
 	t := p.t
 	t.Helper()
-	soon(t, "the server listens", func() bool {
+	apitest.Soon(t, "the server listens", func() bool {
 		return strings.Contains(p.out.String(), "ctrl+c ends") ||
 			p.errs.String() != ""
 	})
@@ -219,16 +220,6 @@ func (p *place) write(name, text string) {
 	if err := os.WriteFile(p.file(name), []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-func soon(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("not in time: %s", what)
 }
 
 func (p *place) login(role api.Role) *gossh.Client {

@@ -15,6 +15,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/surface/cli"
 )
@@ -144,7 +145,7 @@ func (p *place) console(c *gossh.Client) *window {
 	if err := s.Shell(); err != nil {
 		p.t.Fatal(err)
 	}
-	soon(p.t, "the first frame: "+w.out.String(), func() bool {
+	apitest.Soon(p.t, "the first frame: "+w.out.String(), func() bool {
 		return strings.Contains(w.out.String(), "SANDBOX") || strings.Contains(w.out.String(), "TEST")
 	})
 	return w
@@ -156,7 +157,7 @@ func TestConsoleOverSSH(t *testing.T) {
 	p := begin(t, "")
 	for _, role := range []api.Role{api.Viewer, api.Operator} {
 		w := p.console(p.login(role))
-		soon(t, "the person and the role", func() bool { return strings.Contains(w.out.String(), "p-"+string(role)) })
+		apitest.Soon(t, "the person and the role", func() bool { return strings.Contains(w.out.String(), "p-"+string(role)) })
 		_, _ = io.WriteString(w.in, "\x03")
 		if err := w.Wait(); err != nil {
 			t.Errorf("leaving with ctrl+c: %v: %.300q", err, w.out.String())

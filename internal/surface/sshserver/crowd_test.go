@@ -14,6 +14,8 @@ import (
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api/apitest"
 )
 
 // crowd makes a fixture for n people p0, p1 …, who all have one key file each.
@@ -249,7 +251,7 @@ func TestSilentConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer drip.Close()
-	soon(t, "the dripping one is cut off", func() bool {
+	apitest.Soon(t, "the dripping one is cut off", func() bool {
 		_, err := drip.Write([]byte("S"))
 		_ = drip.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 		if _, readErr := io.Copy(io.Discard, drip); readErr == nil { // closed
@@ -257,7 +259,7 @@ func TestSilentConnections(t *testing.T) {
 		}
 		return err != nil
 	})
-	soon(t, "somebody real gets in", func() bool {
+	apitest.Soon(t, "somebody real gets in", func() bool {
 		c, err := h.dial("bo", h.signer("bo"))
 		if err == nil {
 			_ = c.Close()

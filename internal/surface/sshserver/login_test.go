@@ -12,6 +12,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 )
 
 func TestWhoComesIn(t *testing.T) {
@@ -24,7 +25,7 @@ func TestWhoComesIn(t *testing.T) {
 	if _, err := h.dial("ana", stranger); err == nil {
 		t.Error("a stranger came in as ana")
 	}
-	soon(t, "the refusal is recorded", func() bool { return len(h.trail.find("ssh.refused", "as 'ana'")) == 1 })
+	apitest.Soon(t, "the refusal is recorded", func() bool { return len(h.trail.find("ssh.refused", "as 'ana'")) == 1 })
 	if n := h.srv.Counters().Refused["unknown_key"]; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}
@@ -75,7 +76,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 	if _, err := h.dial("bo", ana); err == nil {
 		t.Error("ana's key came in under bo's name")
 	}
-	soon(t, "both names are recorded", func() bool {
+	apitest.Soon(t, "both names are recorded", func() bool {
 		n := h.trail.find("ssh.refused", "the key is ana's")
 		return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bo'")
 	})
@@ -140,7 +141,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 				_ = client.Close()
 				t.Errorf("%+v: somebody logged in", c)
 			}
-			soon(t, "both names are recorded", func() bool {
+			apitest.Soon(t, "both names are recorded", func() bool {
 				n := h.trail.find("ssh.refused", "as 'eva' with")
 				return len(n) == 1 && strings.Contains(n[0].event.Detail, "as 'bob' with") &&
 					strings.Contains(n[0].event.Detail, "the key is eva's")
@@ -158,7 +159,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 			t.Errorf("%+v: the session is %q", c, out)
 		}
 		_ = client.Close()
-		soon(t, "the first name is recorded", func() bool {
+		apitest.Soon(t, "the first name is recorded", func() bool {
 			return len(h.trail.find("ssh.refused", "before "+c.then+" logged in: as '"+c.first+"'")) == 1
 		})
 	}
@@ -185,7 +186,7 @@ func TestThreeTries(t *testing.T) {
 		_ = c.Close()
 		t.Error("a fourth key was tried")
 	}
-	soon(t, "the tries are recorded in one line", func() bool { return len(h.trail.find("ssh.refused", "")) == 1 })
+	apitest.Soon(t, "the tries are recorded in one line", func() bool { return len(h.trail.find("ssh.refused", "")) == 1 })
 	if n := strings.Count(h.trail.find("ssh.refused", "")[0].event.Detail, "the key is unknown"); n != 3 {
 		t.Errorf("%d tries are recorded", n)
 	}
@@ -201,7 +202,7 @@ func TestHostileLoginName(t *testing.T) {
 		if _, err := h.dial(name, h.signer("ana")); err == nil {
 			t.Errorf("%.20q came in", name)
 		}
-		soon(t, "it is recorded", func() bool { return len(h.trail.find("ssh.refused", "")) == before+1 })
+		apitest.Soon(t, "it is recorded", func() bool { return len(h.trail.find("ssh.refused", "")) == before+1 })
 		n := h.trail.find("ssh.refused", "")[before]
 		if told := n.who.Name + n.event.Detail; len(told) > 600 ||
 			strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -304,7 +305,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 	if err := os.Remove(h.keys()); err != nil { // nobody may come in
 		t.Fatal(err)
 	}
-	soon(t, "bo is out", func() bool {
+	apitest.Soon(t, "bo is out", func() bool {
 		c, err := h.dial("bo", h.signer("bo"))
 		if err == nil {
 			_ = c.Close()

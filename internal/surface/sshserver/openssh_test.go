@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"opdeck/api/apitest"
 	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/internal/store/storetest"
 )
@@ -104,7 +105,7 @@ func (h *fixture) acquire(key string, args ...string) *sitting {
 
 func (s *sitting) shows(t testing.TB, text string) {
 	t.Helper()
-	soon(t, "ssh shows "+text+"; it showed "+s.out.String(), func() bool { return strings.Contains(s.out.String(), text) })
+	apitest.Soon(t, "ssh shows "+text+"; it showed "+s.out.String(), func() bool { return strings.Contains(s.out.String(), text) })
 }
 
 func TestOpenSSHKeys(t *testing.T) {
@@ -215,7 +216,7 @@ func TestOpenSSHNothingElse(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, "the client listens", func() bool {
+		apitest.Soon(t, "the client listens", func() bool {
 			nc, err := net.Dial("tcp", "127.0.0.1:"+port)
 			if err == nil {
 				if forward[0] == "-D" { // SOCKS5, no password, connect to 127.0.0.1:1
@@ -243,7 +244,7 @@ func TestOpenSSHNothingElse(t *testing.T) {
 		t.Errorf("-N: exit %d", code)
 	}
 	for _, what := range []string{"direct-tcpip", "tcpip-forward", "subsystem"} {
-		soon(t, "the wish for "+what+" is recorded", func() bool {
+		apitest.Soon(t, "the wish for "+what+" is recorded", func() bool {
 			return len(h.trail.find("ssh.refused",
 				"asked for "+what)) > 0
 		})
@@ -270,12 +271,12 @@ func TestOpenSSHConsole(t *testing.T) {
 		t.Errorf("leaving: %v", err)
 	}
 	s.shows(t, "\x1b[?1049l") // the terminal is restored
-	soon(t, "the end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 1 })
+	apitest.Soon(t, "the end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 1 })
 
 	c := h.acquire("ana", "ana@127.0.0.1")
 	c.shows(t, "hello")
 	_ = c.Process.Kill() // kill -9 of the client
-	soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
 }
 
 func TestOpenSSHDumb(t *testing.T) {
@@ -305,7 +306,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = master.Process.Kill(); _ = master.Wait() }()
-	soon(t, "the shared connection is there", func() bool { _, err := os.Stat(socket); return err == nil })
+	apitest.Soon(t, "the shared connection is there", func() bool { _, err := os.Stat(socket); return err == nil })
 	s := h.acquire("ana", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	s.shows(t, "hello ana")
 	if n := h.srv.Counters().Connections; n != 1 {
@@ -313,7 +314,7 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	}
 	began := time.Now()
 	_ = s.Process.Kill() // the channel is closed, the connection stays
-	soon(t, "the program has ended", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the program has ended", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
 	if took := time.Since(began); took > 8*time.Second { // a second, and what a busy machine adds
 		t.Errorf("the program lived for %s", took)
 	}
@@ -340,7 +341,7 @@ func TestOpenSSHStopped(t *testing.T) {
 	if took := time.Since(began); took > 8*time.Second { // a few hundredths, and what a busy machine adds
 		t.Errorf("another session waited %s", took)
 	}
-	soon(t, "the stopped client is out", func() bool { return len(h.trail.find("console.close", "disconnected")) == 1 })
+	apitest.Soon(t, "the stopped client is out", func() bool { return len(h.trail.find("console.close", "disconnected")) == 1 })
 }
 
 // Two hundred of the real client at once, each with a console of its own: nothing
@@ -376,7 +377,7 @@ func TestOpenSSHCrowd(t *testing.T) {
 			_ = s.Process.Kill()
 		}
 	}
-	soon(t, "everybody is gone", func() bool {
+	apitest.Soon(t, "everybody is gone", func() bool {
 		got := h.srv.Counters()
 		return got.Sessions["console"] == 0 && got.Connections == 0
 	})

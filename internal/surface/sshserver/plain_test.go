@@ -12,6 +12,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 )
 
 // repeat is a Plain that repeats each line until "quit", or the end.
@@ -96,7 +97,7 @@ func TestOpenSSHPlain(t *testing.T) {
 	if n := h.trail.find("console.open", "plain mode, terminal dumb"); len(n) != 3 {
 		t.Errorf("recorded: %+v", n)
 	}
-	soon(t, "each end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 8 })
+	apitest.Soon(t, "each end is recorded", func() bool { return len(h.trail.find("console.close", "left after")) == 8 })
 }
 
 // lines is a conversation without a terminal.
@@ -160,5 +161,5 @@ func TestPlainGone(t *testing.T) {
 	x := h.lines(c)
 	x.shows(t, "plain with ana")
 	_ = c.Close()
-	soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/api/apitest"
 )
 
 // caller is a client that keeps the server waiting from its beginning on.
@@ -277,7 +279,7 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 				source := fmt.Sprintf("127.0.0.%d", sources.first+i%sources.n)
 				wg.Go(func() { silent(t, source, h.addr, over, &made) })
 			}
-			soon(t, "all of them have come", func() bool { return made.Load() >= int64(n) })
+			apitest.Soon(t, "all of them have come", func() bool { return made.Load() >= int64(n) })
 			for i := range 10 {
 				began := time.Now()
 				if err := login(); err != nil {

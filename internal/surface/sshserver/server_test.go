@@ -21,6 +21,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/api/apitest"
 	"opdeck/internal/e2e/lockedbuffer"
 	"opdeck/ui"
 	"opdeck/ui/paint"
@@ -308,19 +309,8 @@ func (c *console) key(t testing.TB, keys string) {
 	}
 }
 
-// soon waits until a condition holds.
-func soon(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("not in time: %s", what)
-}
-
 func (c *console) shows(t testing.TB, text string) {
 	t.Helper()
-	soon(t, "the console shows "+text+"; it showed "+c.out.String(),
+	apitest.Soon(t, "the console shows "+text+"; it showed "+c.out.String(),
 		func() bool { return strings.Contains(c.out.String(), text) })
 }
