@@ -11,16 +11,16 @@ type announceKey struct{}
 
 // announced reports each act's announcement once.
 type announced struct {
-	tell      func(op, said string)
+	notify    func(op, said string)
 	mu        sync.Mutex
 	announced map[string]bool // guarded by mu
 }
 
 // WithAnnouncements makes the calls in the returned context report when an answer announces the end of this form of
-// the call (headers Deprecation and Sunset). tell is called once for each act, on the caller's goroutine, and must
+// the call (headers Deprecation and Sunset). notify is called once for each act, on the caller's goroutine, and must
 // not block; said is one safe line.
-func WithAnnouncements(ctx context.Context, tell func(op, said string)) context.Context {
-	return context.WithValue(ctx, announceKey{}, &announced{tell: tell, announced: map[string]bool{}})
+func WithAnnouncements(ctx context.Context, notify func(op, said string)) context.Context {
+	return context.WithValue(ctx, announceKey{}, &announced{notify: notify, announced: map[string]bool{}})
 }
 
 // announce reports what the headers of an answer announce.
@@ -35,7 +35,7 @@ func announce(ctx context.Context, op string, h http.Header) {
 	a.announced[op] = true
 	a.mu.Unlock()
 	if !announced {
-		a.tell(op, said)
+		a.notify(op, said)
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *Client) Probe(ctx context.Context, r Request, token secret.Value) (stat
 	defer cancel()
 	call := c.call(r, uuid.NewString(), c.opt.Now())
 	call.Background, call.Ran = true, call.At
-	c.tell(call, CallRuns)
+	c.notify(call, CallRuns)
 	m := &moving{c: c, call: call}
 	a := c.attempt(ctx, r, token, m)
 	m.stop()

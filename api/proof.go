@@ -48,9 +48,9 @@ type WriteRule struct {
 	// Found returns the id of the object that the write created, as a body shows it; nil: the write creates nothing
 	// that has an id.
 	Found func(p Probe, body Object, answer bool) string
-	// Past is the participle for people, "removed"; Tells is what the write's answer then shows, "no longer lists
+	// Past is the participle for people, "removed"; Shows is what the write's answer then shows, "no longer lists
 	// it".
-	Past, Tells string
+	Past, Shows string
 	// Flag is a member beside "success" that reports success; "" for none.
 	Flag string
 	// Opposite is the write that undoes this one on the same object and item; "" for none.

@@ -66,7 +66,7 @@ func (r *relayed) close() {
 func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 	req.Raw = true
 	call := c.call(req, uuid.NewString(), c.opt.Now())
-	c.tell(call, CallWaits)
+	c.notify(call, CallWaits)
 	var last *relayed
 	var waited time.Duration
 	tried := false
@@ -78,7 +78,7 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 		}
 		tried = true
 		call.Ran = c.opt.Now()
-		c.tell(call, CallRuns)
+		c.notify(call, CallRuns)
 		last = c.relayOnce(ctx, req, token, call.ID)
 		return relayStatus(req, last), last.Header, last.err
 	})

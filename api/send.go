@@ -78,7 +78,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	a := Answer{RequestID: uuid.NewString()}
 	call := c.call(r, a.RequestID, began)
 	call.Background = limit.IsBackground(ctx)
-	c.tell(call, CallWaits)
+	c.notify(call, CallWaits)
 	var left bool
 	var kept error
 	err := c.opt.Session.Do(ctx, r.SessionRoute(), func(ctx context.Context, token secret.Value) (int, http.Header,
@@ -95,7 +95,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 		defer cancel()
 		call.Ran = c.opt.Now()
-		c.tell(call, CallRuns)
+		c.notify(call, CallRuns)
 		m := &moving{c: c, call: call}
 		a = c.attempt(ctx, r, token, m)
 		m.stop()
@@ -116,7 +116,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 // attempt sends one request and reads its whole answer.
 func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *moving) Answer {
 	if r.write {
-		r.sent = m.tell
+		r.sent = m.notify
 	}
 	resp, a := c.open(ctx, r, token, m.call.ID)
 	if a.err != nil {
@@ -169,10 +169,10 @@ type moving struct {
 
 // reading wraps the body of an answer of size bytes; less than 0: not known.
 func (m *moving) reading(in io.Reader, size int64) *counted {
-	return &counted{in: in, total: max(size, 0), tell: m.tell}
+	return &counted{in: in, total: max(size, 0), notify: m.notify}
 }
 
-func (m *moving) tell(done, total int64) {
+func (m *moving) notify(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.c.opt.Now()
@@ -183,7 +183,7 @@ func (m *moving) tell(done, total int64) {
 	m.reported, m.done = now, done
 	call := m.call
 	call.Moved, call.Size = done, total
-	m.c.tell(call, CallRuns)
+	m.c.notify(call, CallRuns)
 }
 
 func (m *moving) stop() {
@@ -196,13 +196,13 @@ func (m *moving) stop() {
 type counted struct {
 	in          io.Reader
 	done, total int64
-	tell        func(done, total int64)
+	notify      func(done, total int64)
 }
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	c.done += int64(n)
-	c.tell(c.done, c.total)
+	c.notify(c.done, c.total)
 	return n, err
 }
 
@@ -221,7 +221,7 @@ func (c *Client) open(ctx context.Context, r Request, token secret.Value, id str
 	if r.Body != nil {
 		body := io.Reader(bytes.NewReader(r.Body))
 		if r.sent != nil {
-			body = &counted{in: body, total: int64(len(r.Body)), tell: r.sent}
+			body = &counted{in: body, total: int64(len(r.Body)), notify: r.sent}
 		}
 		req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.Body))
 		req.Header.Set("Content-Type", r.Content)
@@ -292,7 +292,7 @@ func (c *Client) call(r Request, id string, began time.Time) Call {
 	return Call{ID: id, Op: r.Op, Class: r.Class, Method: r.Method, Route: r.Route, Write: r.write, At: began}
 }
 
-func (c *Client) tell(call Call, phase CallPhase) {
+func (c *Client) notify(call Call, phase CallPhase) {
 	call.Phase = phase
 	if c.opt.OnCall != nil {
 		c.opt.OnCall(call)
@@ -308,5 +308,5 @@ func (c *Client) report(call Call, a Answer, e error) {
 	}
 	c.opt.Log.Info("call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
 		"kind", string(call.Kind), "took", call.Took, "background", call.Background, "request_id", call.RequestID)
-	c.tell(call, CallEnded)
+	c.notify(call, CallEnded)
 }

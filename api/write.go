@@ -57,7 +57,7 @@ func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 	why := evidence.Conclusion{Kind: evidence.Act, Object: w.Act.ID, Rests: []evidence.Evidence{e}}
 	switch out.Verdict {
 	case Done:
-		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Tells
+		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Shows
 	case Denied:
 		why.Says, why.Rests[0].Shows = "refused", fmt.Sprintf("says no (%d): %s", a.Status, out.Detail)
 	case Failed:

@@ -32,7 +32,7 @@ var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost
 	Class: limit.General, Need: api.MayCompliance,
 	OwnToken: true}, Write{Number: "201", Doing: "The share", Rule: api.WriteRule{Flag: "applied",
 	Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
-	Proof{Past: "applied", Tells: "says that the token was applied",
+	Proof{Past: "applied", Shows: "says that the token was applied",
 		Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
 	writing[ShareToken, api.ShareResult]{
 		ids: func(in ShareToken) []string { return one(in.CUID) },
@@ -125,7 +125,7 @@ var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: htt
 	Path: compliancePath + "/web_sdk_link", Class: limit.General,
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
 	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
-	Proof{Past: "created", Tells: "holds an address",
+	Proof{Past: "created", Shows: "holds an address",
 		Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
 	writing[string, api.Link]{
 		ids: one,

@@ -184,7 +184,7 @@ type NewApplication struct {
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
-	Proof{Past: "set", Tells: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet),
+	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet),
 		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
@@ -223,7 +223,7 @@ func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wir
 var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
-	Proof{Past: "finalized", Tells: saysSo, Shown: isSubmitted,
+	Proof{Past: "finalized", Shows: saysSo, Shown: isSubmitted,
 		Look: lookAtApplication("says that it was handed in", isSubmitted)}, writing[string, api.Result]{
 		ids: one,
 		plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {

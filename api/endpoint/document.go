@@ -22,7 +22,7 @@ var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove docume
 	Path:  operationPath + "/document/{guid}",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing",
 	Opposite: api.ActAttachDocument},
-	Proof{Past: "removed", Tells: unlisted, Shown: isUnlinked, Look: lookAtOperation(unlisted, isUnlinked)},
+	Proof{Past: "removed", Shows: unlisted, Shown: isUnlinked, Look: lookAtOperation(unlisted, isUnlinked)},
 	writing[api.RemoveDocument, api.Operation]{
 		ids:  func(r api.RemoveDocument) []string { return []string{r.OPID, r.GUID} },
 		plan: planRemoval,
@@ -90,7 +90,7 @@ var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach docume
 	Path:  operationPath + "/document",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching",
 	Opposite: api.ActRemoveDocument},
-	Proof{Past: "attached", Tells: listed, Shown: isLinked, Found: linkID, Look: lookForLink},
+	Proof{Past: "attached", Shows: listed, Shown: isLinked, Found: linkID, Look: lookForLink},
 	writing[Attachment, api.Operation]{
 		ids:  func(a Attachment) []string { return one(a.OPID) },
 		plan: planAttachment,

@@ -155,7 +155,7 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
 	Path: customerPath + "/file/{file}", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"},
-	Proof{Past: "deleted", Tells: saysSo, Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
+	Proof{Past: "deleted", Shows: saysSo, Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
 		ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
 		plan:   planDeletion,
 		result: result[api.DeleteFile],

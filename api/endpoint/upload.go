@@ -24,7 +24,7 @@ import (
 var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost,
 	Path: "/v2/customer/file", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
-	Proof{Past: "uploaded", Tells: "names the new file",
+	Proof{Past: "uploaded", Shows: "names the new file",
 		Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(p, body, answer) != "" },
 		Found: uploadID, Look: lookForFile},
 	writing[api.Upload, api.CustomerFile]{

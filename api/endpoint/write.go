@@ -15,9 +15,9 @@ import (
 // Proof says what proves that a write was done (docs/outcomes.md). Every write has one, and a test tries each against
 // answers that prove nothing.
 type Proof struct {
-	// Past is the participle for people, "removed"; Tells is what the write's answer then shows, "no longer lists
+	// Past is the participle for people, "removed"; Shows is what the write's answer then shows, "no longer lists
 	// it".
-	Past, Tells string
+	Past, Shows string
 	// Shown judges the write's own answer and a read of the object.
 	Shown api.Shown
 	// Found returns the id of the object that the write created; nil: it creates nothing with an id.
@@ -69,8 +69,8 @@ func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) 
 	route := &r
 	what.Proof = proof
 	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
-	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Tells = what.Opposite, proof.Found, proof.Past,
-		proof.Tells
+	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Shows = what.Opposite, proof.Found, proof.Past,
+		proof.Shows
 	route.Write = &what
 	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out,
 		error) {
@@ -240,5 +240,5 @@ func SeenIn(p api.Probe, op api.Operation, at evidence.Moment) (e evidence.Evide
 		made = rule.Found(p, body, false)
 	}
 	return evidence.Evidence{Read: operationRead, Route: http.MethodGet + " " + GetOperation.Template(), Object: p.OPID,
-		Seen: at, Covers: evidence.Whole, Shows: rule.Tells}, made, true
+		Seen: at, Covers: evidence.Whole, Shows: rule.Shows}, made, true
 }

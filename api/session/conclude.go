@@ -23,10 +23,10 @@ func refusedBy(e Event, route string) evidence.Evidence {
 // dead concludes that the service no longer accepts the pair of e. The evidence is the route that was probed because
 // another one had refused the pair: one route alone may refuse for a reason of its own.
 func dead(past []Event, e Event, row Row) (evidence.Conclusion, evidence.Need) {
-	tells := cmp.Or(e.By, e.Route)
+	witness := cmp.Or(e.By, e.Route)
 	c := evidence.Conclusion{Kind: evidence.Dead, Says: generation(e.Gen) + " is dead",
-		Rests: []evidence.Evidence{refusedBy(e, tells)}}
-	need := evidence.Need{Routes: []string{tells}, Object: generation(e.Gen), Covers: evidence.Whole,
+		Rests: []evidence.Evidence{refusedBy(e, witness)}}
+	need := evidence.Need{Routes: []string{witness}, Object: generation(e.Gen), Covers: evidence.Whole,
 		Now: evidence.Moment{At: row.At, By: evidence.Store}}
 	for _, p := range past {
 		if p.rotated() && p.Gen == e.Gen && p.Session == e.Session { // when that pair came

@@ -10,8 +10,8 @@ import (
 	"opdeck/api/limit"
 )
 
-// tellTime bounds a read of the store that only serves a sentence.
-const tellTime = 2 * time.Second
+// reasonTime bounds a read of the store that only serves a sentence.
+const reasonTime = 2 * time.Second
 
 // notYet is the error for a caller that cannot or does not want to wait out a back-off. It gives the cause and the
 // evidence, whichever process found them.
@@ -30,7 +30,7 @@ func (m *Manager) because(ctx context.Context) string {
 
 // cause is ": " and the newest problem in the shared history that no rotation has resolved, "" for none.
 func (m *Manager) cause(ctx context.Context, row Row) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTime)
 	defer cancel()
 	events, err := m.store.Events(ctx, m.key, 0, 50)
 	if err != nil {
@@ -51,7 +51,7 @@ func (m *Manager) cause(ctx context.Context, row Row) string {
 
 // WaitsFor is a sentence on what a call of class waits for at present. It only reads the store.
 func (m *Manager) WaitsFor(ctx context.Context, class limit.Class) string {
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	ctx, cancel := context.WithTimeout(ctx, reasonTime)
 	defer cancel()
 	row, before, err := m.load(ctx)
 	switch {

@@ -57,14 +57,14 @@ func permanentError(detail string, wait time.Duration) *Error {
 	return &Error{Kind: ServiceUnavailable, Public: detail, RetryAfter: wait, permanent: true}
 }
 
-// tellAtOnce: if the next try is at least this far away, a person gets the last try's permanent fault instead of
+// failAtOnce: if the next try is at least this far away, a person gets the last try's permanent fault instead of
 // waiting.
-const tellAtOnce = 5 * time.Second
+const failAtOnce = 5 * time.Second
 
 // faultBefore is the error of the last rotation of all processes if it was permanent and the next try is at least
 // wait away.
 func (m *Manager) faultBefore(ctx context.Context, wait time.Duration) *Error {
-	if wait < tellAtOnce {
+	if wait < failAtOnce {
 		return nil
 	}
 	events, err := m.store.Events(ctx, m.key, 0, 20)

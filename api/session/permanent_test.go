@@ -110,11 +110,11 @@ func TestPermanentFaults(t *testing.T) {
 				t.Errorf("%d tries, %v", len(events), err)
 			}
 			// A caller that arrives before the next try gets the last one's error.
-			if again := m.faultBefore(ctx, tellAtOnce); again == nil ||
-				!strings.HasPrefix(again.Public, c.want+"; last try at ") || again.RetryAfter != tellAtOnce {
+			if again := m.faultBefore(ctx, failAtOnce); again == nil ||
+				!strings.HasPrefix(again.Public, c.want+"; last try at ") || again.RetryAfter != failAtOnce {
 				t.Errorf("%v", again)
 			}
-			if again := m.faultBefore(ctx, tellAtOnce-1); again != nil {
+			if again := m.faultBefore(ctx, failAtOnce-1); again != nil {
 				t.Errorf("told although the next try is near: %v", again)
 			}
 		})

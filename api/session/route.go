@@ -154,7 +154,7 @@ func (w *witnesses) shown(ctx context.Context, a Access, route Route, status int
 	if status/100 != 2 || route.Open || route.Name == "" || a.marked {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTime)
 	defer cancel()
 	mark := RouteMark{Route: route.Name, Gen: a.Gen}
 	if err := w.store.MarkRoute(ctx, w.key, a.Incarnation, mark); err != nil {

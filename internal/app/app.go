@@ -197,12 +197,12 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// noticeTo returns a function that logs a notice and passes it to tell.
-func noticeTo(log *slog.Logger, tell func(string)) func(string) {
+// noticeTo returns a function that logs a notice and passes it to notify.
+func noticeTo(log *slog.Logger, notify func(string)) func(string) {
 	return func(s string) {
 		log.Warn("notice", "text", s)
-		if tell != nil {
-			tell(s)
+		if notify != nil {
+			notify(s)
 		}
 	}
 }
@@ -241,13 +241,13 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
 		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, DigestKey: a.digestKey,
-		OnCall: a.calls.tell, OnOperations: a.sawOperations})
+		OnCall: a.calls.notify, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
 	}
 	a.Client = &Client{a.service, a.missing, a.Audit.Note}
 	if opt.Waits != nil {
-		a.tellWaits(opt.Waits)
+		a.reportWaits(opt.Waits)
 	}
 	scope := a.Scope()
 	if err := a.openIndex(ctx); err != nil {

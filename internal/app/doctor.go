@@ -58,16 +58,16 @@ const checkTime = 10 * time.Second
 
 // doctor collects findings.
 type doctor struct {
-	mends []string // lines of [service], found by the deep check
-	opt   Options
-	tell  func(Finding)
-	sick  bool
+	mends  []string // lines of [service], found by the deep check
+	opt    Options
+	report func(Finding)
+	sick   bool
 }
 
 // Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
-// tell at once. It reports whether everything is fine. shared is an App that is already open; nil opens one.
-func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, tell func(Finding)) bool {
-	d := &doctor{opt: opt.filled(), tell: tell}
+// report at once. It returns whether everything is fine. shared is an App that is already open; nil opens one.
+func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report func(Finding)) bool {
+	d := &doctor{opt: opt.filled(), report: report}
 	last := []string{"session", "two-factor", "budget", "lend", "audit", "feed"}
 	if depth == Deep {
 		last = append(last, deepNames...)
@@ -117,7 +117,7 @@ func (d *doctor) add(name string, h Health, text, hint string) {
 
 func (d *doctor) find(f Finding) {
 	d.sick = d.sick || f.Health == Failed
-	d.tell(f)
+	d.report(f)
 }
 
 func (d *doctor) config(shared *App) (config.Context, bool) {

@@ -29,7 +29,7 @@ func (o *observers[T]) add(fn func(T)) (stop func()) {
 	}
 }
 
-func (o *observers[T]) tell(v T) {
+func (o *observers[T]) notify(v T) {
 	o.mu.Lock()
 	fns := slices.Collect(maps.Values(o.fns))
 	o.mu.Unlock()

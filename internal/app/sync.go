@@ -75,16 +75,16 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	return s, nil
 }
 
-// Sync reads new operations now; with wait it also waits for a complete pass that begins after the call. tell gets
-// the progress.
-func (m Mirror) Sync(ctx context.Context, wait bool, tell func(index.Freshness)) error {
+// Sync reads new operations now; with wait it also waits for a complete pass that begins after the call. It calls
+// progress with the state.
+func (m Mirror) Sync(ctx context.Context, wait bool, progress func(index.Freshness)) error {
 	if err := m.need(ctx, "index sync"); err != nil {
 		return err
 	}
 	s := m.syncer(!wait)
 	defer s.Release(ctx)
 	if wait {
-		return s.Through(ctx, tell)
+		return s.Through(ctx, progress)
 	}
 	if err := s.RequestNews(ctx); err != nil {
 		return err
@@ -95,11 +95,11 @@ func (m Mirror) Sync(ctx context.Context, wait bool, tell func(index.Freshness))
 const roundCalls = 20 // billing calls of one round for a person
 
 // Verify compares the index with the service and repairs it.
-func (m Mirror) Verify(ctx context.Context, tell func(done, total int64)) (index.Comparison, error) {
+func (m Mirror) Verify(ctx context.Context, progress func(done, total int64)) (index.Comparison, error) {
 	if err := m.need(ctx, "index verify"); err != nil {
 		return index.Comparison{}, err
 	}
-	return m.syncer(false).Verify(ctx, tell)
+	return m.syncer(false).Verify(ctx, progress)
 }
 
 // Rebuild deletes the rows of the index; the sync starts over.

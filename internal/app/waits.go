@@ -19,23 +19,23 @@ const (
 
 // waits reports what slow calls wait for.
 type waits struct {
-	tell func(sentence string, moves bool)
-	say  func(api.Call) string
+	report func(sentence string, moves bool)
+	say    func(api.Call) string
 
 	mu     sync.Mutex
 	timers map[string]*time.Timer // guarded by mu: by call
 	latest map[string]api.Call    // guarded by mu: as last received
 }
 
-// tellWaits reports what this App's calls wait for, and the progress of bodies.
-func (a *App) tellWaits(tell func(sentence string, moves bool)) {
-	w := newWaits(tell, func(c api.Call) string { return a.Session.WaitsFor(context.Background(), c.Class) })
+// reportWaits reports what this App's calls wait for, and the progress of bodies.
+func (a *App) reportWaits(report func(sentence string, moves bool)) {
+	w := newWaits(report, func(c api.Call) string { return a.Session.WaitsFor(context.Background(), c.Class) })
 	a.OnCall(w.onCall)
 }
 
 // newWaits words with room what an unsent call waits for.
-func newWaits(tell func(sentence string, moves bool), room func(api.Call) string) *waits {
-	w := &waits{tell: tell, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}}
+func newWaits(report func(sentence string, moves bool), room func(api.Call) string) *waits {
+	w := &waits{report: report, timers: map[string]*time.Timer{}, latest: map[string]api.Call{}}
 	w.say = func(c api.Call) string {
 		switch {
 		case moves(c):
@@ -95,7 +95,7 @@ func (w *waits) after(d time.Duration, c api.Call) {
 		if w.timers[c.ID] != t {
 			return
 		}
-		w.tell(sentence, moves(c))
+		w.report(sentence, moves(c))
 		if moves(c) {
 			w.after(moveAgain, c)
 			return

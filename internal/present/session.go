@@ -167,10 +167,10 @@ func (t Trouble) Facts() []Fact {
 // Session is all of a session but its history, with the name of its context.
 func Session(o Options, s session.Status) []Section {
 	state, means := SessionState(s)
-	stands := []Fact{{Label: "context", Value: safe(s.Context, 120)},
+	status := []Fact{{Label: "context", Value: safe(s.Context, 120)},
 		{Label: "state", Value: strings.TrimSpace(state.Cell(o).Text + "  " + means), Tone: state.Tone}}
 	for _, l := range SessionLives(o, s) {
-		stands = append(stands, Fact{Label: l.Token + " token", Value: l.Line(), Tone: l.Tone})
+		status = append(status, Fact{Label: l.Token + " token", Value: l.Line(), Tone: l.Tone})
 	}
 	pair := SessionPair(o, s)
 	if s.Holder == nil {
@@ -190,7 +190,7 @@ func Session(o Options, s session.Status) []Section {
 	for _, b := range s.Borrowers {
 		use = append(use, Fact{Label: "borrower", Value: inLine(here, BorrowerColumns, b), Long: true})
 	}
-	return []Section{{Facts: stands}, {Title: "Pair", Facts: pair}, {Title: "Counts", Facts: SessionCounts(s.Counts)},
+	return []Section{{Facts: status}, {Title: "Pair", Facts: pair}, {Title: "Counts", Facts: SessionCounts(s.Counts)},
 		{Title: "Use", Facts: use}}
 }
 

@@ -14,7 +14,7 @@ const (
 
 // notices reports to people what a store waits for.
 type notices struct {
-	tell func(string) // nil: no notices
+	send func(string) // nil: no notices
 
 	mu   sync.Mutex
 	last time.Time // guarded by mu
@@ -23,7 +23,7 @@ type notices struct {
 // notice reports a sentence, unless the last notice was recent.
 func (db *DB) notice(sentence string) {
 	n := &db.notices
-	if n.tell == nil {
+	if n.send == nil {
 		return
 	}
 	n.mu.Lock()
@@ -33,13 +33,13 @@ func (db *DB) notice(sentence string) {
 	}
 	n.mu.Unlock()
 	if due {
-		n.tell(sentence)
+		n.send(sentence)
 	}
 }
 
 // slow reports the cause if a call takes long; stop must be called when the call ends.
 func (db *DB) slow() (stop func()) {
-	if db.notices.tell == nil {
+	if db.notices.send == nil {
 		return func() {}
 	}
 	t := time.AfterFunc(slowAfter, func() {

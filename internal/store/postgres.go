@@ -21,7 +21,7 @@ func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	pool := stdlib.OpenDB(*cfg)
 	pool.SetMaxOpenConns(8)
 	pool.SetMaxIdleConns(2)
-	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, unsynced: pool, notices: notices{tell: notice}}, nil
+	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, unsynced: pool, notices: notices{send: notice}}, nil
 }
 
 // connectTimeout is how long a connection attempt may take, unless the address says connect_timeout.

@@ -31,7 +31,7 @@ func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, err
 		return nil, err
 	}
 	db := &DB{engine: SQLite, path: file, queue: queue}
-	queue.slow, db.notices.tell = db.slow, notice
+	queue.slow, db.notices.send = db.slow, notice
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not create the file
 	for _, pool := range []struct {
 		at   **sql.DB

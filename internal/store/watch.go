@@ -75,11 +75,11 @@ func (w *watchers) look(ctx context.Context, events *os.File) {
 			return
 		}
 		drainEvents(events, buf) // the first notification covers them
-		w.tell(ctx)
+		w.notify(ctx)
 	}
 }
 
-func (w *watchers) tell(ctx context.Context) {
+func (w *watchers) notify(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() != nil { // those who watch now have a look of their own

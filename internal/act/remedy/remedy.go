@@ -11,18 +11,18 @@ import (
 )
 
 // Command words e's remedy for the command line and for the JSON hint, "" for none.
-func Command(e *api.Error) string { return tell(e, sentences[e.Remedy.Kind].command) }
+func Command(e *api.Error) string { return fill(e, sentences[e.Remedy.Kind].command) }
 
 // Screen words it for the screens, without keys: the status line has those.
 func Screen(e *api.Error) string {
 	s := sentences[e.Remedy.Kind]
-	return tell(e, cmp.Or(s.screen, s.command))
+	return fill(e, cmp.Or(s.screen, s.command))
 }
 
 // Plain words it for the plain mode.
 func Plain(e *api.Error) string {
 	s := sentences[e.Remedy.Kind]
-	return tell(e, cmp.Or(s.plain, s.screen, s.command))
+	return fill(e, cmp.Or(s.plain, s.screen, s.command))
 }
 
 // words are a remedy's sentences: for the command line and, if different, for the screens and plain mode. {id} and
@@ -103,8 +103,8 @@ var sentences = map[api.RemedyKind]words{
 	api.WaitingEvents: {command: "The console and opdeck serve try again; opdeck event list --waiting shows it."},
 }
 
-// tell fills in a sentence and prepends the surface's own hint.
-func tell(e *api.Error, sentence string) string {
+// fill fills in a sentence and prepends the surface's own hint.
+func fill(e *api.Error, sentence string) string {
 	r := e.Remedy
 	parts := []string{e.Hint}
 	if r.Wait > 0 {

@@ -53,7 +53,7 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 	t.mu.Unlock()
 	for ref, r := range was {
 		if there, ok := is[ref]; !ok || there.State != Unknown {
-			t.tellFound(ctx, r)
+			t.reportFound(ctx, r)
 		}
 	}
 	return wait
@@ -81,8 +81,8 @@ func (t *Tracker) verdict(ctx context.Context, ref string) (api.Verdict, audit.E
 	return verdicts[last.Outcome], last
 }
 
-// tellFound reports what another process found.
-func (t *Tracker) tellFound(ctx context.Context, r Row) {
+// reportFound reports what another process found.
+func (t *Tracker) reportFound(ctx context.Context, r Row) {
 	if v, last := t.verdict(ctx, r.Ref); v != "" {
 		t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})
 	}

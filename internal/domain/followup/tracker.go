@@ -50,7 +50,7 @@ type Tracker struct {
 	mu         sync.Mutex
 	held       map[string]bool       // guarded by mu: rows that this process is looking at
 	known      map[string]Row        // guarded by mu: rows that Run has seen, to detect what other processes settled
-	tell       map[int]func(Settled) // guarded by mu
+	observers  map[int]func(Settled) // guarded by mu
 	registered int                   // guarded by mu
 }
 
@@ -62,7 +62,7 @@ func New(opt Options) *Tracker {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Tracker{opt: opt, wake: make(chan struct{}, 1), held: map[string]bool{}, known: map[string]Row{},
-		tell: map[int]func(Settled){}}
+		observers: map[int]func(Settled){}}
 }
 
 // Follow adds fn to Options.Follow; call it before any other method.
@@ -77,8 +77,8 @@ func (t *Tracker) OnSettled(fn func(Settled)) (stop func()) {
 	defer t.mu.Unlock()
 	t.registered++
 	id := t.registered
-	t.tell[id] = fn
-	return func() { t.mu.Lock(); defer t.mu.Unlock(); delete(t.tell, id) }
+	t.observers[id] = fn
+	return func() { t.mu.Lock(); defer t.mu.Unlock(); delete(t.observers, id) }
 }
 
 // Sending implements api.Follower.
@@ -361,9 +361,9 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 // say calls the functions of OnSettled.
 func (t *Tracker) say(s Settled) {
 	t.mu.Lock()
-	tell := slices.Collect(maps.Values(t.tell))
+	observers := slices.Collect(maps.Values(t.observers))
 	t.mu.Unlock()
-	for _, fn := range tell {
+	for _, fn := range observers {
 		fn(s)
 	}
 }

@@ -25,8 +25,8 @@ const (
 // ErrFormat: unknown format.
 var ErrFormat = errors.New("index: an export is csv or jsonl")
 
-// tellEvery is the number of rows between progress reports.
-const tellEvery = 500
+// progressEvery is the number of rows between progress reports.
+const progressEvery = 500
 
 // Export writes a sheet from a list that is frozen at the start. It calls progress now and then and at the end. When
 // ctx ends, it stops with ctx's error after a complete row. It returns the number of rows.
@@ -47,7 +47,7 @@ func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(
 			return err
 		}
 		done, all = done+1, total
-		if done%tellEvery == 0 {
+		if done%progressEvery == 0 {
 			progress(done, total)
 		}
 		return ctx.Err()

@@ -29,9 +29,9 @@ func (c Comparison) Differs() bool {
 }
 
 // Verify reads the whole list from the service and compares each page before merging it; it reads one by one what no
-// page has shown. tell gets the progress after each call. Differences that another instance repairs first are not
+// page has shown. It calls progress after each call. Differences that another instance repairs first are not
 // reported.
-func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comparison, error) {
+func (s *Syncer) Verify(ctx context.Context, progress func(done, total int64)) (Comparison, error) {
 	var c Comparison
 	p, err := LoadProgress(ctx, s.index.store)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Syncer) Verify(ctx context.Context, tell func(done, total int64)) (Comp
 			return c, err
 		}
 		c.Compared, c.Total = int64(len(found)), p.Total
-		tell(c.Compared, p.Total)
+		progress(c.Compared, p.Total)
 	}
 	c.Note = p.Pass.Stuck
 	why, need := c.whole(p)
@@ -129,9 +129,9 @@ func (s *Syncer) RequestNews(ctx context.Context) error {
 }
 
 // Through syncs, without pauses for other work, until a complete pass that began after the call has ended and the
-// counts agree; if another instance syncs, it makes that one do it. tell gets the state about once a second. It
+// counts agree; if another instance syncs, it makes that one do it. It calls progress about once a second. It
 // returns an error after a few consecutive failures, and if the list cannot be read to its end.
-func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
+func (s *Syncer) Through(ctx context.Context, progress func(Freshness)) error {
 	since, err := s.request(ctx, func(p *Progress, now time.Time) { p.Hurry = now })
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Syncer) Through(ctx context.Context, tell func(Freshness)) error {
 		if err != nil {
 			return err
 		}
-		tell(f)
+		progress(f)
 		switch p := f.Progress; {
 		case !p.Last.Started.Before(since) && p.settled(f.Rows):
 			return nil

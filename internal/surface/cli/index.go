@@ -135,8 +135,8 @@ func indexVerifyCommand(r *root) *cobra.Command {
 		"and repairs every difference. A console or server that syncs at the same time may repair\n" +
 		"some first. Exit 1 when anything differed, or when the list could not be read to its end."},
 		func(ctx context.Context, a *app.App, _ []string, out one[verifiedJSON]) error {
-			tell := r.progress()
-			c, err := a.Mirror().Verify(ctx, func(done, total int64) { tell(int(done), int(total)) })
+			progress := r.progress()
+			c, err := a.Mirror().Verify(ctx, func(done, total int64) { progress(int(done), int(total)) })
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 					return err
 				}
 			}
-			tellComparison(r, c)
+			sayComparison(r, c)
 			if c.Differs() || !c.Whole {
 				return exitError(1)
 			}
@@ -164,8 +164,8 @@ func indexVerifyCommand(r *root) *cobra.Command {
 		})
 }
 
-// tellComparison summarises a comparison for people.
-func tellComparison(r *root, c index.Comparison) {
+// sayComparison summarises a comparison for people.
+func sayComparison(r *root, c index.Comparison) {
 	if r.output != "table" {
 		return
 	}

@@ -49,14 +49,14 @@ const roomEvery = 10 * time.Second
 
 // whenRoom runs serve and repeats it while it ends because the disk is full; it calls say with the first such error.
 func whenRoom(ctx context.Context, say func(string), serve func() error) error {
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		err := serve()
 		var full *store.Error
 		noRoom := errors.As(err, &full) && full.Kind == store.Full || files.NoRoom(err)
 		if !noRoom || ctx.Err() != nil {
 			return err
 		}
-		if !told {
+		if !reported {
 			say(asError(err).Public + " opdeck serve waits for room and tries every " + roomEvery.String() + ".")
 		}
 		if limit.Sleep(ctx, roomEvery) != nil {

@@ -55,8 +55,8 @@ func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	return ctx, &backend{App: a, feed: f, files: hostFiles{app: a}}, f
 }
 
-// told counts the waiting news.
-func told(f *feed) map[string]int {
+// waitingNews counts the waiting news.
+func waitingNews(f *feed) map[string]int {
 	out := map[string]int{}
 	for _, m := range f.take() {
 		switch m := m.(type) {
@@ -85,20 +85,20 @@ func TestTheFeedTellsOnlyChanges(t *testing.T) {
 	ctx, _, f := newDesk(a, api.Admin)
 	defer f.close()
 	f.read(ctx)
-	if got := told(f); got["status"] != 1 || got["usage"] != 1 || got["budget"] != 6 || got["session none"] != 1 {
+	if got := waitingNews(f); got["status"] != 1 || got["usage"] != 1 || got["budget"] != 6 || got["session none"] != 1 {
 		t.Errorf("first: %v", got)
 	}
 	f.read(ctx) // the first look made this instance known
-	told(f)
+	waitingNews(f)
 	f.read(ctx)
-	if got := told(f); got["status"]+got["usage"]+got["budget"]+got["session none"] != 0 {
+	if got := waitingNews(f); got["status"]+got["usage"]+got["budget"]+got["session none"] != 0 {
 		t.Errorf("nothing changed, and yet: %v", got)
 	}
 	if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 3}); err != nil {
 		t.Fatal(err)
 	}
 	f.read(ctx)
-	got := told(f)
+	got := waitingNews(f)
 	if got["status"] != 1 || got["session live"] != 1 || got["usage"] != 1 || got["call"] == 0 {
 		t.Errorf("after a call: %v", got)
 	}
@@ -118,9 +118,9 @@ func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		told(f)
+		waitingNews(f)
 		f.read(ctx)
-		if got := told(f)["changed "+ui.KindOperations]; got != step.want {
+		if got := waitingNews(f)["changed "+ui.KindOperations]; got != step.want {
 			t.Errorf("step %d: told %d times, want %d", i, got, step.want)
 		}
 	}

@@ -200,7 +200,7 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.hasNews:
 		case <-f.written:
-			if stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx)); tells && f.known(stamp) {
+			if stamp, versioned := f.app.Store.Version(context.WithoutCancel(f.ctx)); versioned && f.known(stamp) {
 				break
 			}
 			f.changes() // rows must not wait for the poll
@@ -243,18 +243,18 @@ func (f *feed) rest() time.Duration {
 // poll reads the store if something may have changed: it was written to, the person went to another place, values
 // change by time, or the last read is long ago. A store without versions is read every time.
 func (f *feed) poll() {
-	stamp, tells := f.app.Store.Version(context.WithoutCancel(f.ctx))
+	stamp, versioned := f.app.Store.Version(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
 	age := now.Sub(f.readAt)
 	f.polled = now
-	if tells && f.known(stamp) && !f.moving && !f.people.placeChanged() && age >= 0 && age < f.rest() {
+	if versioned && f.known(stamp) && !f.moving && !f.people.placeChanged() && age >= 0 && age < f.rest() {
 		if f.counting > 0 {
 			f.readUsage(context.WithoutCancel(f.ctx))
 		}
 		return
 	}
 	f.stamp, f.readAt = stamp, now
-	if tells { // a local file answers at once; a cancellable context costs a goroutine per query
+	if versioned { // a local file answers at once; a cancellable context costs a goroutine per query
 		f.read(context.WithoutCancel(f.ctx))
 		return
 	}

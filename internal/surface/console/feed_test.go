@@ -37,8 +37,8 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 		f.poll()
 		return !f.readAt.Equal(before)
 	}
-	before, tells := a.Store.Version(t.Context())
-	if !tells {
+	before, versioned := a.Store.Version(t.Context())
+	if !versioned {
 		t.Fatal("the store has no stamp")
 	}
 	if f.poll(); f.readAt.IsZero() {

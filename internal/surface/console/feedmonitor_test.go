@@ -50,8 +50,8 @@ func (i *inbox) deliver(n int) {
 	}
 }
 
-// hears runs a feedMonitor until its next news, at most for d.
-func hears(t *testing.T, next func() any, d time.Duration) (ui.BatchMsg, func() any) {
+// nextNews runs a feedMonitor until its next news, at most for d.
+func nextNews(t *testing.T, next func() any, d time.Duration) (ui.BatchMsg, func() any) {
 	t.Helper()
 	got := make(chan any, 1)
 	go func() { got <- next() }()
@@ -75,7 +75,7 @@ func TestEar(t *testing.T) {
 		e := &feedMonitor{ctx: ctx, now: time.Now, times: box.newest, listens: true, wait: sleep}
 		step := func(next func() any, d time.Duration, state string, say string) func() any {
 			t.Helper()
-			msgs, more := hears(t, next, d)
+			msgs, more := nextNews(t, next, d)
 			if f := msgs[0].(ui.FeedFacts); f.State != state {
 				t.Fatalf("the feed is %q, want %q", f.State, state)
 			}
@@ -106,7 +106,7 @@ func TestEar(t *testing.T) {
 		began = time.Now()
 		go func() { time.Sleep(30 * time.Minute); box.fail(nil); box.deliver(1) }()
 		go func() { time.Sleep(50 * time.Minute); cancel() }()
-		if msgs, _ := hears(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "stalled" {
+		if msgs, _ := nextNews(t, next, time.Hour); msgs != nil && msgs[0].(ui.FeedFacts).State != "stalled" {
 			t.Errorf("it tells %v", msgs)
 		}
 		if took := time.Since(began); took < 30*time.Minute {
@@ -150,7 +150,7 @@ func TestEarHearsTrouble(t *testing.T) {
 		step := func(d time.Duration, rejected, waiting int64) {
 			t.Helper()
 			var msgs ui.BatchMsg
-			msgs, next = hears(t, next, d)
+			msgs, next = nextNews(t, next, d)
 			if f := msgs[0].(ui.FeedFacts); f.Rejected != rejected || f.Waiting != waiting || len(msgs) != 1 {
 				t.Fatalf("%+v", msgs)
 			}

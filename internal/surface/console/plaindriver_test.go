@@ -112,7 +112,7 @@ func startPlain(t *testing.T, a *app.App, who api.Actor, change func(*console.Pl
 	}()
 	go p.listen(outR)
 	t.Cleanup(func() { cancel(); _ = inW.Close() })
-	return p, p.hear()
+	return p, p.output()
 }
 
 func (p *person) listen(r io.Reader) {
@@ -159,8 +159,8 @@ func isPrompt(l string) bool {
 	return strings.Contains(l, ", or an empty line for ") && strings.HasSuffix(l, ":")
 }
 
-// hear reads lines up to the next prompt, or to the end.
-func (p *person) hear() []string {
+// output reads lines up to the next prompt, or to the end.
+func (p *person) output() []string {
 	p.t.Helper()
 	var out []string
 	late := time.After(time.Minute)
@@ -186,7 +186,7 @@ func (p *person) say(line string, want ...string) []string {
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
 		p.t.Fatalf("%q could not be typed: %v\n%s", line, err, p.transcript())
 	}
-	heard := p.hear()
+	heard := p.output()
 	all := strings.Join(heard, "\n")
 	for _, w := range want {
 		if !strings.Contains(all, w) {

@@ -126,7 +126,7 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hears := func(says string) {
+	prints := func(says string) {
 		t.Helper()
 		p, _ := startPlain(t, a, ana, nil)
 		p.say("8", says, "Audit")
@@ -138,11 +138,11 @@ func TestTroubleOfTheTrailIsSaid(t *testing.T) {
 	if err := os.WriteFile(name, []byte(forged), 0o600); err != nil || a.Audit.Signer.Checkpoint(ctx) == nil {
 		t.Fatalf("a forged checkpoint passes, %v", err)
 	}
-	hears("The trail was tampered with: ")
+	prints("The trail was tampered with: ")
 	if err := errors.Join(os.Remove(name), os.Mkdir(name, 0o700)); err != nil || a.Audit.Signer.Checkpoint(ctx) == nil {
 		t.Fatalf("a checkpoint was written into nothing, %v", err)
 	}
-	hears("The last checkpoint could not be written")
+	prints("The last checkpoint could not be written")
 	if err := errors.Join(os.Remove(name), os.WriteFile(name, good, 0o600), a.Audit.Signer.Checkpoint(ctx)); err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,8 @@ func (c common) Count(ctx context.Context, f filter.OperationExpr) (int64, error
 // current reports whether answers can be shared, and drops those of an earlier state of the index. Only SQLite files
 // have versions.
 func (s *Shared) current(ctx context.Context) bool {
-	stamp, tells := s.app.Store.Version(ctx)
-	if !tells || s.app.Index.Mode() != index.Shared {
+	stamp, versioned := s.app.Store.Version(ctx)
+	if !versioned || s.app.Index.Mode() != index.Shared {
 		return false
 	}
 	version, err := s.app.Index.Version(ctx)

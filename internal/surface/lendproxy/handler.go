@@ -143,7 +143,7 @@ func unknown(what, instead string) *lending.Refusal {
 // owner is the borrower on the socket: the user who runs this process.
 func (l *Lender) owner(p peer) (lending.Borrower, *lending.Refusal) {
 	who := l.app.LocalActor(lending.Via)
-	if tellsPeer && p.uid != who.UID {
+	if knowsPeer && p.uid != who.UID {
 		return lending.Borrower{},
 			unknown("The socket belongs to another user.", "Start a proxy of your own, or use a borrower's key.")
 	}

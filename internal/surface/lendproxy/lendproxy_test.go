@@ -17,8 +17,7 @@ import (
 	"opdeck/internal/domain/lending"
 )
 
-// TestReads: a read passes as the service sent it, for whoever may reveal, and feeds
-// the index.
+// TestReads: a read passes unchanged for a role that may reveal, and feeds the index.
 func TestReads(t *testing.T) {
 	r := newRig(t, "")
 	op, _ := r.operation(false)
@@ -155,8 +154,8 @@ func (r *rig) raw(line string, headers ...string) answer {
 	return a
 }
 
-// bytes sends text and tells the first answer, and how many answers came before the
-// lender closed the connection.
+// bytes sends text and returns the first answer, and how many answers arrived before the lender closed the
+// connection.
 func (r *rig) bytes(text string) (status int, body string, answers int) {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.lender.Addr())
@@ -258,7 +257,7 @@ func TestWhoCalls(t *testing.T) {
 	if a := r.send(r.onSocket(), "GET", "http://opdeck/v2/customer", "", map[string]string{lending.HeaderKey: "wrong"}); a.status != 403 {
 		t.Errorf("on the socket with a wrong key: %d", a.status)
 	}
-	if _, bad := r.lender.owner(peer{local: true, uid: "4294967294"}); tellsPeer && bad == nil {
+	if _, bad := r.lender.owner(peer{local: true, uid: "4294967294"}); knowsPeer && bad == nil {
 		t.Error("another user is let in")
 	}
 	if _, err := Open(t.Context(), r.app, Options{Socket: r.socket}); err == nil {

@@ -65,8 +65,7 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestToldAndShared: calls are told to other processes, and the trail says who
-// borrowed what.
+// TestToldAndShared: other processes see the calls, and the trail says who borrowed what.
 func TestToldAndShared(t *testing.T) {
 	r := newRig(t, "")
 	r.call("viewer", "GET", "/v2/customer?meta.pageSize=1", "")

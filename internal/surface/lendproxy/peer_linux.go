@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellsPeer: the kernel reports the user who connected (SO_PEERCRED).
-const tellsPeer = true
+// knowsPeer: the kernel reports the user who connected (SO_PEERCRED).
+const knowsPeer = true
 
 // peerUID is the user id of the process that connected, "" if not known.
 func peerUID(c *net.UnixConn) string {

@@ -4,7 +4,7 @@ package lendproxy
 
 import "net"
 
-// tellsPeer: here only the mode of the socket keeps others out.
-const tellsPeer = false
+// knowsPeer: here only the mode of the socket keeps others out.
+const knowsPeer = false
 
 func peerUID(*net.UnixConn) string { return "" }

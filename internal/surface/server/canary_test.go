@@ -71,7 +71,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		len(leaked(b)) > 0 {
 		t.Errorf("with http2debug: %v, %s", err, b)
 	}
-	said := &lockedbuffer.Buffer{} // everything that anybody is told
+	said := &lockedbuffer.Buffer{} // all output for people
 	p.out, p.errs = &lockedbuffer.Buffer{}, &lockedbuffer.Buffer{}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childKey+"="+p.dir, "HOOK_SECRET="+canaries["the webhooks' secret"],

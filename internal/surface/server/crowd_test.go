@@ -94,10 +94,9 @@ func TestMemoryOfARealConsole(t *testing.T) {
 	}
 }
 
-// New consoles, to their first frame: one after the other, and eight people at a
-// time. Clients and server share this host's processors with whatever else runs,
-// so that the rate is told, and what one console costs the server is held: fifty a
-// second are to take no more than one processor.
+// New consoles, to their first frame: one after the other, and eight people at a time. Clients and server share this
+// host's processors with other work, so the rate is only reported, and the server's cost of one console is checked:
+// fifty a second must take at most one processor.
 func TestNewConsolesASecond(t *testing.T) {
 	p, pid, _ := apart(t)
 	p.console(p.login(api.Admin))
@@ -131,8 +130,7 @@ func TestNewConsolesASecond(t *testing.T) {
 	}
 }
 
-// processor is the time that a process was on a processor; 0 where the system
-// does not tell.
+// processor is the CPU time of a process; 0 if the system does not report it.
 func processor(pid int) time.Duration {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -167,7 +165,7 @@ func (p *place) held() (sum float64) {
 	return sum
 }
 
-// resident is the memory of a process in bytes; 0 where the system does not tell.
+// resident is the memory of a process in bytes; 0 if the system does not report it.
 func resident(pid int) float64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

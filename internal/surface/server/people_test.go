@@ -250,8 +250,8 @@ func TestApprovalLapses(t *testing.T) {
 	}
 }
 
-// Two people remove the same document at once: it is removed once, and who came
-// second is told in words (security case S26).
+// Two people remove the same document at once: it is removed once, and the second person gets an explanation
+// (security case S26).
 func TestTwoRemoveTheSame(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")
@@ -289,7 +289,7 @@ func TestTwoRemoveTheSame(t *testing.T) {
 	}
 }
 
-// What is uploaded over SSH comes through standard input; its name is told.
+// Uploads over SSH are read from standard input; a flag gives the name.
 func TestFilesThroughStandardInput(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")

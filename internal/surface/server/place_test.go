@@ -31,7 +31,7 @@ import (
 // childKey names the folder of the server that this process is to be.
 const childKey = "OPDECK_TEST_SERVE"
 
-// verboseKey makes such a server tell its log everything.
+// verboseKey makes such a server log everything.
 const verboseKey = "OPDECK_TEST_VERBOSE"
 
 func TestMain(m *testing.M) {

@@ -25,7 +25,7 @@ type listener struct {
 	whole strings.Builder
 }
 
-// listen begins a conversation by the real client and hears the greeting.
+// listen begins a conversation by the real client and reads the greeting.
 func (p *place) listen(role api.Role, term string, args ...string) *listener {
 	t := p.t.(*testing.T)
 	t.Helper()
@@ -71,12 +71,12 @@ func (p *place) listen(role api.Role, term string, args ...string) *listener {
 			l.lines <- s
 		}
 	}()
-	l.hear()
+	l.output()
 	return l
 }
 
-// hear takes lines up to the next prompt or the end.
-func (l *listener) hear() []string {
+// output reads lines up to the next prompt or the end.
+func (l *listener) output() []string {
 	l.t.Helper()
 	var heard []string
 	late := time.After(60 * time.Second)
@@ -100,13 +100,13 @@ func (l *listener) hear() []string {
 	}
 }
 
-// say answers and hears; each of want must be said.
+// say answers and reads the output, which must contain each of want.
 func (l *listener) say(line string, want ...string) {
 	l.t.Helper()
 	if _, err := io.WriteString(l.in, line+"\n"); err != nil {
 		l.t.Fatal(err)
 	}
-	all := strings.Join(l.hear(), "\n")
+	all := strings.Join(l.output(), "\n")
 	for _, w := range want {
 		if !strings.Contains(all, w) {
 			l.t.Errorf("after %q nobody said %q:\n%s", line, w, all)

@@ -9,8 +9,8 @@ import (
 	"opdeck/api"
 )
 
-// One private key, once as it is and once in certificates under other ids: the key,
-// the login name and the id are all told, so that nobody takes these for two people.
+// One private key, plain and in certificates with other ids: key, login name and id are all recorded, so that nobody
+// takes these for two people.
 func TestOneKeyIsOnePerson(t *testing.T) {
 	h := open(t, nil)
 	ana := h.signer("ana")

@@ -298,8 +298,7 @@ func TestWaitingForNothing(t *testing.T) {
 	})
 }
 
-// At the end of the server what was sent is awaited, keys do nothing any more,
-// and everybody is told (S20).
+// At shutdown the server waits for what was sent, ignores keys, and notifies everybody (S20).
 func TestEnd(t *testing.T) {
 	var settled time.Duration
 	virtual(t, Limits{}, func(o *Options) {

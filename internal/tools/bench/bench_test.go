@@ -81,7 +81,7 @@ func TestFigures(t *testing.T) {
 	}
 	r := result{}
 	r.add("a", 1, 2, "ms")
-	r.tell("b", 3, "ms")
+	r.report("b", 3, "ms")
 	if got := r.table(); !strings.Contains(got, "| a | ≤ 1 ms | 2 ms | MISS |") ||
 		!strings.Contains(got, "| b | – | 3 ms |  |") {
 		t.Error(got)

@@ -101,9 +101,9 @@ func (b *bench) floor() error {
 			return err
 		}
 		what := "a program that only writes as much: " + k.name
-		b.tell(what+", p50", percentile(p.took, 50), "ms")
-		b.tell(what+", p99", percentile(p.took, 99), "ms")
-		b.tell(what+", CPU a key", p.cpu, "ms")
+		b.report(what+", p50", percentile(p.took, 50), "ms")
+		b.report(what+", p99", percentile(p.took, 99), "ms")
+		b.report(what+", CPU a key", p.cpu, "ms")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (b *bench) wait(r *run, name string, m most) error {
 		{"CPU", "%", m.cpu, 100 * (after.cpu - before.cpu).Seconds() / s},
 	} {
 		if f.most < 0 {
-			b.tell(name+": "+f.what, f.got, f.unit)
+			b.report(name+": "+f.what, f.got, f.unit)
 		} else {
 			b.add(name+": "+f.what, f.most, f.got, f.unit)
 		}

@@ -77,8 +77,8 @@ func (b *bench) quick(r *run) error {
 		if err != nil {
 			return err
 		}
-		b.tell(k.name+", keys 3 ms apart, p50", percentile(p.took, 50), "ms")
-		b.tell(k.name+", keys 3 ms apart, CPU a key", p.cpu, "ms")
+		b.report(k.name+", keys 3 ms apart, p50", percentile(p.took, 50), "ms")
+		b.report(k.name+", keys 3 ms apart, CPU a key", p.cpu, "ms")
 	}
 	return nil
 }

@@ -146,10 +146,10 @@ func (b *bench) start() error {
 		}
 	}
 	b.add("exec to first paint, p50", 20, percentile(first, 50), "ms")
-	b.tell("exec to first paint, slowest", percentile(first, 100), "ms")
+	b.report("exec to first paint, slowest", percentile(first, 100), "ms")
 	b.add("exec to the list with data, p50", 40, percentile(ready, 50), "ms")
-	b.tell("exec to the list with data, slowest", percentile(ready, 100), "ms")
-	b.tell("CPU of a start", percentile(cpu, 50), "ms")
+	b.report("exec to the list with data, slowest", percentile(ready, 100), "ms")
+	b.report("CPU of a start", percentile(cpu, 50), "ms")
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (b *bench) filter() error {
 		return errors.New("no key changed the rows")
 	}
 	b.add("filter: key to first matching rows, p95", 50, percentile(took, 95), "ms")
-	b.tell("filter: key to first matching rows, p50", percentile(took, 50), "ms")
+	b.report("filter: key to first matching rows, p50", percentile(took, 50), "ms")
 	return nil
 }
 
@@ -252,8 +252,8 @@ func (b *bench) held() error {
 		return err
 	}
 	b.add(fmt.Sprintf("held key, %d at 30 a second: keys more than a frame behind", n), 0, float64(behind), "keys")
-	b.tell("held key: slowest", percentile(took, 100), "ms")
-	b.tell("held key: CPU", 100*float64(after.cpu-before.cpu)/float64(b.p.held), "%")
+	b.report("held key: slowest", percentile(took, 100), "ms")
+	b.report("held key: CPU", 100*float64(after.cpu-before.cpu)/float64(b.p.held), "%")
 	return nil
 }
 
@@ -286,7 +286,7 @@ func (b *bench) burst() error {
 		took = append(took, last.Sub(at))
 	}
 	b.add("100 keys at once: until drawn, p50", 10, percentile(took, 50), "ms")
-	b.tell("100 keys at once: until drawn, slowest", percentile(took, 100), "ms")
+	b.report("100 keys at once: until drawn, slowest", percentile(took, 100), "ms")
 	return nil
 }
 

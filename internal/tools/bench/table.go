@@ -25,7 +25,7 @@ func (r *result) add(what string, mark, got float64, unit string) {
 	r.figures = append(r.figures, figure{what: what, mark: mark, got: got, unit: unit})
 }
 
-func (r *result) tell(what string, got float64, unit string) {
+func (r *result) report(what string, got float64, unit string) {
 	r.figures = append(r.figures, figure{what: what, got: got, unit: unit, free: true})
 }
 

@@ -40,8 +40,8 @@ func (b *bench) turns() error {
 			}
 		}
 		for at, who := range []string{"in turn, ", "in turn, the other, "} {
-			b.tell(who+k.name+", p50", percentile(took[at], 50), "ms")
-			b.tell(who+k.name+", CPU a key", cpu[at], "ms")
+			b.report(who+k.name+", p50", percentile(took[at], 50), "ms")
+			b.report(who+k.name+", CPU a key", cpu[at], "ms")
 		}
 	}
 	return nil
