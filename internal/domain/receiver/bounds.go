@@ -6,18 +6,6 @@ import (
 	"time"
 )
 
-// sourceOf is the unit of the limits: an IPv4 address, or an IPv6 /64, which one customer has.
-func sourceOf(a netip.Addr) netip.Addr {
-	if a.Is4() || a.Is4In6() {
-		return a.Unmap()
-	}
-	p, err := a.WithZone("").Prefix(64)
-	if err != nil {
-		return a
-	}
-	return p.Addr()
-}
-
 // bounds limits the requests a second of one source, and the concurrent requests in total and of one source.
 type bounds struct {
 	rate        float64 // requests a second, with a burst of one second; 0 or less: no limit

@@ -3,7 +3,6 @@ package receiver_test
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -15,60 +14,16 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/system/listen/listentest"
 )
-
-const silentHead = "POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
-
-// silence opens n connections that send a header and no body, and goes on opening
-// one for each that ends, until stop is called.
-func silence(t *testing.T, addr string, n int, head string) (stop func()) {
-	t.Helper()
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	var ready sync.WaitGroup
-	ready.Add(n)
-	for range n {
-		wg.Go(func() {
-			first := true
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				c, err := net.Dial("tcp", addr)
-				if err == nil {
-					_, _ = io.WriteString(c, head)
-				}
-				if first {
-					first = false
-					ready.Done()
-				}
-				if err != nil {
-					return
-				}
-				ended := make(chan struct{})
-				go func() { _, _ = io.Copy(io.Discard, c); close(ended) }()
-				select {
-				case <-ended:
-					time.Sleep(50 * time.Millisecond) // a rejected sender retries
-				case <-done:
-				}
-				_ = c.Close()
-				<-ended
-			}
-		})
-	}
-	ready.Wait()
-	return func() { close(done); wg.Wait() }
-}
 
 // 300 silent posts from one source, which is the deliveries' own: all of these are
 // answered in time, and after it the receiver holds nothing.
 func TestSilentPosts(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{})
-	stop := silence(t, addr, 300, silentHead)
+	stop, _ := listentest.Silent(t, 300, func(int) (net.Conn, error) { return net.Dial("tcp", addr) },
+		"POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
 	sign := signer(t, hook.VerifyJWT)
 	const n = 40
 	answered := 0
@@ -101,11 +56,11 @@ func TestSilentPosts(t *testing.T) {
 	}
 }
 
-// The bound of one source closes its own oldest silent connection and nobody
-// else's; a proxy has no such bound.
+// At the bound the oldest silent connection of the source that has most is closed, and
+// nobody else's.
 func TestConnectionsOfOneSource(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
-	addr := serving(t, r, receiver.ServerOptions{PerSource: 4, MaxConns: 100})
+	addr := serving(t, r, receiver.ServerOptions{MaxConns: 5})
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +102,7 @@ func TestConnectionsOfOneSource(t *testing.T) {
 func TestWorkIsNotCutOff(t *testing.T) {
 	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
-	addr := serving(t, r, receiver.ServerOptions{PerSource: 2, MaxConns: 2})
+	addr := serving(t, r, receiver.ServerOptions{MaxConns: 2})
 	body := receivertest.Body(1, "op")
 	h := http.Header{}
 	if err := signer(t, hook.VerifyJWT)(h, body, time.Now()); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"opdeck/api/hook"
+	"opdeck/internal/system/listen"
 )
 
 // ServeHTTP answers one delivery. The answers say nothing about the reason:
@@ -26,12 +27,10 @@ import (
 // verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.stats.count(func(c *Counters) { c.Requests++ })
-	enter := phaseOf(req.Context())
-	enter(waiting)
 	from, through := sender(req, r.opt.Proxies)
 	body, no := r.read(w, req, from, through)
 	if no == nil {
-		enter(working) // until its answer was sent, which the server detects
+		listen.Working(req.Context())
 		var res Result
 		if res, no = r.handle(req, body, from); no == nil {
 			answerWith(w, http.StatusOK, string(res.Outcome))
@@ -69,7 +68,7 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 	case !through:
 		return nil, &Rejection{Status: http.StatusForbidden, Reason: "not_by_proxy",
 			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
-	case !r.bounds.allow(sourceOf(from), r.opt.Now()):
+	case !r.bounds.allow(listen.SourceOf(from), r.opt.Now()):
 		return nil, tooMany("One source sends more per second than the receiver accepts.")
 	}
 	return r.body(w, req)
@@ -77,7 +76,7 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 
 // handle verifies and stores a body.
 func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *Rejection) {
-	source, now := sourceOf(from), r.opt.Now()
+	source, now := listen.SourceOf(from), r.opt.Now()
 	if !r.bounds.acquire(source, now) {
 		return Result{}, tooMany("Too many deliveries were being processed at the same time.")
 	}

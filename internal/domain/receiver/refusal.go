@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
+	"opdeck/internal/system/listen"
 )
 
 // Reasons that the code compares; the others are literals.
@@ -54,7 +55,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *R
 	if no.Reason == reasonNotStored {
 		return // already logged
 	}
-	if n, ok := r.lines.Allow(sourceOf(from).String(), no.Reason, no.At); ok {
+	if n, ok := r.lines.Allow(listen.SourceOf(from).String(), no.Reason, no.At); ok {
 		r.opt.Log.Warn("webhook rejected", "reason", no.Reason, "status", no.Status, "source", string(no.Source), "detail",
 			no.Detail, "held_back", n)
 	}

@@ -22,10 +22,7 @@ type ServerOptions struct {
 	Listen string      // "127.0.0.1:8788"
 	TLS    *tls.Config // nil: plain HTTP, for loopback or behind the proxy of Options.Proxies
 
-	// MaxConns (512) and PerSource (128) limit the connections, in total and of one source (an IPv4 address or an
-	// IPv6 /64, proxies excepted). Beyond them a new connection replaces the oldest one that waits for its sender.
-	MaxConns      int
-	PerSource     int
+	MaxConns      int           // listen.MaxConns
 	HeaderTimeout time.Duration // 5 s
 	IdleTimeout   time.Duration // 60 s
 }
@@ -36,13 +33,12 @@ const maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
 type Server struct {
 	http     *http.Server
 	listener net.Listener
-	conns    conns
+	conns    listen.Conns
 }
 
 // Listen opens the port. Without TLS it must be a loopback address, unless a proxy is configured; with verify =
 // "none" always.
 func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error) {
-	opt.MaxConns, opt.PerSource = cmp.Or(opt.MaxConns, 512), cmp.Or(opt.PerSource, 128)
 	opt.HeaderTimeout, opt.IdleTimeout = cmp.Or(opt.HeaderTimeout, 5*time.Second), cmp.Or(opt.IdleTimeout, 60*time.Second)
 	if err := allowed(r, opt); err != nil {
 		return nil, err
@@ -57,12 +53,11 @@ func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error
 		c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 		l = tls.NewListener(l, c)
 	}
-	s := &Server{listener: l, conns: conns{max: opt.MaxConns, each: opt.PerSource, proxies: r.opt.Proxies,
-		open: map[net.Conn]*connection{}}}
+	s := &Server{listener: l, conns: listen.Conns{Max: opt.MaxConns}}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
-		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader, ConnState: s.conns.state, ConnContext: s.conns.mark,
+		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader,
 		ReadHeaderTimeout: opt.HeaderTimeout, ReadTimeout: opt.HeaderTimeout + r.opt.BodyTimeout,
 		WriteTimeout: opt.HeaderTimeout + r.opt.BodyTimeout + r.opt.StoreTimeout + 5*time.Second,
 		IdleTimeout:  opt.IdleTimeout,
@@ -108,5 +103,5 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Serve serves until ctx ends, then gives running requests five seconds, and returns nil. The receiver stays open.
 func (s *Server) Serve(ctx context.Context) error {
-	return listen.Serve(ctx, "webhooks", s.http, s.listener, 5*time.Second)
+	return listen.Serve(ctx, "webhooks", s.http, s.listener, &s.conns, 5*time.Second)
 }

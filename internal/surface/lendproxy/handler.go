@@ -17,6 +17,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
+	"opdeck/internal/system/listen"
 )
 
 // ServeHTTP answers one request of a borrower.
@@ -232,6 +233,7 @@ func readBody(w http.ResponseWriter, r *http.Request, call lending.Call) ([]byte
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	b, err := io.ReadAll(r.Body)
 	_ = control.SetReadDeadline(time.Time{})
+	listen.Working(r.Context())
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		return nil, &lending.Refusal{Status: http.StatusRequestTimeout,

@@ -3,12 +3,12 @@
 package lendproxy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,13 +28,10 @@ type Options struct {
 	Socket string        // path of a Unix socket; "": none
 	Listen string        // loopback address; "": none
 	Keys   *lending.Keys // of borrowers; nil: none
-	// MaxConns bounds concurrent connections; 0: 512. Further ones are closed.
-	MaxConns int
 }
 
-// Limits of a connection.
+// Limits of a connection; listen.MaxConns is how many each entrance has.
 const (
-	maxConns    = 512
 	maxHeader   = 16 << 10 // bytes; net/http adds 4 KiB
 	headerTime  = 5 * time.Second
 	bodyTime    = 30 * time.Second // to receive a body
@@ -51,33 +48,41 @@ type Lender struct {
 	board lending.Board
 	id    string // identifies this process on the board
 
-	socket, port net.Listener
-	conns        atomic.Int64
+	socket, port entrance
 	refused      atomic.Int64 // requests of unknown senders
 	sums         summaries
 }
 
+// entrance is a listener with limits of its own.
+type entrance struct {
+	net.Listener // nil: there is none
+	conns        *listen.Conns
+}
+
+func bounded(l net.Listener) entrance { return entrance{l, &listen.Conns{Source: sourceOf}} }
+
 // Open opens the socket and the port. The caller must call Serve or Close.
 func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
-	opt.MaxConns = cmp.Or(opt.MaxConns, maxConns)
 	if opt.Keys == nil {
 		opt.Keys = new(lending.Keys)
 	}
 	l := &Lender{app: a, opt: opt, tally: lending.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core),
 		id:   uuid.NewString(),
 		sums: summaries{noted: map[string]noted{}}}
-	var err error
 	if opt.Socket != "" {
-		if l.socket, err = listenSocket(ctx, opt.Socket); err != nil {
+		at, err := listenSocket(ctx, opt.Socket)
+		if err != nil {
 			return nil, misplaced("socket", err)
 		}
+		l.socket = bounded(at)
 	}
-	if opt.Listen == "" {
-		return l, nil
-	}
-	if l.port, err = listenLoopback(ctx, opt.Listen); err != nil {
-		_ = l.Close()
-		return nil, misplaced("listen", err)
+	if opt.Listen != "" {
+		at, err := listenLoopback(ctx, opt.Listen)
+		if err != nil {
+			_ = l.Close()
+			return nil, misplaced("listen", err)
+		}
+		l.port = bounded(at)
 	}
 	return l, nil
 }
@@ -100,7 +105,7 @@ func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
 
 // Addr is the address of the port, "" without one.
 func (l *Lender) Addr() string {
-	if l.port == nil {
+	if l.port.Listener == nil {
 		return ""
 	}
 	return l.port.Addr().String()
@@ -109,10 +114,10 @@ func (l *Lender) Addr() string {
 // Lines describe where the session is lent, one line each.
 func (l *Lender) Lines() []string {
 	var out []string
-	if l.socket != nil {
+	if l.socket.Listener != nil {
 		out = append(out, fmt.Sprintf("lend      %s, for %s", l.opt.Socket, l.app.LocalActor(lending.Via).Name))
 	}
-	if l.port != nil {
+	if l.port.Listener != nil {
 		out = append(out, fmt.Sprintf("lend      http://%s, for %d with a key", l.Addr(), l.opt.Keys.Len()))
 	}
 	return out
@@ -120,12 +125,14 @@ func (l *Lender) Lines() []string {
 
 // Close closes what Serve did not take over.
 func (l *Lender) Close() error {
-	for _, at := range []net.Listener{l.socket, l.port} {
-		if at != nil {
-			_ = at.Close()
-		}
+	for _, at := range l.entrances() {
+		_ = at.Close()
 	}
 	return nil
+}
+
+func (l *Lender) entrances() []entrance {
+	return slices.DeleteFunc([]entrance{l.socket, l.port}, func(at entrance) bool { return at.Listener == nil })
 }
 
 // Serve serves until ctx ends, then gives running calls five seconds and returns nil.
@@ -135,16 +142,11 @@ func (l *Lender) Serve(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { l.post(posting) })
 	failed := make(chan error, 2)
-	serving := 0
-	for _, at := range []net.Listener{l.socket, l.port} {
-		if at == nil {
-			continue
-		}
-		serving++
-		go func() { failed <- listen.Serve(posting, "lend", l.server(ctx), at, finishGrace) }()
+	for _, at := range l.entrances() {
+		go func() { failed <- listen.Serve(posting, "lend", l.server(ctx), at, at.conns, finishGrace) }()
 	}
 	var err error
-	for range serving {
+	for range l.entrances() {
 		if e := <-failed; e != nil && err == nil {
 			err = e
 		}
@@ -159,20 +161,8 @@ func (l *Lender) server(ctx context.Context) *http.Server {
 	protocols.SetHTTP1(true)
 	return &http.Server{Handler: l, Protocols: protocols, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime,
 		IdleTimeout: idleTime,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withPeer, ConnState: l.bound,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withPeer,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(l.app.Log.Handler(), slog.LevelDebug)}
-}
-
-// bound closes connections beyond the limit.
-func (l *Lender) bound(c net.Conn, s http.ConnState) {
-	switch s {
-	case http.StateNew:
-		if l.conns.Add(1) > int64(l.opt.MaxConns) {
-			_ = c.Close()
-		}
-	case http.StateClosed, http.StateHijacked:
-		l.conns.Add(-1)
-	}
 }
 
 // Counters are a lender's counts for the metrics.
@@ -184,11 +174,14 @@ type Counters struct {
 
 // Counters returns the counts since the process started.
 func (l *Lender) Counters() Counters {
-	n := 0
+	out := Counters{Calls: l.tally.ByClass(), Unknown: l.refused.Load()}
 	for _, b := range l.tally.Borrowers() {
 		if b.LastMinute > 0 {
-			n++
+			out.Borrowers++
 		}
 	}
-	return Counters{Borrowers: n, Connections: int(l.conns.Load()), Calls: l.tally.ByClass(), Unknown: l.refused.Load()}
+	for _, at := range l.entrances() {
+		out.Connections += at.conns.Len()
+	}
+	return out
 }

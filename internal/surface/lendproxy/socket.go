@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"opdeck/internal/system/listen"
 )
 
 // maxSocket is the longest path of a Unix socket, in bytes, on known systems, less room for a temporary name.
@@ -85,11 +87,22 @@ type peer struct {
 
 type peerKey struct{}
 
+func peerOf(c net.Conn) peer {
+	if u, ok := c.(*net.UnixConn); ok {
+		return peer{local: true, uid: peerUID(u)}
+	}
+	return peer{}
+}
+
 // withPeer records the peer of a connection.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	p := peer{}
-	if u, ok := c.(*net.UnixConn); ok {
-		p = peer{local: true, uid: peerUID(u)}
+	return context.WithValue(ctx, peerKey{}, peerOf(c))
+}
+
+// sourceOf names whose connection it is: a user on the socket, else an address.
+func sourceOf(c net.Conn) string {
+	if p := peerOf(c); p.local {
+		return "uid " + p.uid
 	}
-	return context.WithValue(ctx, peerKey{}, p)
+	return listen.Address(c)
 }

@@ -98,5 +98,5 @@ func (s *Server) Close() error { return s.listener.Close() }
 
 // Serve serves until ctx ends, and then returns nil.
 func (s *Server) Serve(ctx context.Context) error {
-	return listen.Serve(ctx, "metrics", s.http, s.listener, 2*time.Second)
+	return listen.Serve(ctx, "metrics", s.http, s.listener, new(listen.Conns), 2*time.Second)
 }

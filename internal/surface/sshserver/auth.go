@@ -97,6 +97,7 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 		return nil, errors.New("not accepted")
 	}
 	c.keyKnown.Store(true)
+	c.Working()
 	perms := &gossh.Permissions{Extensions: map[string]string{extName: p.Name, extRole: string(p.Role), extKey: p.Key,
 		extLogin: p.Login, extCert: p.Cert, extSerial: p.Serial}}
 	if p.NoTerminal {

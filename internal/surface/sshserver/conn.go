@@ -3,12 +3,15 @@ package sshserver
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"charm.land/ssh"
 	gossh "golang.org/x/crypto/ssh"
+
+	"opdeck/internal/system/listen"
 )
 
 // endReason is why a session was ended by the server.
@@ -30,19 +33,20 @@ var (
 
 // conn is one connection. Until it is authenticated, preAuthLimit limits it.
 type conn struct {
-	net.Conn
-	srv   *Server
-	addr  netip.Addr
-	began time.Time
-	leave func() // releases the place before authentication
+	*listen.Bounded // until it is authenticated
+	srv             *Server
+	addr            netip.Addr
+	began           time.Time
+	leave           func() // releases the place before authentication
 
 	attempts  attempts
 	firstRead chan struct{} // closed when the first bytes have arrived, or none will
+	unheard   chan struct{} // closed when none will
 	buffered  []byte        // unread part of the first bytes; set before firstRead is closed
 	failure   error         // error of reading the first bytes
 	reading   atomic.Int64  // ns from began to the current Read; 0: none
 	idle      atomic.Int64  // ns of earlier Reads
-	received  atomic.Bool   // the client has sent something
+	received  atomic.Bool   // the client has sent what an SSH client begins with
 	keyKnown  atomic.Bool   // an accepted key was offered
 	dropped   atomic.Bool   // another connection took its place
 
@@ -70,8 +74,9 @@ type connKey struct{}
 // accept accepts a connection, on its own goroutine.
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	addr := addrOf(nc.RemoteAddr())
-	c := &conn{Conn: nc, srv: s, addr: addr, began: time.Now(), disconnect: func() {}, gone: make(chan struct{}),
-		firstRead: make(chan struct{}), sessions: map[*session]bool{}, refusals: map[string]bool{}}
+	c := &conn{Bounded: nc.(*listen.Bounded), srv: s, addr: addr, began: time.Now(), disconnect: func() {},
+		gone: make(chan struct{}), firstRead: make(chan struct{}), unheard: make(chan struct{}),
+		sessions: map[*session]bool{}, refusals: map[string]bool{}}
 	go c.readFirst()
 	var ok bool
 	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
@@ -111,7 +116,7 @@ func hostOf(s string) netip.Addr {
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.closing.Do(func() {
-		err = c.Conn.Close()
+		err = c.Bounded.Close()
 		close(c.gone)
 		c.leave()
 		if c.authenticated.Load() {
@@ -132,13 +137,28 @@ func (c *conn) Close() error {
 }
 
 // readFirst reads the client's first bytes while the connection waits for a place: a real client sends at once.
+// Bytes that are not SSH count as silence.
 func (c *conn) readFirst() {
 	defer close(c.firstRead)
 	b := make([]byte, 256)
-	n, err := c.Conn.Read(b)
-	c.buffered, c.failure = b[:n], err
-	c.received.Store(n > 0)
+	for {
+		n, err := c.Conn.Read(b)
+		switch {
+		case n > 0 && strings.HasPrefix(greeting, string(b[:min(n, len(greeting))])):
+			c.buffered, c.failure = b[:n], err
+			c.received.Store(true)
+			c.Heard()
+			return
+		case err != nil:
+			c.failure = err
+			close(c.unheard)
+			return
+		}
+	}
 }
+
+// greeting is the beginning of what each client sends first (RFC 4253, 4.2).
+const greeting = "SSH-"
 
 // Read measures how long the client makes us wait, until it is authenticated.
 func (c *conn) Read(b []byte) (int, error) {
@@ -179,11 +199,14 @@ func (c *conn) waited() (d time.Duration, silent bool) {
 // proving implements client.
 func (c *conn) proving() bool { return c.keyKnown.Load() }
 
+// lost implements client.
+func (c *conn) lost() <-chan struct{} { return c.unheard }
+
 // drop implements client. The connection has lost its place and may not be counted yet: closing its socket ends the
 // exchange.
 func (c *conn) drop() {
 	c.dropped.Store(true)
-	_ = c.Conn.Close()
+	_ = c.Bounded.Close()
 }
 
 // Write limits how long a write may block. Until authentication the handshake's deadline does that.
@@ -199,6 +222,7 @@ func (c *conn) authenticate(p Person, key gossh.PublicKey, user string, disconne
 	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
 	c.authenticated.Store(true)
 	c.leave()
+	c.Release()
 	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
 	c.unused = time.AfterFunc(c.srv.opt.Limits.Unused, func() { _ = c.Close() })

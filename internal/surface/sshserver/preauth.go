@@ -26,18 +26,20 @@ type preAuthLimit struct {
 	around  map[netip.Prefix]int // guarded by mu: of unknown sources, by wide network
 	unknown int                  // guarded by mu: of unknown sources
 	queue   []*place             // guarded by mu: waiting connections, oldest first
-	retry   *time.Timer          // guarded by mu: tries again while the queue is not empty
+	retry   *time.Timer          // guarded by mu: runs admit while the queue is not empty
 }
 
 // client is the connection with a place.
 type client interface {
-	// waited is the total time that it has made us wait; silent: it has never sent anything.
+	// waited is the total time that it has made us wait; silent: it has never sent any SSH.
 	waited() (d time.Duration, silent bool)
 	// proving reports whether it has offered an accepted key, so that a person may have to touch it or type a
 	// passphrase.
 	proving() bool
 	// drop closes it.
 	drop()
+	// lost is closed when it has ended before it sent anything; nil: never.
+	lost() <-chan struct{}
 }
 
 // place is one connection, admitted or queued.
@@ -51,14 +53,13 @@ type place struct {
 
 func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
 
-func (p *place) decide(admitted bool) { p.admitted = admitted; close(p.decided) }
+func (p *place) admit() { p.admitted = true; close(p.decided) }
 
-// queueFactor is how many may wait per place, retryEvery how often they are checked while no place is released.
-// slowFactor is how much longer than a silent client one that sends may make us wait.
+// retryEvery is how often places are given to the queue. slowFactor is how much longer than a silent client one that
+// sends may make us wait.
 const (
-	queueFactor = 8
-	slowFactor  = 4
-	retryEvery  = 50 * time.Millisecond
+	slowFactor = 4
+	retryEvery = 20 * time.Millisecond
 )
 
 func newPreAuthLimit(l Limits) *preAuthLimit {
@@ -86,15 +87,15 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	p := &place{client: c, decided: make(chan struct{})}
 	p.narrow, p.wide = networks(a)
 	p.known = l.known.has(p.narrow)
-	if !l.enqueue(p) {
-		return nil, false
+	if l.enqueue(p) {
+		l.admit()
 	}
-	l.admit()
 	t := time.NewTimer(l.queueWait)
 	defer t.Stop()
 	select {
 	case <-p.decided:
 	case <-t.C:
+	case <-c.lost():
 	case <-stop:
 	}
 	if l.dequeue(p); !p.admitted {
@@ -103,38 +104,13 @@ func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leav
 	return sync.OnceFunc(func() { l.leave(p) }), true
 }
 
-// enqueue appends p to the queue. If it is full, the oldest silent one is rejected; ok is false if there is none.
-func (l *preAuthLimit) enqueue(p *place) (ok bool) {
+// enqueue appends p to the queue, which the listener's limit of connections bounds. first: the queue was empty; else
+// admit runs at intervals.
+func (l *preAuthLimit) enqueue(p *place) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, bound := range []struct {
-		most int
-		of   func(*place) bool
-	}{
-		{queueFactor * l.narrow, func(q *place) bool { return q.narrow == p.narrow }},
-		{queueFactor * l.wide, func(q *place) bool { return !p.known && !q.known && q.wide == p.wide }},
-		{queueFactor * l.all, func(*place) bool { return true }},
-	} {
-		n, out := 0, -1
-		for i, q := range l.queue {
-			if !bound.of(q) {
-				continue
-			}
-			if n++; out < 0 && q.silent() {
-				out = i
-			}
-		}
-		switch {
-		case n < bound.most:
-		case out < 0:
-			return false
-		default:
-			l.queue[out].decide(false)
-			l.queue = slices.Delete(l.queue, out, out+1)
-		}
-	}
 	l.queue = append(l.queue, p)
-	return true
+	return len(l.queue) == 1
 }
 
 // dequeue removes p from the queue if it is still there.
@@ -167,7 +143,7 @@ func (l *preAuthLimit) admit() {
 				}
 			}
 			l.add(p)
-			p.decide(true)
+			p.admit()
 			return true
 		})
 	}
@@ -246,14 +222,9 @@ func (l *preAuthLimit) remove(p *place) {
 // leave releases a place; one that was taken away is gone already.
 func (l *preAuthLimit) leave(p *place) {
 	l.mu.Lock()
-	inside := l.inside[p]
-	if inside {
+	defer l.mu.Unlock()
+	if l.inside[p] {
 		l.remove(p)
-	}
-	waiting := len(l.queue) > 0
-	l.mu.Unlock()
-	if inside && waiting {
-		l.admit()
 	}
 }
 

@@ -2,13 +2,11 @@ package sshserver
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +16,7 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
-	"opdeck/api/apitest"
+	"opdeck/internal/system/listen/listentest"
 )
 
 // caller is a client that keeps the server waiting from its beginning on.
@@ -34,6 +32,7 @@ type caller struct {
 func (c *caller) waited() (time.Duration, bool) { return time.Since(c.began) - c.busy, !c.spoke }
 func (c *caller) proving() bool                 { return c.shown }
 func (c *caller) drop()                         { c.gone.Store(true) }
+func (c *caller) lost() <-chan struct{}         { return nil }
 
 // gate is a preAuthLimit with callers.
 type gate struct {
@@ -151,36 +150,14 @@ func TestWaitingForAPlace(t *testing.T) {
 			t.Errorf("in the order %d, %d", a, b)
 		}
 		last := g.come("192.0.2.1")
-		var speak []*caller
-		for range queueFactor {
-			c := &caller{began: time.Now(), spoke: true}
-			speak = append(speak, c)
-			wg.Go(func() {
-				if g.comeAs("192.0.2.1", c) != nil {
-					t.Error("a place out of nothing")
-				}
-			})
-			synctest.Wait()
-		}
 		began := time.Now()
-		if g.come("192.0.2.1") != nil || time.Since(began) > 0 {
-			t.Error("the queue has no end")
-		}
-		speak[1].spoke = false // a silent one makes room for one who may speak
-		wg.Go(func() { g.comeAs("192.0.2.1", &caller{began: time.Now(), spoke: true}) })
-		synctest.Wait()
-		if n := len(g.queue); n != queueFactor || slices.ContainsFunc(g.queue,
-			func(p *place) bool { return p.client == speak[1] }) {
-			t.Errorf("%d wait, or the silent one still does", n)
+		if g.comeAs("192.0.2.1", &caller{began: time.Now(), spoke: true}) != nil || time.Since(began) != time.Minute {
+			t.Errorf("a place out of nothing after %s", time.Since(began))
 		}
 		stop := make(chan struct{})
 		close(stop)
 		if _, ok := g.enter(addr("192.0.2.2"), &caller{began: time.Now()}, stop); ok {
 			t.Error("somebody got in at the end of the server")
-		}
-		wg.Wait()
-		if took := time.Since(began); took != time.Minute {
-			t.Errorf("they waited %s", took)
 		}
 		last.leave()
 		if g.count() != 0 || len(g.from)+len(g.around)+g.unknown != 0 {
@@ -270,16 +247,11 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 			if base := time.Since(began); base > 50*time.Millisecond { // a busy machine, or the race detector
 				limit *= base / (50 * time.Millisecond)
 			}
-			over := make(chan struct{})
-			var wg sync.WaitGroup
-			defer func() { close(over); wg.Wait() }()
-			var made atomic.Int64
 			n := scaled(500, 200)
-			for i := range n {
-				source := fmt.Sprintf("127.0.0.%d", sources.first+i%sources.n)
-				wg.Go(func() { silent(t, source, h.addr, over, &made) })
-			}
-			apitest.Soon(t, "all of them have come", func() bool { return made.Load() >= int64(n) })
+			stop, made := listentest.Silent(t, n, func(i int) (net.Conn, error) {
+				return from(t, fmt.Sprintf("127.0.0.%d", sources.first+i%sources.n), h.addr)
+			})
+			defer stop()
 			for i := range 10 {
 				began := time.Now()
 				if err := login(); err != nil {
@@ -296,27 +268,5 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 				t.Errorf("%d lines in the log", lines)
 			}
 		})
-	}
-}
-
-// silent keeps one silent connection open until over.
-func silent(t *testing.T, source, to string, over <-chan struct{}, made *atomic.Int64) {
-	for {
-		if nc, err := from(t, source, to); err == nil {
-			made.Add(1)
-			cut := make(chan struct{})
-			go func() { _, _ = io.Copy(io.Discard, nc); close(cut) }()
-			select {
-			case <-cut:
-			case <-over:
-			}
-			_ = nc.Close()
-			<-cut
-		}
-		select {
-		case <-over:
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
 	}
 }

@@ -222,6 +222,7 @@ func (s *Server) Reload() {
 // Serve accepts connections until ctx ends. Then it drops open questions, waits for sent writes, and ends every
 // session within Limits.Drain. It returns nil when nothing is running any more. It closes l and can be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	l = new(listen.Conns).Listener(l)
 	for _, m := range s.opt.Keys.Mistakes() {
 		s.opt.Log.Warn("ssh key left out", "file", m.File, "line", m.Line, "why", m.What)
 	}

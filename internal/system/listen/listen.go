@@ -1,4 +1,4 @@
-// Package listen opens the ports of the program's HTTP servers and shuts them down.
+// Package listen opens the ports of the program's servers, limits their connections, and shuts HTTP servers down.
 package listen
 
 import (
@@ -20,9 +20,10 @@ func Open(ctx context.Context, what, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve serves on l until ctx ends, then gives running requests grace to finish and cuts the others. It returns nil
-// if none was cut.
-func Serve(ctx context.Context, what string, s *http.Server, l net.Listener, grace time.Duration) error {
+// Serve serves on l, whose connections c limits, until ctx ends, then gives running requests grace to finish and cuts
+// the others. It returns nil if none was cut.
+func Serve(ctx context.Context, what string, s *http.Server, l net.Listener, c *Conns, grace time.Duration) error {
+	c.bind(s)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	select {

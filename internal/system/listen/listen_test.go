@@ -26,7 +26,7 @@ func begun(t *testing.T, grace time.Duration) (stop func(), let chan struct{}, a
 		_, _ = io.WriteString(w, "done")
 	})}
 	ctx, stop := context.WithCancel(t.Context())
-	go func() { end <- Serve(ctx, "test", s, l, grace) }()
+	go func() { end <- Serve(ctx, "test", s, l, new(Conns), grace) }()
 	go func() {
 		r, err := http.Get("http://" + l.Addr().String())
 		if err == nil {
@@ -72,7 +72,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 		t.Error(err)
 	}
 	_ = l.Close()
-	if err := Serve(t.Context(), "test", &http.Server{}, l, time.Second); !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "test: ") {
+	if err := Serve(t.Context(), "test", &http.Server{}, l, new(Conns), time.Second); !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "test: ") {
 		t.Error(err)
 	}
 }
