@@ -78,8 +78,8 @@ type copiedMsg struct {
 
 // copy returns a command that sends text to the terminal.
 func (s *statusLine) copy(c Copy) tea.Cmd {
-	if s.opt.Tell != nil {
-		s.opt.Tell(c)
+	if s.opt.Report != nil {
+		s.opt.Report(c)
 		return nil
 	}
 	seq, err := s.opt.Clip.Sequence(c.Text)

@@ -214,7 +214,7 @@ func TestZone(t *testing.T) {
 	r.Has("Times are now local (CET, +01:00).")
 }
 
-func TestHeaderTellsTrouble(t *testing.T) {
+func TestHeaderShowsTrouble(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
 		ui.FeedFacts{State: "stalled"},

@@ -79,8 +79,8 @@ func (s *statusLine) made(k Level, line string) notice {
 }
 
 func (s *window) reportNotice(n notice) {
-	if s.opt.Tell != nil {
-		s.opt.Tell(Notify{n.kind, n.text})
+	if s.opt.Report != nil {
+		s.opt.Report(Notify{n.kind, n.text})
 	}
 }
 

@@ -58,9 +58,9 @@ type Options struct {
 	// OnPlace is called with the person's place, and whether a question about a write is
 	// open, after each change of these. It must not block. May be nil.
 	OnPlace func(At)
-	// Tell receives notices (Notify) and texts to copy (Copy) if the shell is not
+	// Report receives notices (Notify) and texts to copy (Copy) if the shell is not
 	// drawn. It must not block. nil: they are drawn, and sent to the terminal.
-	Tell func(Action)
+	Report func(Action)
 
 	Clip Clip
 	// Copy writes a terminal sequence past the frames; called in a command.

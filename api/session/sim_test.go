@@ -82,7 +82,7 @@ func simManager(t testing.TB, store Store, clock Clock, auth *service, seed, str
 	return m
 }
 
-// TestFaultFreeHour holds the acceptance line of the protocol (section 3.3): one
+// TestFaultFreeHour holds the acceptance line of the protocol: one
 // login, the least number of refreshes, nothing refused, no 401, for any number
 // of processes.
 func TestFaultFreeHour(t *testing.T) {

@@ -55,8 +55,8 @@ func NewHost(t *Talk, opt HostOptions) *Host {
 	return &Host{reader: &reader{talk: t, opt: opt, home: true}, loop: newLoop()}
 }
 
-// Tell prints a notice or the text of a Copy; it is for ui.Options.Tell.
-func (h *Host) Tell(a ui.Action) {
+// Report prints a notice or the text of a Copy; it is for ui.Options.Report.
+func (h *Host) Report(a ui.Action) {
 	lead := ""
 	if h.news {
 		lead = "News. "

@@ -167,7 +167,7 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 	talk := New(Options{In: r, Out: d})
 	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Word: "papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
 		News: func(context.Context, bool) []tea.Msg { return nil }})
-	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Tell: h.Tell,
+	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Report: h.Report,
 		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },
 		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }})
 	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()

@@ -79,8 +79,8 @@ func waitingNews(f *feed) map[string]int {
 	return out
 }
 
-// TestTheFeedTellsOnlyChanges: a second look at the same store says nothing.
-func TestTheFeedTellsOnlyChanges(t *testing.T) {
+// TestTheFeedReportsOnlyChanges: a second look at the same store says nothing.
+func TestTheFeedReportsOnlyChanges(t *testing.T) {
 	a, _ := open(t)
 	ctx, _, f := newDesk(a, api.Admin)
 	defer f.close()

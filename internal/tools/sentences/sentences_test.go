@@ -8,7 +8,7 @@ import (
 )
 
 // plainer lists words that a native speaker would not use in a back office, with what to say instead
-// (docs/contributing.md, Words).
+// (docs/contributing.md).
 var plainer = []struct{ pattern, instead string }{
 	{`\b(told|tells|telling|untold)\b`, "reported, shown, known, says"},
 	{`\b(hear|hears|heard)\b`, "received"},
