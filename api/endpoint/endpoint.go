@@ -52,12 +52,11 @@ type Query struct {
 	Need api.Permission // the permission to use it; "": none needed
 }
 
-// Masking says how a result is masked for a role that may not reveal account numbers. The zero value masks by member
-// names, in any type.
+// Masking says how a result is masked. The zero value masks by member names, in any type.
 type Masking struct {
 	// Only: the result cannot be masked, so that only a role with all of these permissions gets it.
 	Only []api.Permission
-	// Note returns the audit record that is written before the read; nil: none.
+	// Note returns the audit record that is written before such a result is read; in is the call's argument or a Raw.
 	Note func(in any) api.Event
 }
 

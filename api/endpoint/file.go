@@ -52,10 +52,15 @@ const (
 var DownloadDocument = Endpoint[Download, int64]{&Route{Kind: "document.download", Op: downloadOp,
 	Method: http.MethodGet,
 	Path:   filePath, Class: limit.Customer, Need: api.MayExport, Lent: Lending{Reads: true},
-	Masked: Masking{Only: []api.Permission{api.MayExport}, Note: func(in any) api.Event {
-		d := in.(Download)
-		return api.Event{Name: "document.download", Object: "document", ID: d.GUID, Detail: "of customer " + d.CUID}
-	}}}, download}
+	Masked: Masking{Only: []api.Permission{api.MayExport}, Note: noteDownload}}, download}
+
+func noteDownload(in any) api.Event {
+	d, _ := in.(Download)
+	if raw, is := in.(Raw); is {
+		d.CUID, d.GUID = raw.IDs[0], raw.IDs[1]
+	}
+	return api.Event{Name: "document.download", Object: "document", ID: d.GUID, Detail: "of customer " + d.CUID}
+}
 
 func download(ctx context.Context, w *Wire, d Download) (int64, error) {
 	const op = downloadOp

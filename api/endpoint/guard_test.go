@@ -58,3 +58,21 @@ func TestEveryDoorPassesTheGuardOfShares(t *testing.T) {
 		}
 	}
 }
+
+// TestNoMaskedValueIsSentBack: a body that was read masked is refused, however its dots are written and however deep.
+func TestNoMaskedValueIsSentBack(t *testing.T) {
+	for body, passes := range map[string]bool{
+		`{"individual":{"email":"ana@example.com"}}`:                                  true,
+		`{"individual":{"email":"a••••@example.com"}}`:                                false,
+		`{"individual":{"more":[{"passport":"\u2022\u2022\u2022\u202267"}]}}`:         false,
+		`{"individual":{"email":"ana@example.com"},"notes":{"accountNumber":"••••"}}`: false,
+	} {
+		w := &contrary{answer: reaction{status: 200, proper: true}, reads: "new", kind: api.ActSetApplication}
+		client, _, _ := clientOf(t, w, "https://service.invalid")
+		ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin})
+		_, err := endpoint.Do(ctx, client, endpoint.SetApplication, endpoint.NewApplication{CUID: theCustomer, Body: []byte(body)})
+		if e := api.AsError(err); !passes && (e == nil || e.Kind != api.Usage || !e.Unsent || w.sent != 0) || passes && w.sent != 1 {
+			t.Errorf("%s: sent %d times, %v", body, w.sent, err)
+		}
+	}
+}

@@ -21,8 +21,8 @@ type ReportTo struct {
 // at most 16 MB). It writes nothing before it has the whole answer.
 var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/v2/report/operations",
 	Class: limit.Billing, Need: api.MayExport,
-	Query: asked("page", "pageSize"), Masked: Masking{Only: []api.Permission{api.MayExport, api.MayReveal}},
-	Lent: Lending{Reads: true}},
+	Query:  asked("page", "pageSize"),
+	Masked: Masking{Only: []api.Permission{api.MayExport, api.MayReveal}, Note: noteReport}, Lent: Lending{Reads: true}},
 	reading[ReportTo, api.Report]{
 		check: func(q ReportTo) error {
 			if q.Page < 0 || q.Size < 0 {
@@ -35,6 +35,18 @@ var GetReport = read(Route{Kind: "operation.report", Op: "read report", Path: "/
 		},
 		read: writeReport,
 	})
+
+func noteReport(in any) api.Event {
+	var page, size string
+	switch in := in.(type) {
+	case ReportTo:
+		page, size = strconv.Itoa(in.Page), strconv.Itoa(in.Size)
+	case Raw:
+		page, size = cmp.Or(in.Query.Get("page"), "0"), cmp.Or(in.Query.Get("pageSize"), "0")
+	}
+	return api.Event{Name: "export", Object: "report",
+		Detail: "the service's report of operations, page " + page + ", " + size + " a page"}
+}
 
 func writeReport(_ context.Context, _ *Wire, r api.Request, a api.Answer, q ReportTo) (api.Report, error) {
 	body, err := a.JSON(r)

@@ -10,6 +10,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/evidence"
+	"opdeck/api/jsontree"
+	"opdeck/api/secret"
 )
 
 // Proof says what proves that a write was done (docs/outcomes.md). Every write has one, and a test tries each against
@@ -146,12 +148,40 @@ func (p plan) write(w *Wire, route *Route, req api.Request, reason string) api.W
 	if req.Body != nil && req.Content == "" {
 		req.Content = "application/json"
 	}
-	out := api.Write{Act: act, Request: req, Rule: route.Write.Rule, Guard: p.Guard, Probe: p.Probe}
+	out := api.Write{Act: act, Request: req, Rule: route.Write.Rule, Guard: p.guard(req), Probe: p.Probe}
 	out.Probe.Kind = route.Kind
 	if proof := route.Write.Proof; proof.readable(out.Probe) {
 		out.Look = func(ctx context.Context, p api.Probe) (api.Observation, error) { return proof.Look(ctx, w, p) }
 	}
 	return out
+}
+
+// guard is the plan's own, after the rule for every body: what was read masked is not sent back as if it were the value.
+func (p plan) guard(r api.Request) func() error {
+	return func() error {
+		if r.Content == "application/json" && holdsDots(api.ParseJSON(r.Body)) {
+			return &api.Error{Op: r.Op, Kind: api.Usage, Unsent: true,
+				Public: "The body holds masked values (" + secret.Dots + ").",
+				Hint: "Read the record with --reveal, or type the values."}
+		}
+		if p.Guard != nil {
+			return p.Guard()
+		}
+		return nil
+	}
+}
+
+// holdsDots reports whether a text in v has the dots of a masked value.
+func holdsDots(v jsontree.Value) bool {
+	if strings.Contains(v.Text(), secret.Dots) {
+		return true
+	}
+	for _, inner := range v.Members() {
+		if holdsDots(inner) {
+			return true
+		}
+	}
+	return false
 }
 
 func jsonBody(v any) []byte {

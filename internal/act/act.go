@@ -100,6 +100,7 @@ type Act struct {
 	Costs   map[limit.Class]int // least calls of one run
 	Args    []Arg
 	Short   string     // one line of the command's help
+	Reveals bool       // it prints values that are masked; its command has --reveal
 	Roles   []api.Role // who sees it on screens and over SSH; empty: everybody
 	Key     Key
 	Place   string // kind of the screen with the key
@@ -114,6 +115,12 @@ func (a *Act) Barred() bool { return a.Effect == Write || a.Effect == Session ||
 
 // Path is the act's command: "document remove".
 func (a *Act) Path() string { return strings.ReplaceAll(a.Name, ".", " ") }
+
+// Object is what the act is about: "operation".
+func (a *Act) Object() string {
+	object, _, _ := strings.Cut(a.Name, ".")
+	return object
+}
 
 // Use is the last word of the command with its arguments: "remove OPID DOCID".
 func (a *Act) Use() string {

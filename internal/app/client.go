@@ -11,8 +11,9 @@ import (
 	"opdeck/internal/domain/replace"
 )
 
-// Client is the service for people: it masks every result for a role that may not reveal account numbers, except the
-// content of documents.
+// Client is the service as people reach it: what it returns is masked unless the context
+// lifts that (mask.Needed), whatever call it is of. What a route declares as not maskable passes
+// as it is, after its record.
 type Client struct {
 	wire    *endpoint.Wire
 	missing func(ctx context.Context, opid string, err error) error
@@ -21,41 +22,42 @@ type Client struct {
 
 // Call implements endpoint.Caller.
 func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
-	if err := c.mayTake(ctx, r); err != nil {
+	route := r.Route
+	if raw, is := r.In.(endpoint.Raw); is {
+		route = raw.Route
+	}
+	if err := c.mayTake(ctx, route, r.In); err != nil {
 		return nil, err
 	}
 	out, err := c.wire.Call(ctx, r)
 	if err != nil && r.Route == endpoint.GetOperation.Route {
 		err = c.missing(ctx, r.In.(string), err)
 	}
-	switch relayed, is := out.(*api.Relayed); {
-	case is && err == nil && mask.Needed(ctx):
+	whole := len(route.Masked.Only) > 0
+	relayed, is := out.(*api.Relayed)
+	if is && err == nil && mask.Needed(ctx) && (!whole || relayed.Status >= 300) {
 		err = maskBody(r.Op, api.ActorOf(ctx).Role, relayed)
-		fallthrough
-	case is, len(r.Masked.Only) > 0:
+	}
+	if is || whole {
 		_, err = masked(ctx, struct{}{}, err)
 		return out, err
 	}
 	return masked(ctx, out, err)
 }
 
-// mayTake permits a read that cannot be masked, once the trail has its record; else it returns the refusal.
-func (c *Client) mayTake(ctx context.Context, r endpoint.Request) error {
-	name := r.Op
-	if r.Masked.Note != nil {
-		name = string(r.Kind)
+// mayTake lets what cannot be masked through after its record in the trail, or says why not.
+func (c *Client) mayTake(ctx context.Context, r *endpoint.Route, in any) error {
+	if len(r.Masked.Only) == 0 {
+		return nil
 	}
 	for _, p := range r.Masked.Only {
-		if err := api.Need(ctx, name, p); err != nil {
+		if err := api.Need(ctx, string(r.Kind), p); err != nil {
 			return err
 		}
 	}
-	if r.Masked.Note == nil {
-		return nil
-	}
-	if err := c.note(ctx, api.ActorOf(ctx), r.Masked.Note(r.In)); err != nil {
-		return &api.Error{Op: name, Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so the document is not read.", Err: err}
+	if err := c.note(ctx, api.ActorOf(ctx), r.Masked.Note(in)); err != nil {
+		return &api.Error{Op: string(r.Kind), Kind: api.Refused, Rule: api.RuleAudit,
+			Public: "The audit trail cannot be written, so nothing is read.", Err: err}
 	}
 	return nil
 }

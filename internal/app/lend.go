@@ -33,7 +33,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 
 // keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH.
 func keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
-	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute, Reveal: b.Reveal,
 		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key),
 			Login: lending.Via + " " + name}}
 }
@@ -50,7 +50,8 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 			return out, &api.Error{Kind: api.Usage, Public: fmt.Sprintf("The config has no [lend.borrowers.%s].", as),
 				Hint: "--as takes the name of a borrower; without it the command has your own role."}
 		}
-		out = lending.Borrower{Name: as, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute}
+		out = lending.Borrower{Name: as, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+			Reveal: b.Reveal}
 		who.Name, who.Role = as, b.Role
 	}
 	out.Who = who

@@ -13,6 +13,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/widget"
@@ -82,7 +83,11 @@ func checkExport(v string) error {
 func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 	write := s.cfg.Export
 	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
+	masked := s.env.Masked()
 	return s.work("exporting", func(ctx context.Context, report func(string)) ended {
+		if masked { // the file holds what the screen shows
+			ctx = mask.Again(ctx)
+		}
 		done, err := write(ctx, of.Sheet, path, replace, func(done, total int) {
 			if total > 0 {
 				report(fmt.Sprintf("exporting %s of %s", format.Count(done), format.Count(total)))

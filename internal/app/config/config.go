@@ -166,6 +166,7 @@ type Borrower struct {
 	Role      api.Role `toml:"role"`
 	Priority  string   `toml:"priority"` // background, person
 	PerMinute int      `toml:"per_minute"`
+	Reveal    bool     `toml:"reveal"` // answers are not masked; each one is recorded
 }
 
 // Audit configures the trail's archive.

@@ -58,6 +58,9 @@ func (c *Config) checkLend(k *checker) {
 		if !b.Role.Valid() {
 			k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
 		}
+		if b.Reveal && b.Role.Valid() && !b.Role.May(api.MayReveal) {
+			k.add("needs a role that may reveal masked values: "+api.WhoMay(api.MayReveal), at("reveal")...)
+		}
 		k.oneOf(b.Priority, []string{string(lending.Background), string(lending.Person)}, at("priority")...)
 		if b.PerMinute < 0 || b.PerMinute > 10_000 {
 			k.add("must be from 0 (none) to 10000 calls", at("per_minute")...)

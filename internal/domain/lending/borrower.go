@@ -31,6 +31,7 @@ type Borrower struct {
 	Role      api.Role
 	Priority  Priority
 	PerMinute int       // its own limit, for all proxies together; 0: none
+	Reveal    bool      // its answers are not masked; each one is recorded before
 	Who       api.Actor // in the audit trail and for approvals
 }
 

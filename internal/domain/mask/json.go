@@ -127,7 +127,8 @@ func token(at []level, raw string) (new string, ok bool) {
 // written masks a token: completely, or the IBANs in it.
 func written(raw string, is kind) (string, bool) {
 	isText := strings.HasPrefix(raw, `"`)
-	if is == open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") && !Changes(raw)) {
+	if is == open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") &&
+		!Changes(raw)) {
 		return "", false
 	}
 	was := unquote(raw)

@@ -164,9 +164,11 @@ func TestValueOfAnyType(t *testing.T) {
 func TestBody(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"iban":"X12345678"}`:                          `{"iban":"••••5678"}`,
-		`{"iban":"X12345678"`:                           `{"iban":"••••5678"`,
-		`number=12345678&x=123 DE89370400440532013000 `: `number=••••&x=123 ••••3000 `,
-		"\x1f\x8b 1234567":                              "\x1f\uFFFD ••••",
+		`{"iban":"X12345678"`:                           "•••• (19 bytes that are not JSON)",
+		`number=12345678&x=123 DE89370400440532013000 `: "•••• (45 bytes that are not JSON)",
+		"\x1f\x8b 1234567":                              "•••• (10 bytes that are not JSON)",
+		`{"payload":"{\"number\":\"12345678\"}"}`:       `{"payload":"{\"number\":\"••••5678\"}"}`,
+		"": "",
 	} {
 		if got := string(body([]byte(in))); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)

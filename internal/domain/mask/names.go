@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"encoding/json"
 	"strings"
 
 	"opdeck/api/untrusted"
@@ -122,6 +123,9 @@ func hide(s string, is kind) string {
 		return Personal(s)
 	case is == number:
 		return string(Number(untrusted.Text(s)))
+	}
+	if inner := strings.TrimSpace(s); inner != "" && (inner[0] == '{' || inner[0] == '[') && json.Valid([]byte(inner)) {
+		return string(JSON([]byte(s)))
 	}
 	return Text(address(s))
 }

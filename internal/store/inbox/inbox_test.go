@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
@@ -30,7 +31,7 @@ func TestInboxMasksBodies(t *testing.T) {
 		}
 		for role, want := range map[api.Role]bool{"": true, api.Operator: true, api.Admin: true, api.Viewer: false,
 			api.OnCall: false} {
-			ctx := api.WithActor(t.Context(), api.Actor{Role: role})
+			ctx := mask.ByCaller(api.WithActor(t.Context(), api.Actor{Role: role}))
 			one, err1 := b.Get(ctx, "k0")
 			all, err2 := b.List(ctx, receiver.Filter{})
 			behind, err3 := b.After(ctx, 0, 10)

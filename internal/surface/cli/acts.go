@@ -101,6 +101,9 @@ func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 	if row.Effect == act.Write && len(row.Sends) > 0 {
 		cmd.Flags().StringVar(&r.reason, "reason", "", "why: a second person reads it, and the audit trail keeps it")
 	}
+	if row.Reveals {
+		cmd.Flags().BoolVar(&r.reveal, "reveal", false, "print masked values in full; the audit trail records it")
+	}
 	if row.Ask != act.Nothing {
 		cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
 	}

@@ -120,7 +120,7 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 	out.Page = q.Page
 	known := map[untrusted.Text]bool{}
 	for range maxCustomerPages {
-		p, err := endpoint.Do(ctx, a.Client, endpoint.ListCustomers, q)
+		p, err := endpoint.Do(mask.ByCaller(ctx), a.Client, endpoint.ListCustomers, q)
 		if err != nil {
 			return out, err
 		}
@@ -132,7 +132,7 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 		before := len(known)
 		for _, c := range p.Items {
 			if !known[c.CUID] && f.Match(c, a.Now()) { // pages shift when customers are added
-				out.Items = append(out.Items, c)
+				out.Items = append(out.Items, mask.For(ctx, c))
 			}
 			known[c.CUID] = true
 		}

@@ -40,11 +40,11 @@ func eventListCommand(r *root) *cobra.Command {
 			return err
 		}
 		inbox, whose := a.Hooks().Inbox(), a.Context.Name
-		events, _, err := eventfilter.Find(ctx, inbox, choose, a.Now(), before, limit, math.MaxInt)
+		events, _, err := eventfilter.Find(mask.ByCaller(ctx), inbox, choose, a.Now(), before, limit, math.MaxInt)
 		if err != nil {
 			return err
 		}
-		events = events[:min(len(events), limit)]
+		events = mask.For(ctx, events[:min(len(events), limit)])
 		items := make([]eventJSON, len(events))
 		for i, s := range events {
 			items[i] = jsonOf(s, whose, false)

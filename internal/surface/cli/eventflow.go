@@ -16,6 +16,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/present"
 )
@@ -144,7 +145,7 @@ func eventReplayCommand(r *root) *cobra.Command {
 					return err
 				}
 				defer f.Close()
-				try, err := f.Replay(ctx, args[0])
+				try, err := f.Replay(mask.ByCaller(ctx), args[0]) // byte for byte: eventSender recorded it
 				if err != nil {
 					return inboxError(err)
 				}
@@ -162,14 +163,14 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 		return err
 	}
 	return withReceiver(r, ctx, a, func(rec *receiver.Receiver) error {
-		s, err := rec.Replay(ctx, key)
+		s, err := rec.Replay(mask.ByCaller(ctx), key)
 		if err != nil {
 			return inboxError(err)
 		}
 		if err := a.Hooks().Merge(ctx, s); err != nil {
 			return err
 		}
-		return out.report(jsonOf(s, a.Context.Name, false), "Replayed through our own receiver.")
+		return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through our own receiver.")
 	})
 }
 
@@ -213,11 +214,11 @@ func eventForwardCommand(r *root) *cobra.Command {
 		}
 		defer fw.Close()
 		r.say("Forwarding new events; ctrl+c ends it.")
-		ctx, cancel := context.WithCancel(ctx)
+		whole, cancel := context.WithCancel(mask.ByCaller(ctx)) // eventSender recorded it
 		defer cancel()
 		var failed error
-		err = fw.Run(ctx, follower, match, func(s receiver.Stored, try receiver.Attempt) {
-			if failed = out.each(forwardedJSON{jsonOf(s, a.Context.Name, false), attemptOf(try)},
+		err = fw.Run(whole, follower, match, func(s receiver.Stored, try receiver.Attempt) {
+			if failed = out.each(forwardedJSON{jsonOf(mask.For(ctx, s), a.Context.Name, false), attemptOf(try)},
 				s.Key+"  "+attemptLine(try)); failed != nil {
 				cancel()
 			}

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/present"
 )
 
@@ -124,7 +125,8 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 	h := api.HookSettings{Unreported: strings.Join(api.HookMembers, ",") + ","} // a real run reads them first
 	if !r.dryRun {
 		var err error
-		if h, err = endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{}); err != nil {
+		// What stays is sent back, so it is read unmasked.
+		if h, err = endpoint.Do(mask.ByCaller(ctx), a.Client, endpoint.GetHooks, struct{}{}); err != nil {
 			return asked{}, err
 		}
 	}
@@ -135,6 +137,7 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return err
 		}
 		r.say("Set.")
+		h := mask.For(ctx, h)
 		return out.card(hooksOf(h), hookCard(h))
 	}}, nil
 }

@@ -38,8 +38,8 @@ type answerJSON struct {
 func operationGetCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
 		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
-		"The JSON is the service's own. A role that may not reveal account numbers gets them masked,\n" +
-		"in JSON too; nothing else is changed."}
+		"The JSON is the service's own with account numbers, personal data and secrets masked; nothing\n" +
+		"else is changed. --reveal prints them, for a role that may, and the audit trail records it."}
 	return streams(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 		if len(args) == 1 && args[0] != "-" {
 			sent := a.Now()
@@ -57,7 +57,7 @@ func operationGetCommand(r *root) *cobra.Command {
 // getMany reads all ids one by one; the exit code is that of the first failure.
 func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 	var first error
-	answer := func(opid string) error {
+	answer := func(ctx context.Context, opid string) error {
 		op, err := operationOf(ctx, a, opid)
 		if first = cmp.Or(first, err); err != nil && ctx.Err() != nil {
 			return err
@@ -80,10 +80,19 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 			ids = bufio.NewScanner(r.env.In)
 		}
 		for ids.Scan() {
-			if id := strings.TrimSpace(ids.Text()); id != "" {
-				if err := answer(id); err != nil {
-					return err
-				}
+			id := strings.TrimSpace(ids.Text())
+			if id == "" {
+				continue
+			}
+			seen, err := ctx, error(nil)
+			if arg == "-" {
+				seen, err = r.revealing(ctx, a, id)
+			}
+			if err == nil {
+				err = answer(seen, id)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		if err := ids.Err(); err != nil {

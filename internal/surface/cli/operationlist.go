@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/internal/format"
 )
@@ -152,14 +153,15 @@ func moments(t time.Time) *time.Time {
 // listLive reads one page from the service.
 func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr, s index.Sort) (operationsJSON,
 	error) {
-	ans, err := servicefilter.Ask(ctx, a.Client, f, c.page, c.limit, a.Now())
+	whole := mask.ByCaller(ctx) // filter and order apply to the values themselves
+	ans, err := servicefilter.Ask(whole, a.Client, f, c.page, c.limit, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
 	}
 	p := ans.Page
 	if ans.Asked != "" {
 		r.say("%s", ans.Summary())
-	} else if p, err = endpoint.Do(ctx, a.Client, endpoint.ListOperations,
+	} else if p, err = endpoint.Do(whole, a.Client, endpoint.ListOperations,
 		api.OperationQuery{Page: c.page, Size: c.limit}); err != nil {
 		return operationsJSON{}, err
 	}
@@ -193,6 +195,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 			len(p.Items), c.limit, c.limit)
 		out.Items, out.Complete = out.Items[:c.limit], false
 	}
+	out.Items = mask.For(ctx, out.Items)
 	return out, nil
 }
 
@@ -231,7 +234,7 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
 		return
 	}
-	ans, err := servicefilter.Ask(ctx, a.Client, f, 0, 0, a.Now())
+	ans, err := servicefilter.Ask(mask.ByCaller(ctx), a.Client, f, 0, 0, a.Now())
 	switch {
 	case err != nil:
 		r.say("The service could not be asked with this filter: %s", asError(err).Public)

@@ -167,6 +167,7 @@ type root struct {
 	dryRun   bool
 	reason   string   // of a write
 	yes      bool     // of a write: do not ask
+	reveal   bool     // print masked values
 	row      *act.Act // of the running command
 	args     []string // its arguments
 	real     bool     // the context is a production one
@@ -383,6 +384,9 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
 			whole, err := wholeIDs(r, ctx, a, args)
 			if err != nil {
+				return err
+			}
+			if ctx, err = r.revealing(ctx, a, r.named(whole)...); err != nil {
 				return err
 			}
 			return fn(ctx, a, whole)

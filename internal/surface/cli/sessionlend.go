@@ -19,6 +19,7 @@ import (
 
 func sessionProxyCommand(r *root) *cobra.Command {
 	var socket, addr string
+	var reveal bool
 	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted " +
 		"(exit 0). A script sends its\n" +
 		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
@@ -26,10 +27,11 @@ func sessionProxyCommand(r *root) *cobra.Command {
 		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
 		"[lend.borrowers.NAME] of the config. Without flags it uses the places of [lend].",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			return lendUntilInterrupted(r, ctx, a, lendproxy.Options{Socket: socket, Listen: addr})
+			return lendUntilInterrupted(r, ctx, a, lendproxy.Options{Socket: socket, Listen: addr, Reveal: reveal})
 		})}
 	cmd.Flags().StringVar(&socket, "socket", "", "path of a Unix socket (default [lend] socket)")
 	cmd.Flags().StringVar(&addr, "addr", "", "loopback address (default [lend] listen)")
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "do not mask the answers on the socket; the audit trail records each one")
 	return cmd
 }
 
@@ -62,6 +64,7 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 
 func sessionExecCommand(r *root) *cobra.Command {
 	var as string
+	var reveal bool
 	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and exits with its exit code " +
 		"(127: no such\n" +
 		"command, 126: it cannot be started, 128 plus the signal's number: a signal ended it).\n\n" +
@@ -69,9 +72,10 @@ func sessionExecCommand(r *root) *cobra.Command {
 		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
 		"ends with the command. Passwords and secrets that the config names are not in its environment.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, reveal, args) })}
 	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in "+
 		"the background)")
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "do not mask the answers; the audit trail records each one")
 	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
 }
@@ -83,10 +87,15 @@ const (
 )
 
 // lendTo runs a command with a temporary key.
-func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) error {
+func lendTo(r *root, ctx context.Context, a *app.App, as string, reveal bool, args []string) error {
 	b, err := a.LocalBorrower(as, filepath.Base(args[0]))
 	if err != nil {
 		return err
+	}
+	if b.Reveal = b.Reveal || reveal; b.Reveal {
+		if err := api.Need(api.WithActor(ctx, b.Who), "reveal", api.MayReveal); err != nil {
+			return err
+		}
 	}
 	key, keys := lending.NewKey(), new(lending.Keys)
 	keys.Add(key, b)

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -69,7 +70,7 @@ type walker struct {
 func walk(t *testing.T, a *app.App, seed uint64) *walker {
 	t.Helper()
 	who := roletest.Known(api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "here"})
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), who), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), who)), a.Audit))
 	f := newFeed(ctx, a, newPeople(a, who))
 	t.Cleanup(func() { cancel(); f.close() })
 	w := &walker{r: rand.New(rand.NewPCG(seed, 1)), clock: uitest.NewClock()}

@@ -22,6 +22,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/format/shellwords"
 	"opdeck/ui"
 	"opdeck/ui/paint"
@@ -50,7 +51,7 @@ type Options struct {
 
 // Run runs the console for the person in ctx until they leave.
 func Run(ctx context.Context, a *app.App, opt Options) error {
-	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
+	ctx, cancel := context.WithCancel(mask.ByCaller(api.WithTrail(ctx, a.Audit)))
 	defer cancel()
 	who := api.ActorOf(ctx)
 	copies := make(chan string, 4)
@@ -123,10 +124,24 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt),
-		May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: a.Config.UI.Mask || !who.Role.May(api.MayReveal),
+		May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: masks(ctx, a),
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}
+}
+
+// masks reports whether the screens mask values: unless [ui] mask is false, the role may reveal them and the trail has
+// recorded it.
+func masks(ctx context.Context, a *app.App) bool {
+	if a.Config.UI.Mask || mask.Barred(ctx) {
+		return true
+	}
+	err := mask.Record(ctx, a.Audit, api.Event{Name: audit.EventReveal, Object: "console", ID: a.Context.Name,
+		Detail: "[ui] mask is false: nothing is masked on this console"})
+	if err != nil {
+		a.Log.Error("audit", "err", err)
+	}
+	return err != nil
 }
 
 // keep does the work around a console: it records that the person opened and left it, works in the background and

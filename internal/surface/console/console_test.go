@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/views/limits"
@@ -46,7 +47,7 @@ func open(t *testing.T) (*app.App, *clock) {
 
 func as(role api.Role) (context.Context, api.Actor) {
 	who := api.Actor{Name: "ana", Role: role, Via: "ssh", From: "here"}
-	return api.WithActor(context.Background(), who), who
+	return mask.ByCaller(api.WithActor(context.Background(), who)), who
 }
 
 func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {

@@ -9,6 +9,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 )
 
@@ -52,6 +54,10 @@ func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.At
 		return receiver.Attempt{}, &api.Error{Op: "replay event", Kind: api.Usage, Public: err.Error(), Err: err}
 	}
 	defer f.Close()
+	if ctx, err = mask.Reveal(ctx, d.app.Audit, api.Event{Name: audit.EventReplay, Object: "event", ID: key,
+		Detail: "to another address"}); err != nil {
+		return receiver.Attempt{}, err
+	}
 	return f.Replay(ctx, key)
 }
 

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/plain"
 	"opdeck/ui/theme"
@@ -46,7 +47,7 @@ type PlainOptions struct {
 // RunPlain is Run in plain mode: the same screens in whole lines, for the person in ctx. It ends when the person
 // quits or the input ends (nil), or with an interrupt (an api.Error of kind Interrupted).
 func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
-	ctx, cancel := context.WithCancel(api.WithTrail(ctx, a.Audit))
+	ctx, cancel := context.WithCancel(mask.ByCaller(api.WithTrail(ctx, a.Audit)))
 	defer cancel()
 	if opt.Getenv == nil {
 		opt.Getenv = func(string) string { return "" }

@@ -20,6 +20,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/surface/console"
 )
 
@@ -54,7 +55,7 @@ func world(t *testing.T, more string, mirror bool) *app.App {
 func filled(t *testing.T, more string) *app.App {
 	t.Helper()
 	a := world(t, more, false)
-	if _, err := endpoint.Do(api.WithActor(t.Context(), ana), a.Client, endpoint.ListOperations, api.OperationQuery{}); err != nil {
+	if _, err := endpoint.Do(mask.ByCaller(api.WithActor(t.Context(), ana)), a.Client, endpoint.ListOperations, api.OperationQuery{}); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -64,7 +65,7 @@ func filled(t *testing.T, more string) *app.App {
 func mirrored(t *testing.T) *app.App {
 	t.Helper()
 	a := world(t, "", true)
-	ctx := api.WithActor(t.Context(), ana)
+	ctx := mask.ByCaller(api.WithActor(t.Context(), ana))
 	stop := a.Mirror().Start(ctx)
 	defer stop()
 	for range 12_000 { // a minute
@@ -97,7 +98,7 @@ type person struct {
 // startPlain begins a conversation and reads the greeting.
 func startPlain(t *testing.T, a *app.App, who api.Actor, change func(*console.PlainOptions)) (*person, []string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(api.WithActor(t.Context(), who))
+	ctx, cancel := context.WithCancel(mask.ByCaller(api.WithActor(t.Context(), who)))
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	p := &person{t: t, in: inW, lines: make(chan string, 10_000), done: make(chan error, 1), stop: cancel}
@@ -263,7 +264,7 @@ func admin(t *testing.T, a *app.App, method, what, body string) {
 // newest returns the n-th newest operation of the sample data.
 func newest(t *testing.T, a *app.App, n int) api.Operation {
 	t.Helper()
-	w, err := a.Index.Window(api.WithActor(t.Context(), ana), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, After: 1}, noon)
+	w, err := a.Index.Window(mask.ByCaller(api.WithActor(t.Context(), ana)), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, After: 1}, noon)
 	if err != nil || len(w.Rows) != 1 {
 		t.Fatalf("operation %d: %v", n, err)
 	}
@@ -273,7 +274,7 @@ func newest(t *testing.T, a *app.App, n int) api.Operation {
 // now reads an operation from the service.
 func now(t *testing.T, a *app.App, id string) api.Operation {
 	t.Helper()
-	op, err := endpoint.Do(api.WithActor(t.Context(), ana), a.Client, endpoint.GetOperation, id)
+	op, err := endpoint.Do(mask.ByCaller(api.WithActor(t.Context(), ana)), a.Client, endpoint.GetOperation, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/internal/domain/mask"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/plain"
@@ -21,7 +22,7 @@ import (
 // each has a command that can be typed, or a reason why not.
 func TestEveryKeyCanBeTyped(t *testing.T) {
 	a, _ := open(t)
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin, Via: "console"}), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin, Via: "console"})), a.Audit))
 	defer cancel()
 	who := api.ActorOf(ctx)
 	page, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{})

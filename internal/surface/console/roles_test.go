@@ -12,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -137,7 +138,7 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 // sitDown opens a person's console on a place, in a window of 140x40.
 func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.Run, clock *uitest.Clock, leave func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(api.WithTrail(api.WithActor(t.Context(), who), a.Audit))
+	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), who)), a.Audit))
 	f := newFeed(ctx, a, newPeople(a, who))
 	clock = uitest.NewClock()
 	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })

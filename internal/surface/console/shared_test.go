@@ -13,6 +13,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/mask"
 	"opdeck/views/operations"
 )
 
@@ -93,7 +94,7 @@ func TestSharingKeepsRolesApart(t *testing.T) {
 	for range 2 {
 		for _, role := range api.Roles {
 			ctx, _ := as(role)
-			rows := rowsOf(ctx, t, s.rowsFor(listing{a.Index, a.Now}))
+			rows := rowsOf(mask.ByCaller(ctx), t, s.rowsFor(listing{a.Index, a.Now}))
 			number := string(rows[0].Op.Source.Account.Number)
 			if masked := strings.HasPrefix(number, "••••"); masked == role.May(api.MayReveal) || masked != strings.Contains(string(rows[0].Op.Raw), "••••") {
 				t.Errorf("%s sees %q", role, number)

@@ -17,6 +17,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/system/listen"
 )
 
@@ -149,7 +150,8 @@ func (l *Lender) owner(p peer) (lending.Borrower, *lending.Refusal) {
 			unknown("The socket belongs to another user.", "Start a proxy of your own, or use a borrower's key.")
 	}
 	who.From = "socket"
-	return lending.Borrower{Name: who.Name, Role: who.Role, Priority: lending.Background, Who: who}, nil
+	return lending.Borrower{Name: who.Name, Role: who.Role, Priority: lending.Background, Reveal: l.opt.Reveal,
+		Who: who}, nil
 }
 
 func from(r *http.Request, p peer) string {
@@ -182,6 +184,10 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		_, _ = w.Write(out) // a borrower that left gets no answer
 		return waited, false, nil
 	}
+	ctx, err := l.revealing(ctx, b, call)
+	if err != nil {
+		return waited, false, lending.Failure(err)
+	}
 	raw := endpoint.Raw{Route: call.Route, IDs: call.IDs, Query: call.Query}
 	got, err := endpoint.Do(ctx, l.app.Client, endpoint.GetRaw, raw)
 	if err != nil {
@@ -200,6 +206,17 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return waited, true, nil
 	}
 	return waited, false, nil
+}
+
+// revealing is ctx in which the answer to call is not masked if the borrower was declared so; it is
+// recorded before.
+func (l *Lender) revealing(ctx context.Context, b lending.Borrower, call lending.Call) (context.Context, error) {
+	if !b.Reveal {
+		return ctx, nil
+	}
+	object, _, _ := strings.Cut(string(call.Kind), ".")
+	return mask.Reveal(ctx, l.app.Audit, api.Event{Name: audit.EventReveal, Object: object, ID: strings.Join(call.IDs, " "),
+		Detail: "lent to " + b.Name + ": " + call.Op()})
 }
 
 // failure is the answer to a call that failed with err. Its Retry-After is that of the shared budget, not the

@@ -28,6 +28,8 @@ type Options struct {
 	Socket string        // path of a Unix socket; "": none
 	Listen string        // loopback address; "": none
 	Keys   *lending.Keys // of borrowers; nil: none
+	// Reveal: the answers on the socket are not masked; each one is recorded before.
+	Reveal bool
 }
 
 // Limits of a connection; listen.MaxConns is how many each entrance has.

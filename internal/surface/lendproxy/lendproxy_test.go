@@ -17,7 +17,8 @@ import (
 	"opdeck/internal/domain/lending"
 )
 
-// TestReads: a read passes unchanged for a role that may reveal, and feeds the index.
+// TestReads: a read passes as the service sent it to a borrower that is declared so, which is recorded
+// before; to any other borrower it is masked. It feeds the index.
 func TestReads(t *testing.T) {
 	r := newRig(t, "")
 	op, _ := r.operation(false)
@@ -31,7 +32,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("the service got %v", req.Header)
 		}
 	})
-	a := r.send(http.DefaultClient, "GET", r.url+path, "", map[string]string{lending.HeaderKey: keyOf("analyst"), "Authorization": "Bearer of-mine", "Cookie": "c=1",
+	a := r.send(http.DefaultClient, "GET", r.url+path, "", map[string]string{lending.HeaderKey: keyOf("analyst-reveal"), "Authorization": "Bearer of-mine", "Cookie": "c=1",
 		"X-Forwarded-For": "1.2.3.4", "Proxy-Authorization": "x", "Connection": "keep-alive, X-Other"})
 	if a.status != 200 || a.body != direct || a.header.Get(lending.HeaderRequest) == "" || a.header.Get(lending.HeaderWaited) == "" {
 		t.Errorf("%d %q, the service sent %q, %v", a.status, a.body, direct, a.header)
@@ -39,9 +40,17 @@ func TestReads(t *testing.T) {
 	if left, err := strconv.Atoi(a.header.Get(lending.HeaderLeft)); err != nil || left < 1 {
 		t.Errorf("budget left %q", a.header.Get(lending.HeaderLeft))
 	}
-	viewer := r.call("viewer", "GET", path, "")
-	if viewer.status != 200 || viewer.body == direct || !strings.Contains(viewer.body, "••••") || !json.Valid([]byte(viewer.body)) {
-		t.Errorf("a viewer sees %d %s", viewer.status, viewer.body)
+	if got := r.revealed(); len(got) != 1 || got[0].ID != string(op.OPID) || got[0].Actor.Name != "analyst-reveal" {
+		t.Errorf("recorded: %+v", got)
+	}
+	for _, role := range []string{"viewer", "analyst", "admin"} {
+		masked := r.call(role, "GET", path, "")
+		if masked.status != 200 || masked.body == direct || !strings.Contains(masked.body, "••••") || !json.Valid([]byte(masked.body)) {
+			t.Errorf("a borrower (%s) sees %d %s", role, masked.status, masked.body)
+		}
+	}
+	if got := r.revealed(); len(got) != 1 {
+		t.Errorf("recorded: %+v", got)
 	}
 	ctx := api.WithActor(t.Context(), api.Actor{Name: "x", Role: api.Admin})
 	if rec, err := r.app.Index.Get(ctx, string(op.OPID)); err != nil || string(rec.Op.Raw) == "" {
@@ -349,7 +358,7 @@ func TestBrokenAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set(lending.HeaderKey, keyOf("admin"))
+	req.Header.Set(lending.HeaderKey, keyOf("admin-reveal"))
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

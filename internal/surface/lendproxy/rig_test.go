@@ -19,6 +19,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/sandbox"
 )
@@ -76,6 +77,11 @@ func newRig(t *testing.T, more string) *rig {
 		name := string(role)
 		env["KEY_"+name] = keyOf(name)
 		text += fmt.Sprintf("[lend.borrowers.%s]\nkey_env = \"KEY_%s\"\nrole = %q\n", name, name, name)
+	}
+	for _, role := range []api.Role{api.Analyst, api.Admin} {
+		name := string(role) + "-reveal"
+		env["KEY_"+name] = keyOf(name)
+		text += fmt.Sprintf("[lend.borrowers.%s]\nkey_env = \"KEY_%s\"\nrole = %q\nreveal = true\n", name, name, role)
 	}
 	approval, more, _ := strings.Cut(more, "|")
 	text = strings.Replace(text, "APPROVAL", approval, 1) + more
@@ -199,4 +205,15 @@ func (r *rig) calls(name string) int64 {
 		r.t.Fatal(err)
 	}
 	return s.Calls[name]
+}
+
+// revealed are the records of answers that were not masked.
+func (r *rig) revealed() []audit.Entry {
+	r.t.Helper()
+	ctx := api.WithActor(r.t.Context(), api.Actor{Name: "keeper", Role: api.Admin})
+	found, err := r.app.Audit.Reader.Find(ctx, audit.Query{Event: audit.EventReveal, Limit: 100})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return found.Entries
 }

@@ -243,9 +243,9 @@ func (e Expr[T]) Masked() Expr[T] {
 	}))
 }
 
-// For is e for the person in ctx: Masked if they get masked values.
+// For is e for the person in ctx: Masked if they may not reveal account numbers.
 func (e Expr[T]) For(ctx context.Context) Expr[T] {
-	if mask.Needed(ctx) {
+	if mask.Barred(ctx) {
 		return e.Masked()
 	}
 	return e
