@@ -117,7 +117,7 @@ func (w *world) names(opid string) string {
 // raw is an operation as the service sends it.
 func (w *world) raw(opid string) string {
 	w.t.Helper()
-	return w.command("operation", "get", opid, "-o", "json")
+	return w.command("operation", "get", opid, "--reveal", "-o", "json")
 }
 
 // removals is how many documents were taken off their operations.
