@@ -156,7 +156,8 @@ func (p plan) write(w *Wire, route *Route, req api.Request, reason string) api.W
 	return out
 }
 
-// guard is the plan's own, after the rule for every body: what was read masked is not sent back as if it were the value.
+// guard is the plan's own, after the rule for every body: what was read masked is not sent back as if it were the
+// value.
 func (p plan) guard(r api.Request) func() error {
 	return func() error {
 		if r.Content == "application/json" && holdsDots(api.ParseJSON(r.Body)) {

@@ -24,12 +24,14 @@ var (
 	OperationList = declare(&reads, Act{Name: "operation.list", Reveals: true, Aliases: []string{"ops"}, Need: api.MayRead,
 		Short: "Operations, filtered and sorted", Place: "operations",
 		Key: Key{Press: "1", Hint: "operations", Help: "Operations", Extra: true}})
-	OperationGet = declare(&reads, Act{Name: "operation.get", Reveals: true, Need: api.MayRead, Costs: cost(limit.Billing, 1),
+	OperationGet = declare(&reads, Act{Name: "operation.get", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.Billing, 1),
 		Args:  []Arg{{Name: "OPID", Many: true}},
 		Short: "One or more operations as the service sent them (- reads ids from standard input)",
 		Place: "operation", Key: Key{Press: "2", Hint: "operation", Help: "Operation", Extra: true}})
-	OperationTree = declare(&reads, Act{Name: "operation.tree", Reveals: true, Need: api.MayRead, Costs: cost(limit.Billing, 1),
-		Args: args("OPID"), Short: "An operation with its parent and its child operations",
+	OperationTree = declare(&reads, Act{Name: "operation.tree", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.Billing, 1),
+		Args:  args("OPID"), Short: "An operation with its parent and its child operations",
 		Place: "operation", Key: Key{Press: "T", Hint: "tree", Help: "the parent and the child operations"}})
 	OperationHistory = declare(&reads, Act{Name: "operation.history", Reveals: true, Need: api.MayRead, Args: args("OPID"),
 		Short: "Timeline of an operation: reads and events, with what changed",
@@ -38,15 +40,17 @@ var (
 		Short: "Exact totals of operations by group and currency",
 		Place: "operations",
 		Key:   Key{Press: "T", Hint: "totals", Help: "totals by currency; press again to group by status, type, ..."}})
-	OperationExport = declare(&reads, Act{Name: "operation.export", Reveals: true, Effect: TakeOut, Need: api.MayExport, Event: "export",
-		Args: []Arg{{Name: "FILE", File: true}}, Short: "Export operations from the index to a new file",
+	OperationExport = declare(&reads, Act{Name: "operation.export", Reveals: true, Effect: TakeOut, Need: api.MayExport,
+		Event: "export",
+		Args:  []Arg{{Name: "FILE", File: true}}, Short: "Export operations from the index to a new file",
 		Place: "operations", Key: Key{Press: "e", Hint: "export", Help: "export the filtered rows", Extra: true}})
 	OperationReport = declare(&reads, Act{Name: "operation.report", Aliases: []string{"report"}, Effect: TakeOut,
 		Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
 		Short:   "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
 		Without: map[Surface]string{Screen: "the report ignores the filter; use the command to save it"}})
-	DocumentList = declare(&reads, Act{Name: "document.list", Reveals: true, Need: api.MayRead, Costs: cost(limit.Billing, 1),
-		Args: args("OPID"), Short: "The documents of an operation",
+	DocumentList = declare(&reads, Act{Name: "document.list", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.Billing, 1),
+		Args:  args("OPID"), Short: "The documents of an operation",
 		Place: "documents", Key: Key{Press: "3", Hint: "documents", Help: "Documents", Extra: true}})
 	DocumentDownload = declare(&reads, Act{Name: "document.download", Effect: TakeOut, Need: api.MayExport,
 		Costs: cost(limit.Customer, 1),
@@ -64,8 +68,9 @@ var (
 		Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1),
 		Short: "Customers: one page, or all that match a filter",
 		Place: "operations", Key: Key{Press: "K", Hint: "customers", Help: "all customers, and who is waiting", Extra: true}})
-	CustomerGet = declare(&reads, Act{Name: "customer.get", Reveals: true, Need: api.MayRead, Costs: cost(limit.Customer, 1),
-		Args: args("CUID"), Short: "One customer",
+	CustomerGet = declare(&reads, Act{Name: "customer.get", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.Customer, 1),
+		Args:  args("CUID"), Short: "One customer",
 		Place: "compliance",
 		Key:   Key{Press: "4", Hint: "compliance", Help: "Compliance: this customer, then all customers", Extra: true}})
 	CustomerApplication = declare(&reads, Act{Name: "customer.application", Reveals: true, Need: api.MayRead,
@@ -73,7 +78,8 @@ var (
 	CustomerFiles = declare(&reads, Act{Name: "customer.files", Reveals: true, Aliases: []string{"customer delete-file"},
 		Need: api.MayRead, Costs: cost(limit.Customer, 1), Args: args("CUID"), Short: "A customer's uploaded files, one page",
 		Place: "compliance", Key: Key{Press: "F", Hint: "files", Help: "the customer's files: open, save, delete"}})
-	AccountList = declare(&reads, Act{Name: "account.list", Reveals: true, Aliases: []string{"accounts"}, Need: api.MayRead,
+	AccountList = declare(&reads, Act{Name: "account.list", Reveals: true, Aliases: []string{"accounts"},
+		Need:  api.MayRead,
 		Costs: cost(limit.Account, 1), Short: "Accounts with their balances, one page",
 		Place: "operations",
 		Key:   Key{Press: "A", Hint: "accounts", Help: "accounts with their balances and holds", Extra: true}})
@@ -85,8 +91,9 @@ var (
 		Need: api.MayRead, Costs: cost(limit.General, 1), Short: "Counterparties and the status of their accounts, one page",
 		Place: "operations",
 		Key:   Key{Press: "P", Hint: "counterparties", Help: "counterparties and the status of their accounts", Extra: true}})
-	CounterpartyGet = declare(&reads, Act{Name: "counterparty.get", Reveals: true, Need: api.MayRead, Costs: cost(limit.General, 1),
-		Args: args("ID"), Short: "One counterparty with its accounts and their status",
+	CounterpartyGet = declare(&reads, Act{Name: "counterparty.get", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.General, 1),
+		Args:  args("ID"), Short: "One counterparty with its accounts and their status",
 		Place: "operation",
 		Key:   Key{Press: "p", Hint: "counterparty", Help: "the counterparty: its accounts and their status"}})
 	TariffLimits = declare(&reads, Act{Name: "tariff.limits", Need: api.MayRead, Costs: cost(limit.Billing, 1),
@@ -95,8 +102,9 @@ var (
 	TariffCommissions = declare(&reads, Act{Name: "tariff.commissions", Aliases: []string{"fees", "tariffs"},
 		Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "The service's commissions, one page",
 		Place: "limits", Key: Key{Press: "F", Hint: "commissions", Help: "the service's commissions"}})
-	ComplianceJourney = declare(&reads, Act{Name: "compliance.journey", Reveals: true, Need: api.MayRead, Costs: cost(limit.Customer, 2),
-		Args: args("CUID"), Short: "A customer's verification: progress and next step", Place: "compliance"})
+	ComplianceJourney = declare(&reads, Act{Name: "compliance.journey", Reveals: true, Need: api.MayRead,
+		Costs: cost(limit.Customer, 2),
+		Args:  args("CUID"), Short: "A customer's verification: progress and next step", Place: "compliance"})
 	SessionStatus = declare(&reads, Act{Name: "session.status", Need: api.MayRead,
 		Short: "State, lifetimes and history of the session; costs no call",
 		Place: "session", Key: Key{Press: "6", Hint: "session", Help: "Session", Extra: true}})
@@ -124,7 +132,8 @@ var (
 		Words: Question{Title: "Rebuild index", Verb: "Drop", Ask: "Remove all operations from the index?",
 			Risk: "The sync then reads them again, which costs calls and time.", Done: "The index is empty."},
 		Without: onlyCommand(ofHost)})
-	EventList = declare(&reads, Act{Name: "event.list", Reveals: true, Need: api.MayRead, Short: "Stored events, newest first",
+	EventList = declare(&reads, Act{Name: "event.list", Reveals: true, Need: api.MayRead,
+		Short: "Stored events, newest first",
 		Place: "events", Key: Key{Press: "7", Hint: "events", Help: "Events", Extra: true}})
 	EventShow = declare(&reads, Act{Name: "event.show", Reveals: true, Need: api.MayRead, Args: args("HOOKID"),
 		Short: "One event with its body and its result", Place: "events"})

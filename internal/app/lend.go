@@ -33,7 +33,8 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 
 // keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH.
 func keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
-	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute, Reveal: b.Reveal,
+	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+		Reveal: b.Reveal,
 		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: lending.Fingerprint(key),
 			Login: lending.Via + " " + name}}
 }

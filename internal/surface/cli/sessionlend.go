@@ -31,7 +31,8 @@ func sessionProxyCommand(r *root) *cobra.Command {
 		})}
 	cmd.Flags().StringVar(&socket, "socket", "", "path of a Unix socket (default [lend] socket)")
 	cmd.Flags().StringVar(&addr, "addr", "", "loopback address (default [lend] listen)")
-	cmd.Flags().BoolVar(&reveal, "reveal", false, "do not mask the answers on the socket; the audit trail records each one")
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "do not mask the answers on the socket; the audit trail records each "+
+		"one")
 	return cmd
 }
 

@@ -215,7 +215,8 @@ func (l *Lender) revealing(ctx context.Context, b lending.Borrower, call lending
 		return ctx, nil
 	}
 	object, _, _ := strings.Cut(string(call.Kind), ".")
-	return mask.Reveal(ctx, l.app.Audit, api.Event{Name: audit.EventReveal, Object: object, ID: strings.Join(call.IDs, " "),
+	return mask.Reveal(ctx, l.app.Audit, api.Event{Name: audit.EventReveal, Object: object,
+		ID:     strings.Join(call.IDs, " "),
 		Detail: "lent to " + b.Name + ": " + call.Op()})
 }
 
