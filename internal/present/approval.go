@@ -37,7 +37,7 @@ func RequestState(o Options, r approval.Request) (state Mark, means string) {
 	case approval.Spent:
 		state.Look, means = Look{SignInfo, Info}, "the approved act was sent"
 	case approval.Void:
-		means = "void: the content changed after the request"
+		means = "the content changed after the request"
 	}
 	return state, means
 }

@@ -100,7 +100,7 @@ func delivered(o Options, s receiver.Stored) []Fact {
 				first, format.Time(r.Next, o.Zone), r.Reason), 500)})
 	}
 	if why := SetAside(s); why != "" {
-		out = append(out, Fact{Label: "set aside", Value: safe(why, 400), Tone: Warn, Long: true})
+		out = append(out, Fact{Label: "set aside", Value: why, Tone: Warn, Long: true})
 	}
 	return append(out, Fact{Label: "number", Value: format.Count(int(s.Seq))},
 		Fact{Label: "SHA-256", Value: hex.EncodeToString(s.Hash[:]), Tone: Dim, Long: true})

@@ -72,13 +72,13 @@ func eventProblem(e Event) string {
 	if e.Retry.Waiting() {
 		return safe("not merged yet ("+format.Plural(e.Retry.Tries, "try", "tries")+"): "+e.Retry.Reason, 2000)
 	}
-	return safe(SetAside(e.Stored), 2000)
+	return SetAside(e.Stored)
 }
 
 // EventChange describes the change of an event's object: before → after if both are known.
 func EventChange(e Event, codes hook.Meanings) Cell {
 	if !e.Good {
-		return Cell{Text: safe(SetAside(e.Stored), 200), Tone: Warn}
+		return Cell{Text: SetAside(e.Stored), Tone: Warn}
 	}
 	if c := e.Said.Counterparty; c != nil {
 		return Cell{Text: format.Plural(len(c.Accounts), "account", "accounts")}
@@ -100,7 +100,7 @@ func SetAside(s receiver.Stored) string {
 	if s.Reason == "" {
 		return ""
 	}
-	return string(s.Reason) + ": " + s.Detail
+	return safe(string(s.Reason)+": "+s.Detail, 2000)
 }
 
 func eventStatus(e hook.Event, codes hook.Meanings) string {

@@ -26,7 +26,7 @@ func Budgets(list []limit.Usage, ago time.Duration) []Budget {
 
 // BudgetColumns are the columns of a list of budgets.
 var BudgetColumns = []Column[Budget]{
-	textColumn("class", field.Column{}, func(b Budget) string { return string(b.Class) }),
+	textColumn("class", field.Column{}, Budget.class),
 	numberColumn("per minute", field.Column{}, func(b Budget) int64 { return int64(b.Recommended) }),
 	numberColumn("used", field.Column{}, func(b Budget) int64 { return int64(b.Used) }),
 	numberColumn("room", field.Column{}, func(b Budget) int64 { return int64(b.Room) }),
@@ -44,6 +44,9 @@ var BudgetColumns = []Column[Budget]{
 	numberColumn("throttled", field.Column{Title: "429"}, func(b Budget) int64 { return int64(b.Throttled) }),
 	numberColumn("waiting", field.Column{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
+
+// class is the name of the class.
+func (b Budget) class() string { return safe(string(b.Class), 20) }
 
 // Look is bad if calls are throttled or exceeded the rate, and a warning if the next call waits. A budget of one call
 // a minute is full after each call, which matters only when another call waits.
@@ -67,7 +70,7 @@ func (b Budget) RowLook() Look {
 
 // Line is the budget in a sentence, for output without columns.
 func (b Budget) Line() string {
-	out := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", b.Class, b.Used, b.Recommended, b.Room)
+	out := fmt.Sprintf("%s: %d of %d used in the last minute, %d left", b.class(), b.Used, b.Recommended, b.Room)
 	if b.Waiting > 0 {
 		out += fmt.Sprintf(", %d waiting", b.Waiting)
 	}
@@ -92,7 +95,7 @@ func BudgetVerdict(list []Budget) Sentence {
 		case said != "" && look.Tone != Good:
 			held = append(held, said)
 		case b.Room == 0 && look.Tone == Good:
-			out.Text = "calls left in every class except " + string(b.Class) + ", whose one call per minute is used"
+			out.Text = "calls left in every class except " + b.class() + ", whose one call per minute is used"
 		}
 	}
 	if len(held) > 0 {
@@ -125,12 +128,12 @@ func BudgetNotes(list []Budget) []string {
 func (b Budget) held() string {
 	switch {
 	case b.left(b.Blocked) > 0:
-		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", b.Class,
+		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", b.class(),
 			lasts(b.left(b.Blocked)))
 	case b.Over > 0:
-		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.Class, b.Over)
+		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.class(), b.Over)
 	case b.Room == 0 && b.slot() > 0:
-		return fmt.Sprintf("%s: used up; the next call is sent in %s", b.Class, lasts(b.slot()))
+		return fmt.Sprintf("%s: used up; the next call is sent in %s", b.class(), lasts(b.slot()))
 	}
 	return ""
 }

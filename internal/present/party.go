@@ -157,5 +157,5 @@ func File(o Options, cuid string, f api.CustomerFile) []Fact {
 		{Label: "size", Value: format.Size(f.Size)}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
 	return append(out, Fact{Label: "created", Value: format.Time(f.Made().Time, o.Zone)}, Fact{Label: "customer",
-		Value: cuid, Copy: cuid})
+		Value: safe(cuid, 64), Copy: cuid})
 }

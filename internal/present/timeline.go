@@ -123,7 +123,7 @@ func MomentColumns(full int) []Column[Moment] {
 			age, next := format.Age(m.At, o.Now)
 			return Cell{Text: age, Tone: Dim, Until: next}
 		}),
-		textColumn("what", field.Column{}, func(m Moment) string { return string(m.Kind) }),
+		textColumn("what", field.Column{}, func(m Moment) string { return safe(string(m.Kind), 20) }),
 		column("from", field.Column{Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
 			return Cell{Text: safe(m.From, 40), Tone: Dim}
 		}),

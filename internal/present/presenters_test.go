@@ -1,0 +1,153 @@
+package present
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/journey"
+	"opdeck/internal/field"
+)
+
+// presenters are all exported functions, methods and columns that present a record. Tests call each with made-up records.
+var presenters = map[string]any{
+	"Account": Account, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument, "AskedFile.Facts": AskedFile.Facts,
+	"AskedFinalize": AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
+	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
+	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
+	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditListed": AuditListed, "AuditObject": AuditObject,
+	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
+	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
+	"BudgetNotes": BudgetNotes, "BudgetVerdict": BudgetVerdict, "Counterparty": Counterparty, "Customer": Customer,
+	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
+	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
+	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "HookSettings": HookSettings,
+	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns, "JobStep": JobStep,
+	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
+		for _, step := range JourneySteps(j) {
+			for _, c := range JourneyColumns {
+				out = append(out, c.Cell(o, step))
+			}
+		}
+		return out
+	}, "JourneySteps": JourneySteps, "Judged": Judged, "Life.Line": func(o Options, s session.Status) string { return SessionLives(o, s)[0].Line() },
+	"LockWord": LockWord, "Mark.Cell": func(o Options, s session.Status) Cell { mark, _ := SessionState(s); return mark.Cell(o) }, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
+	"Members": func(o Options, t api.Tariff) []Member { return Members(o, []api.Tariff{t}) }, "Moment.By": Moment.By,
+	"Moment.FieldName": Moment.FieldName, "Moment.Look": Moment.Look,
+	"Moment.Summary": func(o Options, m Moment) string { return m.Summary(o, 4) },
+	"MomentColumns":  func() []Column[Moment] { return MomentColumns(4) }, "NoOutcome": NoOutcome,
+	"Operation": Operation, "OperationFacts": OperationFacts, "Options.Details": func(o Options, list []api.Field) []Fact { return o.Details(api.Details(list)) },
+	"Options.Moment": func(o Options, t api.Time) Fact { return o.Moment("at", t) },
+	"Options.Money":  func(o Options, m api.Money) []Fact { return o.Money("amount", m) },
+	"Options.More":   func(o Options, list []api.Field) []Fact { out, _ := o.More(list, 9); return out },
+	"Options.Status": func(o Options, a api.Customer) Fact { return o.Status("status", a.Status) }, "Rejected": Rejected,
+	"RejectedAt": RejectedAt, "RejectedColumns": RejectedColumns, "Request": Request, "RequestColumns": RequestColumns,
+	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
+	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, f index.Freshness) string { return IndexVerdict(o, f).Line(o) }, "Session": Session, "SessionCounts": SessionCounts,
+	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
+	"SessionPair": SessionPair, "SessionState": SessionState, "SessionTrouble": SessionTrouble, "SetAside": SetAside,
+	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
+	"Texts":         func(r audit.Record) []Fact { return Texts("label", r.Name) },
+	"Trouble.Facts": func(o Options, s session.Status) []Fact { return SessionTrouble(o, s).Facts() }, "Trust": Trust,
+	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,
+	"UnsettledShort": UnsettledShort, "UnsettledVerdict": UnsettledVerdict, "Value": Value, "Verified": Verified,
+
+	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
+	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),
+	"FactsOf": eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return FactsOf(o, f, op) }),
+	"ColumnOf": eachField(func(_ Options, f field.Field[api.Operation], _ api.Operation) any {
+		return []Column[api.Operation]{ColumnOf(f)}
+	}),
+}
+
+// noText are those that present no text, or only what others do.
+var noText = []string{"AuditOdd", "Budget.Look", "Budget.RowLook", "Budgets", "Columns", "Countdown", "Differences",
+	"DocumentsChanged", "Event.Sensitive", "EventOf", "Fact.Key", "Fields", "Held", "Important", "Named", "OnOff",
+	"StatusOf", "StatusWords", "Timeline", "Trouble.Advice", "UnsettledState", "WebhookOf"}
+
+// eachField presents each field of an operation.
+func eachField(one func(Options, field.Field[api.Operation], api.Operation) any) func(Options, api.Operation) []any {
+	return func(o Options, op api.Operation) []any {
+		var out []any
+		for _, f := range field.Operations.All() {
+			out = append(out, one(o, f, op))
+		}
+		return out
+	}
+}
+
+// TestEveryPresenterIsTried: an exported function, method or variable of this package is in presenters or in noText.
+func TestEveryPresenterIsTried(t *testing.T) {
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported := map[string]bool{}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			for _, name := range declared(d) {
+				exported[name] = true
+			}
+		}
+	}
+	for name := range exported {
+		if presenters[name] == nil && !slices.Contains(noText, name) {
+			t.Errorf("%s is not tried: add it to presenters", name)
+		}
+	}
+	for name := range presenters {
+		if !exported[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	for _, name := range noText {
+		if !exported[name] || presenters[name] != nil {
+			t.Errorf("%s is not to be left out", name)
+		}
+	}
+}
+
+// declared are the exported functions, methods of exported types, and variables that d declares.
+func declared(d ast.Decl) []string {
+	var out []string
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if d.Recv != nil {
+			of, ok := d.Recv.List[0].Type.(*ast.Ident)
+			if !ok || !of.IsExported() {
+				return nil
+			}
+			name = of.Name + "." + name
+		}
+		if d.Name.IsExported() {
+			out = append(out, name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+				for _, n := range v.Names {
+					if n.IsExported() {
+						out = append(out, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
