@@ -342,8 +342,27 @@ func endedAtEachStep(r *rig, _ *service, kind api.ActKind) {
 			r.endedAt(s, kind, step, kill)
 			time.Sleep(2 * lateAfter) // and whatever was left is over
 			r.run(r.tracker, time.Minute)
+			r.over(s, kind, fmt.Sprintf("step %d, kill %t", step, kill))
 			time.Sleep(25 * time.Hour)
 			r.run(r.tracker, time.Minute)
+		}
+	}
+}
+
+// over fails when a write whose process ended was reported as not done without proof: what was kept as sending and
+// never arrived was not seen, which is all that reads can say of it.
+func (r *rig) over(s *service, kind api.ActKind, what string) {
+	r.t.Helper()
+	s.mu.Lock()
+	sent := s.sent[kind]
+	s.mu.Unlock()
+	results := r.results(kind)[r.base:]
+	for i, is := range results {
+		last := i == len(results)-1
+		switch {
+		case sent == 0 && is != audit.ResultFailed && is != audit.ResultNotSeen && is != audit.ResultUnknown,
+			sent > 0 && is == audit.ResultFailed, last && is == audit.ResultUnknown:
+			r.t.Errorf("%s: sent %d times, the trail says %v", what, sent, results)
 		}
 	}
 }
@@ -380,6 +399,8 @@ func (r *rig) endedAt(s *service, kind api.ActKind, step int, kill bool) {
 		r.t.Errorf("%s: what left is not listed", what)
 	case sent == 0 && kill && step < stepKept && (listed || !slices.Equal(results, []audit.Result{audit.ResultFailed})):
 		r.t.Errorf("%s: what never left is listed, the trail says %v", what, results)
+	case sent == 0 && kill && step >= stepKept && (!listed || settled):
+		r.t.Errorf("%s: what was kept as sending may have left; listed: %v, the trail says %v", what, listed, results)
 	case sent == 0 && !kill && slices.Contains(results, audit.ResultUnknown):
 		r.t.Errorf("%s: what never left is told as unknown", what)
 	}
