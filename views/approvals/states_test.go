@@ -51,7 +51,7 @@ func TestEveryState(t *testing.T) {
 		"question":   {list: one(sample()...), keys: []string{"P"}},
 		"production": {list: one(sample()...), opts: []shelltest.Option{shelltest.Production}, keys: []string{"P"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "page") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				backend := &fakeBackend{list: c.list}
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {

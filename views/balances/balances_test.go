@@ -93,7 +93,7 @@ func TestScreens(t *testing.T) {
 		"list": {}, "one": {id: "U1v72kDJdQw"}, "revealed": {id: "U1v72kDJdQw", opts: []shelltest.Option{shelltest.Unmasked}}, "hook": {id: "Uhook"}, "odd": {id: "Unone"}, "hostile": {id: "Ubanned"},
 		"failed": {id: "x", err: &api.Error{Op: "read account", Kind: api.NotFound, Public: "The service knows no such account.", Remedy: api.Remedy{Kind: api.RecheckID}}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "list", "odd") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				f := sample(t)
 				f.err = c.err

@@ -154,7 +154,7 @@ func TestApplicationForm(t *testing.T) {
 		f    *fake
 		tabs int // to the type of a document
 	}{"form": {applicant(), 2}, "hostile": {bad, 1}} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "form") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, c.f, unmasked)
 				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Key("down"))

@@ -47,7 +47,7 @@ func TestScreens(t *testing.T) {
 		"question": {f: with(func(f *fake) { f.rec = journey.Record{Applied: true, Outstanding: []string{}} }), keys: []string{"f"}},
 		"link":     {f: linked, keys: []string{"l", "yes", "end"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "outstanding", "link") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, clock := open(t, c.f)
 				r.Send(uitest.Size(wh[0], wh[1]))

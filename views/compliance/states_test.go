@@ -120,7 +120,7 @@ func TestStates(t *testing.T) {
 			f.page = api.Page[api.Customer]{Items: []api.Customer{customer(cuid, "Ana Kovačević", api.Individual, "NEW")}, Total: "1"}
 		}), keys: []string{"r"}, err: gone},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "record", "list-stale") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				golden.RequireEqual(t, c.view(t, wh[0], wh[1]))
 			})

@@ -76,7 +76,7 @@ func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Ru
 
 func TestScreens(t *testing.T) {
 	for name, id := range map[string]string{"list": "", "one": "UvYqyrDwqI", "hook": "Uhook", "odd": "Unone", "failed": "x"} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "list", "one") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r := open(t, sample(t), id)
 				r.Send(uitest.Size(wh[0], wh[1]))

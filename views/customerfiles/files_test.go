@@ -82,7 +82,7 @@ func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest
 
 func TestScreens(t *testing.T) {
 	for name, keys := range map[string][]string{"list": nil, "question": {"x"}, "locked": {"down", "x"}, "page": {"enter"}} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "page") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, &fake{files: sample(t)})
 				r.Send(uitest.Size(wh[0], wh[1]))

@@ -37,7 +37,7 @@ func TestScreens(t *testing.T) {
 		"locked":   {op: apitest.Operation(nil), keys: []string{"down", "down", "x"}},
 		"upload":   {op: apitest.Operation(nil), keys: []string{"u"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "list") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, &fake{op: c.op, err: c.err})
 				r.Send(uitest.Size(wh[0], wh[1]))

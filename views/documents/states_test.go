@@ -53,7 +53,7 @@ func TestStates(t *testing.T) {
 		"attach":     {id: opid, f: fake{op: apitest.Operation(nil)}, keys: []string{"a"}},
 		"replace":    {id: opid, f: fake{op: apitest.Operation(nil)}, keys: []string{"R"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "job") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				f := c.f
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {

@@ -65,7 +65,7 @@ func TestScreens(t *testing.T) {
 		"over":      {&fake{usage: classes(over)}, "warn"},
 		"error":     {&fake{err: errors.New("disk")}, "wait"},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "throttled") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, c.f, c.policy)
 				r.Send(uitest.Size(wh[0], wh[1]))

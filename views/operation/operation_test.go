@@ -81,7 +81,7 @@ func TestScreens(t *testing.T) {
 		"unknown":    apitest.Operation(map[string]any{"status": "ON_HOLD_REVIEW", "type": "LOAN", "scan": map[string]any{"pages": 3}}),
 		"bad money":  apitest.Operation(map[string]any{"sourceAmount": apitest.Amount("USD", "1", -1), "createdAt": "yesterday"}),
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "withdrawal", "bad money") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, &fake{op: op})
 				r.Send(uitest.Size(wh[0], wh[1]))

@@ -43,7 +43,7 @@ func TestStates(t *testing.T) {
 		"bare":     {f: fake{op: bare}},
 		"readonly": {f: fake{op: op}, opts: []shelltest.Option{shelltest.ReadOnly}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "children") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				f := c.f
 				factory := func(env *ui.Env, p ui.Place) ui.Screen {

@@ -40,7 +40,7 @@ func TestScreens(t *testing.T) {
 		"reread":   {f: &fake{n: 30}, keys: []string{" ", " ", " ", "r"}},
 		"export":   {f: &fake{n: 30}, keys: []string{"e"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "list", "totals", "columns") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				d := open(t, c.f, admin)
 				d.Send(uitest.Size(wh[0], wh[1]))

@@ -86,9 +86,7 @@ func TestScreens(t *testing.T) {
 		f    *fake
 		keys []string
 	}{
-		"live":     {f: &fake{st: live()}},
-		"none":     {f: &fake{st: session.Status{Account: "m•••@example.com", State: "none", AsOf: start}}},
-		"rotating": {f: &fake{st: state("rotating", func(s *session.Status) { s.Holder = &session.Owner{Host: "desk-2", PID: 99} })}},
+		"live": {f: &fake{st: live()}},
 		"doubtful": {f: &fake{st: state("doubtful", func(s *session.Status) {
 			s.Verdict = session.Verdict{Sentence: "Another client logged in at 11:57.", Evidence: []string{"three calls were refused within a second"}}
 		})}},
@@ -106,7 +104,7 @@ func TestScreens(t *testing.T) {
 		"question": {f: &fake{st: live()}, keys: []string{"F"}},
 		"doctor":   {f: &fake{st: live()}, keys: []string{"D"}},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "lent") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, c.f)
 				r.Send(uitest.Size(wh[0], wh[1]))

@@ -55,7 +55,7 @@ func TestScreens(t *testing.T) {
 		kind string
 		keys []string
 	}{"limits": {KindLimits, nil}, "limit": {KindLimits, []string{"j", "enter"}}, "commissions": {KindCommissions, nil}} {
-		for size, wh := range map[string][2]int{"40x12": {40, 12}, "80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range shelltest.Drawn(name, "commissions") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r := shelltest.Open(t, uitest.NewClock(), factory(fake(t)), ui.Place{Kind: c.kind})
 				r.Send(uitest.Size(wh[0], wh[1]), uitest.Keys(c.keys...))

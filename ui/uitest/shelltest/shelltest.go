@@ -7,6 +7,7 @@
 package shelltest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,16 @@ func Sizes(r *uitest.Run) {
 		r.Send(uitest.Size(300, 100), uitest.Size(z[0]+1, z[1]), uitest.Size(z[0], z[1]))
 		r.Same(want)
 	}
+}
+
+// Drawn are the windows that a state of a screen has golden files for: a small one, and for the states among wide a
+// large one too. What a record says at all is in the golden files of its presenter.
+func Drawn(state string, wide ...string) map[string][2]int {
+	out := map[string][2]int{"80x24": {80, 24}}
+	if slices.Contains(wide, state) {
+		out["120x40"] = [2]int{120, 40}
+	}
+	return out
 }
 
 // PressAll presses every key that the console knows and draws after each, but
