@@ -188,10 +188,10 @@ func (c *Client) passOn(ctx context.Context, r Request, a *relayed, waited time.
 	from := io.Reader(bytes.NewReader(a.Body))
 	if a.whole {
 		out.Size = int64(len(a.Body))
-		hideToken(a.Body, a.token)
+		r.echoed(a.token).Hide(a.Body)
 		out.All = a.Body
 	} else {
-		from = newEchoFilter(io.MultiReader(from, a.resp.Body), a.token)
+		from = newEchoFilter(io.MultiReader(from, a.resp.Body), r.echoed(a.token))
 	}
 	body := &relayBody{from: from, left: MaxRelay, close: a.close}
 	if show := r.Shown; show != nil && a.Status == http.StatusOK {

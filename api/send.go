@@ -38,6 +38,7 @@ type Request struct {
 	Query    url.Values
 	Body     []byte                                 // nil: none
 	Content  string                                 // type of the body
+	Second   secret.Value                           // the token in its body, which its answer may echo
 	Open     bool                                   // it may be answered without a session
 	OwnToken bool                                   // it carries a second token, or its answer has one
 	Follows  bool                                   // it asks for a page that an answer named
@@ -139,7 +140,7 @@ func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *
 	if a.err != nil {
 		a.Status, a.Body = 0, nil
 	}
-	hideToken(a.Body, token)
+	r.echoed(token).Hide(a.Body)
 	return a
 }
 
@@ -242,7 +243,7 @@ func (c *Client) open(ctx context.Context, r Request, token secret.Value, id str
 		return nil, a
 	}
 	c.opt.Gate.service.saw(resp.Header, c.opt.Now())
-	hideTokenIn(resp.Header, token)
+	dropEchoes(resp.Header, r.echoed(token))
 	a.Status, a.Header = resp.StatusCode, resp.Header
 	if given := resp.Header.Get(requestIDIn); given != "" && len(given) <= 128 {
 		a.RequestID = given

@@ -43,12 +43,13 @@ type plan struct {
 	Name    string // safe to draw
 	Summary string // safe to draw
 	Subject api.Subject
-	Lifted  []api.Rule // guards that would refuse it without --force
-	Seen    string     // digest of what is there now
-	Secret  string     // digest of what Shows does not hold
-	Shows   any        // the body with dots for secrets; nil: none
-	Body    []byte     // as it is sent; nil: Shows as JSON, or none
-	Content string     // type of Body
+	Lifted  []api.Rule   // guards that would refuse it without --force
+	Seen    string       // digest of what is there now
+	Secret  string       // digest of what Shows does not hold
+	Shows   any          // the body with dots for secrets; nil: none
+	Body    []byte       // as it is sent; nil: Shows as JSON, or none
+	Content string       // type of Body
+	Token   secret.Value // the one in Body: hidden where the answer echoes it
 	Guard   func() error
 	Probe   api.Probe
 }
@@ -139,6 +140,7 @@ func (p plan) write(w *Wire, route *Route, req api.Request, reason string) api.W
 	act := api.Act{Kind: route.Kind, Method: route.Method, Path: req.Path, Object: p.Object, ID: p.ID, Item: p.Item,
 		Name:    p.Name,
 		Summary: p.Summary, Reason: reason, Subject: p.Subject, Lifted: p.Lifted, Seen: p.Seen, SecretDigest: p.Secret}
+	req.Second = p.Token
 	if p.Shows != nil {
 		act.Body = jsonBody(p.Shows)
 	}

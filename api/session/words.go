@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"opdeck/api/jsontree"
+	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
 
@@ -125,11 +126,13 @@ const maxQuote = 160
 
 var longWord = regexp.MustCompile(`\S{40,}`)
 
-// words is the quote, safe to draw and to store: without anything like a token, and without secret.
-func (s errorAnswer) words(secret string) string {
-	q := longWord.ReplaceAllString(s.quote, "…")
-	if secret != "" {
-		q = strings.ReplaceAll(q, secret, "…")
+// words is the quote, safe to draw and to store: without anything like a token, and without hide.
+func (s errorAnswer) words(hide string) string {
+	quote := []byte(s.quote)
+	secret.Find(secret.New(hide)).Hide(quote)
+	q := longWord.ReplaceAllString(string(quote), "…")
+	if hide != "" {
+		q = strings.ReplaceAll(q, hide, "…")
 	}
 	return untrusted.Text(q).Line(maxQuote)
 }
