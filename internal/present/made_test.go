@@ -186,6 +186,8 @@ func making(t *testing.T, text func(string) string, op api.Operation) maker {
 	return maker{text, map[reflect.Type]any{
 		reflect.TypeFor[time.Time](): noon, reflect.TypeFor[Options](): as, reflect.TypeFor[*time.Location](): time.UTC,
 		reflect.TypeFor[api.Operation](): op, reflect.TypeFor[api.Account](): account,
+		reflect.TypeFor[api.Application](): decoded[api.Application](t, fmt.Sprintf(
+			`{"individual":{"application":{"firstName":%s,"empty":""},"documents":[{"type":%s}]}}`, quote("first name"), quote("type"))),
 		reflect.TypeFor[api.Money]():      decoded[api.Money](t, money),
 		reflect.TypeFor[api.Time]():       api.Time{Raw: untrusted.Text(text("time"))},
 		reflect.TypeFor[secret.Value]():   secret.New("0123456789"),

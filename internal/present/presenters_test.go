@@ -19,7 +19,7 @@ import (
 
 // presenters are all exported functions, methods and columns that present a record. Tests call each with made-up records.
 var presenters = map[string]any{
-	"Account": Account, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument, "AskedFile.Facts": AskedFile.Facts,
+	"Account": Account, "Application": Application, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument, "AskedFile.Facts": AskedFile.Facts,
 	"AskedFinalize": AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
 	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
@@ -30,7 +30,7 @@ var presenters = map[string]any{
 	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "HookSettings": HookSettings,
-	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns, "JobStep": JobStep,
+	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns, "JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
 		for _, step := range JourneySteps(j) {
 			for _, c := range JourneyColumns {

@@ -1,21 +1,16 @@
 package compliance
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
-	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -48,16 +43,14 @@ func (s *Screen) Content() ui.Content {
 		out = append(out, stale...)
 		problem = len(out)
 	}
-	for _, missing := range []string{s.j.NoRecord, s.j.Problem} {
-		if missing != "" {
-			out = append(out, th.Warn.Render(th.Signs.Warn+" "+untrusted.Text(missing).Line(wide)))
-		}
+	for _, p := range present.JourneyProblems(*s.j) {
+		out = append(out, th.Tone(p.Tone).Render(p.Line(s.env.Present())))
 	}
 	if end := s.form.lapses(); !end.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
 		left, _ := format.Until(end, now)
 		out = append(out, th.Dim.Render("A token issued when you opened this form expires in "+left+"."))
 	}
-	out = append(out, s.linkLines(now)...)
+	out = append(out, s.linkLines()...)
 	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Problem: problem, Doing: s.Doing}
 	for _, part := range []ui.Section{s.record(), s.application()} {
 		if len(part.Facts) > 0 {
@@ -66,8 +59,6 @@ func (s *Screen) Content() ui.Content {
 	}
 	return c
 }
-
-const wide = 2000 // characters of a line that goes on below itself
 
 func (s *Screen) head() []string {
 	th, c := s.env.Theme, s.j.Customer
@@ -113,24 +104,23 @@ func (s *Screen) checklist() []string {
 func (s *Screen) finalised() bool { return s.j.Steps[len(s.j.Steps)-1].State == journey.Done }
 
 // linkLines show the link: host apart from the rest, never as a hyperlink.
-func (s *Screen) linkLines(now time.Time) []string {
+func (s *Screen) linkLines() []string {
 	if s.link == nil || s.finalised() {
 		return nil
 	}
 	th := s.env.Theme
-	left, _ := format.Until(s.until, now)
+	left := present.LinkLeft(s.env.Present(), s.until)
 	host := "?"
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  for the customer's browser; works once; "+
+	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  "+present.LinkFor+"; "+
 		s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
-	tone := th.Good
-	said := "expires in " + left
-	if !now.Before(s.until) {
-		tone, said = th.Bad, "has expired; "+s.keys.Link.Help().Key+" creates a new one"
+	if left.Tone == present.Bad {
+		left.Text += "; " + s.keys.Link.Help().Key + " creates a new one"
 	}
-	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+tone.Render(said), s.link.URL.Line(2000))
+	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+th.Tone(left.Tone).Render(left.Text),
+		s.link.URL.Line(2000))
 	return out
 }
 
@@ -174,77 +164,11 @@ func (s *Screen) record() ui.Section {
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }
 
-// application lists the application's own fields, whatever they are called.
+// application lists the application's own fields.
 func (s *Screen) application() ui.Section {
-	app := s.j.Application
-	if app.Kind() == "" {
-		return ui.Section{}
-	}
-	body := app.Individual
-	if app.Kind() == api.Corporate {
-		body = app.Corporate
-	}
-	list := plain(flat("", body))
-	for i, p := range list {
-		if p.Tone != theme.Dim {
-			list[i].Value = string(mask.Detail(api.Detail{Label: p.Label, Value: untrusted.Text(p.Value)}, s.env.Masked()))
-		}
-	}
-	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as received", Facts: list,
-		Beside: true}
-}
-
-// plain leaves out the word "application." that every path begins with, and
-// shows what is empty as a dash.
-func plain(list []widget.Pair) []widget.Pair {
-	for i := range list {
-		list[i].Label = strings.TrimPrefix(list[i].Label, "application.")
-		if list[i].Value == "" {
-			list[i].Value, list[i].Tone = "–", theme.Dim
-		}
-	}
-	return list
+	facts := present.Application(s.env.Present(), s.j.Application)
+	return ui.Section{Title: "Application", Hint: s.env.Keys.Item.Raw.Help().Key + " shows it as received",
+		Facts: s.env.Pairs(facts, nil), Beside: true}
 }
 
 const maxFields = 200
-
-// flat turns nested JSON into labels and values, in the order of their paths.
-func flat(path string, raw json.RawMessage) []widget.Pair {
-	var obj map[string]json.RawMessage
-	var arr []json.RawMessage
-	var out []widget.Pair
-	switch {
-	case json.Unmarshal(raw, &obj) == nil && obj != nil:
-		names := make([]string, 0, len(obj))
-		for n := range obj {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		for _, n := range names {
-			out = append(out, flat(join(path, n), obj[n])...)
-		}
-	case json.Unmarshal(raw, &arr) == nil && arr != nil:
-		for i, v := range arr {
-			out = append(out, flat(join(path, format.Count(i+1)), v)...)
-		}
-	default:
-		var str string
-		if json.Unmarshal(raw, &str) != nil {
-			str = string(raw)
-		}
-		u := untrusted.Text(str)
-		p := widget.Pair{Label: untrusted.Text(path).Line(60), Value: u.Line(300), Long: true}
-		if u.Flags().Suspicious() {
-			p.Value, p.Tone = format.Suspicious(u), theme.Warn
-		}
-		out = append(out, p)
-	}
-	return out[:min(len(out), maxFields)]
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}

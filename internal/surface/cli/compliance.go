@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,8 @@ func complianceLinkCommand(r *root) *cobra.Command {
 				return err
 			}
 			if r.output == "table" {
-				r.say("For the customer's browser. It works once, within %d s.", l.TTL)
+				ends := a.Now().Add(time.Duration(l.TTL) * time.Second)
+				r.say("The link is %s; %s.", present.LinkFor, present.LinkLeft(present.Options{Now: a.Now()}, ends).Text)
 				if code {
 					if err := printQR(r, string(l.URL)); err != nil {
 						return err
@@ -149,10 +151,8 @@ func complianceJourneyCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, missing := range []string{j.NoRecord, j.Problem} {
-			if missing != "" {
-				r.say("%s", missing)
-			}
+		for _, p := range present.JourneyProblems(j) {
+			r.say("%s", p.Text)
 		}
 		err = out.print(j, j.Steps, listed(present.Options{}, present.JourneyColumns, present.JourneySteps(j)))
 		if err == nil && r.output == "table" {
