@@ -24,3 +24,6 @@ const (
 	ActSessionLogin   ActKind = "session.login"
 	ActSessionReset   ActKind = "session.reset"
 )
+
+// ActAuditRestored says that a restored backup is why the audit trail is older than its checkpoints.
+const ActAuditRestored ActKind = "audit.restored"

@@ -158,6 +158,9 @@ type Permit struct {
 	followed bool
 }
 
+// Approval is the id of the approval that this permit has used, "" for none.
+func (p *Permit) Approval() string { return p.approval }
+
 // Begin permits an act of the rule or refuses it. guard is opdeck's own check of the object (locked, end state); nil
 // for none.
 func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() error) (*Permit, error) {

@@ -171,6 +171,14 @@ var (
 	AuditKey = declare(&reads, Act{Name: "audit.key", Need: api.MayRead,
 		Short:   "The public key that verifies the checkpoints, and where the checkpoints are",
 		Without: map[Surface]string{Screen: "the command prints it"}})
+	AuditRestored = declare(&reads, Act{Name: "audit.restored", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
+		Short: "Record that a backup was restored on purpose: the trail is older than its checkpoints",
+		Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
+			Risk: "The records that are missing stay missing. The verification then names this restore for ever.",
+			Done: "Recorded.", Declined: "Not recorded.",
+			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. The " +
+				"verification accepts the missing records and names the restore."},
+		Without: onlyCommand(ofHost)})
 	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
 		Short: "Writes with an unknown outcome", Place: "audit"})
 	AuditSettle = declare(&reads, Act{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"),

@@ -49,7 +49,9 @@ type Options struct {
 	Now        func() time.Time // nil: time.Now
 	Living     bool             // the built-in service changes on its own; see sandbox.Options
 	Upgrading  func()           // see store.Options
-	Notice     func(string)     // receives warnings about the store; see store.Options
+	// NewAuditKey makes an audit key where the one of a trail that has begun is missing.
+	NewAuditKey bool
+	Notice      func(string) // receives warnings about the store; see store.Options
 	// Waits gets what a call waits for when it takes long, or the progress of its body (moves). It is called from any
 	// goroutine.
 	Waits func(sentence string, moves bool)

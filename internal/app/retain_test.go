@@ -42,7 +42,7 @@ func newMonth(t *testing.T, e store.Engine) *month {
 	m.st = storetest.OpenAt(t, storetest.URL(t, e), m.now)
 	m.hooks = inbox.New(m.st.Bulk, "https://service.test", "machine")
 	dir := t.TempDir()
-	key, _, err := audit.OpenKey(filepath.Join(dir, "audit.key"))
+	key, _, err := audit.CreateKey(filepath.Join(dir, "audit.key"))
 	if err != nil {
 		t.Fatal(err)
 	}

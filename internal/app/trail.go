@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/format"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/liveness"
 )
@@ -21,7 +24,7 @@ func (a *App) AuditKeyFile() string {
 	return filepath.Join(a.State, "audit.key")
 }
 
-func (a *App) openAudit(_ context.Context, _ Options) error {
+func (a *App) openAudit(ctx context.Context, how Options) error {
 	points := a.Config.Audit.Checkpoints
 	if points == "" {
 		points = filepath.Join(a.State, "checkpoints")
@@ -30,6 +33,7 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	if archive == "" && a.Store.Core.Path() != "" {
 		archive = filepath.Join(filepath.Dir(a.Store.Core.Path()), "audit-archive")
 	}
+	made := ""
 	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
 		Archive: archive, Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
 		Alarm: func(err error) {
@@ -44,8 +48,8 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		opt.Checkpoints = ""
 	} else if err := os.MkdirAll(points, 0o700); err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be created.", Err: err}
-	} else if opt.Key, _, err = audit.OpenKey(a.AuditKeyFile()); err != nil {
-		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
+	} else if opt.Key, made, err = a.auditKey(ctx, opt, how.NewAuditKey); err != nil {
+		return err
 	}
 	var err error
 	if opt.Trusted, err = otherHosts(a.Config.Audit.Keys); err != nil {
@@ -53,6 +57,12 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 	}
 	if a.Audit, err = audit.New(opt); err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The audit trail cannot be opened: " + err.Error(), Err: err}
+	}
+	if made != "" {
+		if err := a.Audit.Note(ctx, a.LocalActor("command"), api.Event{Name: audit.EventKey, Object: "audit",
+			ID: audit.Fingerprint(opt.Key.Public()), Detail: "a new key was made by hand, though " + made}); err != nil {
+			return err
+		}
 	}
 	a.closers = append(a.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -66,6 +76,61 @@ func (a *App) openAudit(_ context.Context, _ Options) error {
 		a.Gate.Approve = a.Approvals
 	}
 	return nil
+}
+
+// auditKey reads the key that signs checkpoints. A new one is made for a trail that has not begun, or when a person
+// asked for one; made then says what had begun without it.
+func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *audit.Key, made string, err error) {
+	file := a.AuditKeyFile()
+	bad := func(err error) error {
+		return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be used: " + err.Error(), Err: err}
+	}
+	k, err = audit.ReadKey(file)
+	switch {
+	case err == nil:
+		return k, "", nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, "", bad(err)
+	}
+	begun, err := trailBegun(ctx, opt)
+	if err != nil {
+		return nil, "", err
+	}
+	if begun != "" && !anew {
+		if k, err := audit.ReadKey(file); err == nil { // the process that began the trail has made it meanwhile
+			return k, "", nil
+		}
+		return nil, "", &api.Error{Kind: api.BadConfig, Public: "The audit key " + file + " is missing, but " + begun +
+			". opdeck does not replace it by a new one.",
+			Hint: "Restore the file from the backup (mode 0600). On a new host of a shared store, or when the key is lost for " +
+				"good: opdeck audit key --new makes one, and the trail records it."}
+	}
+	if anew && !a.Context.Role.May(api.MayAuditOut) {
+		return nil, "", api.LacksPermission("make an audit key", a.Context.Role, api.MayAuditOut)
+	}
+	if k, _, err = audit.CreateKey(file); err != nil {
+		return nil, "", bad(err)
+	}
+	return k, begun, nil
+}
+
+// trailBegun says what shows that the trail has begun; "" when nothing does.
+func trailBegun(ctx context.Context, opt audit.Options) (string, error) {
+	head, err := opt.Store.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if head.N > 0 {
+		return "the trail has " + format.Plural(int(head.N), "record", "records"), nil
+	}
+	there, err := filepath.Glob(filepath.Join(opt.Checkpoints, "audit-*.jsonl"))
+	if info, statErr := os.Stat(opt.Checkpoints); statErr == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		there = append(there, opt.Checkpoints)
+	}
+	if err != nil || len(there) == 0 {
+		return "", err
+	}
+	return "there are checkpoints in " + opt.Checkpoints, nil
 }
 
 // otherHosts parses the configured keys of other hosts.

@@ -32,7 +32,7 @@ func contexts(m *Map) map[string][]Key {
 		"events":       screen(m.List, m.Item, m.Events),
 		"audit":        screen(m.List, m.Item, m.Audit),
 		"settings":     append(screen(m.Item, m.Hooks), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"approvals":    append(screen(m.Item), m.List.Open, m.Audit.Approve, m.Audit.Deny),
+		"approvals":    append(screen(m.Item, m.Approvals), m.List.Open, m.Audit.Approve, m.Audit.Deny),
 		"approval":     append(screen(m.Item), m.Audit.Approve, m.Audit.Deny, m.Viewer.Search, m.Viewer.Next),
 		"hits in it":   append(screen(m.Item), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"history":      append(screen(m.Item), m.List.Open, m.List.Mark),

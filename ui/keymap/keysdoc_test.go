@@ -45,7 +45,7 @@ func markdown() string {
 	}{
 		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
 		{"Operations", m.Operations}, {"Totals of operations", m.Totals}, {"Choosing columns", m.Columns}, {"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Documents", m.Documents}, {"A customer's files", m.Files}, {"Compliance", m.Compliance},
-		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit},
+		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit}, {"Approvals", m.Approvals},
 		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu},
 	} {
 		fmt.Fprintf(&b, "**%s**\n\n| Key | Does |\n|---|---|\n", g.title)

@@ -76,7 +76,10 @@ type Events struct{ Follow, Replay, Codes, Rejected, Settings, Operation Key }
 type Hooks struct{ Change Key }
 
 // Audit belongs to the audit trail and approvals.
-type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny, Details Key }
+type Audit struct{ Verify, Everything, Export, Approvals, Approve, Deny Key }
+
+// Approvals belongs to the requests for approval.
+type Approvals struct{ Details Key }
 
 // Dialog are the keys of the one question and of explanations.
 type Dialog struct{ Yes, No, Answer, Next, Prev, Close Key }
@@ -110,6 +113,7 @@ type Map struct {
 	Events     Events
 	Hooks      Hooks
 	Audit      Audit
+	Approvals  Approvals
 	Dialog     Dialog
 	Form       Form
 	Viewer     Viewer
@@ -203,12 +207,12 @@ func New() *Map {
 			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals only", "a").ofList(),
 			Approvals:  of(act.ApprovalList).ofList(),
 			Approve:    of(act.ApprovalApprove), Deny: of(act.ApprovalDeny),
-			Details: of(act.ApprovalShow).ofList(),
 		},
-		Dialog: dialogKeys(),
-		Form:   formKeys(),
-		Viewer: viewerKeys(),
-		Menu:   menuKeys(),
+		Approvals: Approvals{Details: of(act.ApprovalShow).ofList()},
+		Dialog:    dialogKeys(),
+		Form:      formKeys(),
+		Viewer:    viewerKeys(),
+		Menu:      menuKeys(),
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askApprove(r), nil, true
 	case !s.Page.Seeking() && s.keys.Deny.Match(msg):
 		return s.askReason(r), nil, true
-	case s.Page == nil && s.keys.Details.Match(msg):
+	case s.Page == nil && s.env.Keys.Approvals.Details.Match(msg):
 		s.show(r.ID)
 		return nil, nil, true
 	case k.List.Open.Match(msg) && !s.Page.Seeking():
@@ -250,7 +250,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	case s.rows.Len() == 0:
 		return append([]keymap.Key{k.List.Filter, k.Global.Reload}, keymap.All(k.Nav)...)
 	}
-	return append(append(decide, s.keys.Details, k.List.Filter, k.Global.Reload),
+	return append(append(decide, s.env.Keys.Approvals.Details, k.List.Filter, k.Global.Reload),
 		keymap.Join(k.Item, k.Nav)...)
 }
 

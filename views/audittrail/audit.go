@@ -2,6 +2,7 @@ package audittrail
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -230,6 +231,9 @@ func (s *Screen) trouble(w int) []string {
 			" to be stored; opdeck retries by itself.")
 	}
 	switch bad := h.Tampered(); {
+	case bad != nil && bad.Older:
+		warn(theme.Bad, th.Signs.Bad, fmt.Sprintf("The trail is older than its checkpoint for %d records. If a backup was "+
+			"restored on purpose: opdeck audit restored.", bad.N))
 	case bad != nil:
 		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
 	case h.Checkpoint != nil:

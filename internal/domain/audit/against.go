@@ -24,6 +24,7 @@ const (
 	Continues ComparisonResult = "continues" // the trail begins with the records that the note signed
 	Older     ComparisonResult = "older"     // the trail ends before the note
 	Another   ComparisonResult = "another"   // other records, or another trail
+	Restored  ComparisonResult = "restored"  // the note is of what a recorded restore has lost
 )
 
 // Comparison compares the trail with one kept note.

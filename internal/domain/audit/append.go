@@ -8,8 +8,13 @@ import (
 	"time"
 )
 
-// clockSlack is the tolerated difference between the clocks of writers of a log; beyond it a clock went back.
+// clockSlack is how far a clock must go back to be recorded. Records of one process are compared with each other, its
+// first one with the newest checkpoint of this host: other hosts have other clocks, and a record may wait before it is
+// stored.
 const clockSlack = 2 * time.Second
+
+// hostSlack is clockSlack for the first record of a process, which may have waited behind others of this host.
+const hostSlack = time.Minute
 
 // append stores r at the end of the chain. An outcome is stored with a checkpoint that covers it, which then goes to
 // the checkpoint file. If the store returns an error, append checks whether the record was committed after all.
@@ -62,6 +67,9 @@ func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot 
 		return false, nil
 	}
 	l.Signer.recoverCheckpoint(ctx)
+	if back := l.Signer.sinceStart().Sub(r.At); back > hostSlack {
+		r.back = max(r.back, back)
+	}
 	if r.Phase == PhaseOutcome {
 		cannot = l.Signer.checkBeforeSigning(ctx)
 	} else if l.Signer.seenCheckpoint(-1) < 0 {
@@ -86,8 +94,8 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 		rows, h = append(rows, row), next
 		return nil
 	}
-	if back := h.At.Sub(r.At); back > clockSlack {
-		if err := add(l.clockStep(r, back)); err != nil {
+	if r.back > 0 {
+		if err := add(l.clockStep(r, r.back)); err != nil {
 			return nil, h, err
 		}
 	}
@@ -99,7 +107,7 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 func (l *Log) clockStep(r *Record, back time.Duration) *Record {
 	return &Record{UID: l.newID(), At: r.At, Mono: r.Mono, Boot: r.Boot, Event: EventClock, Phase: PhaseNote,
 		Code: code(EventClock, PhaseNote, ""), Context: r.Context, Build: r.Build, Signer: r.Signer, Signed: r.Signed,
-		Detail: fmt.Sprintf("the clock is %s behind the record before", back.Round(time.Millisecond))}
+		Detail: fmt.Sprintf("the clock of this host went back by %s", back.Round(time.Millisecond))}
 }
 
 // isStored reports whether r was stored after all.

@@ -69,7 +69,7 @@ func (ar *Archivist) next(ctx context.Context, last Segment, before time.Time) (
 		n++
 	}
 	if n == 0 {
-		return nil, Signed{}, &TamperedError{last.Last + 1, fmt.Sprintf("record %d is missing", last.Last+1)}
+		return nil, Signed{}, &TamperedError{N: last.Last + 1, Reason: fmt.Sprintf("record %d is missing", last.Last+1)}
 	}
 	if n < segmentLeast && !rows[0].At.Before(before.Add(-segmentAge)) {
 		return nil, Signed{}, nil
@@ -82,6 +82,11 @@ func (ar *Archivist) next(ctx context.Context, last Segment, before time.Time) (
 	if err != nil {
 		return nil, Signed{}, err
 	}
+	lost, err := ar.signer.restores(ctx)
+	if err != nil {
+		return nil, Signed{}, err
+	}
+	points = kept(points, lost)
 	end := Signed{}
 	for _, p := range points {
 		if p.N <= last.Last || p.N > last.Last+int64(n) || p.N < end.N || !p.By(ar.opt.Key.Public()) {
@@ -108,7 +113,8 @@ func (ar *Archivist) genuine(ctx context.Context, last Segment, rows []Row, end 
 	for _, row := range rows {
 		e := entry(row)
 		if e.Damaged || e.Prev != prev || e.Seq != row.Seq || e.Chain != end.Chain {
-			return &TamperedError{end.N, fmt.Sprintf("record %d is not as it was written; it is not archived", row.Seq)}
+			return &TamperedError{N: end.N, Reason: fmt.Sprintf("record %d is not as it was written; it is not archived",
+				row.Seq)}
 		}
 		prev = row.Hash
 		if edge.fits(row.Seq - 1) {
@@ -116,7 +122,8 @@ func (ar *Archivist) genuine(ctx context.Context, last Segment, rows []Row, end 
 		}
 	}
 	if prev != end.Head || edge.fits(end.N) && edge.root() != end.Root {
-		return &TamperedError{end.N, fmt.Sprintf("record %d is not the one that was signed; it is not archived", end.N)}
+		return &TamperedError{N: end.N, Reason: fmt.Sprintf("record %d is not the one that was signed; it is not archived",
+			end.N)}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type archive struct {
 func newArchive(t *testing.T, st *store.Store) *archive {
 	t.Helper()
 	dir := t.TempDir()
-	key, _, err := audit.OpenKey(filepath.Join(dir, "audit.key"))
+	key, _, err := audit.CreateKey(filepath.Join(dir, "audit.key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, _, err := audit.OpenKey(filepath.Join(dir, "audit.key"))
+		key, _, err := audit.CreateKey(filepath.Join(dir, "audit.key"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := storetest.OpenURL(t, "sqlite:"+filepath.Join(dir, "o.db"))
-	key, _, err := audit.OpenKey(filepath.Join(dir, "audit.key"))
+	key, _, err := audit.CreateKey(filepath.Join(dir, "audit.key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,6 +154,11 @@ func (pr *Prover) addCheckpoints(ctx context.Context, ev *Evidence) error {
 	if err != nil {
 		return err
 	}
+	lost, err := pr.signer.restores(ctx)
+	if err != nil {
+		return err
+	}
+	list = kept(list, lost)
 	at := 0 // records before it are covered
 	for _, s := range list {
 		if at == len(ev.Records) {

@@ -33,13 +33,9 @@ func NewKey(seed []byte) (*Key, error) {
 	return &Key{ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// OpenKey reads the key in file (PEM, PKCS 8) or, if there is none, creates one with mode 0600. made: it was created,
-// so show the public key.
-func OpenKey(file string) (k *Key, made bool, err error) {
-	k, err = readKey(file)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return k, false, err
-	}
+// CreateKey creates the key file with mode 0600 and returns its key; that of a file that another process has created
+// meanwhile. made: this call created it, so show the public key.
+func CreateKey(file string) (k *Key, made bool, err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	if _, err := rand.Read(seed); err != nil {
 		return nil, false, fmt.Errorf("audit: %w", err)
@@ -47,14 +43,15 @@ func OpenKey(file string) (k *Key, made bool, err error) {
 	if k, err = NewKey(seed); err != nil {
 		return nil, false, err
 	}
-	made, err = k.write(file)
-	if err == nil && !made { // another process was faster
-		k, err = readKey(file)
+	if made, err = k.write(file); err == nil && !made {
+		k, err = ReadKey(file)
 	}
 	return k, made, err
 }
 
-func readKey(file string) (*Key, error) {
+// ReadKey reads the key in file (PEM, PKCS 8); fs.ErrNotExist when there is none. A key that is missing is never
+// replaced here: the checkpoints of a trail need the key that signed them.
+func ReadKey(file string) (*Key, error) {
 	info, err := os.Lstat(file)
 	if err != nil {
 		return nil, fmt.Errorf("audit: key: %w", err)

@@ -65,6 +65,9 @@ type Log struct {
 	newID    func() string
 	notified chan struct{} // holds one token: there is work for Run
 
+	clock  sync.Mutex
+	latest time.Time // guarded by clock: of the records of this process
+
 	marking sync.Once
 	release func(behind bool) // removes the mark of this process; nil: none
 	marked  bool              // set before the first intent, then constant
@@ -206,6 +209,14 @@ func (l *Log) stamp(r *Record) {
 	now := l.opt.Now()
 	r.UID, r.Boot, r.Build = l.newID(), l.boot, bounded(l.opt.Build, maxWord)
 	r.At, r.Mono = now.UTC().Truncate(time.Microsecond), now.Sub(l.began).Microseconds()
+	l.clock.Lock()
+	defer l.clock.Unlock()
+	if r.back = l.latest.Sub(r.At); r.back <= clockSlack {
+		r.back = 0
+	}
+	if r.back > 0 || r.At.After(l.latest) {
+		l.latest = r.At
+	}
 }
 
 // intentOf returns a copy of the intent with that reference, from memory or the store.

@@ -89,7 +89,11 @@ type Record struct {
 	Build   string    `json:"build,omitempty"`
 	Signer  string    `json:"signer,omitempty"` // fingerprint of the process's signing key
 	Signed  int64     `json:"signed,omitempty"` // records of that key's newest checkpoint at the time
-	Prev    string    `json:"prev"`             // hash of the previous record; zeros for the first
+	// Restored says what a restored backup lost, in the record of EventRestored.
+	Restored *Restore `json:"restored,omitempty"`
+	Prev     string   `json:"prev"` // hash of the previous record; zeros for the first
+
+	back time.Duration // how far the clock of this process had gone back when it was made
 }
 
 // zeroHash is the hash before the first record.

@@ -80,7 +80,8 @@ type Report struct {
 	Unsettled   []OpenIntent `json:"unsettled"`
 	ClockSteps  []ClockStep  `json:"clock_steps"`
 	Warnings    []string     `json:"warnings"`
-	Against     []Comparison `json:"against,omitempty"` // one for each kept note
+	Restores    []Restore    `json:"restores,omitempty"` // backups that were restored, as the trail records them
+	Against     []Comparison `json:"against,omitempty"`  // one for each kept note
 
 	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven
 	Evidence bool  `json:"evidence,omitempty"`
@@ -92,7 +93,7 @@ func (r Report) Intact() bool { return len(r.Problems) == 0 && r.differing() == 
 // differing returns the first note that the trail does not continue, nil for none.
 func (r Report) differing() *Comparison {
 	for i, c := range r.Against {
-		if c.Result != Continues {
+		if c.Result != Continues && c.Result != Restored {
 			return &r.Against[i]
 		}
 	}
@@ -112,11 +113,19 @@ func (r Report) Exit() int {
 
 // Summary is the result in one sentence.
 func (r Report) Summary() string {
-	if r.Archived == 0 || !r.Intact() {
-		return r.verdict()
+	out := r.verdict()
+	if r.Archived > 0 && r.Intact() {
+		out = fmt.Sprintf("%s; they reach back to %s, those up to %d in the archive", out, r.From.UTC().Format(time.DateOnly),
+			r.Archived)
 	}
-	return fmt.Sprintf("%s; they reach back to %s, those up to %d in the archive", r.verdict(),
-		r.From.UTC().Format(time.DateOnly), r.Archived)
+	for _, x := range r.Restores {
+		out += fmt.Sprintf("; record %d: %s; recorded by %s", x.Seq, x.Sentence(), x.Actor)
+		if x.Second != "" {
+			out += ", approved by " + x.Second
+		}
+		out += ": " + x.Reason
+	}
+	return out
 }
 
 func (r Report) verdict() string {

@@ -132,7 +132,7 @@ func (c *core) archivedNodes(ctx context.Context, seqs map[int64]bool) (map[int6
 	edge, next := Edge{}, int64(1)
 	err = c.each(ctx, 1, last.Last, func(r Row) error {
 		if r.Seq != next {
-			return &TamperedError{next, fmt.Sprintf("record %d is missing in the archive", next)}
+			return &TamperedError{N: next, Reason: fmt.Sprintf("record %d is missing in the archive", next)}
 		}
 		var hashes []byte
 		if hashes, edge = edge.grow(next-1, r.Bytes); seqs[next] {

@@ -19,7 +19,7 @@ import (
 
 func TestKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.key")
-	k, made, err := audit.OpenKey(file)
+	k, made, err := audit.CreateKey(file)
 	if err != nil || !made {
 		t.Fatalf("made %v, %v", made, err)
 	}
@@ -27,7 +27,7 @@ func TestKeyFile(t *testing.T) {
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	again, made, err := audit.OpenKey(file)
+	again, made, err := audit.CreateKey(file)
 	if err != nil || made || !again.Public().Equal(k.Public()) {
 		t.Errorf("another key: made %v, %v", made, err)
 	}
@@ -44,7 +44,7 @@ func TestKeyFile(t *testing.T) {
 func TestUnsafeKeysAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good")
-	if _, _, err := audit.OpenKey(good); err != nil {
+	if _, _, err := audit.CreateKey(good); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(good)
@@ -65,7 +65,7 @@ func TestUnsafeKeysAreRefused(t *testing.T) {
 	for _, p := range []string{link, dir, put("open", b, 0o644), put("empty", nil, 0o600),
 		put("long", append(b, bytes.Repeat([]byte("\n"), 5000)...), 0o600),
 		put("rubbish", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}), 0o600)} {
-		k, made, err := audit.OpenKey(p)
+		k, made, err := audit.CreateKey(p)
 		if err == nil || made || k != nil {
 			t.Errorf("%s was taken", filepath.Base(p))
 		} else if strings.Contains(err.Error(), string(b[30:60])) {

@@ -13,10 +13,15 @@ import (
 type TamperedError struct {
 	N      int64 // the checkpoint
 	Reason string
+	Older  bool // the trail ends before the checkpoint: its end was cut, or a backup was restored
 }
 
 // Error is a sentence for people.
 func (e *TamperedError) Error() string {
+	if e.Older {
+		return fmt.Sprintf("the audit trail is older than its checkpoint for %d records: %s. If a backup was restored on "+
+			"purpose: opdeck audit restored", e.N, e.Reason)
+	}
 	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run the verification and keep a copy of "+
 		"the store", e.Reason, e.N)
 }
@@ -32,14 +37,15 @@ type Signer struct {
 	publishing sync.Mutex // serialises work in the checkpoint file
 
 	mu        sync.Mutex
-	failure   error  // guarded by mu: why the last checkpoint failed; nil if it did not
-	recovered bool   // guarded by mu: recoverCheckpoint has run
-	unsigned  int64  // guarded by mu: our records since our last checkpoint
-	known     int64  // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not read
-	newest    Signed // guarded by mu: our newest, to be published
-	published int64  // guarded by mu: records of our newest published one
-	trusted   Head   // guarded by mu: an end of the trail known to continue the newest checkpoint
-	trustedBy []byte // guarded by mu: the line of that checkpoint
+	failure   error     // guarded by mu: why the last checkpoint failed; nil if it did not
+	recovered bool      // guarded by mu: recoverCheckpoint has run
+	start     time.Time // guarded by mu: of the newest checkpoint in the file, until sinceStart
+	unsigned  int64     // guarded by mu: our records since our last checkpoint
+	known     int64     // guarded by mu: records of the newest checkpoint seen in the checkpoint file; -1: not read
+	newest    Signed    // guarded by mu: our newest, to be published
+	published int64     // guarded by mu: records of our newest published one
+	trusted   Head      // guarded by mu: an end of the trail known to continue the newest checkpoint
+	trustedBy []byte    // guarded by mu: the line of that checkpoint
 }
 
 // onStored counts a stored record of ours.
@@ -263,11 +269,11 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 	case last.N == 0:
 		return nil
 	case !last.By(sg.opt.Key.Public()):
-		return &TamperedError{last.N, "the last checkpoint was not signed by this key"}
+		return &TamperedError{N: last.N, Reason: "the last checkpoint was not signed by this key"}
 	case last.Chain != head.Chain:
-		return &TamperedError{last.N, "the checkpoints belong to another log"}
+		return &TamperedError{N: last.N, Reason: "the checkpoints belong to another log"}
 	case last.N > head.N:
-		return &TamperedError{last.N, fmt.Sprintf("it has %d records, but a checkpoint says %d", head.N, last.N)}
+		return &TamperedError{N: last.N, Reason: fmt.Sprintf("it has %d records", head.N), Older: true}
 	}
 	rows, err := sg.opt.Store.Rows(ctx, last.N, 1)
 	if err != nil {
@@ -279,17 +285,28 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 		}
 	}
 	if len(rows) == 0 || rows[0].Seq != last.N || Hash(rows[0].Bytes) != last.Head {
-		return &TamperedError{last.N, fmt.Sprintf("record %d is not the one that was signed", last.N)}
+		return &TamperedError{N: last.N, Reason: fmt.Sprintf("record %d is not the one that was signed", last.N),
+			Older: len(rows) > 0 && entry(rows[0]).Signed >= last.N} // its process knew the checkpoint: it came after a restore
 	}
 	root, err := sg.rootAt(ctx, last.N)
 	if errors.Is(err, errBehind) { // recomputed from the records before anything is signed
 		return nil
 	}
 	if err == nil && root != last.Root {
-		err = &TamperedError{last.N, fmt.Sprintf("the stored tree of the first %d records is not the one that was signed",
+		err = &TamperedError{N: last.N, Reason: fmt.Sprintf("the stored tree of the first %d records is not the one that was signed",
 			last.N)}
 	}
 	return err
+}
+
+// sinceStart is when the newest checkpoint of this host was signed before this process began, at the first call; else
+// the zero time.
+func (sg *Signer) sinceStart() time.Time {
+	sg.mu.Lock()
+	defer sg.mu.Unlock()
+	at := sg.start
+	sg.start = time.Time{}
+	return at
 }
 
 // publishTime bounds the time between storing a checkpoint and writing it to the checkpoint file.
@@ -311,6 +328,12 @@ func (sg *Signer) recoverCheckpoint(ctx context.Context) {
 	}
 	last, err := sg.lastCheckpoint(ctx)
 	if err != nil {
+		return
+	}
+	sg.mu.Lock()
+	sg.start = last.At
+	sg.mu.Unlock()
+	if sg.afterRestore(ctx, last) != nil {
 		return
 	}
 	for _, p := range points {

@@ -32,7 +32,7 @@ type placeOf struct {
 func newPlace(t *testing.T, s *store.Store, n int) *placeOf {
 	t.Helper()
 	dir := t.TempDir()
-	key, _, err := audit.OpenKey(filepath.Join(dir, "audit.key"))
+	key, _, err := audit.CreateKey(filepath.Join(dir, "audit.key"))
 	if err != nil {
 		t.Fatal(err)
 	}

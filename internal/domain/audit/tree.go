@@ -289,7 +289,7 @@ func (t *tree) grow(ctx context.Context, last, to int64, edge Edge) error {
 			page, last = append(page, n), r.Seq
 		}
 		if len(page) == 0 {
-			return &TamperedError{last + 1, fmt.Sprintf("record %d is missing", last+1)}
+			return &TamperedError{N: last + 1, Reason: fmt.Sprintf("record %d is missing", last+1)}
 		}
 		if err := t.opt.Store.PutNodes(ctx, page); err != nil {
 			return err

@@ -65,10 +65,10 @@ const (
 type verifier struct {
 	r         Report
 	line      int64
-	want      int64  // next seq
-	prev      string // expected prev of the next record
-	lost      bool   // the previous record has a problem, so the next one's prev proves nothing
-	at        time.Time
+	want      int64                // next seq
+	prev      string               // expected prev of the next record
+	lost      bool                 // the previous record has a problem, so the next one's prev proves nothing
+	clocks    map[string]time.Time // of the last record of each process, and of each key that signs
 	open      map[string]OpenIntent
 	points    map[int64][]Signed // valid checkpoints by N
 	cover                        // who signed what, and what the records say of it
@@ -77,14 +77,19 @@ type verifier struct {
 	edge   Edge   // of the tree so far; nil if not known
 	hashes []byte // of the tree, for the last record
 
-	treeEnd   int64 // the last record with stored hashes of the tree
-	rewritten bool  // a checkpoint contradicts the log
+	treeEnd   int64   // the last record with stored hashes of the tree
+	restore   Restore // that would explain what is wrong, unless noRestore says why none does
+	noRestore error
+	accept    bool              // the notes may show a restore that is to be recorded
+	suspected []suspicion       // checkpoints that the trail does not match
+	lastOf    map[string]Signed // the last line of the file of each key
+	tail      tail
 }
 
 func newVerifier() *verifier {
 	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{},
 		Warnings: []string{}},
-		prev: zeroHash, want: 1, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
+		prev: zeroHash, want: 1, clocks: map[string]time.Time{}, lastOf: map[string]Signed{}, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
 func (v *verifier) problem(seq int64, kind ProblemKind, format string, args ...any) {
@@ -132,10 +137,12 @@ func (v *verifier) checkpoints(in io.Reader, keys ...ed25519.PublicKey) error {
 		case by == "":
 			v.problem(0, Forged, "checkpoint %d of a file (for %d records) was signed by none of the given keys", i+1, s.N)
 			continue
-		case i > 0 && (s.N < last.N || bytes.Equal(s.Line, last.Line)):
+		case i > 0 && s.N < last.N:
+			v.suspect(last, 0, Reordered, "checkpoint %d of a file (for %d records) comes after one for %d", i+1, s.N, last.N)
+		case i > 0 && bytes.Equal(s.Line, last.Line):
 			v.problem(0, Reordered, "checkpoint %d of a file (for %d records) comes after one for %d", i+1, s.N, last.N)
 		}
-		last = s
+		last, v.lastOf[by] = s, s
 		v.addCheckpoint(s, by)
 		v.r.Checkpoints++
 	}
@@ -174,6 +181,8 @@ func (v *verifier) record(hash string, b []byte) (r Record, ok bool) {
 	v.pass(seq, hash, v.edge)
 	v.matchIntent(r)
 	v.noteSigner(r)
+	v.noteTail(r)
+	v.noteRestore(r)
 	return r, true
 }
 
@@ -225,10 +234,16 @@ func (v *verifier) checkOrder(r Record, hash string) {
 		return
 	}
 	v.follow(r.Seq, hash)
-	if back := v.at.Sub(r.At); !v.at.IsZero() && back > clockSlack {
-		v.r.ClockSteps = append(v.r.ClockSteps, ClockStep{Seq: r.Seq, Back: back})
+	if r.Event == EventClock && r.Phase == PhaseNote {
+		before, same := v.clocks[r.Boot]
+		if !same {
+			before = v.clocks[r.Signer]
+		}
+		if back := before.Sub(r.At); back > clockSlack {
+			v.r.ClockSteps = append(v.r.ClockSteps, ClockStep{Seq: r.Seq, Back: back})
+		}
 	}
-	v.at, v.r.Until = r.At, r.At
+	v.clocks[r.Boot], v.clocks[r.Signer], v.r.Until = r.At, r.At, r.At
 }
 
 // follow makes the record the previous one.
@@ -243,10 +258,8 @@ func (v *verifier) compareWithCheckpoints(seq int64, hash string) {
 		switch {
 		case s.Chain != v.r.Chain:
 			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another log", seq)
-		case s.Head != hash && v.rewritten: // reported once: every later checkpoint differs too
 		case s.Head != hash:
-			v.rewritten = true
-			v.problem(seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d",
+			v.suspect(s, seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d",
 				seq, seq+1)
 		case v.edge != nil && v.edge.root() != s.Root:
 			v.edge = nil
@@ -275,31 +288,31 @@ func (v *verifier) unsettled() []OpenIntent {
 
 // end completes the report. head is the store's recorded end; nil for an export.
 func (v *verifier) end(head *Head) Report {
-	newest := int64(0)
-	for _, n := range slices.Sorted(maps.Keys(v.points)) {
-		switch {
-		case n <= v.r.Last:
-		case v.r.Chain != "" && v.points[n][0].Chain != v.r.Chain:
-			v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
-		default:
-			newest = n
-		}
+	older := ", or this copy is older than its checkpoints"
+	if head != nil {
+		older = ""
 	}
-	if newest > 0 {
-		older := ", or this copy is older than its checkpoints"
-		if head != nil {
-			older = ""
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(v.points))) {
+		if n <= v.r.Last {
+			break
 		}
-		v.problem(v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, but a checkpoint says %d", older, v.r.Last,
-			newest)
+		for _, s := range v.points[n] {
+			if v.r.Chain != "" && s.Chain != v.r.Chain {
+				v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
+				continue
+			}
+			v.suspect(s, v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, but a checkpoint says %d", older,
+				v.r.Last, n)
+		}
 	}
 	v.reportUncovered()
 	if head != nil && (head.N != v.r.Last || head.N > 0 && head.Hash != v.r.Head) {
 		v.problem(head.N, HeadDiffer, "the store says that record %d is the last, the last one found is %d", head.N, v.r.Last)
 	}
 	for _, n := range v.notes {
-		v.r.Against = append(v.r.Against, v.compare(n, v.r))
+		v.r.Against = append(v.r.Against, v.compareNote(n))
 	}
+	v.resolve(head != nil)
 	v.r.Unsettled = append(v.r.Unsettled, v.unsettled()...)
 	if over := len(v.r.Unsettled) - maxDoubts; over > 0 {
 		v.r.Unsettled = v.r.Unsettled[:maxDoubts]

@@ -21,36 +21,47 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	if err := pr.log.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
-	v := newVerifier()
-	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
+	v, err := pr.verified(ctx, notes, false)
+	if err != nil {
 		return Report{}, err
 	}
+	return v.r, nil
+}
+
+// verified checks the trail. accept: also the notes may show a restore.
+func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool) (*verifier, error) {
+	v := newVerifier()
+	v.accept = accept
+	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
+		return nil, err
+	}
 	if err := pr.awaitPublishing(ctx); err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	before, err := pr.opt.Store.Checkpoints(ctx)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	files, err := pr.readFiles(ctx, v)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	// after the files and before the records: what is stored first is read last
 	points, err := pr.opt.Store.Checkpoints(ctx)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	pr.checkStored(v, before, points, files)
 	if _, v.treeEnd, err = pr.opt.Store.TreeSize(ctx, 0); err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	side, err := pr.walk(ctx, v)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	v.checkTables(side)
-	return v.end(&side.Head), nil
+	v.r = v.end(&side.Head)
+	return v, nil
 }
 
 // awaitPublishing waits briefly for checkpoints that another process has stored and is writing to the checkpoint
@@ -106,9 +117,7 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 		if err := v.checkpoints(f, key); err != nil {
 			return err
 		}
-		for n := range v.signed[by] {
-			newest[by] = max(newest[by], n)
-		}
+		newest[by] = max(newest[by], v.lastOf[by].N)
 		return nil
 	}
 	if own != "" {
@@ -161,7 +170,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 		case !there && (!pr.signs() || p.Key != pr.fingerprint()):
 			v.storedOnly[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
-			v.problem(0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for "+
+			v.suspect(s, 0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for "+
 				"%d: "+
 				"a process ended before it wrote it, or the end of the file was removed", p.Key, newest, s.N)
 		}
@@ -169,7 +178,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 	}
 	for key, newest := range files {
 		if newest > stored[key] {
-			v.problem(0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one "+
+			v.suspect(v.lastOf[key], 0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one "+
 				"for %d", key, stored[key], newest)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 var auditCommands = commands{
 	act.AuditList: auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
-	act.AuditCheckpoint: auditCheckpointCommand,
-	act.AuditProve:      auditProveCommand, act.AuditKey: auditKeyCommand,
+	act.AuditCheckpoint: auditCheckpointCommand, act.AuditRestored: auditRestoredCommand,
+	act.AuditProve: auditProveCommand, act.AuditKey: auditKeyCommand,
 	act.AuditUnsettled: auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
 }
 
@@ -178,11 +178,13 @@ type keyJSON struct {
 }
 
 func auditKeyCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it " +
+	cmd := prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it " +
 		"(one line that names\n" +
-		"this log; [audit] keys of other hosts take that line). --pub takes either."},
+		"this log; [audit] keys of other hosts take that line). --pub takes either.\n\n" +
+		"--new makes a key where none is: on a new host of a shared store, or when the key is lost for\n" +
+		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
-			key, _, err := audit.OpenKey(a.AuditKeyFile())
+			key, err := audit.ReadKey(a.AuditKeyFile())
 			if err != nil {
 				return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be read: " + err.Error(), Err: err}
 			}
@@ -214,6 +216,8 @@ func auditKeyCommand(r *root) *cobra.Command {
 			_, err = io.WriteString(r.env.Out, k.VerifierKey+k.PublicKey)
 			return err
 		})
+	cmd.Flags().BoolVar(&r.newKey, "new", false, "make the key of this host, where the trail has begun without it")
+	return cmd
 }
 
 // checkpointJSON is a newly signed checkpoint; note is the text to keep.

@@ -165,6 +165,7 @@ type root struct {
 	verbose  bool
 	why      bool
 	dryRun   bool
+	newKey   bool     // audit key --new
 	reason   string   // of a write
 	yes      bool     // of a write: do not ask
 	reveal   bool     // print masked values
@@ -286,7 +287,8 @@ func usage(format string, args ...any) error {
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
 		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still,
-		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits}
+		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits,
+		NewAuditKey: r.newKey}
 }
 
 // upgrading explains a delay to people, not to programs.
