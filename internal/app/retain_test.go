@@ -54,7 +54,8 @@ func newMonth(t *testing.T, e store.Engine) *month {
 	return m
 }
 
-// day receives and merges some deliveries and makes some writes, spread over a day, with a turn of the pruner each hour.
+// day receives and merges some deliveries and makes some writes, spread over a day, with a turn of the pruner each
+// hour.
 func (m *month) day(t *testing.T, p interface {
 	Turn(context.Context) (int, error)
 }, hooks, writes int) {
@@ -76,9 +77,11 @@ func (m *month) receive(t *testing.T, n int) {
 	var list []receiver.Record
 	for range n {
 		m.sent++
-		raw := fmt.Appendf(nil, `{"hook_id":"%d","Data":{"Operation":{"opid":"op-%d","text":"%s"}}}`, m.sent, m.sent, strings.Repeat("x", 1000))
+		raw := fmt.Appendf(nil, `{"hook_id":"%d","Data":{"Operation":{"opid":"op-%d","text":"%s"}}}`, m.sent, m.sent,
+			strings.Repeat("x", 1000))
 		list = append(list, receiver.Record{Key: fmt.Sprint(m.sent), HookID: fmt.Sprint(m.sent), Type: hook.TypeOperation,
-			Object: hook.ObjectOperation, ObjectID: "op", Raw: raw, Hash: sha256.Sum256(raw), ReceivedAt: m.now(), Source: "192.0.2.1",
+			Object: hook.ObjectOperation, ObjectID: "op", Raw: raw, Hash: sha256.Sum256(raw), ReceivedAt: m.now(),
+			Source:  "192.0.2.1",
 			Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified})
 	}
 	got, err := m.hooks.Insert(t.Context(), list)
@@ -93,7 +96,8 @@ func (m *month) receive(t *testing.T, n int) {
 func (m *month) write(t *testing.T, n int) {
 	t.Helper()
 	ctx := t.Context()
-	act := api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/x", Object: "operation", ID: fmt.Sprint("op-", n)}
+	act := api.Act{Kind: api.ActRemoveDocument, Method: "DELETE", Path: "/x", Object: "operation",
+		ID: fmt.Sprint("op-", n)}
 	ref, err := m.trail.Intent(ctx, api.Actor{Name: "ana"}, act)
 	if err == nil {
 		err = m.trail.Outcome(ctx, ref, api.Outcome{Verdict: api.Done, Status: 200})
@@ -131,8 +135,10 @@ func (m *month) rows(t *testing.T) (hooks, records, nodes int) {
 	return hooks, records, nodes
 }
 
-// TestFilesStopGrowing: a store that receives and writes the same each day is as large after 30 days as after ten (PostgreSQL
-// reuses its space by itself: its rows are counted), and the trail verifies, archive and rest. OPDECK_TEST_RETENTION=full is 100,000 deliveries and 10,000 writes.
+// TestFilesStopGrowing: a store that receives and writes the same each day is as large after 30 days as after ten
+// (PostgreSQL
+// reuses its space by itself: its rows are counted), and the trail verifies, archive and rest.
+// OPDECK_TEST_RETENTION=full is 100,000 deliveries and 10,000 writes.
 func TestFilesStopGrowing(t *testing.T) {
 	hooks, writes, days := 200, 8, map[store.Engine]int{store.SQLite: 30, store.Postgres: 5}
 	if os.Getenv("OPDECK_TEST_RETENTION") == "full" {
@@ -142,7 +148,8 @@ func TestFilesStopGrowing(t *testing.T) {
 		t.Run(e.String(), func(t *testing.T) {
 			m := newMonth(t, e)
 			day := config.Age(24 * time.Hour)
-			p := pruner(turns{m.st, "one"}, config.Retention{Inbox: day, History: day, Gone: day, Ended: day, Audit: day}, m.trail,
+			p := pruner(turns{m.st, "one"}, config.Retention{Inbox: day, History: day, Gone: day, Ended: day, Audit: day},
+				m.trail,
 				m.now, slog.New(slog.DiscardHandler))
 			p.Pause = func(context.Context, time.Duration) {}
 			var tenth int64
@@ -163,7 +170,8 @@ func TestFilesStopGrowing(t *testing.T) {
 				t.Errorf("%d bytes after 30 days, %d after ten", last, tenth)
 			}
 			r, err := m.trail.Prover.Verify(api.WithActor(t.Context(), api.Actor{Name: "kim", Role: api.Admin}))
-			if err != nil || !r.Intact() || r.First != 1 || r.Last != int64(days[e]*2*writes) || r.Archived < r.Last-int64(7*writes) {
+			if err != nil || !r.Intact() || r.First != 1 || r.Last != int64(days[e]*2*writes) ||
+				r.Archived < r.Last-int64(7*writes) {
 				t.Errorf("%s, %v", r.Summary(), err)
 			}
 			t.Log(r.Summary())

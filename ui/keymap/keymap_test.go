@@ -17,13 +17,15 @@ import (
 func contexts(m *Map) map[string][]Key {
 	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
 	return map[string][]Key{
-		"operations":   screen(m.List, m.Item, m.Operations, m.Related),
-		"totals":       append(screen(m.Totals), m.List.Open, m.Operations.Totals, m.Operations.Export),
-		"columns":      Join(m.Columns, m.Nav),
-		"operation":    append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"documents":    append(screen(m.Item, m.Documents, m.Related), m.List.Open, m.List.Filter, m.List.Sort),
-		"files":        append(screen(m.Item, m.Files), m.List.Open, m.Documents.Open, m.Documents.Save, m.List.Filter, m.List.Sort, m.Related.Customer),
-		"content":      append(screen(m.Item), m.Documents.Open, m.Documents.Save, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"operations": screen(m.List, m.Item, m.Operations, m.Related),
+		"totals":     append(screen(m.Totals), m.List.Open, m.Operations.Totals, m.Operations.Export),
+		"columns":    Join(m.Columns, m.Nav),
+		"operation":  append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
+		"documents":  append(screen(m.Item, m.Documents, m.Related), m.List.Open, m.List.Filter, m.List.Sort),
+		"files": append(screen(m.Item, m.Files), m.List.Open, m.Documents.Open, m.Documents.Save, m.List.Filter,
+			m.List.Sort, m.Related.Customer),
+		"content": append(screen(m.Item), m.Documents.Open, m.Documents.Save, m.Viewer.Search, m.Viewer.Next,
+			m.Viewer.Prev),
 		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
 		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
 		"directory":    append(screen(m.List, m.Item), m.Related.Customer),
@@ -100,11 +102,16 @@ func TestEveryKeyIsComplete(t *testing.T) {
 func TestFixedKeys(t *testing.T) {
 	m := New()
 	for want, k := range map[string]Key{
-		"1": m.Global.Operations, "2": m.Global.Operation, "3": m.Global.Documents, "4": m.Global.Compliance, "5": m.Global.Limits, "6": m.Global.Session,
-		"7": m.Global.Events, "8": m.Global.Audit, "?": m.Global.Help, ":": m.Global.Palette, "o": m.Global.OpenID, "esc": m.Global.Back, "q": m.Global.Quit,
-		"ctrl+c": m.Global.Leave, "r": m.Global.Reload, "tab": m.Global.Pane, "t": m.Global.Zone, "!": m.Global.Activity, "M": m.Global.Reveal,
-		"enter": m.List.Open, "/": m.List.Filter, "s": m.List.Sort, "v": m.List.Views, " ": m.List.Mark, "y": m.Item.CopyID, "Y": m.Item.CopyJSON, "J": m.Item.Raw,
-		"d": m.Operations.Documents, "x": m.Documents.Remove, "z": m.Documents.Restore, "a": m.Documents.Attach, "u": m.Documents.Upload, "R": m.Documents.Replace,
+		"1": m.Global.Operations, "2": m.Global.Operation, "3": m.Global.Documents, "4": m.Global.Compliance,
+		"5": m.Global.Limits, "6": m.Global.Session,
+		"7": m.Global.Events, "8": m.Global.Audit, "?": m.Global.Help, ":": m.Global.Palette, "o": m.Global.OpenID,
+		"esc": m.Global.Back, "q": m.Global.Quit,
+		"ctrl+c": m.Global.Leave, "r": m.Global.Reload, "tab": m.Global.Pane, "t": m.Global.Zone, "!": m.Global.Activity,
+		"M":     m.Global.Reveal,
+		"enter": m.List.Open, "/": m.List.Filter, "s": m.List.Sort, "v": m.List.Views, " ": m.List.Mark, "y": m.Item.CopyID,
+		"Y": m.Item.CopyJSON, "J": m.Item.Raw,
+		"d": m.Operations.Documents, "x": m.Documents.Remove, "z": m.Documents.Restore, "a": m.Documents.Attach,
+		"u": m.Documents.Upload, "R": m.Documents.Replace,
 		"S": m.Compliance.Share, "l": m.Compliance.Link, "f": m.Compliance.Finalize,
 	} {
 		if k.Keys()[0] != want {
@@ -199,7 +206,8 @@ func TestJoin(t *testing.T) {
 func TestLabelsAreSafe(t *testing.T) {
 	for want, msg := range map[string]tea.KeyMsg{
 		"pasted text": {Type: tea.KeyRunes, Runes: []rune("abc")}, "this key": {Type: tea.KeyRunes, Runes: []rune("\u202e")},
-		"x": {Type: tea.KeyRunes, Runes: []rune("x")}, "ctrl+b": {Type: tea.KeyCtrlB}, "space": {Type: tea.KeySpace, Runes: []rune(" ")},
+		"x": {Type: tea.KeyRunes, Runes: []rune("x")}, "ctrl+b": {Type: tea.KeyCtrlB},
+		"space": {Type: tea.KeySpace, Runes: []rune(" ")},
 	} {
 		if got := Read(msg).Label(); got != want {
 			t.Errorf("%q instead of %q", got, want)
@@ -263,7 +271,8 @@ func TestOnlyHere(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	got := markdown()
-	for _, part := range []string{"| `x` | remove the document (asks) (writes) |", "| `↑` `k` | one line up |", "| `space` | mark or unmark the row |"} {
+	for _, part := range []string{"| `x` | remove the document (asks) (writes) |", "| `↑` `k` | one line up |",
+		"| `space` | mark or unmark the row |"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing in\n%s", part, got)
 		}

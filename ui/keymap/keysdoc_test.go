@@ -13,7 +13,8 @@ var update = flag.Bool("update", false, "write docs/keys.md")
 // TestKeysDocument holds the table in docs/keys.md against the keys as they are
 // declared.
 func TestKeysDocument(t *testing.T) {
-	const file, from, to = "../../docs/keys.md", "<!-- keys: written by `go test ./ui/keymap -update` -->\n", "<!-- /keys -->"
+	const file, from, to = "../../docs/keys.md", "<!-- keys: written by `go test ./ui/keymap -update` -->\n",
+		"<!-- /keys -->"
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -44,9 +45,13 @@ func markdown() string {
 		group any
 	}{
 		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
-		{"Operations", m.Operations}, {"Totals of operations", m.Totals}, {"Choosing columns", m.Columns}, {"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Documents", m.Documents}, {"A customer's files", m.Files}, {"Compliance", m.Compliance},
-		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks}, {"Audit", m.Audit}, {"Approvals", m.Approvals},
-		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu},
+		{"Operations", m.Operations}, {"Totals of operations", m.Totals}, {"Choosing columns", m.Columns},
+		{"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Documents", m.Documents},
+		{"A customer's files", m.Files}, {"Compliance", m.Compliance},
+		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks},
+		{"Audit", m.Audit}, {"Approvals", m.Approvals},
+		{"A question", m.Dialog}, {"Input", m.Form}, {"Raw JSON, help, activity", m.Viewer},
+		{"Menus and the palette", m.Menu},
 	} {
 		fmt.Fprintf(&b, "**%s**\n\n| Key | Does |\n|---|---|\n", g.title)
 		for _, k := range All(g.group) {

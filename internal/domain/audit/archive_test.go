@@ -104,7 +104,8 @@ func TestArchive(t *testing.T) {
 		a.days(t, 10, 6)
 		list := a.segments(t)
 		r := a.verify(t)
-		if len(list) < 3 || !r.Intact() || r.First != 1 || r.Archived != list[len(list)-1].Last || r.Covered != r.Last || r.Last != 120 {
+		if len(list) < 3 || !r.Intact() || r.First != 1 || r.Archived != list[len(list)-1].Last || r.Covered != r.Last ||
+			r.Last != 120 {
 			t.Fatalf("%d segments: %s %+v", len(list), r.Summary(), r.Problems)
 		}
 		if n := a.stored(t); n > r.Last-r.Archived+1 {
@@ -275,7 +276,8 @@ func TestArchiveCrash(t *testing.T) {
 	})
 }
 
-// TestArchiveKeepsDoubt: an intent without an outcome and an act whose outcome is not known stay in the store, however old.
+// TestArchiveKeepsDoubt: an intent without an outcome and an act whose outcome is not known stay in the store, however
+// old.
 func TestArchiveKeepsDoubt(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		a := newArchive(t, st)
@@ -332,7 +334,8 @@ func TestArchiveRefusesWhatWasChanged(t *testing.T) {
 	a := newArchive(t, storetest.Open(t, store.SQLite))
 	write(t, a.Log, 5)
 	a.at.add(72 * time.Hour)
-	for _, q := range []string{"DROP TRIGGER audit_no_update", "UPDATE audit SET bytes = CAST(replace(bytes, 'op-2', 'op-9') AS BLOB) WHERE seq = 3"} {
+	for _, q := range []string{"DROP TRIGGER audit_no_update",
+		"UPDATE audit SET bytes = CAST(replace(bytes, 'op-2', 'op-9') AS BLOB) WHERE seq = 3"} {
 		if err := a.st.Core.Exec(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}

@@ -293,7 +293,8 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 		return nil
 	}
 	if err == nil && root != last.Root {
-		err = &TamperedError{N: last.N, Reason: fmt.Sprintf("the stored tree of the first %d records is not the one that was signed",
+		err = &TamperedError{N: last.N, Reason: fmt.Sprintf(
+			"the stored tree of the first %d records is not the one that was signed",
 			last.N)}
 	}
 	return err

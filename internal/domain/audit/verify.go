@@ -89,7 +89,8 @@ type verifier struct {
 func newVerifier() *verifier {
 	return &verifier{r: Report{Problems: []Problem{}, Unsettled: []OpenIntent{}, ClockSteps: []ClockStep{},
 		Warnings: []string{}},
-		prev: zeroHash, want: 1, clocks: map[string]time.Time{}, lastOf: map[string]Signed{}, open: map[string]OpenIntent{}, points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
+		prev: zeroHash, want: 1, clocks: map[string]time.Time{}, lastOf: map[string]Signed{}, open: map[string]OpenIntent{},
+		points: map[int64][]Signed{}, cover: newCover(), edge: Edge{}}
 }
 
 func (v *verifier) problem(seq int64, kind ProblemKind, format string, args ...any) {

@@ -170,7 +170,8 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 		case !there && (!pr.signs() || p.Key != pr.fingerprint()):
 			v.storedOnly[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
-			v.suspect(s, 0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint for "+
+			v.suspect(s, 0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint "+
+				"for "+
 				"%d: "+
 				"a process ended before it wrote it, or the end of the file was removed", p.Key, newest, s.N)
 		}
@@ -178,7 +179,8 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 	}
 	for key, newest := range files {
 		if newest > stored[key] {
-			v.suspect(v.lastOf[key], 0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its file holds one "+
+			v.suspect(v.lastOf[key], 0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its "+
+				"file holds one "+
 				"for %d", key, stored[key], newest)
 		}
 	}

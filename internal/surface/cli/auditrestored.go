@@ -14,7 +14,8 @@ import (
 
 func auditRestoredCommand(r *root) *cobra.Command {
 	var against []string
-	cmd := &cobra.Command{Long: "When a backup of the store was restored, the trail is older than the checkpoints that were\n" +
+	cmd := &cobra.Command{Long: "When a backup of the store was restored, the trail is older than the checkpoints that " +
+		"were\n" +
 		"signed since, and opdeck signs nothing until this command records the restore: from where to\n" +
 		"where, who, when and why. A second person approves it where the context asks for one. Then the\n" +
 		"verification is intact again and names the restore. A trail that was changed or forked is refused.\n" +
@@ -36,7 +37,8 @@ func auditRestoredCommand(r *root) *cobra.Command {
 		if err != nil {
 			return asked{}, err
 		}
-		return asked{object: act.Object{ID: chain}, facts: []present.Fact{{Label: "restore", Value: shown.Sentence()}, {Label: "reason", Value: r.reason}},
+		return asked{object: act.Object{ID: chain}, facts: []present.Fact{{Label: "restore", Value: shown.Sentence()},
+			{Label: "reason", Value: r.reason}},
 			send: func(ctx context.Context) error {
 				done, err := a.RecordRestore(ctx, notes)
 				if err != nil {
@@ -45,7 +47,9 @@ func auditRestoredCommand(r *root) *cobra.Command {
 				return out.report(done, "Recorded as record %d: %s.", done.Seq, done.Sentence())
 			}}, nil
 	})
-	cmd.Flags().StringVar(&r.reason, "reason", "", "why a backup was restored: a second person reads it, the trail keeps it")
-	cmd.Flags().StringArrayVar(&against, "against", nil, "a kept note that the trail is older than; may be given several times")
+	cmd.Flags().StringVar(&r.reason, "reason", "", "why a backup was restored: a second person reads it, the trail "+
+		"keeps it")
+	cmd.Flags().StringArrayVar(&against, "against", nil,
+		"a kept note that the trail is older than; may be given several times")
 	return cmd
 }

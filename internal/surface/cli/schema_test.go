@@ -85,10 +85,11 @@ const serviceRefused = "The service refused this"
 
 // untried are those that print JSON and are not run here, with the reason.
 var untried = map[string]string{
-	"config.init":    "prints what doctor prints",
-	"event.listen":   "prints what event tail prints, of what comes over the network",
-	"audit.restored": "needs a trail that is older than its checkpoints; internal/domain/audit TestRestoredBackup makes one",
-	"audit.settle":   "needs a write whose outcome is not known; unsettled.txtar runs it",
+	"config.init":  "prints what doctor prints",
+	"event.listen": "prints what event tail prints, of what comes over the network",
+	"audit.restored": "needs a trail that is older than its checkpoints; internal/domain/audit TestRestoredBackup makes " +
+		"one",
+	"audit.settle": "needs a write whose outcome is not known; unsettled.txtar runs it",
 }
 
 // TestCommandsPrintTheirSchema runs commands against the built-in service and holds
