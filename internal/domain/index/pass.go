@@ -136,6 +136,11 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	if p.repeated(page, n, page.Total == was) {
 		return
 	}
+	if rows == 0 && page.Total >= 0 && page.Total < was { // rows left the list, or it is the total of the page
+		if t.Emptied++; t.Emptied > mostEmptied {
+			t.NoTotal, t.Total, p.Total, page.Total, was = true, -1, -1, -1, -1
+		}
+	}
 	if gone := int(was - page.Total); was >= 0 && page.Total >= 0 && gone > 0 { // later rows moved forward
 		if t.Disturbed = true; !p.Chained { // perhaps onto pages already read
 			t.Page = max(0, (n-p.Offset)*p.PageSize-gone) / p.PageSize
@@ -201,6 +206,9 @@ func (p *Progress) learn(s *Syncer, page Listed, size, fit int, first, probed bo
 	}
 	return again
 }
+
+// mostEmptied is how often an empty page with a smaller total sets a pass back until its total is that of the page.
+const mostEmptied = 2
 
 // mostResized is how often the page size may change before pages count as variable.
 const mostResized = 3

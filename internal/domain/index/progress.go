@@ -54,6 +54,7 @@ type Pass struct {
 	End       bool      `json:"end,omitempty"`       // the service showed the end of the list
 	NoTotal   bool      `json:"no_total,omitempty"`  // a page had rows beyond the total, so it is not the list's
 	Short     bool      `json:"short,omitempty"`     // its last page was not full, but more should follow by the total
+	Emptied   int       `json:"emptied,omitempty"`   // empty pages with a smaller total than the page before
 	Disturbed bool      `json:"disturbed,omitempty"` // rows left the list during the pass
 	Listed    bool      `json:"listed,omitempty"`    // all pages are read; the remaining rows are read one by one
 	Asked     int       `json:"asked,omitempty"`     // single reads so far
