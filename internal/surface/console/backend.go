@@ -83,8 +83,8 @@ func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
 
 // commands are palette entries that no screen has.
 func (d *backend) commands() []ui.Command {
-	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person", Words: []string{"approval list"},
-		Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
+	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person",
+		Words: []string{"approval list", "approval show"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
 	if begun := d.feed.people.begun.Load(); begun != nil {
 		out = append(out, *begun...)
 	}
