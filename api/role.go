@@ -64,6 +64,16 @@ func (r Role) May(p Permission) bool {
 	return known && (r == Admin || slices.Contains(who, r))
 }
 
+// Beyond lists what r allows and most does not.
+func (r Role) Beyond(most Role) (out []Permission) {
+	for _, p := range Permissions {
+		if r.May(p) && !most.May(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 

@@ -15,18 +15,21 @@ import (
 
 // BorrowerKeys reads the keys of the configured borrowers.
 func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
-	keys := new(lending.Keys)
+	bad := func(what string, err error) error { return &api.Error{Kind: api.BadConfig, Public: what, Err: err} }
+	keys := lending.NewKeys(a.Context.Role)
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Lend.Borrowers)) {
 		b := a.Config.Lend.Borrowers[name]
 		key, err := b.Key(getenv)
 		if err != nil {
-			return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("[lend.borrowers.%s]: %s.", name, err), Err: err}
+			at := config.Mistake{File: a.Config.Path, Line: b.Lines.Key, Key: "lend.borrowers." + name, What: err.Error()}
+			return nil, bad(at.Error()+".", err)
 		}
 		if other, taken := keys.Find(key.Reveal()); taken {
-			return nil, &api.Error{Kind: api.BadConfig,
-				Public: fmt.Sprintf("The borrowers %s and %s have the same key; each needs its own.", other.Name, name)}
+			return nil, bad(fmt.Sprintf("The borrowers %s and %s have the same key; each needs its own.", other.Name, name), nil)
 		}
-		keys.Add(key, keyedBorrower(name, b, key))
+		if err := keys.Add(key, keyedBorrower(name, b, key)); err != nil {
+			return nil, err
+		}
 	}
 	return keys, nil
 }

@@ -167,7 +167,12 @@ type Borrower struct {
 	Priority  string   `toml:"priority"` // background, person
 	PerMinute int      `toml:"per_minute"`
 	Reveal    bool     `toml:"reveal"` // answers are not masked; each one is recorded
+
+	Lines BorrowerLines `toml:"-"`
 }
+
+// BorrowerLines are the lines of a borrower's settings in the file; 0: not known.
+type BorrowerLines struct{ Key, Role int }
 
 // Audit configures the trail's archive.
 type Audit struct {

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 
 	"opdeck/api"
 	"opdeck/api/secret"
@@ -28,10 +31,48 @@ func (b Borrower) Key(env func(string) string) (secret.Value, error) {
 	} else if key = secret.New(env(b.KeyEnv)); key.Empty() {
 		return key, fmt.Errorf("the environment variable %s (key_env) is empty or not set", b.KeyEnv)
 	}
-	if n := len(key.Reveal()); n < lending.LeastKey {
-		return key, fmt.Errorf("the key has %d characters and needs %d; openssl rand -hex 32 makes one", n, lending.LeastKey)
+	return key, lending.CheckKey(key)
+}
+
+// LendingMistakes are what only config check reports: keys that are there and can be guessed, and borrowers whose role
+// no context of the file allows.
+func (c Config) LendingMistakes(env func(string) string) (bad Mistakes) {
+	for name, b := range c.Lend.Borrowers {
+		add := func(line int, key, what string) {
+			bad = append(bad, Mistake{File: c.Path, Line: line, Key: "lend.borrowers." + name + "." + key, What: what})
+		}
+		if key, err := b.Key(env); err != nil && !key.Empty() {
+			add(b.Lines.Key, b.keyName(), err.Error())
+		}
+		var refused error
+		for _, x := range c.Contexts {
+			if refused = lending.Within(name, b.Role, x.Role); refused == nil {
+				break
+			}
+		}
+		if refused != nil {
+			add(b.Lines.Role, "role", refused.Error())
+		}
 	}
-	return key, nil
+	slices.SortFunc(bad, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
+	return bad
+}
+
+// keyName is the name of the setting that says where the key is.
+func (b Borrower) keyName() string {
+	if b.KeyFile != "" {
+		return "key_file"
+	}
+	return "key_env"
+}
+
+// read remembers where the file has the settings of a borrower.
+func (b Borrower) read(src []byte, name string) Borrower {
+	b = b.filled()
+	at := func(key string) int { return lineOf(src, toml.Key{"lend", "borrowers", name, key}) }
+	whole := lineOf(src, toml.Key{"lend", "borrowers", name})
+	b.Lines = BorrowerLines{Key: cmp.Or(at(b.keyName()), whole), Role: cmp.Or(at("role"), whole)}
+	return b
 }
 
 const maxBorrowerName = 40

@@ -111,7 +111,7 @@ func read(path string) ([]byte, error) {
 	defer f.Close()
 	st, err := f.Stat()
 	if err == nil {
-		err = filecheck.Trusted(st)
+		err = filecheck.Trusted(path, st)
 	}
 	if err != nil {
 		return nil, err
@@ -149,16 +149,16 @@ func Parse(path string, b []byte) (Config, error) {
 
 // decodeContexts decodes into c and starts each context from its defaults; map values would otherwise start from
 // zero.
-func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
+func decodeContexts(src []byte, c *Config) (toml.MetaData, error) {
 	var names struct {
 		Contexts map[string]toml.Primitive `toml:"contexts"`
 	}
-	nameMeta, err := toml.Decode(string(b), &names)
+	nameMeta, err := toml.Decode(string(src), &names)
 	if err != nil {
 		return toml.MetaData{}, err
 	}
 	perMinute := c.Limits.PerMinute
-	md, err := toml.Decode(string(b), c)
+	md, err := toml.Decode(string(src), c)
 	if err != nil {
 		return md, err
 	}
@@ -168,7 +168,7 @@ func decodeContexts(b []byte, c *Config) (toml.MetaData, error) {
 		}
 	}
 	for name, b := range c.Lend.Borrowers {
-		c.Lend.Borrowers[name] = b.filled()
+		c.Lend.Borrowers[name] = b.read(src, name)
 	}
 	for name, prim := range names.Contexts {
 		x := defaultContext(name)

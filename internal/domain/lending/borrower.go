@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"sync"
 
 	"opdeck/api"
@@ -54,8 +56,44 @@ func (b Borrower) TakeBound(ctx context.Context, budgets *limit.Budgets) error {
 	return budgets.TakeBound(ctx, b.bound(), b.PerMinute)
 }
 
-// LeastKey is the shortest accepted key, in characters.
-const LeastKey = 20
+// LeastKey is the minimum length of a key in characters, that of NewKey.
+const LeastKey = 26
+
+// variety is how many different characters a key has at least, and how many different steps from one to the next.
+const variety = 8
+
+// CheckKey returns an error for a key that could be guessed: too short, repeated characters, or a sequence.
+func CheckKey(key secret.Value) error {
+	text := key.Reveal()
+	chars, steps := map[byte]bool{}, map[int]bool{}
+	for i := range len(text) {
+		chars[text[i]] = true
+		if i > 0 {
+			steps[int(text[i])-int(text[i-1])] = true
+		}
+	}
+	const remedy = "make a new one with: openssl rand -hex 32"
+	switch {
+	case len(text) < LeastKey:
+		return fmt.Errorf("the key has %d characters and needs %d; %s", len(text), LeastKey, remedy)
+	case len(chars) < variety || len(steps) < variety:
+		return errors.New("the key can be guessed, because it repeats characters or counts; " + remedy)
+	}
+	return nil
+}
+
+// Within returns a refusal if a borrower has a role that allows more than most, the role of the context that lends.
+func Within(name string, role, most api.Role) error {
+	more := role.Beyond(most)
+	if len(more) == 0 {
+		return nil
+	}
+	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Unsent: true,
+		Public: fmt.Sprintf("The borrower %s has the role %s, which may %s. The role of this context (%s) may not.", name, role,
+			more[0], most),
+		Hint: "Give [lend.borrowers." + name + "] a role that allows no more than the context's, or use a context whose " +
+			"role allows it (--context)."}
+}
 
 // NewKey returns a key of 130 random bits.
 func NewKey() secret.Value { return secret.New(rand.Text()) }
@@ -68,6 +106,8 @@ func Fingerprint(key secret.Value) string {
 
 // Keys maps keys to borrowers; it stores hashes of the keys only. It is safe for concurrent use.
 type Keys struct {
+	most api.Role // of the context that lends
+
 	mu   sync.RWMutex
 	list []keyed // guarded by mu
 }
@@ -77,11 +117,18 @@ type keyed struct {
 	borrower Borrower
 }
 
-// Add makes key identify b.
-func (k *Keys) Add(key secret.Value, b Borrower) {
+// NewKeys makes a list without keys. most is the role of the context that lends: no borrower may have a higher one.
+func NewKeys(most api.Role) *Keys { return &Keys{most: most} }
+
+// Add adds the key of b, or returns the refusal of Within.
+func (k *Keys) Add(key secret.Value, b Borrower) error {
+	if err := Within(b.Name, b.Role, k.most); err != nil {
+		return err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.list = append(k.list, keyed{sha256.Sum256([]byte(key.Reveal())), b})
+	return nil
 }
 
 // Len is the number of keys.

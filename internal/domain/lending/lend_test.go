@@ -1,13 +1,19 @@
 package lending
 
 import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -66,13 +72,14 @@ func TestEveryPathOfTheContract(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	keys := new(Keys)
+	keys := NewKeys(api.Viewer)
 	a, b := NewKey(), NewKey()
 	if len(a.Reveal()) < LeastKey || a.Reveal() == b.Reveal() {
 		t.Error("keys are short, or alike")
 	}
-	keys.Add(a, Borrower{Name: "a"})
-	keys.Add(b, Borrower{Name: "b"})
+	if err := errors.Join(keys.Add(a, Borrower{Name: "a"}), keys.Add(b, Borrower{Name: "b"})); err != nil {
+		t.Fatal(err)
+	}
 	if got, ok := keys.Find(b.Reveal()); !ok || got.Name != "b" {
 		t.Errorf("%v %v", got, ok)
 	}
@@ -125,5 +132,45 @@ func TestTogether(t *testing.T) {
 	}
 	if gone := Together([]Post{of("a", Silent+time.Second)}); gone[0].Running || gone[0].LastMinute != 0 {
 		t.Errorf("%+v", gone)
+	}
+}
+
+// TestNoBorrowerExceedsTheContext: each role of a borrower in a context of each role.
+func TestNoBorrowerExceedsTheContext(t *testing.T) {
+	for _, most := range append(slices.Clone(api.Roles), "") {
+		for _, role := range api.Roles {
+			keys := NewKeys(most)
+			err := keys.Add(NewKey(), Borrower{Name: "n", Role: role})
+			exceeds := slices.ContainsFunc(api.Permissions, func(p api.Permission) bool { return role.May(p) && !most.May(p) })
+			if (err != nil) != exceeds || (keys.Len() == 0) != exceeds {
+				t.Errorf("%s in a context of %q: %v, %d keys", role, most, err, keys.Len())
+			}
+			if err != nil && !strings.Contains(api.AsError(err).Hint, "[lend.borrowers.n]") {
+				t.Errorf("no advice in %+v", err)
+			}
+		}
+	}
+}
+
+// TestWeakKeys: what can be guessed is no key, and the error says how to make one.
+func TestWeakKeys(t *testing.T) {
+	for _, weak := range []string{"", strings.Repeat("a", 24), strings.Repeat("a", 64), strings.Repeat("ab", 20),
+		"0123456789abcdef0123456789abcdef", "abcdefghijklmnopqrstuvwxyz", strings.Repeat("secret1", 6),
+		NewKey().Reveal()[1:]} {
+		if err := CheckKey(secret.New(weak)); err == nil || !strings.Contains(err.Error(), "openssl rand -hex 32") ||
+			weak != "" && strings.Contains(err.Error(), weak) {
+			t.Errorf("%q: %v", weak, err)
+		}
+	}
+	for range 100 {
+		b := make([]byte, 32)
+		if _, err := rand.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		for _, good := range []string{NewKey().Reveal(), hex.EncodeToString(b), base64.StdEncoding.EncodeToString(b)} {
+			if err := CheckKey(secret.New(good)); err != nil {
+				t.Errorf("%q: %v", good, err)
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@ type proxy struct {
 	url  string
 }
 
-func loopKey(i int) string { return fmt.Sprintf("key-of-loop-%d-0123456789", i) }
+func loopKey(i int) string { return fmt.Sprintf("key-of-loop-%d-0123456789-abcdef", i) }
 
 // newProxy writes the config of a proxy and starts it.
 func newProxy(t testing.TB, p place, s *service, borrowers int, perMinute map[limit.Class]int) *proxy {

@@ -61,7 +61,7 @@ func configCheckCommand(r *root) *cobra.Command {
 			path, named = args[0], true
 		}
 		cfg, err := config.Load(path, named)
-		bad := checkViews(path, cfg)
+		bad := append(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv)...)
 		if errors.As(err, &bad) || len(bad) > 0 {
 			return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
 		}

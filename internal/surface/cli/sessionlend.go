@@ -98,8 +98,10 @@ func lendTo(r *root, ctx context.Context, a *app.App, as string, reveal bool, ar
 			return err
 		}
 	}
-	key, keys := lending.NewKey(), new(lending.Keys)
-	keys.Add(key, b)
+	key, keys := lending.NewKey(), lending.NewKeys(a.Context.Role)
+	if err := keys.Add(key, b); err != nil {
+		return err
+	}
 	l, err := lendproxy.Open(ctx, a, lendproxy.Options{Listen: "127.0.0.1:0", Keys: keys})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package lendproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +68,7 @@ func bounded(l net.Listener) entrance { return entrance{l, &listen.Conns{Source:
 // Open opens the socket and the port. The caller must call Serve or Close.
 func Open(ctx context.Context, a *app.App, opt Options) (*Lender, error) {
 	if opt.Keys == nil {
-		opt.Keys = new(lending.Keys)
+		opt.Keys = lending.NewKeys(a.Context.Role)
 	}
 	l := &Lender{app: a, opt: opt, tally: lending.NewTally(a.Now), board: journal.NewBorrowers(a.Store.Core),
 		id:   uuid.NewString(),
@@ -102,7 +104,12 @@ func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		return nil, fmt.Errorf("%q is not a loopback address; the session is lent on this host only", addr)
 	}
-	return listen.Open(ctx, "lend", addr)
+	l, err := listen.Open(ctx, "lend", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("another process already listens at %s; if it is not yours, replace the keys of all borrowers, "+
+			"because scripts may have sent them to it", addr)
+	}
+	return l, err
 }
 
 // Addr is the address of the port, "" without one.

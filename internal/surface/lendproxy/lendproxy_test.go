@@ -299,6 +299,15 @@ func TestSocketPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
+	taken, err := listenLoopback(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if _, err := listenLoopback(t.Context(), taken.Addr().String()); err == nil ||
+		!strings.Contains(err.Error(), "replace the keys") {
+		t.Errorf("a port that another process has: %v", err)
+	}
 	for _, addr := range []string{"0.0.0.0:0", ":0", "localhost:0", "8789"} {
 		if _, err := listenLoopback(context.Background(), addr); err == nil {
 			t.Errorf("%s is listened at", addr)

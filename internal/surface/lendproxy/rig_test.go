@@ -29,7 +29,7 @@ const marker = "LENTMARK7"
 
 // rig is a lender before a built-in service on TCP.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	svc    *sandbox.Service
 	app    *app.App
 	lender *Lender
@@ -43,11 +43,11 @@ type rig struct {
 	twist func(next http.Handler, w http.ResponseWriter, r *http.Request) // guarded by mu; nil: the service as it is
 }
 
-func keyOf(name string) string { return "key-of-" + name + "-0123456789" }
+func keyOf(name string) string { return "key-of-" + name + "-0123456789-abcdef" }
 
 // newRig opens a service and a lender with a borrower for each role, and what more
 // says.
-func newRig(t *testing.T, more string) *rig {
+func newRig(t testing.TB, more string) *rig {
 	t.Helper()
 	r := &rig{t: t}
 	var err error
@@ -72,7 +72,7 @@ func newRig(t *testing.T, more string) *rig {
 	}))
 	t.Cleanup(srv.Close)
 	env := map[string]string{"PW": sandbox.DefaultPassword, "KEY_slow": keyOf("slow")}
-	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nAPPROVAL\n[writes]\nsettle_wait = \"0s\"\n[limits]\nmax_wait = \"20s\"\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }\n", srv.URL, sandbox.DefaultLogin)
+	text := fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nAPPROVAL\n[writes]\nsettle_wait = \"0s\"\n[limits]\nmax_wait = \"20s\"\nper_minute = { login = 1000, refresh = 1000, account = 10000, customer = 10000, billing = 10000, general = 10000 }\n", srv.URL, sandbox.DefaultLogin)
 	for _, role := range api.Roles {
 		name := string(role)
 		env["KEY_"+name] = keyOf(name)

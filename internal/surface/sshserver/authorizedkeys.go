@@ -93,7 +93,7 @@ func readKeys(path string) ([]byte, error) {
 	case st.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s: it is larger than %d bytes", path, maxKeyFile)
 	}
-	if err := filecheck.Trusted(st); err != nil {
+	if err := filecheck.Trusted(path, st); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -22,11 +23,40 @@ func Private(st os.FileInfo) error {
 }
 
 // Trusted returns an error if a user other than ours and root can have written the file.
-func Trusted(st os.FileInfo) error {
+func Trusted(path string, st os.FileInfo) error {
 	if m := st.Mode().Perm(); m&0o022 != 0 {
 		return fmt.Errorf("others may write to it (mode %04o); chmod go-w", m)
 	}
-	return owned(st, true)
+	if err := owned(st, true); err != nil {
+		return err
+	}
+	return inOpenFolder(path)
+}
+
+// inOpenFolder returns an error if others may put another file in the place of path: a folder above it lets everybody
+// write, without the sticky bit that keeps each file with its owner.
+func inOpenFolder(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{path, target} {
+		for dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+			st, err := os.Stat(dir)
+			if err != nil {
+				return err
+			}
+			if m := st.Mode(); m.Perm()&0o002 != 0 && m&os.ModeSticky == 0 {
+				return fmt.Errorf("everybody may replace files in the folder %s (mode %04o); chmod o-w %s", dir, m.Perm(), dir)
+			}
+		}
+	}
+	return nil
 }
 
 func owned(st os.FileInfo, orRoot bool) error {

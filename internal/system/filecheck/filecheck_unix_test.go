@@ -3,6 +3,7 @@
 package filecheck
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,7 @@ func TestTrusted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]bool{Private(st) == nil, Trusted(st) == nil}; got != want {
+		if got := [2]bool{Private(st) == nil, Trusted(path, st) == nil}; got != want {
 			t.Errorf("%04o: private, trusted: %v, want %v", mode, got, want)
 		}
 	}
@@ -82,7 +83,43 @@ func TestTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Private(st) == nil || Trusted(st) == nil {
+	if Private(st) == nil || Trusted(path, st) == nil {
 		t.Error("another user's file is believed")
+	}
+}
+
+// TestTrustedFolders: what everybody may replace decides nothing, wherever the open folder is.
+func TestTrustedFolders(t *testing.T) {
+	root := t.TempDir()
+	inner := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path, link := filepath.Join(inner, "f"), filepath.Join(root, "link")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir  string
+		mode os.FileMode
+		ok   bool
+	}{{inner, 0o777, false}, {inner, 0o773, false}, {filepath.Dir(inner), 0o777, false}, {inner, os.ModeSticky | 0o777, true},
+		{inner, 0o775, true}, {inner, 0o700, true}} {
+		if err := os.Chmod(c.dir, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{path, link} {
+			err := Trusted(name, st)
+			if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "chmod o-w "+c.dir) {
+				t.Errorf("%s in %s %v: %v", name, c.dir, c.mode, err)
+			}
+		}
+		if err := os.Chmod(c.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
