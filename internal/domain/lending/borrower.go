@@ -89,8 +89,8 @@ func Within(name string, role, most api.Role) error {
 		return nil
 	}
 	return &api.Error{Kind: api.Refused, Rule: api.RuleRole, Unsent: true,
-		Public: fmt.Sprintf("The borrower %s has the role %s, which may %s. The role of this context (%s) may not.", name, role,
-			more[0], most),
+		Public: fmt.Sprintf("The borrower %s has the role %s, which may %s. The role of this context (%s) may not.",
+			name, role, more[0], most),
 		Hint: "Give [lend.borrowers." + name + "] a role that allows no more than the context's, or use a context whose " +
 			"role allows it (--context)."}
 }
