@@ -2,8 +2,10 @@ package endpoint
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -25,8 +27,20 @@ func (w *Wire) InspectOperations(ctx context.Context) (p api.Inspection, opid, c
 		}
 	}
 	p.Order = api.OrderOf(page.Items)
-	p.Settings = w.pagingSettings(ctx, page, &p)
+	p.Settings = append(w.pagingSettings(ctx, page, &p), readingSettings(p.At, p.Words)...)
 	return p, opid, cuid
+}
+
+// readingSettings are the settings for a list under another name and for unknown status words. No answer says what a
+// word means, so its line is a comment until a person has chosen.
+func readingSettings(at string, words int) (out []string) {
+	if name := at[strings.LastIndexByte(at, '.')+1:]; name != "" && name != "items" {
+		out = append(out, fmt.Sprintf("list_field = %q", name))
+	}
+	if words > 0 {
+		out = append(out, `# status_words = { WORD = "open" } # for each word: open, completed, failed or canceled`)
+	}
+	return out
 }
 
 // InspectCustomers reads a page of customers (one customer call); cuid is the first.

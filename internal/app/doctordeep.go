@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act/remedy"
 )
 
@@ -153,6 +154,10 @@ func differs(p api.Inspection) []string {
 		}
 		if p.After.Key != "" {
 			add("it says under “%s” whether more follows", p.After.Key)
+		}
+		if p.After.Next != "" && !p.After.ByNumber && !strings.HasSuffix(p.Call, endpoint.ListOperations.Template()) {
+			add("opdeck follows what names the next page for operations only: of this list it asks for pages by number, and " +
+				"no setting changes that")
 		}
 	}
 	if len(p.Amounts) > 0 {

@@ -111,6 +111,10 @@ func TestDeepOnAContraryService(t *testing.T) {
 	if well {
 		t.Error("all is said to be well")
 	}
+	if got := strings.Join(found["settings"].Settings, "\n"); !strings.Contains(got, `list_field = "list"`) ||
+		!strings.Contains(got, "# status_words = {") {
+		t.Errorf("settings to paste: %s", got)
+	}
 	for name, want := range map[string]struct {
 		health Health
 		words  []string
@@ -139,6 +143,27 @@ func TestDeepOnAContraryService(t *testing.T) {
 	}
 	if n := s.calls[limit.Customer]; n > 7 { // one list is tried twice
 		t.Errorf("%d customer calls", n)
+	}
+}
+
+// TestDeepNamesListsThatAreNotFollowed: of the lists of customers and documents it says that a cursor is not followed.
+func TestDeepNamesListsThatAreNotFollowed(t *testing.T) {
+	const more = `,"nextCursor":"abc"`
+	found, _, _ := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
+		switch path := r.URL.Path; {
+		case path == "/v2/billing/operation":
+			return say(w, 200, `{"items":[{"opid":"o-1","customer":{"cuid":"C-1"}}]`+more+`}`)
+		case path == "/v2/customer":
+			return say(w, 200, `{"items":[{"cuid":"C-1"}]`+more+`}`)
+		case strings.HasSuffix(path, "/file"):
+			return say(w, 200, `{"items":[{"id":"f-1"}]`+more+`}`)
+		}
+		return false
+	})
+	for name, want := range map[string]bool{"operations": false, "customers": true, "documents": true} {
+		if said := strings.Join(found[name].Differs, "; "); strings.Contains(said, "for operations only") != want {
+			t.Errorf("%s: %s", name, said)
+		}
 	}
 }
 
