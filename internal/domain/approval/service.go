@@ -105,7 +105,7 @@ func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict
 		case why != nil:
 			r.State, r.Ended = Lapsed, why.Public
 			v.change(r, "approval.lapsed")
-			if sameReason || !same {
+			if undecided() && (sameReason || !same) {
 				v.refusal = revoked(r)
 			}
 		case live && !same:

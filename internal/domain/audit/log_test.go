@@ -15,6 +15,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
 )
 
 var errFull = errors.New("no room left on the disk")
@@ -268,6 +270,44 @@ func TestOnePersonCannotUseUpTheMinute(t *testing.T) {
 	_ = json.Unmarshal(m.rows[11].Bytes, &sum)
 	if len(m.rows) != 13 || sum.Count != 490 || sum.Actor.Name != "ana" {
 		t.Errorf("%d records, the sum %+v", len(m.rows), sum)
+	}
+}
+
+// TestClocksOfSeveralHosts: writers whose clocks are seconds apart, records that waited before they were stored, and
+// the
+// next process of a host are no clock that went back; one that did is, also between two processes.
+func TestClocksOfSeveralHosts(t *testing.T) {
+	m, c := &memory{}, newClock()
+	var logs []*audit.Log
+	for _, off := range []time.Duration{0, -30 * time.Second, 10 * time.Second} {
+		logs = append(logs, newLog(t, audit.Options{Store: m, Now: func() time.Time { return c.Now().Add(off) }}))
+	}
+	for range 3 {
+		for _, l := range logs {
+			write(t, l, 1)
+			c.add(time.Second)
+		}
+	}
+	waits := logs[0]
+	m.trouble(errors.New("disk full"), nil)
+	_ = waits.Note(as(ana), ana, api.Event{Name: "console.open"})
+	ref, _ := logs[2].Intent(as(ana), ana, act)
+	m.trouble(nil, nil)
+	c.add(time.Minute)
+	write(t, logs[1], 1)
+	_ = waits.Flush(context.Background())
+	_ = ref
+	r, err := audit.Verify(join(export(t, m)), nil)
+	if err != nil || !r.Intact() || len(r.ClockSteps) != 0 || strings.Contains(strings.Join(export(t, m), ""),
+		"clock.step") {
+		t.Errorf("%+v, %v", r.ClockSteps, err)
+	}
+
+	p := newPlace(t, storetest.Open(t, store.SQLite), 1)
+	p.now.add(-time.Hour) // between two processes of one host
+	p.command("op-2")
+	if r := p.verify(); !r.Intact() || len(r.ClockSteps) != 1 || r.ClockSteps[0].Back < 59*time.Minute {
+		t.Errorf("%+v", r)
 	}
 }
 
