@@ -1,0 +1,112 @@
+package verdict
+
+import (
+	"strings"
+	"time"
+)
+
+func trailCauses() []cause {
+	audit := func(f Facts) Fact[Audit] { return f.Audit }
+	writes := func(f Facts) Fact[Writes] { return f.Writes }
+	return []cause{
+		{id: "audit_broken", part: PartAudit, severity: Critical, who: Admin,
+			next: Next{Do: "Change neither store nor checkpoints, and find out who restored or changed the state.",
+				Command: "opdeck audit verify"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if len(a.Broken) == 0 {
+					return "", "", time.Time{}
+				}
+				return "The audit trail does not verify: " + a.Broken[0], strings.Join(a.Broken, "; "), a.Since
+			})},
+		{id: "audit_key", part: PartAudit, severity: Critical, who: Admin,
+			next: Next{Do: "Restore the audit key of this host.", Command: "opdeck audit verify"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if !a.NoKey {
+					return "", "", time.Time{}
+				}
+				return "The audit key of this host is missing; its checkpoints cannot be checked.", "checkpoints without their key",
+					a.Since
+			})},
+		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
+			next: Next{Do: "Check the disk or the database of the store.", Command: "opdeck doctor"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if a.Writable {
+					return "", "", time.Time{}
+				}
+				return "The audit trail cannot be written; writes are off.", "the last record was not stored", a.Since
+			})},
+		{id: "writes_in_doubt", part: PartWrites, severity: Warning, who: Operator,
+			next: Next{Do: "Check each of them.", Command: "opdeck audit unsettled", Key: "8"},
+			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
+				if w.Doubtful == 0 {
+					return "", "", time.Time{}
+				}
+				return count(w.Doubtful, "write has", "writes have") + " no known outcome, the oldest since " + clock(w.Oldest) +
+						".",
+					"sent at " + clock(w.Oldest), w.Oldest
+			})},
+		{id: "jobs_stuck", part: PartWrites, severity: Warning, who: Operator,
+			next: Next{Do: "Resume or abandon them.", Command: "opdeck document resume", Key: "R"},
+			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
+				if w.Stuck == 0 {
+					return "", "", time.Time{}
+				}
+				return count(w.Stuck, "replacement was", "replacements were") + " interrupted between two steps.",
+					count(w.Stuck, "open job", "open jobs"), time.Time{}
+			})},
+	}
+}
+
+func feedCauses() []cause {
+	feed := func(f Facts) Fact[Feed] { return f.Feed }
+	return []cause{
+		{id: "webhooks_rejected", part: PartFeed, severity: Warning, who: Operator, explains: []Part{PartFeed},
+			next: Next{Do: "Correct the named setting here or at the service.", Command: "opdeck event list --rejected",
+				Key: "7"},
+			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+				if d.Rejected == 0 {
+					return "", "", time.Time{}
+				}
+				return "The receiver rejected " + count(d.Rejected, "delivery", "deliveries") + ", the last one at " + clock(d.At) +
+					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
+			})},
+		{id: "feed_stalled", part: PartFeed, severity: Warning, who: Operator,
+			next: Next{Do: "Compare address and secret with the service, then check the proxy.", Command: "opdeck hook get",
+				Key: "7"},
+			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+				if !d.Expected || !d.Stalled {
+					return "", "", time.Time{}
+				}
+				return "No webhook came since " + clock(d.Last) + "; usually one comes within " + span(d.Usual) + ".",
+					"the last event at " + clock(d.Last), d.Last
+			})},
+		{id: "events_waiting", part: PartFeed, severity: Warning, who: Operator,
+			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting", Key: "7"},
+			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+				if d.Waiting == 0 {
+					return "", "", time.Time{}
+				}
+				return count(d.Waiting, "event is", "events are") + " not merged into the index, the oldest since " +
+					clock(d.Oldest) +
+					".", "received at " + clock(d.Oldest), d.Oldest
+			})},
+	}
+}
+
+// indexLate is how many times its planned age the index may reach.
+const indexLate = 3
+
+func indexCauses() []cause {
+	return []cause{{id: "index_old", part: PartIndex, severity: Warning, who: Operator,
+		next: Next{Do: "See why the sync does not go on.", Command: "opdeck index status", Key: "r"},
+		found: of(func(f Facts) Fact[Index] { return f.Index }, func(f Facts, i Index) (string, string, time.Time) {
+			if i.AsOf.IsZero() || i.Due <= 0 || f.Now.Sub(i.AsOf) <= indexLate*i.Due {
+				return "", "", time.Time{}
+			}
+			says := "The lists are " + span(f.Now.Sub(i.AsOf)) + " old."
+			if i.Error != "" {
+				says += " The last sync failed: " + strings.TrimRight(i.Error, ". ") + "."
+			}
+			return says, "as of " + day(i.AsOf), i.AsOf
+		})}}
+}

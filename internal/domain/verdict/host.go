@@ -1,0 +1,121 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func hostCauses() []cause {
+	return []cause{
+		{id: "config", part: PartConfig, severity: Critical, who: Operator,
+			explains: Parts(), next: Next{Do: "Correct the config.", Command: "opdeck config check"},
+			found: of(func(f Facts) Fact[Config] { return f.Config }, func(_ Facts, c Config) (string, string, time.Time) {
+				if len(c.Mistakes) == 0 {
+					return "", "", time.Time{}
+				}
+				return "The config has " + count(int64(len(c.Mistakes)), "mistake", "mistakes") + ": " + c.Mistakes[0],
+					strings.Join(c.Mistakes, "; "), time.Time{}
+			})},
+		{id: "password_missing", part: PartSession, severity: Critical, who: Operator,
+			explains: []Part{PartSession, PartIndex},
+			next:     Next{Do: "Make the password available to this process.", Command: "opdeck doctor"},
+			found: of(func(f Facts) Fact[Password] { return f.Password }, func(_ Facts, p Password) (string, string, time.Time) {
+				if p.Fault == "" {
+					return "", "", time.Time{}
+				}
+				return "The password of the machine account is not available: " + strings.TrimRight(p.Fault, ". ") + ".", p.Source,
+					time.Time{}
+			})},
+		{id: "port", part: PartFeed, severity: Critical, who: Operator, explains: []Part{PartFeed},
+			next:  Next{Do: "Stop the other program, or set another address.", Command: "opdeck config check"},
+			found: portFaults},
+		{id: "ignored", part: PartConfig, severity: Warning, who: Operator,
+			next: Next{Do: "Set [service] proxy if calls have to use a proxy.", Command: "opdeck doctor"},
+			found: of(func(f Facts) Fact[Config] { return f.Config }, func(_ Facts, c Config) (string, string, time.Time) {
+				if len(c.Ignored) == 0 {
+					return "", "", time.Time{}
+				}
+				return "opdeck ignores " + strings.Join(c.Ignored, ", ") + " of the environment.", strings.Join(c.Ignored, ", "),
+					time.Time{}
+			})},
+	}
+}
+
+func portFaults(f Facts) []hit {
+	var out []hit
+	for _, one := range f.Ports {
+		p, known := one.at(f.Now)
+		if !known || p.Fault == "" {
+			continue
+		}
+		h := hit{says: fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault), since: p.Since,
+			evidence: []Evidence{one.evidence(p.Addr + ": " + p.Fault)}}
+		if h.since.IsZero() {
+			h.since = one.At
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func storeCauses() []cause {
+	row := func(state StoreState, says, do string, who Who) cause {
+		return cause{id: Cause("store_" + string(state)), part: PartStore, severity: Critical, who: who,
+			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites},
+			next:     Next{Do: do, Command: "opdeck doctor"},
+			found: of(func(f Facts) Fact[Store] { return f.Store }, func(_ Facts, s Store) (string, string, time.Time) {
+				if s.State != state {
+					return "", "", time.Time{}
+				}
+				sentence := strings.NewReplacer("{engine}", s.Engine, "{where}", s.Where, "{holder}", s.Holder).Replace(says)
+				shows := s.Engine + " at " + s.Where
+				if s.Says != "" {
+					sentence += ` It says: "` + strings.TrimRight(s.Says, ". ") + `".`
+					shows += ": " + s.Says
+				}
+				return sentence, shows, s.Since
+			})}
+	}
+	const kept = " No process logs in or refreshes without it."
+	return []cause{
+		row(StoreAbsent, "The shared store ({engine} at {where}) does not answer."+kept,
+			"Start the database or mend the network.", Admin),
+		row(StoreLogin, "The shared store ({engine} at {where}) refuses opdeck's user or password."+kept,
+			"Correct the user or password in [store] url.", Admin),
+		row(StoreBusy, "The shared store ({engine} at {where}) has no free connection."+kept,
+			"Raise max_connections, or stop programs that keep connections.", Admin),
+		row(StoreReadOnly, "The shared store ({engine} at {where}) is read-only."+kept,
+			"Use the primary server, or mount the disk for writing.", Admin),
+		row(StoreDenied, "The permissions of {where} do not let this user write the shared store."+kept,
+			"Correct owner and mode of the file and its folder.", Operator),
+		row(StoreLocked, "Another process holds the shared store at {where} locked: {holder}."+kept,
+			"End or continue that process.", Operator),
+		row(StoreFull, "The disk of the shared store at {where} is full."+kept, "Make room on the disk.", Operator),
+		row(StoreDeleted, "The file of the shared store at {where} was deleted or replaced."+kept,
+			"Stop every opdeck process. Then restore the file, or start without it: one login.", Admin),
+		row(StoreDamaged, "The shared store at {where} is damaged."+kept,
+			"Stop every opdeck process and restore the file from a backup.", Admin),
+		row(StoreNewer, "A newer opdeck has changed the shared store at {where}; this one cannot use it.",
+			"Install the same version on every host.", Admin),
+	}
+}
+
+// clockWarns is the clock difference from which on tokens seem to expire at another time.
+const clockWarns = 30 * time.Second
+
+func clockCauses() []cause {
+	return []cause{{id: "clock", part: PartClock, severity: Warning, who: Operator,
+		next: Next{Do: "Set the clock of this host (NTP).", Command: "opdeck doctor"},
+		found: of(func(f Facts) Fact[Clock] { return f.Clock }, func(f Facts, c Clock) (string, string, time.Time) {
+			if c.Ahead.Abs() < clockWarns {
+				return "", "", time.Time{}
+			}
+			way := "ahead of"
+			if c.Ahead < 0 {
+				way = "behind"
+			}
+			says := fmt.Sprintf("The clock of %s is %s %s that of the service.", c.Host, span(c.Ahead.Abs()), way)
+			return says, fmt.Sprintf("difference %s, by the Date of an answer", c.Ahead.Round(time.Second)), time.Time{}
+		})}}
+}

@@ -1,0 +1,168 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/api/reach"
+)
+
+// loginRows are the refusals of a login. {said} is the service's own words.
+func loginRows() []reachRow {
+	const reset = " Then run opdeck session reset."
+	return []reachRow{
+		{reach.Locked, "The service has locked the account {account}.{said}", "Have the account unlocked." + reset, Provider},
+		{reach.Disabled, "The service has disabled the account {account} or its login.{said}",
+			"Have the login enabled." + reset, Provider},
+		{reach.TwoFactor, "The service demands a two-factor code, which a machine account cannot give.{said}",
+			"Switch two-factor authentication off for the account." + reset, Provider},
+		{reach.Password, "The service refuses login or password of {account}.{said}",
+			"Correct the password. The new one is tried by itself.", Operator},
+		{reach.Unclear, "The service refuses the login of {account}: password or two-factor code.{said}",
+			"Check the password, and that two-factor authentication is off." + reset, Operator},
+		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url." + reset, Operator},
+		{reach.Refused, "The service refuses the login of {account} ({status}).{said}", "Ask why, with these words." + reset,
+			Provider},
+		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.",
+			"Set the names under [service] that opdeck doctor --deep prints." + reset, Admin},
+	}
+}
+
+func loginCauses() []cause {
+	var out []cause
+	for _, r := range loginRows() {
+		out = append(out, cause{id: "login_" + Cause(r.class), part: PartSession, severity: Critical, who: r.who,
+			explains: []Part{PartSession, PartIndex}, next: Next{Do: r.do, Command: loginCommand(r.class)},
+			found: func(f Facts) []hit {
+				for _, o := range outages(f) {
+					if o.login && o.class == "" && o.fault.Class == r.class {
+						says := strings.ReplaceAll(r.says, "{account}", f.Account)
+						return []hit{{says: o.sentence(f, says), since: o.since, evidence: o.shows}}
+					}
+				}
+				return nil
+			}})
+	}
+	return append(out, throttledCause())
+}
+
+func loginCommand(c reach.Class) string {
+	if c == reach.Unreadable {
+		return "opdeck doctor --deep"
+	}
+	return "opdeck session reset"
+}
+
+// throttledCause is a 429 at a login or refresh, while nothing else is known to be wrong with it.
+func throttledCause() cause {
+	return cause{id: "login_throttled", part: PartSession, severity: Critical, who: Operator,
+		explains: []Part{PartSession, PartIndex},
+		next: Next{Do: "Wait; opdeck tries again by itself. Find other programs that log in.",
+			Command: "opdeck session status"},
+		found: func(f Facts) []hit {
+			if len(outages(f)) > 0 {
+				return nil
+			}
+			var out []hit
+			for _, one := range f.Attempts {
+				a, known := one.at(f.Now)
+				if !known || a.OK || a.Fault.Class != reach.Throttled || rotated(f, a.At) || usable(f) {
+					continue
+				}
+				says := "The service answers a " + a.Kind + " with too many requests (429)."
+				if a.Fault.After > 0 {
+					says += " It asks to wait until " + clock(a.At.Add(a.Fault.After)) + "."
+				}
+				out = append(out, hit{says: says, since: a.At, evidence: []Evidence{one.evidence(attemptShows(a))}})
+			}
+			return out[:min(1, len(out))]
+		}}
+}
+
+// usable reports whether calls have an access token.
+func usable(f Facts) bool {
+	s, known := f.Session.at(f.Now)
+	return known && s.AccessUntil.After(f.Now)
+}
+
+func sessionCauses() []cause {
+	session := func(f Facts) Fact[Session] { return f.Session }
+	row := func(id Cause, sev Severity, who Who, next Next, says func(Facts, Session) (string, string, time.Time)) cause {
+		return cause{id: id, part: PartSession, severity: sev, who: who, next: next, found: of(session, says)}
+	}
+	return []cause{
+		row("other_key", Critical, Admin, Next{Do: "Give every host the same key_file.", Command: "opdeck config check"},
+			func(_ Facts, s Session) (string, string, time.Time) {
+				if !s.OtherKey {
+					return "", "", time.Time{}
+				}
+				return "Another host seals the shared tokens with a different key_file: each host ends the session of the others.",
+					"the stored tokens cannot be opened with this key_file", time.Time{}
+			}),
+		row("foreign", Warning, Admin,
+			Next{Do: "Find the other program: a second opdeck with its own store, or a script.",
+				Command: "opdeck session status"},
+			func(_ Facts, s Session) (string, string, time.Time) {
+				if s.Foreign == 0 {
+					return "", "", time.Time{}
+				}
+				return "Another client logs in with this account and ends opdeck's session: " +
+						count(int64(s.Foreign), "time", "times") + " within ten minutes.", "the last time at " + clock(s.ForeignAt),
+					s.ForeignAt
+			}),
+		row("unaccepted", Critical, Provider, Next{Do: "Ask for the permissions of the account.", Command: "opdeck doctor"},
+			func(_ Facts, s Session) (string, string, time.Time) {
+				if s.Unaccepted < 2 {
+					return "", "", time.Time{}
+				}
+				return "The service refuses its own new tokens on every call.",
+					count(int64(s.Unaccepted), "new pair", "new pairs") + " that no call accepted", time.Time{}
+			}),
+		row("short_life", Warning, Provider, Next{Do: "Ask for access tokens that live longer.",
+			Command: "opdeck session status"},
+			func(_ Facts, s Session) (string, string, time.Time) {
+				if s.ShortLife <= 0 {
+					return "", "", time.Time{}
+				}
+				return fmt.Sprintf("Access tokens of the service live only %s; calls wait for new ones.", span(s.ShortLife)),
+					"lifetime " + s.ShortLife.String(), time.Time{}
+			}),
+		row("holder_stopped", Warning, Operator, Next{Do: "Nothing: another process takes over. End or continue that one.",
+			Command: "opdeck session status"}, func(_ Facts, s Session) (string, string, time.Time) {
+			if s.Holder == "" {
+				return "", "", time.Time{}
+			}
+			return "A refresh by " + s.Holder + " does not end; calls wait for it.", "in progress since " + clock(s.HolderSince),
+				s.HolderSince
+		}),
+		{id: "budget", part: PartBudget, severity: Warning, who: Operator,
+			next: Next{Do: "Wait, or slow the program that uses it.", Command: "opdeck limits", Key: "5"}, found: budgets},
+	}
+}
+
+func budgets(f Facts) []hit {
+	var out []hit
+	for _, one := range f.Budgets {
+		b, known := one.at(f.Now)
+		switch {
+		case !known:
+		case b.Asked && b.Until.After(f.Now):
+			out = append(out, hit{since: b.AskedT, evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
+				says: "The service answers " + b.Class + " calls with too many requests (429). opdeck waits until " +
+					clock(b.Until) + "." + users(b)})
+		case b.Room <= 0 && b.Next.After(f.Now):
+			out = append(out, hit{since: one.At, evidence: []Evidence{one.evidence(b.Class + ": no slot before " +
+				clock(b.Next))},
+				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)})
+		}
+	}
+	return out
+}
+
+func users(b Budget) string {
+	if len(b.Users) == 0 {
+		return ""
+	}
+	return " Used by " + strings.Join(b.Users, ", ") + "."
+}

@@ -1,0 +1,258 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"opdeck/api/reach"
+)
+
+// outage is what keeps calls from useful answers now: of all calls, or of one class.
+type outage struct {
+	fault reach.Fault
+	since time.Time
+	at    time.Time
+	next  time.Time // of a login or refresh
+	class string    // "" : all calls
+	login bool      // seen at a login or refresh
+	shows []Evidence
+}
+
+// outages returns the outages that the facts show. A class fails alone if another class was answered since its first
+// failure; otherwise the newest failure concerns all calls.
+func outages(f Facts) []outage {
+	var failing []Fact[Call]
+	var good time.Time // the newest good answer
+	for _, one := range f.Calls {
+		c, known := one.at(f.Now)
+		switch {
+		case !known:
+			continue
+		case c.failing() && c.Fault.Class != reach.Throttled:
+			failing = append(failing, one)
+		}
+		if c.Good.After(good) {
+			good = c.Good
+		}
+	}
+	var whole *outage
+	var out []outage
+	for _, one := range failing {
+		c := one.Value
+		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
+		if good.After(o.since) && !good.Equal(c.Good) {
+			o.class = c.Class
+			out = append(out, o)
+			continue
+		}
+		whole = whole.with(o)
+	}
+	for _, one := range f.Attempts {
+		a, known := one.at(f.Now)
+		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || good.After(a.At) || rotated(f, a.At) ||
+			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
+			continue
+		}
+		whole = whole.with(outage{fault: a.Fault, since: a.At, at: a.At, next: a.Next, login: true,
+			shows: []Evidence{one.evidence(attemptShows(a))}})
+	}
+	if whole != nil {
+		out = append(out, *whole)
+	}
+	return out
+}
+
+// with joins two outages of all calls: the newest fault counts, the oldest time is its beginning.
+func (o *outage) with(other outage) *outage {
+	if o == nil {
+		return &other
+	}
+	joined, older := other, *o
+	if o.at.After(other.at) || o.at.Equal(other.at) && o.fault.Class > other.fault.Class {
+		joined, older = *o, other
+	}
+	if older.since.Before(joined.since) {
+		joined.since = older.since
+	}
+	if joined.next.IsZero() {
+		joined.next = older.next
+	}
+	joined.shows = append(append([]Evidence{}, o.shows...), other.shows...)
+	return &joined
+}
+
+func since(c Call) time.Time {
+	if c.Since.IsZero() {
+		return c.Failed
+	}
+	return c.Since
+}
+
+// rotated reports whether a login or refresh succeeded after that time.
+func rotated(f Facts, after time.Time) bool {
+	for _, one := range f.Attempts {
+		if a, known := one.at(f.Now); known && a.OK && a.At.After(after) {
+			return true
+		}
+	}
+	return false
+}
+
+// reached reports whether the newest answer of the service still holds and no failure of all calls followed it. A
+// lapsed
+// failure counts as well: it must not turn an older answer into a good one.
+func reached(f Facts) bool {
+	var good time.Time
+	var class string
+	for _, one := range f.Calls {
+		c := one.Value
+		if age := f.Now.Sub(c.Good); c.Good.After(good) && age <= one.Holds && age >= -ahead {
+			good, class = c.Good, c.Class
+		}
+	}
+	if good.IsZero() {
+		return false
+	}
+	for _, one := range f.Calls {
+		if c := one.Value; c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled {
+			return false
+		}
+	}
+	for _, one := range f.Attempts {
+		if a := one.Value; !a.OK && !a.Waits && !good.After(a.At) {
+			return false
+		}
+	}
+	return true
+}
+
+func callShows(c Call) string {
+	return fmt.Sprintf("%s failed at %s: %s", c.Route, clock(c.Failed), shows(c.Fault))
+}
+
+func attemptShows(a Attempt) string {
+	return fmt.Sprintf("%s at %s: %s", a.Kind, clock(a.At), shows(a.Fault))
+}
+
+func shows(f reach.Fault) string {
+	text := strings.ReplaceAll(string(f.Class), "_", " ")
+	if f.Status != 0 {
+		text = fmt.Sprintf("HTTP status %d", f.Status)
+	}
+	if f.Said != "" {
+		text += `, "` + f.Said + `"`
+	}
+	return text
+}
+
+// reachRow is a row about a class of faults: {s} is the service's host.
+type reachRow struct {
+	class reach.Class
+	says  string
+	do    string
+	who   Who
+}
+
+func reachRows() []reachRow {
+	return []reachRow{
+		{reach.NoName, "The name {s} cannot be looked up.", "Check base_url and the name servers of this host.", Operator},
+		{reach.NoPort, "{s} refuses connections.", "Check base_url and the firewall; if both are right, report it.",
+			Provider},
+		{reach.NoConnect, "No connection to {s}: nothing answers.", "Check the network and the firewall of this host.",
+			Operator},
+		{reach.TLSExpired, "The certificate of {s} expired{until}.", "Ask for a new certificate.", Provider},
+		{reach.TLSEarly, "The certificate of {s} is not valid before {until}.",
+			"Check the clock of this host; if it is right, " +
+				"report it.", Operator},
+		{reach.TLSName, "The certificate of {s} is for another name{names}.", "Check base_url.", Operator},
+		{reach.TLSIssuer, "The certificate of {s} is from an authority that is not known here.",
+			"Set ca_file of the context to its authority.", Operator},
+		{reach.TLSBad, "The certificate of {s} is not valid.", "Ask for a valid certificate.", Provider},
+		{reach.TLSVersion, "{s} offers no TLS version from 1.2 on.", "Ask for TLS 1.2 or newer.", Provider},
+		{reach.PlainHTTP, "{s} speaks plain HTTP on the port that base_url uses for https.",
+			"Correct the port in base_url.", Operator},
+		{reach.HTTPToTLS, "{s} speaks TLS on the port that base_url uses for plain http.", "Write https:// in base_url.",
+			Operator},
+		{reach.ProxyFault, "The proxy {target} cannot be reached.", "Correct [service] proxy, or start the proxy.", Operator},
+		{reach.ProxyAsks, "The proxy demands a login (407).", "Set user and password in [service] proxy.", Operator},
+		{reach.Maintenance, "{s} is under maintenance or overloaded (503){after}.{said}",
+			"Wait; opdeck tries again by itself.",
+			Provider},
+		{reach.Gateway, "A gateway before {s} gets no answer from the service ({status}).{said}",
+			"Report it if it lasts; opdeck tries again by itself.", Provider},
+		{reach.Failed, "{s} fails ({status}).{said}", "Report it if it lasts; opdeck tries again by itself.", Provider},
+		{reach.Gone, "{s} no longer offers this version of its interface (410).{said}",
+			"Install an opdeck for the new version, or correct base_url.", Admin},
+		{reach.Moved, "{s} redirects calls to {target}, and opdeck follows no redirects.", "Check base_url; log in to the " +
+			"network if the address is a login page.", Operator},
+		{reach.Page, "A web page comes instead of an answer of {s}: a login page of this network, or another server.",
+			"Log in to the network of this host, or correct base_url.", Operator},
+		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url; if it is right, report it.", Provider},
+		{reach.Slow, "{s} accepts connections and does not answer in time.", "Report it if it lasts.", Provider},
+		{reach.Cut, "{s} ends its answers in the middle.", "Report it if it lasts.", Provider},
+		{reach.NotAnswered, "Calls to {s} fail for a reason that is not known.", "Check each step.", Operator},
+	}
+}
+
+func reachCauses() []cause {
+	var out []cause
+	for _, r := range reachRows() {
+		for _, whole := range []bool{true, false} {
+			c := cause{id: Cause(r.class), part: PartService, severity: Critical, who: r.who,
+				next: Next{Do: r.do, Command: "opdeck doctor"}, explains: []Part{PartSession, PartIndex, PartService}}
+			if !whole {
+				c.id, c.severity, c.explains = c.id+"_class", Warning, []Part{PartIndex}
+			}
+			c.found = func(f Facts) []hit {
+				var out []hit
+				for _, o := range outages(f) {
+					if o.fault.Class == r.class && (o.class == "") == whole {
+						out = append(out, hit{says: o.sentence(f, r.says), since: o.since, evidence: o.shows})
+					}
+				}
+				return out
+			}
+			out = append(out, c)
+		}
+	}
+	return append(out, certificateCauses()...)
+}
+
+func (o outage) sentence(f Facts, says string) string {
+	until, names, after := "", "", ""
+	if t := o.fault.Until; !t.IsZero() {
+		until = day(t)
+		if o.fault.Class == reach.TLSExpired {
+			until = " on " + until
+		}
+	}
+	if len(o.fault.Names) > 0 {
+		names = " (" + strings.Join(o.fault.Names, ", ") + ")"
+	}
+	if o.fault.After > 0 {
+		after = ", until " + clock(o.at.Add(o.fault.After)) + " as it says"
+	}
+	text := strings.NewReplacer("{s}", f.Service, "{until}", until, "{names}", names, "{target}", o.fault.Target,
+		"{after}", after, "{status}", fmt.Sprint(o.fault.Status), "{said}", quoted(o.fault.Said)).Replace(says)
+	if o.class != "" {
+		text = "Only " + o.class + " calls fail: " + text
+	}
+	return text
+}
+
+// certificateWarns is how long before its end a certificate is a finding.
+const certificateWarns = 14 * 24 * time.Hour
+
+func certificateCauses() []cause {
+	return []cause{{id: "certificate_ends", part: PartCertificate, severity: Warning, who: Provider,
+		next: Next{Do: "Ask for a new certificate in time.", Command: "opdeck doctor"},
+		found: of(func(f Facts) Fact[Certificate] { return f.Certificate },
+			func(f Facts, c Certificate) (string, string, time.Time) {
+				if c.Until.Sub(f.Now) > certificateWarns || !c.Until.After(f.Now) {
+					return "", "", time.Time{}
+				}
+				return fmt.Sprintf("The certificate of %s ends on %s.", f.Service, day(c.Until)), "valid until " + day(c.Until),
+					time.Time{}
+			})}}
+}

@@ -1,0 +1,195 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Severity of a finding.
+type Severity int
+
+// The severities, mildest first.
+const (
+	Info Severity = iota
+	Warning
+	Critical
+)
+
+func (s Severity) String() string { return [...]string{"info", "warning", "critical"}[s] }
+
+// Part is what a finding is about; opdeck check takes these names.
+type Part string
+
+// The parts.
+const (
+	PartConfig      Part = "config"
+	PartService     Part = "service"
+	PartSession     Part = "session"
+	PartStore       Part = "store"
+	PartIndex       Part = "index"
+	PartFeed        Part = "feed"
+	PartAudit       Part = "audit"
+	PartWrites      Part = "writes"
+	PartCertificate Part = "certificate"
+	PartClock       Part = "clock"
+	PartBudget      Part = "budget"
+)
+
+// Parts returns all parts, in the order of causes.
+func Parts() []Part {
+	return []Part{PartConfig, PartStore, PartClock, PartService, PartCertificate, PartSession, PartBudget, PartAudit,
+		PartWrites, PartFeed, PartIndex}
+}
+
+// Who can carry out the next step.
+type Who string
+
+// The people.
+const (
+	Operator Who = "the operator of this host"
+	Admin    Who = "the administrator of opdeck"
+	Provider Who = "the operator of the service"
+)
+
+// Next is the next step.
+type Next struct {
+	Do      string `json:"do"`                // a sentence
+	Command string `json:"command,omitempty"` // "opdeck session reset"
+	Key     string `json:"key,omitempty"`     // of the console
+}
+
+// Finding is one cause with its evidence.
+type Finding struct {
+	Cause    Cause      `json:"cause"`
+	Part     Part       `json:"part"`
+	Severity Severity   `json:"-"`
+	Sentence string     `json:"sentence"`
+	Since    time.Time  `json:"since,omitzero"`
+	Evidence []Evidence `json:"evidence"`
+	Next     Next       `json:"next"`
+	Who      Who        `json:"who"`
+	Follows  Cause      `json:"follows,omitempty"` // the earlier finding that explains this one
+}
+
+// State of a part.
+type State int
+
+// The states: a part is good only if a fact that still holds shows it.
+const (
+	Unknown State = iota
+	Good
+	Warned
+	Bad
+)
+
+func (s State) String() string { return [...]string{"not known", "good", "warning", "critical"}[s] }
+
+// Verdict is what follows from the facts: the first finding is the cause.
+type Verdict struct {
+	At       time.Time
+	Findings []Finding
+	states   map[Part]State
+}
+
+// First returns the cause; ok is false if nothing is wrong as far as known.
+func (v Verdict) First() (f Finding, ok bool) {
+	if len(v.Findings) == 0 {
+		return f, false
+	}
+	return v.Findings[0], true
+}
+
+// Of returns the state of a part.
+func (v Verdict) Of(p Part) State { return v.states[p] }
+
+// In returns the findings about a part.
+func (v Verdict) In(p Part) []Finding {
+	var out []Finding
+	for _, f := range v.Findings {
+		if f.Part == p {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Conclude returns the verdict on facts. Its result depends on nothing else.
+func Conclude(f Facts) Verdict {
+	v := Verdict{At: f.Now, states: map[Part]State{}}
+	for _, c := range causes() {
+		hits := c.found(f)
+		slices.SortStableFunc(hits, func(a, b hit) int {
+			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.says, b.says))
+		})
+		for _, h := range hits {
+			if len(h.evidence) == 0 {
+				continue // nothing is concluded without evidence
+			}
+			slices.SortFunc(h.evidence, func(a, b Evidence) int {
+				return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Text, b.Text), cmp.Compare(a.From, b.From))
+			})
+			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
+				Since: h.since, Evidence: h.evidence, Next: cmp.Or(h.next, c.next), Who: cmp.Or(h.who, c.who)})
+		}
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	v.relate()
+	v.judge(f)
+	return v
+}
+
+// relate marks the findings that an earlier one explains.
+func (v *Verdict) relate() {
+	explains := map[Cause][]Part{}
+	for _, c := range causes() {
+		explains[c.id] = c.explains
+	}
+	for i := range v.Findings {
+		for _, first := range v.Findings[:i] {
+			if slices.Contains(explains[first.Cause], v.Findings[i].Part) {
+				v.Findings[i].Follows = first.Cause
+				break
+			}
+		}
+	}
+}
+
+// judge sets the state of each part: by its findings, else by a fact that shows it to be good.
+func (v *Verdict) judge(f Facts) {
+	for part, good := range shown(f) {
+		if good {
+			v.states[part] = Good
+		}
+	}
+	for _, found := range v.Findings {
+		switch state := v.states[found.Part]; {
+		case found.Severity == Critical:
+			v.states[found.Part] = Bad
+		case found.Severity == Warning && state != Bad:
+			v.states[found.Part] = Warned
+		}
+	}
+}
+
+// shown reports for which parts a fact that still holds shows that they work.
+func shown(f Facts) map[Part]bool {
+	_, config := f.Config.at(f.Now)
+	store, ok := f.Store.at(f.Now)
+	_, clock := f.Clock.at(f.Now)
+	_, cert := f.Certificate.at(f.Now)
+	s, session := f.Session.at(f.Now)
+	audit, audited := f.Audit.at(f.Now)
+	_, writes := f.Writes.at(f.Now)
+	feed, fed := f.Feed.at(f.Now)
+	index, indexed := f.Index.at(f.Now)
+	room, used := false, false
+	for _, one := range f.Budgets {
+		b, known := one.at(f.Now)
+		room, used = room || known, used || known && (b.Asked || b.Room <= 0)
+	}
+	return map[Part]bool{PartConfig: config, PartStore: ok && store.State == StoreGood, PartClock: clock,
+		PartCertificate: cert, PartService: reached(f), PartBudget: room && !used, PartAudit: audited && audit.Writable,
+		PartSession: session && (s.AccessUntil.After(f.Now) || s.RefreshUntil.After(f.Now)),
+		PartWrites:  writes, PartFeed: fed && feed.Expected && !feed.Last.IsZero(), PartIndex: indexed && index.Whole}
+}
