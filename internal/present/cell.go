@@ -187,18 +187,25 @@ func count[T any](o Options, f field.Field[T], r T) string {
 
 // text is a text in a list.
 func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
-	value := f.Text(r)
+	value := shown(o, f, r)
 	switch {
 	case f.Status:
 		return o.status(value)
 	case f.Locked != nil && f.Locked(r) > 0:
 		return Cell{Text: o.sign(SignLocked) + value.Line(20), Tone: Warn}
 	case f.Sensitive && f.Kind != field.Party:
-		return Cell{Text: mask.NumberIf(value, o.Masked).Line(64), Tone: Dim}
-	case o.Masked:
-		value = untrusted.Text(mask.Text(string(value)))
+		return Cell{Text: value.Line(64), Tone: Dim}
 	}
 	return Cell{Text: value.Line(200), Tone: tone}
+}
+
+// shown is a field's text as it may be shown now.
+func shown[T any](o Options, f field.Field[T], r T) untrusted.Text {
+	value := f.Text(r)
+	if f.Sensitive && f.Kind != field.Party {
+		return mask.NumberIf(value, o.Masked)
+	}
+	return mask.Detail(api.Detail{Path: f.JSON, Label: f.Name, Value: value}, o.Masked)
 }
 
 // Exact is a field for commands: times as received, whole numbers without commas; max bounds a text in runes.

@@ -25,11 +25,7 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 	if f.Status {
 		return []Fact{o.Status(f.Name, f.Text(r))}
 	}
-	value := f.Text(r)
-	if f.Sensitive {
-		value = mask.NumberIf(value, o.Masked)
-	}
-	return Text(f.Name, value, "–")
+	return Text(f.Name, shown(o, f, r), "–")
 }
 
 // exactCount is a number as a fact: bytes are rounded, with the exact number.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"opdeck/api"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
@@ -108,10 +107,7 @@ func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, 
 		if !ok {
 			to = opens[""]
 		}
-		value := f.Text(account)
-		if f.Sensitive {
-			value = mask.NumberIf(value, o.Masked)
-		}
+		value := shown(o, f, account)
 		facts := Text(f.Name, value, "–")
 		facts[0].Name, facts[0].Opens = side+" "+f.Name, to
 		facts[0].Stop = f.Kind == field.ID && string(value) == to.ID

@@ -26,7 +26,7 @@ func Detail(d api.Detail, masked bool) untrusted.Text {
 // Personal masks all of s except the first letter and the host of a mail address, or the last two characters of any
 // other text longer than four.
 func Personal(s string) string {
-	if at := strings.LastIndexByte(s, '@'); at > 0 {
+	if at := strings.LastIndexByte(s, '@'); at > 0 && isHost(s[at+1:]) {
 		_, first := utf8.DecodeRuneInString(s)
 		return s[:first] + dots + s[at:]
 	}
@@ -38,4 +38,11 @@ func Personal(s string) string {
 		return dots
 	}
 	return dots + string(r[len(r)-2:])
+}
+
+// isHost reports whether s has the letters of a host name only: behind the @ of any other text may be more of it.
+func isHost(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '.' && r != '-' && r < 0x80 && !digit(byte(r)) && !letter(byte(r))
+	})
 }

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"opdeck/api"
+	"opdeck/internal/act"
+	"opdeck/internal/surface/server/roletest"
+	"opdeck/ui"
+	"opdeck/ui/uitest"
+	"opdeck/views/approvals"
+	"opdeck/views/balances"
+	"opdeck/views/counterparties"
+	"opdeck/views/customerfiles"
+	"opdeck/views/history"
+	"opdeck/views/tariffs"
+)
+
+// placesOf are places of every kind of screen.
+func placesOf(words roletest.Words) []ui.Place {
+	return []ui.Place{{Kind: ui.KindOperations}, {Kind: ui.KindOperation, ID: words["op"]}, {Kind: ui.KindDocuments, ID: words["op"]},
+		{Kind: ui.KindCompliance}, {Kind: ui.KindCompliance, ID: words["cuid"]}, {Kind: ui.KindLimits}, {Kind: ui.KindSession},
+		{Kind: ui.KindEvents}, {Kind: ui.KindAudit}, {Kind: ui.KindOnCall}, {Kind: history.Kind, ID: words["op"]}, {Kind: approvals.Kind},
+		{Kind: balances.Kind}, {Kind: balances.Kind, ID: words["account"]}, {Kind: counterparties.Kind},
+		{Kind: counterparties.Kind, ID: words["payee"]}, {Kind: customerfiles.Kind, ID: words["cuid"]}, {Kind: tariffs.KindLimits},
+		{Kind: tariffs.KindCommissions}}
+}
+
+// TestMarkedRecordOnScreens: no screen draws, says in plain mode or copies a marked value or the session's token while
+// nothing is revealed, for any role: not of a record, not raw, not in the palette, not beside the rows.
+func TestMarkedRecordOnScreens(t *testing.T) {
+	t.Parallel()
+	m := roletest.OpenMarked(t)
+	words := m.Objects(roletest.Row{})
+	words["account"], words["payee"] = m.Objects(roletest.Row{})["account"], m.Objects(roletest.Row{})["payee"]
+	seen := map[string]bool{"everywhere": true}
+	drawn := 0
+	for _, role := range api.Roles {
+		for _, at := range placesOf(words) {
+			who := roletest.Known(api.Actor{Name: "c-" + string(role), Role: role, Via: "console", From: "here"})
+			run, _, leave := sitDown(t, m.App, who, at)
+			run.Send(uitest.Size(200, 60))
+			look := func(key string) {
+				top := run.Model.(seat).Shell.Top()
+				seen[top.Place().Kind] = true
+				if at.Kind == ui.KindEvents && key == "W" {
+					seen["hooks"] = true // the settings have no place of their own
+				}
+				plain := ""
+				if c, is := top.(ui.Contenter); is {
+					plain = fmt.Sprintf("%+v", c.Content())
+				}
+				frame := ansi.Strip(run.View())
+				drawn += len(frame)
+				for how, out := range map[string]string{"draws": frame, "says": plain} {
+					if leak := m.Leaks(strings.ReplaceAll(out, "\n", " ")); leak != "" {
+						t.Errorf("%v as %s after %q %s %s", at, role, key, how, leak)
+					}
+				}
+			}
+			look("")
+			for _, key := range []string{"W", "esc", "J", "esc", "Y", "p", "esc", "enter", "J"} {
+				run.Send(uitest.Key(key))
+				look(key)
+			}
+			leave()
+		}
+	}
+	for _, a := range act.All() {
+		if a.Place != "" && !seen[a.Place] {
+			t.Errorf("no screen %q was looked at", a.Place)
+		}
+	}
+	if drawn < 500_000 {
+		t.Errorf("%d bytes: too few to judge", drawn)
+	}
+}
