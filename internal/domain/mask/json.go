@@ -49,6 +49,7 @@ func within(path string, raw []byte) []byte {
 // level is the scanner's state in an object or a list, under a key.
 type level struct {
 	object bool
+	label  string // of an object: the value of its member "key"
 	key    string // of an object: the last key; of a list: the key of the list; folded
 	isKey  bool   // the next string is a key
 	is     kind   // what the value of that key holds
@@ -121,7 +122,11 @@ func token(at []level, raw string) (new string, ok bool) {
 		at[top].enter(unquote(raw))
 		return written(raw, open)
 	}
-	return written(raw, holds(at, raw))
+	is := holds(at, raw)
+	if top := len(at) - 1; top >= 0 && at[top].key == "key" {
+		at[top].label = unquote(raw)
+	}
+	return written(raw, is)
 }
 
 // written masks a token: completely, or the IBANs in it.
@@ -156,6 +161,8 @@ func isNumber(l level, raw string) bool {
 	switch {
 	case l.key == "number":
 		return l.within != elsewhere || digits(raw)
+	case l.within == requisite && (public(l.key) || l.key == "value" && public(l.label)):
+		return false
 	case l.within == requisite && (l.key == "value" || l.key != "id" && digits(raw)):
 		return true
 	case about(l.key) != elsewhere || l.key == "wallet": // an identifier, or a number in place of one

@@ -61,6 +61,8 @@ func maskIn(v reflect.Value, is kind) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			switch f := v.Type().Field(i); {
+			case v.Type() == itemType && public(v.FieldByName("Key").String()):
+				maskIn(v.Field(i), open)
 			case v.Type() == accountType && f.Type == rawType:
 				if raw := v.Field(i); !raw.IsNil() {
 					raw.SetBytes(within("account", raw.Bytes()))
@@ -98,7 +100,10 @@ func maskIn(v reflect.Value, is kind) {
 	}
 }
 
-var accountType, rawType = reflect.TypeFor[api.Account](), reflect.TypeFor[json.RawMessage]()
+var (
+	accountType, rawType = reflect.TypeFor[api.Account](), reflect.TypeFor[json.RawMessage]()
+	itemType             = reflect.TypeFor[api.RequisiteItem]()
+)
 
 // kindOfField is the kind of a struct field, within a value of kind inside.
 func kindOfField(f reflect.StructField, inside kind) kind {
@@ -139,6 +144,11 @@ func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 		return Number(n)
 	}
 	return n
+}
+
+// Requisite is the value of a line of requisites as shown now: a bank's name and codes are not masked.
+func Requisite(label, value untrusted.Text, masked bool) untrusted.Text {
+	return NumberIf(value, masked && !public(string(label)))
 }
 
 // JSONIf is raw for display or copying: masked as the body of a message (body), or unchanged.

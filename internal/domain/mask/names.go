@@ -2,6 +2,7 @@ package mask
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"opdeck/api/untrusted"
@@ -51,6 +52,17 @@ var harmless = map[string]bool{
 	"amount": true, "rate": true, "percent": true, "currency": true, "type": true, "status": true, "verified": true,
 	"confirmed": true, "enabled": true, "required": true, "count": true, "ttl": true, "country": true, "iso": true,
 	"digest": true, "sha": true, "hash": true, "fingerprint": true,
+}
+
+// directory are words of labels whose values anybody can look up: banks and their codes.
+var directory = []string{"bankname", "bankcode", "bic", "swift", "routing", "sortcode", "currency", "country"}
+
+// public reports whether a label of requisites names a bank or one of its codes, and no account.
+func public(label string) bool {
+	letters, _ := words(label)
+	named := func(word string) bool { return strings.Contains(letters, word) }
+	return (letters == "bank" || letters == "aba" || slices.ContainsFunc(directory, named)) && !named("account") &&
+		!named("iban")
 }
 
 func byLetter(all []stem) (out [26][]stem) {

@@ -74,3 +74,20 @@ func TestTypedFields(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 }
+
+// TestBanksAreNotMasked: a bank's name and codes are in public directories; the account beside them is masked, also
+// where a label speaks of both.
+func TestBanksAreNotMasked(t *testing.T) {
+	in := `{"requisites":[{"title":"SWIFT","items":[{"key":"Bank name","value":"First Mutual"},{"key":"BIC","value":"FMUTUS33"},` +
+		`{"key":"Routing number","value":"021000021"},{"key":"SWIFT account","value":"40817810099910004312"},` +
+		`{"key":"Account number","value":"40817810099910004312"}]},{"bankName":"First Mutual","routing":"021000021","acc":"40817810"}],` +
+		`"destination":{"counterpartyAccount":{"number":"40817810","counterparty":{"bankName":"First Mutual"}}}}`
+	want := strings.NewReplacer("40817810099910004312", "••••4312", "40817810", "••••7810").Replace(in)
+	if got := string(JSON([]byte(in))); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	items := []api.RequisiteItem{{Key: "Bank name", Number: "First Mutual"}, {Key: "Account", Number: "40817810"}}
+	if got := Value(items); got[0].Number != "First Mutual" || got[1].Number != "••••7810" {
+		t.Errorf("%+v", got)
+	}
+}

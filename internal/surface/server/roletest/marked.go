@@ -26,7 +26,8 @@ import (
 // Marks are members with values that no output may hold while they are masked, by what they are.
 var Marks = map[string]string{
 	"accountNumber": "40817810099910004312", "iban": "GB29NWBK60161331926819", "email": "mark.mail.0199@h.example",
-	"phone": "+15550199123", "passportNumber": "P-5510-2207-XQ", "apiSecret": "sk-marked-5512-secret", "taxId": "TX-770-199-3321",
+	"phone": "+15550199123", "passportNumber": "P-5510-2207-XQ", "apiSecret": "sk-marked-5512-secret",
+	"taxId": "TX-770-199-3321",
 }
 
 // Key is the key of the borrower of that name in a marked world's config.
@@ -64,7 +65,8 @@ func OpenMarked(t testing.TB) *Marked {
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
 	file, env := filepath.Join(dir, "config.toml"), map[string]string{"PW": sandbox.DefaultPassword, "HOME": dir}
-	text := fmt.Sprintf("[contexts.box]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n", srv.URL, sandbox.DefaultLogin)
+	text := fmt.Sprintf("[contexts.box]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n", srv.URL,
+		sandbox.DefaultLogin)
 	_, limits, _ := strings.Cut(Config, "[limits]")
 	text += "[limits]" + limits
 	for _, role := range api.Roles {
@@ -196,11 +198,13 @@ func mark(v any, token string, asText bool) any {
 			v["asText"] = string(inner)
 		}
 		if token != "" {
-			v["seen"] = []any{token, "Bearer " + token, "ESCAPED", url.QueryEscape(token), base64.StdEncoding.EncodeToString([]byte("x" + token)),
+			v["seen"] = []any{token, "Bearer " + token, "ESCAPED", url.QueryEscape(token),
+				base64.StdEncoding.EncodeToString([]byte("x" + token)),
 				html.EscapeString(token)}
 		}
 		if _, is := v["comment"]; is {
-			v["comment"] = "to " + Marks["iban"] + " by https://u:" + Marks["apiSecret"] + "@h.example/?access_token=" + Marks["apiSecret"]
+			v["comment"] = "to " + Marks["iban"] + " by https://u:" + Marks["apiSecret"] + "@h.example/?access_token=" +
+				Marks["apiSecret"]
 		}
 	case []any:
 		for i := range v {
