@@ -224,7 +224,8 @@ func (p eventObject) account() ([]Fact, []Section) {
 	for _, q := range a.Requisites {
 		s := Section{Title: "Requisites: " + q.Title.Line(60)}
 		for _, i := range q.Items {
-			s.Facts = append(s.Facts, Fact{Label: i.Key.Line(40), Value: mask.Requisite(i.Key, i.Value, p.Masked).Line(400), Long: true})
+			s.Facts = append(s.Facts, Fact{Label: i.Key.Line(40), Value: mask.Requisite(i.Key, i.Value, p.Masked).Line(400),
+				Long: true})
 		}
 		more = append(more, s)
 	}
