@@ -84,6 +84,7 @@ func (p *people) run(uid uint32, user, command string) (said string, code int) {
 				p.t.Fatal(err)
 			}
 		}
+		p.want(uid, user, "audit key --new", 0, "PUBLIC KEY") // another state folder joins the store
 	}
 	cmd := exec.Command(p.program, strings.Fields(command)...)
 	cmd.Dir = home

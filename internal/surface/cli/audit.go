@@ -270,8 +270,11 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 	text := verdict.Text + "\n"
 	for _, c := range rep.Against {
 		sign := present.SignBad
-		if c.Result == audit.Continues {
+		switch c.Result {
+		case audit.Continues:
 			sign = present.SignGood
+		case audit.Restored:
+			sign = present.SignWarn
 		}
 		text += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a note for %d records of %s: %s", c.File, c.Records,
 			moment(c.At), c.Text)) + "\n"
