@@ -104,6 +104,9 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 			plainSays(t, a, c)
 		})
 	}
+	if err := a.Mirror().Sync(ctx, true, func(index.Freshness) {}); err != nil { // one operation has left since
+		t.Fatal(err)
+	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
