@@ -41,7 +41,7 @@ func announce(ctx context.Context, op string, h http.Header) {
 
 // Announcement is the sentence for people about an announcement.
 func Announcement(op, said string) string {
-	return "The service announces that it will end this form of the call “" + op + "” (" + said + ")."
+	return "The service announces that it will retire this form of the call “" + op + "” (" + said + ")."
 }
 
 // ending is what the headers say about the end of a call, "" if nothing.

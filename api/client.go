@@ -107,7 +107,7 @@ func New(opt Options) (*Client, error) {
 		return nil, &Error{Kind: BadConfig, Public: "base_url is not a valid address."}
 	}
 	if opt.Transport == nil || opt.Session == nil || opt.Gate == nil || opt.Now == nil || opt.Timeout <= 0 {
-		return nil, &Error{Kind: Internal, Public: "The client is not set up completely."}
+		return nil, &Error{Kind: Internal, Public: "The client is not fully configured."}
 	}
 	if opt.Service.ShareTokenField == "" {
 		opt.Service.ShareTokenField = "token"
@@ -152,7 +152,7 @@ func CheckID(what, id string) error {
 		return nil
 	}
 	return &Error{Kind: Usage, Rule: RuleIdentifier, Remedy: Remedy{Kind: CopyID},
-		Public: fmt.Sprintf("Not a valid %s: visible characters, up to %d bytes of them, and no part “.” or “..”.",
+		Public: fmt.Sprintf("Not a valid %s: use up to %d bytes of visible characters, and no “.” or “..” as a part.",
 			what, MaxID)}
 }
 

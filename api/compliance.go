@@ -30,7 +30,7 @@ func CheckShareToken(s string) (secret.Value, error) {
 	}
 	for _, r := range s {
 		if unicode.IsSpace(r) {
-			return bad("it contains white space")
+			return bad("it contains whitespace")
 		}
 		if r < 0x21 || r > 0x7e {
 			return bad("it contains a character that tokens never have")

@@ -110,7 +110,7 @@ func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 
 func stopped(ctx context.Context, op string, err error) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return &Error{Op: op, Kind: Unavailable, Public: "The time for this call ran out.", Err: err}
+		return &Error{Op: op, Kind: Unavailable, Public: "The call timed out.", Err: err}
 	}
 	return &Error{Op: op, Kind: Interrupted, Public: "Stopped.", Err: err}
 }

@@ -54,7 +54,7 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 
 func orInternal(op string, e *Error) *Error {
 	if e == nil {
-		e = &Error{Op: op, Kind: Internal, Public: "There was no usable answer."}
+		e = &Error{Op: op, Kind: Internal, Public: "The service sent no usable answer."}
 	}
 	return e
 }

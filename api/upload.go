@@ -69,7 +69,7 @@ func CheckFile(name string, size int64, begins []byte) error {
 		e.Field = FieldFile
 		return e
 	case size > limit:
-		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service takes %s files of up to %s "+
+		e := Refusal(op, RuleFile, "The file is too large: it has %s bytes, and the service accepts %s files of up to %s "+
 			"bytes (%d MB).",
 			humanize.Comma(size), kindWord(kind), humanize.Comma(limit), limit>>20)
 		e.Field, e.Unsent = FieldFile, true

@@ -59,13 +59,13 @@ func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 	case Done:
 		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Shows
 	case Denied:
-		why.Says, why.Rests[0].Shows = "refused", fmt.Sprintf("says no (%d): %s", a.Status, out.Detail)
+		why.Says, why.Rests[0].Shows = "refused", fmt.Sprintf("refuses it (%d): %s", a.Status, out.Detail)
 	case Failed:
 		why.Says, why.Rests, why.Open = "not sent", nil, out.Detail
 	default:
 		why.Says, why.Rests[0].Shows = "not known", "does not say whether it was done"
 		if a.Status == 0 {
-			why.Rests, why.Open = nil, "sent, and no usable answer came"
+			why.Rests, why.Open = nil, "it was sent, but no usable answer came back"
 		}
 	}
 	return why

@@ -18,7 +18,7 @@ func Failure(what string, err error) Explain {
 	title := what + " did not go through"
 	switch {
 	case e.Rule == api.RuleApproval:
-		title = what + ": waits for a second person"
+		title = what + " needs a second person"
 	case e.Kind == api.UnknownOutcome:
 		title = what + ": outcome unknown"
 	case e.Kind == api.Refused, e.Kind == api.NotFound:
@@ -30,7 +30,8 @@ func Failure(what string, err error) Explain {
 	}
 	k := keymap.New()
 	if e.Kind == api.UnknownOutcome {
-		lines = append(lines, "A notice appears when the outcome is known; "+k.Global.Audit.Help().Key+" lists open writes.")
+		lines = append(lines, "A notice appears when the outcome is known; "+k.Global.Audit.Help().Key+
+			" lists unsettled writes.")
 	}
 	if e.Kind == api.RateLimited {
 		lines = append(lines, k.Global.Limits.Help().Key+" shows when the budget has room; try again then.")

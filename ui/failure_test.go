@@ -11,7 +11,7 @@ import (
 func TestFailureSaysWhatIsKnown(t *testing.T) {
 	for kind, title := range map[api.Kind]string{api.UnknownOutcome: "Removing: outcome unknown", api.Refused: "Removing refused", api.Internal: "Removing did not go through"} {
 		e := ui.Failure("Removing", &api.Error{Kind: kind, Public: "A sentence.", Hint: "A hint.", RequestID: "r-1\x1b[2J"})
-		lines := strings.TrimSuffix(strings.Join(e.Lines, " "), " A notice appears when the outcome is known; 8 lists open writes.")
+		lines := strings.TrimSuffix(strings.Join(e.Lines, " "), " A notice appears when the outcome is known; 8 lists unsettled writes.")
 		if e.Title != title || lines != "A sentence. A hint." || len(e.Facts) != 1 || strings.Contains(e.Facts[0].Value, "\x1b") {
 			t.Errorf("%v: %+v", kind, e)
 		}
@@ -20,7 +20,7 @@ func TestFailureSaysWhatIsKnown(t *testing.T) {
 
 func TestWhatWaitsForASecondPersonDidNotFail(t *testing.T) {
 	e := ui.Failure("Removing", &api.Error{Kind: api.Refused, Rule: api.RuleApproval, Public: "A second person must approve this.", Hint: "Ask a colleague."})
-	if e.Title != "Removing: waits for a second person" || !strings.HasSuffix(strings.Join(e.Lines, " "), "Ask a colleague. They find it in the console with 8, then A.") {
+	if e.Title != "Removing needs a second person" || !strings.HasSuffix(strings.Join(e.Lines, " "), "Ask a colleague. They find it in the console with 8, then A.") {
 		t.Errorf("%+v", e)
 	}
 }

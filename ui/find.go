@@ -115,5 +115,5 @@ func nothingFound(typed string) string {
 			"."
 	}
 	return "No id, reference or customer in the local index matches “" + draw.Cut(safe(typed), 40) +
-		"”. A full id is read from the service."
+		"”. Type a full id to read it from the service."
 }

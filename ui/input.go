@@ -149,7 +149,7 @@ func CheckID(s string) error {
 	case s == "":
 		return errors.New("an id is needed")
 	case api.CheckID("id", s) != nil:
-		return fmt.Errorf("an id has only visible characters, at most %d bytes of them", api.MaxID)
+		return fmt.Errorf("an id has only visible characters, at most %d bytes", api.MaxID)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (s *exit) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
 	if len(s.writes) > 0 {
-		c.Risk = "A request has no answer yet; the console waits for it before it closes."
+		c.Risk = "A request has no answer yet. The console waits for the answer, then closes."
 	}
 	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
 }

@@ -232,7 +232,7 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	case to < len(list):
 		said = "  " + th.Signs.More + " " + format.Count(len(list)-to) + " more follow"
 	case further:
-		said = "  " + th.Signs.More + " more with this beginning"
+		said = "  " + th.Signs.More + " more begin with this"
 	}
 	return append(out, th.Dim.Render(draw.Cut(said, w)))
 }

@@ -126,10 +126,10 @@ func TestLongNoticeBesideAQuestion(t *testing.T) {
 func TestNoSessionToBeHad(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(80, 24))
-	const why = "The session cannot be renewed at present. 6 shows more."
+	const why = "The session cannot be renewed right now. 6 shows more."
 	r.Send(ui.SessionFacts{State: "none"})
 	r.HasNot("cannot be renewed")
-	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed at present"})
+	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed right now"})
 	r.Has(why)
 	r.Send(uitest.Key("#"))
 	r.Has("# does nothing here")

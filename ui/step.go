@@ -27,7 +27,7 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	case p.ID == "":
 		return s.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
 	case i < 0:
-		return s.hint(Info, "Not opened from a list, so "+key.Help().Key+" does nothing.")
+		return s.hint(Info, "You did not open this from a list, so "+key.Help().Key+" does nothing.")
 	}
 	list := s.stack[i]
 	move := s.keys.Nav.Down

@@ -164,7 +164,7 @@ func TestNextThroughWhatIsBetween(t *testing.T) {
 func TestNextNeedsAList(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key(">"))
-	r.Has("Not opened from a list")
+	r.Has("You did not open this from a list")
 	r.Send(uitest.Key("esc"), uitest.Key("<"))
 	r.Has("moves through a list from inside one of its records")
 }

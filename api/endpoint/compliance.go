@@ -125,7 +125,7 @@ var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: htt
 	Path: compliancePath + "/web_sdk_link", Class: limit.General,
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
 	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
-	Proof{Past: "created", Shows: "holds an address",
+	Proof{Past: "created", Shows: "contains an address",
 		Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
 	writing[string, api.Link]{
 		ids: one,

@@ -184,7 +184,7 @@ type NewApplication struct {
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
-	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("holds what was sent", isSet),
+	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("contains what was sent", isSet),
 		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },

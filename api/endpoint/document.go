@@ -137,7 +137,7 @@ func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
 	p.Guard = func() error {
 		if there {
 			return &api.Error{Op: "attach document", Kind: api.Refused, Rule: api.RuleAttached, Unsent: true,
-				Public: "The document is attached to the operation already.", Remedy: api.Remedy{Kind: api.Reload}}
+				Public: "The document is already attached to the operation.", Remedy: api.Remedy{Kind: api.Reload}}
 		}
 		return nil
 	}

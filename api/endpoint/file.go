@@ -189,7 +189,7 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 		p.Name, p.Seen = now[0].Title().Line(80), api.HashHex(now[0].Raw)
 		p.Subject.Document = now[0].Title().Line(200)
 	}
-	p.Summary = strings.TrimSpace(fmt.Sprintf("Delete file %s of customer %s for good: %s", r.ID, r.CUID, p.Name))
+	p.Summary = strings.TrimSpace(fmt.Sprintf("Permanently delete file %s of customer %s: %s", r.ID, r.CUID, p.Name))
 	return p, nil
 }
 
@@ -234,7 +234,7 @@ func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation,
 		}
 	}
 	if e := api.AsError(err); e != nil && e.Rule == api.RuleDocumentUnknown {
-		s.Shown, s.Evidence.Shows = true, "is no document any more, says the service"
+		s.Shown, s.Evidence.Shows = true, "is unknown to the service"
 		return s, nil
 	}
 	var before []string
@@ -249,7 +249,7 @@ func lookForDeleted(ctx context.Context, w *Wire, p api.Probe) (api.Observation,
 		case !whole || slices.ContainsFunc(ids, func(id string) bool { return id == "" || strings.EqualFold(id, p.GUID) }):
 			return s, nil
 		case reading == 1 && slices.Equal(before, ids):
-			s.Shown, s.Evidence.Covers, s.Evidence.Shows = true, evidence.Twice, "do not hold it, in two equal readings"
+			s.Shown, s.Evidence.Covers, s.Evidence.Shows = true, evidence.Twice, "do not list it, in two identical reads"
 		}
 		before = ids
 	}
@@ -281,7 +281,7 @@ func (w *Wire) digestOf(ctx context.Context, cuid, id string) (string, error) {
 		return "", api.BrokeOff(ctx, downloadOp, in.RequestID, &api.CutError{Read: n, Of: in.Size, Err: err})
 	case n > api.MaxUpload:
 		return "", &api.Error{Op: downloadOp, Kind: api.Internal, RequestID: in.RequestID,
-			Public: "The file is larger than any that can be uploaded."}
+			Public: "The file is too large to upload."}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

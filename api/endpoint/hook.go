@@ -61,7 +61,7 @@ var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Me
 	Need: api.MayHooks, OwnToken: true, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
 	Rule: api.WriteRule{Again: true}},
 	Proof{Past: "set", Shows: saysSo, Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings",
-		"the settings read", "hold what was sent", isHooked,
+		"the settings read", "contain what was sent", isHooked,
 		func(api.Probe) []string { return nil })},
 	writing[api.HookSettings, api.Result]{
 		ids:    func(api.HookSettings) []string { return nil },

@@ -100,7 +100,7 @@ func (c Content) upload() (api.Upload, error) {
 		}
 	}
 	if !seen["attach"] || !seen["customerId"] {
-		return u, wrong("The form lacks customerId or attach.", nil)
+		return u, wrong("The form has no customerId or no attach.", nil)
 	}
 	return u, nil
 }

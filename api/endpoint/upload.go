@@ -153,7 +153,7 @@ func lookForFile(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 		return s, err
 	}
 	if s.Shown = len(same) == 1 && whole; s.Shown {
-		s.File, s.Evidence.Shows = same[0], "hold a new one with its content"
+		s.File, s.Evidence.Shows = same[0], "list a new one with its content"
 	}
 	return s, nil
 }

@@ -234,7 +234,7 @@ func hookType(v jsontree.Value) (Type, *Malformed) {
 	n, whole := integer(literal)
 	switch {
 	case !ok || t.Kind() != jsontree.String && t.Kind() != jsontree.Number:
-		return 0, &Malformed{Reason: ReasonEnvelope, Detail: "hook_type is missing or neither number nor text"}
+		return 0, &Malformed{Reason: ReasonEnvelope, Detail: "hook_type is missing, or neither a number nor text"}
 	case !whole || !Type(n).Known():
 		return Type(n), &Malformed{Reason: ReasonType, Detail: "hook_type is not listed: " + quote(literal)}
 	}

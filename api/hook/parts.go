@@ -33,7 +33,7 @@ func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error
 	switch {
 	case errors.As(err, &coding):
 		return nil, unreadable("Its body has the content coding " + coding.Name +
-			", which is not supported: gzip, deflate or none.")
+			", which is not supported. Use gzip, deflate or none.")
 	case errors.Is(err, jsontree.ErrTooLarge):
 		return nil, unreadable("Its body is too large once it is unpacked.")
 	case err != nil:
@@ -47,7 +47,7 @@ const maxWrapping = 3
 func parts(b []byte, depth int) ([][]byte, error) {
 	tree, err := jsontree.Parse(b)
 	if err != nil {
-		return nil, unreadable("Its body is not JSON, no form with JSON in a field, and no compressed JSON.")
+		return nil, unreadable("Its body is neither JSON, nor a form with JSON in a field, nor compressed JSON.")
 	}
 	defer tree.Free()
 	v := tree.Root()
@@ -63,9 +63,9 @@ func parts(b []byte, depth int) ([][]byte, error) {
 	}
 	switch {
 	case len(out) == 0:
-		return nil, unreadable("Its body holds no delivery with a hook_id. It holds " + v.Keys() + ".")
+		return nil, unreadable("Its body contains no delivery with a hook_id. It contains " + v.Keys() + ".")
 	case len(out) > MaxParts:
-		return nil, unreadable("Its body holds more than 1,000 deliveries.")
+		return nil, unreadable("Its body contains more than 1,000 deliveries.")
 	}
 	return out, nil
 }

@@ -131,7 +131,7 @@ func (e *SecretError) Error() string { return "webhook secret: " + e.Why }
 
 func (s Secrets) check() error {
 	if s.Now.Empty() {
-		return &SecretError{"there is none; set secret_env or secret_file"}
+		return &SecretError{"it is not set; use secret_env or secret_file"}
 	}
 	for _, v := range s.list() {
 		t := v.Reveal()
@@ -141,10 +141,10 @@ func (s Secrets) check() error {
 		}
 		switch low := strings.ToLower(t); {
 		case len(t) < MinSecret:
-			return &SecretError{fmt.Sprintf("it has %d bytes, at least %d are needed", len(t), MinSecret)}
+			return &SecretError{fmt.Sprintf("it has %d bytes; at least %d are required", len(t), MinSecret)}
 		case len(variety) < 8, strings.Contains(low, "change") && strings.Contains(low, "me"),
 			strings.Contains(low, "example"):
-			return &SecretError{"it is a placeholder; make a random one"}
+			return &SecretError{"it is a placeholder; generate a random one"}
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 	header = textproto.CanonicalMIMEHeaderKey(header)
 	if kind == VerifyNone {
 		if !secrets.Now.Empty() {
-			return nil, &SecretError{"verify = \"none\" takes no secret; did you mean \"header\" or \"jwt\"?"}
+			return nil, &SecretError{"verify = \"none\" uses no secret; did you mean \"header\" or \"jwt\"?"}
 		}
 		return none{}, nil
 	}
@@ -192,7 +192,7 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 	}
 	for _, a := range r.Algorithms {
 		if !slices.Contains(Algorithms, a) {
-			return nil, fmt.Errorf("webhooks: algorithms: %q is none of %s", a, strings.Join(Algorithms, ", "))
+			return nil, fmt.Errorf("webhooks: algorithms: %q is not one of %s", a, strings.Join(Algorithms, ", "))
 		}
 	}
 	age := max(cmp.Or(r.MaxAge, MaxAge), 0)
@@ -208,7 +208,7 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 		}
 		return &standard{keys: keys, maxAge: age}, nil
 	}
-	return nil, fmt.Errorf("webhooks: verify = %q is none of jwt, header, standard_webhooks, none", kind)
+	return nil, fmt.Errorf("webhooks: verify = %q is not one of jwt, header, standard_webhooks, none", kind)
 }
 
 // none accepts any delivery from this host, unverified.

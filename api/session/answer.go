@@ -72,7 +72,7 @@ func keysOf(v jsontree.Value) string {
 	if len(out) == 0 {
 		return v.Keys()
 	}
-	return strings.Join(out, "; in it ")
+	return strings.Join(out, "; inside it ")
 }
 
 // readWords classifies an answer without tokens: by its words at any status or, without known words, by the status.

@@ -102,7 +102,7 @@ func (r *rotation) judge(ctx context.Context, claim Claim) (dead bool, err error
 	case !j.dead:
 		r.release(ctx, Release{})
 		return false, &Error{Kind: Unauthorized, Public: "the service refuses this call (401), and no other call could " +
-			"show whether the session is over"}
+			"show whether the session has ended"}
 	}
 	claim.Gen, claim.Fence, claim.Incarnation = r.row.Gen, r.row.Fence, r.row.Incarnation
 	claim.Over, claim.Doubt, claim.Renew = true, true, false

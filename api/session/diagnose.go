@@ -214,7 +214,7 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	v.Evidence = append(v.Evidence, refused.byService()...)
 	if !v.because(dead(past, e, row)) {
 		v.Cause = OneRefusal
-		v.Sentence = "calls were refused before the tokens expired; what ended the tokens is not known, because " +
+		v.Sentence = "calls were refused before the tokens expired; opdeck does not know what ended them, because " +
 			v.Why[0].Open
 		return v
 	}
@@ -235,8 +235,9 @@ func explainPremature(past []Event, e Event, row Row) Verdict {
 	}
 	if life := row.learnt(); life > 0 {
 		v.Cause = ShorterLife
-		v.Sentence = fmt.Sprintf("the service ends access tokens after about %s, earlier than it announces, or another "+
-			"client logs in just as often", short(life))
+		v.Sentence = fmt.Sprintf("access tokens end after about %s: the service ends them earlier than announced, or "+
+			"another "+
+			"client logs in that often", short(life))
 		v.Evidence = append(v.Evidence, "tokens were revoked twice in a row at nearly the same age")
 		return v
 	}
@@ -312,8 +313,9 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 // explainCopy explains a state folder that is a copy.
 func explainCopy(e Event) Verdict {
 	return Verdict{Cause: StateCopied, At: e.At, Sentence: "this state folder is a copy of another one, or was moved; " +
-		"it got tokens of its own by a login. If both are in use, each login ends the other's session: use one only",
-		Evidence: []string{fmt.Sprintf("the note beside the store, of generation %d, was written in another file", e.Gen)}}
+		"it logged in to get its own tokens. If both are in use, each login ends the other's session: use one only",
+		Evidence: []string{fmt.Sprintf("the note beside the store (generation %d) was written for another store file",
+			e.Gen)}}
 }
 
 func explainRollback(_ []Event, e Event, _ Row) Verdict {
@@ -328,7 +330,7 @@ func explainRollback(_ []Event, e Event, _ Row) Verdict {
 func explainClock(_ []Event, e Event, _ Row) Verdict {
 	return Verdict{Cause: ClockJumped, At: e.At, Sentence: fmt.Sprintf(
 		"the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host, short(e.Took)),
-		Evidence: []string{"wall and steady clock drifted apart between two checks"}}
+		Evidence: []string{"the wall clock and the monotonic clock drifted apart between two checks"}}
 }
 
 func explainRotation(past []Event, e Event, row Row) Verdict {

@@ -73,7 +73,7 @@ func storeError(err error) *Error {
 }
 
 func timedOut(err error, what string) *Error {
-	return &Error{Kind: TimedOut, Public: "no session in time: " + what, Err: err}
+	return &Error{Kind: TimedOut, Public: "no session before the deadline: " + what, Err: err}
 }
 
 func blockedError(b Block) *Error {

@@ -23,7 +23,7 @@ func NormalKey(baseURL, account string) (Key, error) {
 		return Key{}, errors.New("session: base_url is not an address such as https://host")
 	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(baseURL, "\\\r\n#") {
-		return Key{}, errors.New("session: base_url must hold scheme, host, port and path only")
+		return Key{}, errors.New("session: base_url must contain only scheme, host, port and path")
 	}
 	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
 	if host == "" || strings.ContainsAny(host, "%_ ") || !ascii(host) {
@@ -67,7 +67,7 @@ func normalPort(scheme, port string) (string, error) {
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n < 1 || n > 65535 {
-		return "", errors.New("session: the port of base_url is not in 1 to 65535")
+		return "", errors.New("session: the port of base_url must be from 1 to 65535")
 	}
 	if (scheme == "https" && n == 443) || (scheme == "http" && n == 80) {
 		return "", nil

@@ -15,14 +15,15 @@ import (
 // Faults of an exchange that no retry fixes: a person has to check the service's certificate or base_url. They are
 // fixed sentences, so that the history shows nothing that the service sent.
 const (
-	faultAuthority = "the service's certificate is not valid: its authority is not known here (set ca_file of the " +
-		"context for a private one)"
-	faultName      = "the service's certificate is not valid: it is for another host name than that of base_url"
+	faultAuthority = "the service's certificate is not valid: this host does not trust its authority (for a private " +
+		"one, set ca_file " +
+		"in the context)"
+	faultName      = "the service's certificate is not valid: it is not for the host name in base_url"
 	faultTime      = "the service's certificate has expired or is not valid yet, or this host's clock is wrong"
 	faultCert      = "the service's certificate is not valid"
-	faultHandshake = "the TLS handshake with the service failed: the two sides share no version from TLS 1.2 on, or it " +
-		"speaks no TLS at all"
-	faultTooLong = "the answer is longer than 64 KiB, which no answer to a login is; is base_url right?"
+	faultHandshake = "the TLS handshake with the service failed: there is no common TLS version (1.2 or later), or it " +
+		"does not use TLS"
+	faultTooLong = "the answer is longer than 64 KiB, too long for an answer to a login; check base_url"
 )
 
 // Permanent is a sentence, without capital and full stop, about a failed exchange that no retry fixes; ok is false if

@@ -23,7 +23,7 @@ func (m *Manager) beat(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	if jump != 0 {
-		m.note(ctx, Event{Kind: EventClock, Took: jump, Reason: "wall and steady clock drifted apart"})
+		m.note(ctx, Event{Kind: EventClock, Took: jump, Reason: "the wall clock and the monotonic clock drifted apart"})
 		if m.cfg.OnWake != nil {
 			m.cfg.OnWake()
 		}

@@ -204,7 +204,7 @@ func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
 		return fmt.Sprintf("the service refused its own new tokens on every call, %d times within ten minutes",
 			unused), false
 	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
-		return "the session cannot be renewed at present", false
+		return "the session cannot be renewed right now", false
 	case r.learnt() > 0:
 		return "the service ends access tokens earlier than it announces", false
 	}

@@ -69,7 +69,7 @@ type rotationWait struct {
 }
 
 // errAbandoned: a rotationWait ended because all its callers left.
-var errAbandoned = errors.New("session: no caller waits any more")
+var errAbandoned = errors.New("session: no caller is waiting any more")
 
 // await joins or starts a rotationWait and waits for its end or ctx's. nil means: read the row again.
 func (m *Manager) await(ctx context.Context, why cause) error {

@@ -2,7 +2,8 @@ package session
 
 // whys words the reasons of events.
 var whys = map[string]string{
-	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were in doubt", reasonDue: "the tokens were due",
+	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were in doubt",
+	reasonDue:    "the tokens were due for a refresh",
 	reasonLapsed: "the refresh token had expired",
 	reasonGone:   "the process that refreshed them had ended", reasonRollback: "the store returned to an older state",
 	reasonRefused:  "the service refused the tokens",
@@ -10,7 +11,7 @@ var whys = map[string]string{
 	string(Copied): "the state folder is a copy, or was moved", string(Restored): "an older state of the store",
 	OtherPair: "other tokens were in place", OnItsWay: "new tokens were on the way", Expired: "the token had expired",
 	YoungPair:    "the tokens were new",
-	Early:        "before its time",
+	Early:        "before the token expired",
 	RouteOnly:    "not authorised for this route",
 	BlockRefused: "login and password", BlockTwoFactor: "a two-factor code is required",
 	BlockUnclear:    "login, password or a missing code",

@@ -103,7 +103,7 @@ var (
 			Consequence: "Overwrites the customer's application with the fields below."}})
 	HookSet = declare(&writes, Act{Name: "hook.set", Effect: Write, Ask: Typed,
 		Costs: cost(limit.General, 1),
-		Short: "Change the service's webhook settings; settings without a flag stay as they are",
+		Short: "Change the service's webhook settings; settings without a flag do not change",
 		Place: "hooks", Key: Key{Press: "enter", Hint: "change", Help: "change the service's webhook settings (asks)"},
 		Words: Question{Title: "Webhook settings", Verb: "Change", Ask: "Change the service's webhook settings?",
 			Risk: "They apply to everyone who uses this account. With a wrong address or secret, no receiver gets events.",
@@ -130,7 +130,7 @@ var (
 		Ask:   Typed,
 		Short: "Erase the stored session; the next call logs in",
 		Place: "session", Key: Key{Press: "X", Hint: "reset", Help: "erase the stored session (asks); the next call logs in"},
-		Words: Question{Title: "Reset session", Verb: "Reset", Ask: "Erase the stored session and clear its blocks?",
+		Words: Question{Title: "Reset session", Verb: "Reset", Ask: "Erase the stored session and unblock logins?",
 			Risk: "Sends nothing now. The stored tokens are erased, password failures are cleared, and the next call logs in.",
 			Done: "Session reset.", Declined: "Not reset."}})
 

@@ -150,7 +150,7 @@ func differs(p api.Inspection) []string {
 		}
 		out = append(out, pageSize(p)...)
 		if p.Repeats {
-			add("page 1 is page 0 again: this service does not take the names of paging that opdeck uses")
+			add("page 1 repeats page 0: this service does not use the names of paging parameters that opdeck sends")
 		}
 		if p.After.Key != "" {
 			add("it says under “%s” whether more follows", p.After.Key)
@@ -161,7 +161,7 @@ func differs(p api.Inspection) []string {
 		}
 	}
 	if len(p.Amounts) > 0 {
-		add("amounts that do not say how much they are; they show as “?” and count in no sum: %s",
+		add("amounts without a usable value; opdeck shows them as “?” and leaves them out of sums: %s",
 			strings.Join(p.Amounts, "; "))
 	}
 	if p.Unusable > 0 {

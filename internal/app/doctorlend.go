@@ -21,7 +21,7 @@ func (d *doctor) lend(ctx context.Context, a *App) {
 	const how = "A script need not log in: opdeck session exec starts it with the session, opdeck session proxy serves it."
 	switch _, keyErr := a.BorrowerKeys(d.opt.Getenv); {
 	case err != nil:
-		d.add("lend", Failed, "What scripts borrow cannot be read: "+api.AsError(err).Public, "")
+		d.add("lend", Failed, "The use of the session by scripts cannot be read: "+api.AsError(err).Public, "")
 	case running > 0:
 		d.add("lend", Healthy, fmt.Sprintf("%s the session, %s in the last minute",
 			plural(int64(running), "script borrows", "scripts borrow"), plural(int64(calls), "call", "calls")), "")

@@ -201,9 +201,9 @@ func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 	case f.Complete, p.Pass.Started.IsZero() && p.Last.Started.IsZero():
 		return "", false
 	case f.Total < 0:
-		return fmt.Sprintf("sync %d so far", f.Rows), true
+		return fmt.Sprintf("sync: %d read so far", f.Rows), true
 	case !p.Last.Started.IsZero():
-		return fmt.Sprintf("%d of %d known, reading on", f.Rows, f.Total), true
+		return fmt.Sprintf("%d of %d known, still reading", f.Rows, f.Total), true
 	}
 	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
 	if now, err := m.app.Index.StoreTime(ctx, m.app.Now()); err == nil {
@@ -228,7 +228,7 @@ func (a *App) missing(ctx context.Context, opid string, err error) error {
 		e.Remedy = api.Remedy{Kind: api.AwaitSync}
 		return &e
 	}
-	e.Public = "The service has not had this operation since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
+	e.Public = "The service no longer has this operation, since " + rec.Gone.UTC().Format("2006-01-02 15:04:05 UTC") + "."
 	e.Remedy = api.Remedy{Kind: api.History, ID: opid}
 	return &e
 }

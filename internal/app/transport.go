@@ -32,7 +32,8 @@ func tlsConfig(c config.Context) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("contexts.%s.ca_file holds no certificate.", c.Name)}
+		return nil, &api.Error{Kind: api.BadConfig, Public: fmt.Sprintf("contexts.%s.ca_file contains no certificate.",
+			c.Name)}
 	}
 	conf.RootCAs = pool
 	return conf, nil

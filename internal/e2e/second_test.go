@@ -161,7 +161,7 @@ func TestSecondPerson(t *testing.T) {
 			enter).armed("Ask for approval").press("y").shows("waits for a second person").closes("waits for a second person")
 	}
 	ask()
-	bo.shows("ana asks for a second person: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
+	bo.shows("ana asks for approval: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
 	bo.press("8").press("A").shows("1 approval waits", "document.remove", "ana")
 	bo.press("e").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
 		"Removes the document from", "wrong file")

@@ -86,13 +86,13 @@ func parseColumn(e string) (Choice, error) {
 	name, width, sized := strings.Cut(name, ":")
 	f, ok := Operations.Find(name)
 	if !ok || f.Column.Min == 0 {
-		return Choice{}, fmt.Errorf("there is no column %q; there are %s", name, strings.Join(ColumnNames(), ", "))
+		return Choice{}, fmt.Errorf("there is no column %q; use one of %s", name, strings.Join(ColumnNames(), ", "))
 	}
 	c := Choice{Name: f.Name, Kept: kept}
 	if sized {
 		n, err := strconv.Atoi(width)
 		if err != nil || n < f.Column.Least || n > MaxWidth {
-			return Choice{}, fmt.Errorf("the width of %s is a number from %d to %d", f.Name, f.Column.Least, MaxWidth)
+			return Choice{}, fmt.Errorf("the width of %s must be from %d to %d", f.Name, f.Column.Least, MaxWidth)
 		}
 		c.Width = n
 	}

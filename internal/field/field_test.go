@@ -109,10 +109,10 @@ func TestAChoiceIsReadAsItWasWritten(t *testing.T) {
 
 func TestMistakesInAChoice(t *testing.T) {
 	for in, want := range map[string]string{
-		"colour":         `there is no column "colour"; there are created, `,
+		"colour":         `there is no column "colour"; use one of created, `,
 		"":               `there is no column ""`,
-		"created:3":      "the width of created is a number from 16 to 200",
-		"amount:x":       "the width of amount is a number",
+		"created:3":      "the width of created must be from 16 to 200",
+		"amount:x":       "the width of amount must be",
 		"amount:201":     "to 200",
 		"fee,commission": "the column commission is listed twice",
 		"fee!,fee:20":    "is listed twice",

@@ -31,7 +31,7 @@ func RequestState(o Options, r approval.Request) (state Mark, means string) {
 	case approval.Approved:
 		state.Look, means = Look{SignGood, Good}, "the requester can send exactly this act, once"
 	case approval.Denied:
-		state.Look, means = Look{SignBad, Bad}, "refused by the second person"
+		state.Look, means = Look{SignBad, Bad}, "denied by the second person"
 	case approval.Lapsed:
 		means = "not used in time"
 	case approval.Spent:

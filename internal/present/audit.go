@@ -260,7 +260,7 @@ func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, fou
 	case r.Covered < r.Last:
 		verdict.Look = Look{SignWarn, Warn}
 	}
-	points := "none: removed records at the end would not be noticed"
+	points := "none: opdeck could not notice if records were removed from the end"
 	if r.Checkpoints > 0 {
 		points = format.Count(r.Checkpoints) + ", valid up to record " + format.Count(int(r.Covered))
 	}

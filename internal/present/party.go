@@ -51,7 +51,7 @@ func others[T any](o Options, c *field.Catalogue[T], record []Section, unknown [
 	if len(facts) == 0 {
 		return nil
 	}
-	return []Section{{Title: "More that the service sent", Facts: facts}}
+	return []Section{{Title: "Other fields from the service", Facts: facts}}
 }
 
 // unreadValues puts each value that its field could not read beside that field, and returns the other unknown members.

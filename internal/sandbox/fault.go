@@ -115,7 +115,7 @@ func faultError(item, why string) error { return fmt.Errorf("sandbox: fault %q: 
 
 func oneOf(value string, words []string) (string, error) {
 	if !slices.Contains(words, value) {
-		return "", fmt.Errorf("%q is unknown; there are %s", value, strings.Join(words, ", "))
+		return "", fmt.Errorf("%q is unknown; use one of %s", value, strings.Join(words, ", "))
 	}
 	return value, nil
 }
@@ -125,7 +125,7 @@ func parseRule(item, kind, value string) (r fault, err error) {
 	r = fault{text: item, kind: kind, every: 1}
 	argument, known := faultKinds[kind]
 	if !known {
-		return r, fmt.Errorf("unknown kind; there are %s, lag, skew, probability, order, variant",
+		return r, fmt.Errorf("unknown kind; use one of %s, lag, skew, probability, order, variant",
 			strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
 	}
 	if value, err = r.suffixes(value); err != nil {
@@ -211,7 +211,7 @@ func (r *fault) argument(kind, text string) (err error) {
 		}
 	case "bytes":
 		if r.number, err = strconv.Atoi(text); err == nil && r.number < 0 {
-			err = fmt.Errorf("%d is no number of bytes", r.number)
+			err = fmt.Errorf("%d is not a number of bytes", r.number)
 		}
 	case "count":
 		r.number, err = countOf(text)

@@ -45,10 +45,10 @@ func TestParseFaults(t *testing.T) {
 		"delay=billing:soon": "duration", "status=login:99": "is not a status",
 		"drop=login:0": "is not a count", "drop=login@2": "is not a chance", "drop=login#x": "is not a count",
 		"lag=later": "duration", "probability=3": "between 0 and 1", "drop=login:1:2": "too many",
-		"drop=lst": "there are", "status=remove:700": "is not a status", "status=remove:200/nonsense": "there are",
+		"drop=lst": "use one of", "status=remove:700": "is not a status", "status=remove:200/nonsense": "use one of",
 		"status=remove:ok/ended": "is not a status", "later=remove:soon": "duration",
-		"rename=list:items": "slash", "shape=list:odd": "there are", "style=list:odd": "there are",
-		"cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "there are", "variant=odd": "there are",
+		"rename=list:items": "slash", "shape=list:odd": "use one of", "style=list:odd": "use one of",
+		"cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "use one of", "variant=odd": "use one of",
 		"drop=login~x": "is not a count", "drop=login@0%": "is not a chance",
 	} {
 		if _, err := sandbox.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {

@@ -53,7 +53,7 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 	base := "http://" + addr.String()
 	fmt.Fprintf(out, "Sandbox service on %s\n", base)
 	if tcp, isTCP := addr.(*net.TCPAddr); isTCP && !tcp.IP.IsLoopback() {
-		fmt.Fprintln(out, "Warning: it can be reached from other machines, and /sandbox/ asks for no login.")
+		fmt.Fprintln(out, "Warning: it can be reached from other machines, and /sandbox/ requires no login.")
 	}
 	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password,
 		time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))

@@ -46,11 +46,11 @@ func (e *Error) Error() string {
 		if e.text != "" {
 			return "store: " + e.Where + ": " + e.text
 		}
-		return "store: " + e.Where + " has been locked by another process for too long; try again, or see which program " +
+		return "store: " + e.Where + " has been locked by another process for too long; try again, or check which program " +
 			"has it open"
 	case Full:
-		return "store: no room left for " + e.Where +
-			"; nothing was written, reading still works; free some disk space (space, files or quota)"
+		return "store: no space left for " + e.Where +
+			"; nothing was written, reading still works; free some disk space, inodes or quota"
 	case Damaged:
 		return "store: " + e.Where +
 			" is not an opdeck database or is damaged; it was left unchanged: move it away, or replace it with a good copy"
@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 	case Lost:
 		return "store: " + e.Where + " " + e.text + " while opdeck was using it; nothing is saved any more"
 	case Failing:
-		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); look at the system's log"
+		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); check the system log"
 	case Unknown:
 		return "store: the connection to " + e.Where +
 			" broke while a change was being saved; it may or may not have been saved"

@@ -43,7 +43,7 @@ func (db *DB) slow() (stop func()) {
 		return func() {}
 	}
 	t := time.AfterFunc(slowAfter, func() {
-		why := ", which another process has locked; see which program has it open."
+		why := ", which another process has locked. Check which program has it open."
 		if db.engine == Postgres {
 			why = ", which has not answered yet."
 		}

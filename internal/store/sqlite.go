@@ -83,7 +83,7 @@ func (db *DB) create(ctx context.Context) error {
 					return fileError(db.path+rest, err)
 				}
 				if err == nil {
-					db.notice(db.path + " was missing and has been created anew; what it contained is gone.")
+					db.notice(db.path + " was missing. opdeck created a new one; its previous content is lost.")
 				}
 			}
 		}

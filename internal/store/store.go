@@ -71,7 +71,7 @@ func openURL(ctx context.Context, opt Options) (*Store, error) {
 	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
 		return openPair(ctx, opt, func(tableSet) (*DB, error) { return openPostgres(opt.URL, opt.Notice) })
 	}
-	return nil, fmt.Errorf("store: %q is neither sqlite, sqlite:PATH nor postgres://…", redactURL(opt.URL))
+	return nil, fmt.Errorf("store: %q is not sqlite, sqlite:PATH or postgres://…", redactURL(opt.URL))
 }
 
 // Close closes both databases.

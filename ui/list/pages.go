@@ -67,7 +67,7 @@ func (p Pages[T]) Read(many string) string {
 	case p.Whole():
 		return "All " + many + " read: " + format.Count(n)
 	case p.Ended():
-		return format.Count(n) + p.Of() + " " + many + " read; the service lists no more"
+		return format.Count(n) + p.Of() + " " + many + " read; the service lists no others"
 	default:
 		return format.Count(n) + p.Of() + " " + many + " read"
 	}

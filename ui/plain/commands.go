@@ -139,7 +139,7 @@ func (h *Host) always() []command {
 				h.talk.Say(h.sh.Standing()...)
 				return nil
 			}},
-		{name: "again", help: "shows this place again.", do: func(context.Context, string) error {
+		{name: "again", help: "prints this place again.", do: func(context.Context, string) error {
 			if h.home {
 				h.sayHome()
 			} else {

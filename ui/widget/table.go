@@ -132,11 +132,11 @@ func (t *Table) SetSource(s Source) {
 			}
 			t.at = i
 		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.id)) {
-			t.note = "The row you were on is gone."
+			t.note = "The selected row is gone."
 		}
 	}
 	if lost := t.marks.keep(func(id string) bool { return s.IndexOf(id) >= 0 }); lost > 0 {
-		t.note = format.Plural(lost, "mark", "marks") + " dropped: no longer in this list."
+		t.note = format.Plural(lost, "mark", "marks") + " removed: no longer in this list."
 	}
 	t.settle()
 }

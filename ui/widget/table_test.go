@@ -77,7 +77,7 @@ func TestCursorFollowsTheRow(t *testing.T) {
 		t.Errorf("the cursor is on %s, row %d", tb.SelectedID(), tb.Cursor())
 	}
 	tb.SetSource(few{"a", "b", "d"})
-	if r, ok := tb.Selected(); !ok || r.ID != tb.SelectedID() || !strings.Contains(tb.View(), "The row you were on is gone.") {
+	if r, ok := tb.Selected(); !ok || r.ID != tb.SelectedID() || !strings.Contains(tb.View(), "The selected row is gone.") {
 		t.Errorf("a vanished row goes unnoticed:\n%s", tb.View())
 	}
 	tb.SetSource(few{})

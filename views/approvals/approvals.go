@@ -114,7 +114,7 @@ func (s *Screen) withdraw(now []approval.Request) ui.Action {
 	}
 	id := s.asking
 	s.asking = ""
-	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " is no longer open: it was decided or lapsed."}
+	return ui.Withdraw{ID: id, Why: "Request " + line(id, 20) + " is no longer open: it was decided or has lapsed."}
 }
 
 // OwnKey implements list.Screen. During a search in a request's text the deciding
@@ -145,7 +145,7 @@ func openObject(r approval.Request) ui.Action {
 	case "customer":
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: r.Act.ID}}
 	}
-	return ui.Notify{Level: ui.Denied, Text: "This request is about no operation and no customer."}
+	return ui.Notify{Level: ui.Denied, Text: "This request is not about an operation or a customer."}
 }
 
 // Item implements list.Screen: the request with its act, as it is stored.
@@ -235,7 +235,7 @@ func (s *Screen) HeadLines() []string {
 		head = th.Warn.Render(th.Signs.Wait + " " + Badge(open))
 	}
 	if mine > 0 {
-		head += th.Dim.Render(", " + format.Count(mine) + " of them asked by you")
+		head += th.Dim.Render(", " + format.Count(mine) + " of them requested by you")
 	}
 	return []string{s.Head(head)}
 }

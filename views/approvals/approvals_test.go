@@ -111,7 +111,7 @@ func TestRequest(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Key("e"))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
-	r.Has("2 approvals wait, 1 of them asked by you")
+	r.Has("2 approvals wait, 1 of them requested by you")
 }
 
 // TestTheRequestIsWhole: what would be sent can be read to its last character in every
@@ -221,7 +221,7 @@ func TestNews(t *testing.T) {
 	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
 	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	r.Send(ui.Changed{Kind: Kind})
-	r.Has("is no longer open: it was decided or lapsed", "No approval waits")
+	r.Has("is no longer open: it was decided or has lapsed", "No approval waits")
 	r.Send(uitest.Key("y")) // approve is nil: it would panic
 }
 
@@ -252,7 +252,7 @@ func TestPlaceOpensARequest(t *testing.T) {
 	clock := uitest.NewClock()
 	r := shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(), p.ID) },
 		ui.Place{Kind: Kind, ID: "rdenied00000"}, as("ana", api.Operator))
-	r.Has("Request rdenied00000", "refused by the second person")
+	r.Has("Request rdenied00000", "denied by the second person")
 }
 
 func TestStates(t *testing.T) {

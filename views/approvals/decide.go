@@ -29,7 +29,7 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "continue",
 		Intro: []string{line(r.Requester.Name, 40) + " sees the reason."},
 		Fields: []widget.Field{widget.Note("Reason", "why it should not be done",
-			"give a reason: it is all that the requester sees")},
+			"give a reason: the requester sees nothing else")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID

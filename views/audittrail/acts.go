@@ -56,7 +56,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + format.Time(e.At, s.env.Zone()) + " on " +
 				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
 		Fields: []widget.Field{widget.Note("What you found", "the document is still attached",
-			"write a sentence: in what state is the object?")},
+			"write a sentence about the object's state")},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
 			s.Doing = "settling"

@@ -200,12 +200,12 @@ func (s *Screen) HeadLines() []string {
 	}
 	line := s.Head(th.Strong.Render(head))
 	if s.newer && s.Doing == "" {
-		line += th.Info.Render("  newer ones exist, " + s.env.Keys.Global.Reload.Help().Key + " reads them")
+		line += th.Info.Render("  newer records: " + s.env.Keys.Global.Reload.Help().Key + " reads them")
 	}
 	out := []string{line}
 	if n := len(s.open); n > 0 {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "act has", "acts have")+
-			" no known outcome: it may be done. enter on one shows what to do.", w-2)))
+			" no known outcome and may have been done. enter on one shows what to do.", w-2)))
 	}
 	if a := s.archived; s.next == 0 && a.Last > 0 {
 		o := s.env.Present()
@@ -237,8 +237,9 @@ func (s *Screen) trouble(w int) []string {
 	case bad != nil:
 		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
 	case h.Checkpoint != nil:
-		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: removed records at the end would not be "+
-			"noticed.")
+		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: without it, opdeck cannot notice if "+
+			"records are "+
+			"removed from the end.")
 	}
 	return out
 }

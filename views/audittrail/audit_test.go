@@ -281,7 +281,7 @@ func TestStates(t *testing.T) {
 	r, _ = open(t, log)
 	r.Has("The trail cannot be written since 12:00:00", "last checkpoint")
 	r.Send(ui.Changed{Kind: ui.KindAudit})
-	r.Has("newer ones exist, r reads them")
+	r.Has("newer records: r reads them")
 	log.health = audit.Health{Checkpoint: &audit.TamperedError{N: 3, Reason: "the record is another one"}}
 	r, _ = open(t, log)
 	r.Has("The trail was tampered with: the record is another one.")

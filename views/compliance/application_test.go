@@ -178,7 +178,7 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r, _ := open(t, f, unmasked)
 	before := f.calls
 	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
-	r.Says("File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "Further files, one customer call")
+	r.Says("File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "More files (one customer call)")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -186,7 +186,7 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r.Says("▌ photo.png", "2 of 3 files read")
 	f.noFiles = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
 	r.Send(uitest.Key("down"))
-	r.Says("could not be read: The service does not answer.", "Further files")
+	r.Says("could not be read: The service does not answer.", "More files")
 	f.noFiles = nil
 	r.Send(uitest.Key("down"))
 	r.Says("▌ lease.pdf", "All files read: 3")

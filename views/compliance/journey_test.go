@@ -158,7 +158,7 @@ func TestRefusalsInWords(t *testing.T) {
 func TestWhatIsNoTokenIsNotAsked(t *testing.T) {
 	r, _ := open(t, individual())
 	r.Send(uitest.Key("S"), uitest.Paste("two words here"), uitest.Key("enter"))
-	r.Says("contains white space")
+	r.Says("contains whitespace")
 	if strings.Contains(r.View(), "two words") {
 		t.Error("it shows")
 	}

@@ -139,7 +139,7 @@ func demoTokens(corporate bool) string {
 		kind = "corporate"
 	}
 	return "Built-in service: type demo-" + kind + "-ok-1, demo-" + kind + "-outstanding-1 or demo-" + kind +
-		"-rejected-1. Each works once; another ending makes a different token."
+		"-rejected-1. Each works once; with another ending it is a different token."
 }
 
 func checkToken(v string) error {

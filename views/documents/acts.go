@@ -58,7 +58,7 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 	return ui.Explain{Title: "Locked", Lines: []string{
 		"This document is locked and cannot be " + act + ".",
 		"A compliance team locks a document, usually while it reviews it. The service does not say who locked it or when; " +
-			"below is when the document was created.",
+			"the date below is when the document was created.",
 		"Only the compliance team can unlock it. Send them the ids below, then press " +
 			s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
 	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...),

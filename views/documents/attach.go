@@ -76,7 +76,7 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 		}
 	}
 	items = append(items, ui.Choice{Text: "Another file",
-		About: "by its id, with another name in the operation if you like",
+		About: "by its id, with another name in the operation if you want",
 		Words: []string{"id"}})
 	return ui.Choose{Title: "Attach a file of the customer", Items: items,
 		Typed: func(id string) (ui.Action, bool) {

@@ -114,7 +114,7 @@ func TestAttachListReadsOn(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("a"))
-	r.Has("▌ one.pdf", "two.pdf", "Further files, one customer call", "2 of 5 files read")
+	r.Has("▌ one.pdf", "two.pdf", "More files (one customer call)", "2 of 5 files read")
 	r.Send(uitest.Keys("down", "down"))
 	if f.calls != before+1 {
 		t.Errorf("%d calls before the end was reached", f.calls-before)
@@ -122,17 +122,17 @@ func TestAttachListReadsOn(t *testing.T) {
 	r.Send(uitest.Key("down"))
 	r.Has("▌ three.pdf", "4 of 5 files read")
 	r.Send(uitest.Type("one"))
-	r.Has("▌ one.pdf", "Further files")
+	r.Has("▌ one.pdf", "More files")
 	if strings.Contains(r.View(), "three.pdf") || f.calls != before+2 {
 		t.Errorf("%d calls\n%s", f.calls-before, r.View())
 	}
 	f.err = &api.Error{Kind: api.Unavailable, Public: "The service does not answer."}
 	r.Send(uitest.Keys("down", "up", "down"))
-	r.Has("could not be read: The service does not answer.", "Further files")
+	r.Has("could not be read: The service does not answer.", "More files")
 	f.err = nil
 	r.Send(uitest.Keys("up", "down"))
 	r.Has("All files read: 5")
-	if strings.Contains(r.View(), "Further files") {
+	if strings.Contains(r.View(), "More files") {
 		t.Errorf("\n%s", r.View())
 	}
 	calls := f.calls

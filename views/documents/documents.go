@@ -248,7 +248,7 @@ func (s *Screen) Empty() widget.Notice {
 	}
 	if s.Op != nil && !s.Op.DocumentsReported() {
 		return widget.Notice{Text: "The answer has no readable list of documents.",
-			Hint: "It is not known whether there are any; r reads again, J shows the raw answer"}
+			Hint: "opdeck does not know whether there are any; r reloads, J shows the raw answer"}
 	}
 	return s.NoRows(widget.Notice{Text: "No document is attached.",
 		Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")

@@ -31,8 +31,8 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	}
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) +
-		" by another file: it is removed, the new file uploaded and attached.",
-		"Each step is recorded first, so a replacement that was interrupted can be resumed or abandoned."}
+		" by another file: opdeck removes it, then uploads and attaches the new file.",
+		"opdeck records each step first, so you can resume or abandon an interrupted replacement."}
 	if ended {
 		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
 	}
@@ -100,7 +100,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 	switch j.Step {
 	case replace.Removing, replace.Uploading, replace.Attaching:
 		list = append(list, choice{ui.Choice{Text: "Send again",
-			Note: "the request whose outcome is not known is sent once more"},
+			Note: "send the request whose outcome is unknown once more"},
 			(*replace.Jobs).Again})
 	}
 	list = append(list, choice{ui.Choice{Text: "Abandon", Note: "restore the old document"}, (*replace.Jobs).Abandon},

@@ -57,7 +57,7 @@ func (s *Screen) following() string {
 	case s.follow:
 		head += th.Good.Render("  " + th.Signs.Down + " following")
 	default:
-		head += th.Dim.Render("  " + th.Signs.Off + " not following; " + s.keys.Follow.Help().Key + " does")
+		head += th.Dim.Render("  " + th.Signs.Off + " not following; " + s.keys.Follow.Help().Key + " follows")
 	}
 	for _, x := range []struct {
 		st   receiver.Status

@@ -19,7 +19,7 @@ func (s *Screen) codeLines(w int) []string {
 		"of one operation. Nothing is guessed.")
 	if len(s.codes) == 0 {
 		out.Gap()
-		out.Say(theme.Plain, "No meaning is known yet. opdeck learns them from events and reads of the same operations.")
+		out.Say(theme.Plain, "No meanings learned yet. opdeck learns them from events and reads of the same operations.")
 	}
 	last := hook.Field("")
 	for _, m := range s.codes {

@@ -78,7 +78,7 @@ func TestCodesPage(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("c"))
-	r.Has("No meaning is known yet")
+	r.Has("No meanings learned yet")
 }
 
 func TestFollow(t *testing.T) {
@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("waited behind %v", f.waits)
 	}
 	r.Send(uitest.Key("up"))
-	r.Has("not following; p does")
+	r.Has("not following; p follows")
 	f.rows = append([]receiver.Stored{operation(11, 1, 300), operation(10, 2, 200)}, f.rows...)
 	f.coming = [][]receiver.Stored{{operation(12, 1, 400)}}
 	r.Send(uitest.Key("r"))

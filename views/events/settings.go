@@ -82,7 +82,7 @@ func (s hookForm) askSettings() ui.Action {
 	old := *s.page.hooks
 	hint := "leave empty to keep the current one"
 	if old.JWTSecret.Empty() {
-		hint = "the service has none: without a secret, deliveries cannot be verified"
+		hint = "the service has no secret; without one, deliveries cannot be verified"
 	}
 	word := func(label, member string, b bool) widget.Field {
 		f := widget.Field{Label: label + " (on or off)", Value: present.OnOff(old, "", member, b).Value, Max: 3,

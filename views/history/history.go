@@ -255,7 +255,7 @@ func (s *Screen) HeadLines() []string {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]
-	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known here since "+format.Time(oldest.At,
+	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known since "+format.Time(oldest.At,
 		s.env.Zone())))}
 	since := "since your last visit (" + format.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
@@ -312,7 +312,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
-	diff.Long = "what changed at this moment, or between two marked ones"
+	diff.Long = "what changed at this moment, or between two marked moments"
 	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview},
 		keymap.Join(k.Item, k.Nav)...)
 }

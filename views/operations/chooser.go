@@ -139,9 +139,9 @@ func (c *chooser) resize(e *entry, drawn, by int) {
 	w := drawn + by
 	switch {
 	case w < spec.Least:
-		c.note = "The column has its smallest width."
+		c.note = "The column cannot be narrower."
 	case w > field.MaxWidth:
-		c.note = "The column has its largest width."
+		c.note = "The column cannot be wider."
 	default:
 		e.Width = w
 	}
@@ -178,7 +178,7 @@ func (s columnChoice) keepColumns() tea.Cmd {
 			if err == nil {
 				return nil, nil
 			}
-			return ui.Notify{Level: ui.Warning, Text: "The columns apply until you leave; they could not be saved: " +
+			return ui.Notify{Level: ui.Warning, Text: "The columns apply only until you leave. They could not be saved: " +
 				api.AsError(err).Public}, nil
 		}
 	})

@@ -137,7 +137,7 @@ func TestWidths(t *testing.T) {
 	m := &memory{}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", "left")
-	d.Has("The column has its smallest width.")
+	d.Has("The column cannot be narrower.")
 	d.keys("down", "right", "right", "right")
 	d.Has("15 set")
 	d.keys("down", "down", "down", "down", "-", "-")
@@ -204,7 +204,7 @@ func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "enter")
 	want(t, d, "status amount customer destination id")
-	d.Has("The columns apply until you leave")
+	d.Has("The columns apply only until you leave")
 }
 
 // TestRowsArriveMeanwhile: columns, marks and groups go on while the list changes

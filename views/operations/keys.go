@@ -55,7 +55,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Handled{}, nil, true
 	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
 		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.rows.total) +
-			" rows are too many to mark; e exports them all."}, nil, true
+			" rows are too many to mark. e exports them all."}, nil, true
 	}
 	if id := s.Table.SelectedID(); id != "" {
 		return s.itemKey(msg, id)
@@ -128,7 +128,7 @@ func (s *Screen) keysNow() []keymap.Key {
 		}
 		return []keymap.Key{about(k.Operations.Export, "export "+format.Count(n)+" marked"),
 			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+format.Plural(n, "id", "ids")),
-			about(k.Global.Reload, "read again"), back("unmark")}
+			about(k.Global.Reload, "reload marked"), back("unmark")}
 	case s.panel.open():
 		return s.sums().panelKeys(back)
 	}

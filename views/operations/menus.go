@@ -67,15 +67,15 @@ func failed(what string, err error) ui.Action {
 // askReread freezes the marked operations and says what reading them costs.
 func (s jobs) askReread() ui.Action {
 	ids := s.Table.Marked()
-	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Read again", Verb: "Read",
+	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Reload", Verb: "Reload",
 		SkipTypedConfirmation: true,
-		Ask: fmt.Sprintf("Read %s again, one by one?", format.Plural(len(ids), "marked operation",
+		Ask: fmt.Sprintf("Reload %s, one by one?", format.Plural(len(ids), "marked operation",
 			"marked operations")),
 		Facts: []widget.Pair{{Label: "cost", Value: format.Plural(len(ids), "billing call", "billing calls") +
 			", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
 			caller := s.caller
-			return s.work("reading "+format.Plural(len(ids), "operation", "operations")+" again",
+			return s.work("reloading "+format.Plural(len(ids), "operation", "operations"),
 				func(ctx context.Context, report func(string)) ended {
 					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, report)}, reload: true}
 				})
@@ -88,7 +88,7 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, report func(st
 		if ctx.Err() != nil {
 			break
 		}
-		report(fmt.Sprintf("reading %s of %s again", format.Count(tried+1), format.Count(len(ids))))
+		report(fmt.Sprintf("reloading %s of %s", format.Count(tried+1), format.Count(len(ids))))
 		if _, err := endpoint.Do(ctx, c, endpoint.GetOperation, id); err == nil {
 			good++
 		} else if ctx.Err() != nil {
@@ -96,7 +96,7 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, report func(st
 		}
 		tried++
 	}
-	said := format.Plural(good, "operation", "operations") + " read again."
+	said := format.Plural(good, "operation", "operations") + " reloaded."
 	if bad := tried - good; bad > 0 {
 		said += " " + format.Count(bad) + " could not be read."
 	}

@@ -248,8 +248,8 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	if lacking := len(marked) - len(all); lacking > 0 {
 		k := s.env.Keys
 		out.NoJSON = format.Count(lacking) + " of " + format.Plural(len(marked), "marked operation", "marked operations") +
-			" cannot be copied as JSON: too far away in the list, or not read from the service yet. " +
-			k.Global.Reload.Help().Key + " reads the marked ones again, " + k.Operations.Export.Help().Key + " exports them all."
+			" cannot be copied as JSON: they are too far away in the list, or not yet read from the service. " +
+			k.Global.Reload.Help().Key + " reloads the marked ones, " + k.Operations.Export.Help().Key + " exports them all."
 		return
 	}
 	var err error

@@ -199,7 +199,7 @@ func TestRereadAsksForTheFrozenList(t *testing.T) {
 	f := &fake{n: 40}
 	d := open(t, f)
 	d.keys(" ", " ", " ", "r")
-	d.Has("Read 3 marked operations again, one by one?", "3 billing calls", id(0))
+	d.Has("Reload 3 marked operations, one by one?", "3 billing calls", id(0))
 	d.keys() // nothing is read yet
 	if len(f.reads) != 0 {
 		t.Fatal("read before the answer")

@@ -230,7 +230,7 @@ func (s totalsPanel) chooseWithin() ui.Action {
 			items = append(items, ui.Choice{Text: string(b)})
 		}
 	}
-	return ui.Choose{Title: "Divide each group by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+	return ui.Choose{Title: "Split each group by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
 		if !s.panel.open() {
 			return nil, nil
 		}
@@ -301,7 +301,7 @@ func (p *panel) head(th *theme.Theme, w int) string {
 		note += "  of " + format.Count(p.marked) + " marked"
 	}
 	if p.within != "" {
-		note += "  each divided by " + string(p.within)
+		note += "  each split by " + string(p.within)
 	}
 	if p.grid != nil {
 		if n := p.grid.hidden(p.table); n > 0 {
@@ -347,7 +347,7 @@ func (s totalsPanel) panelSections() []ui.Section {
 	}
 	title := tabs[p.page-1]
 	if p.within != "" {
-		title += ", each divided by " + string(p.within)
+		title += ", each split by " + string(p.within)
 	}
 	var lines []string
 	if p.err != nil {

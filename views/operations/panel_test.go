@@ -74,7 +74,7 @@ func TestASecondGrouping(t *testing.T) {
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
 	d.keys("T", "T", "w", "down", "enter")
-	d.Has("each divided by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
+	d.Has("each split by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
 	if !slices.Equal(asked, []index.By{index.ByStatus, index.ByType}) {
 		t.Errorf("asked by %v", asked)
 	}

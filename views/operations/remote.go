@@ -16,8 +16,8 @@ const mostNamed = 20 // marked operations that a command line names
 func (s jobs) exportOverSSH(of sheet) ui.Action {
 	if of.marked > mostNamed {
 		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + format.Count(of.marked) +
-			" marked operations are too many for one. Mark at most " +
-			format.Count(mostNamed) + ", or clear the marks and narrow the list by a filter."}
+			" marked operations are too many for one command. Mark at most " +
+			format.Count(mostNamed) + ", or clear the marks and filter the list."}
 	}
 	line := []string{"operation", "export", "-"}
 	if of.Totals {

@@ -107,7 +107,7 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 		return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 	}
 	if v, ok := s.viewOf(s.view); ok && v.Own && s.viewChanged(v) {
-		add(ui.Choice{Text: "save “" + v.shown() + "” as it is now", Note: "filter and order"},
+		add(ui.Choice{Text: "save “" + v.shown() + "” with the current settings", Note: "filter and order"},
 			func() (ui.Action, tea.Cmd) { return nil, s.keepView(v.Name, s.viewNow(v.Name)) })
 	}
 	add(ui.Choice{Text: "save this as …", Note: "filter, order and columns under a name"},

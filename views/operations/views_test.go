@@ -58,7 +58,7 @@ func TestViewsAreSavedFromInside(t *testing.T) {
 	d.Has("view pending mine", "is saved")
 	d.typed(" amount>5").keys("enter")
 	d.Has("view pending mine, changed")
-	d.choose("as it is now")
+	d.choose("with the current settings")
 	lacks(t, d, "changed")
 	if want := []string{"pending mine status:PENDING amount>5 -created"}; !slices.Equal(o.names(), want) {
 		t.Fatalf("kept %q, want %q", o.names(), want)

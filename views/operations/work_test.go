@@ -52,7 +52,7 @@ func TestReadingManyIsStopped(t *testing.T) {
 			stop()
 		}
 	})
-	if want := "Stopped: 2 operations read again. 1 was not requested."; said != want || len(f.reads) != 2 || steps[1] != "reading 2 of 3 again" {
+	if want := "Stopped: 2 operations reloaded. 1 was not requested."; said != want || len(f.reads) != 2 || steps[1] != "reloading 2 of 3" {
 		t.Errorf("%s; read %v, steps %q", said, f.reads, steps)
 	}
 }

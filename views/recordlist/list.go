@@ -345,7 +345,7 @@ func (s *List[T]) HeadLines() []string {
 	case !s.ended():
 		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
 	case s.read.Next() > 0 && !s.read.Whole():
-		head += s.read.Of() + ", the service lists no more"
+		head += s.read.Of() + ", the service lists no others"
 	case s.read.Next() > 1:
 		head += ", all read"
 	}

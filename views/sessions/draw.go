@@ -53,7 +53,7 @@ func (s *Screen) Verdict() string {
 	state, means := present.SessionState(s.st)
 	line := th.Tone(state.Tone).Render(th.SignOf(state.Sign)+" "+state.Word) + "  " + th.Dim.Render(means)
 	if s.Doing != "" {
-		line += "  " + th.Info.Render(s.Doing+" under way …")
+		line += "  " + th.Info.Render(s.Doing+" in progress …")
 	}
 	return line
 }

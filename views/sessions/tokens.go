@@ -141,7 +141,7 @@ func (s *Screen) found(findings []Finding) ui.Action {
 // ask puts cost and consequence before the act.
 func (s *Screen) ask(a sessionAct) ui.Action {
 	if s.Doing != "" {
-		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is under way already."}
+		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is already in progress."}
 	}
 	facts := s.env.Pairs(present.AskedSession(s.st), nil)
 	account := untrusted.Text(s.st.Account).Line(120)

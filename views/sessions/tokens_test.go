@@ -149,7 +149,7 @@ func TestActsAskWithTheirCost(t *testing.T) {
 	}{
 		"F": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The tokens were refreshed."},
 		"L": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
-		"X": {"reset", []string{"Erase the stored session and clear its blocks?", "Sends nothing now", "the next call " +
+		"X": {"reset", []string{"Erase the stored session and unblock logins?", "Sends nothing now", "the next call " +
 			"logs in"}, "The session was reset"},
 	} {
 		f := &fake{st: live()}

@@ -77,7 +77,7 @@ func (f FileList) Choose(show func(FileList) ui.Choose) ui.Choose {
 	if f.Ended() {
 		return out
 	}
-	out.Further, out.More = "Further files, one customer call", func(ctx context.Context) func() ui.Choose {
+	out.Further, out.More = "More files (one customer call)", func(ctx context.Context) func() ui.Choose {
 		now := f.ReadOn(ctx)
 		return func() ui.Choose {
 			out := now.Choose(show)

@@ -63,7 +63,7 @@ var sentences = map[api.RemedyKind]words{
 	api.AwaitApproval: {command: "When it is approved, run the same command again.",
 		screen: "When it is approved, press the same key again."},
 	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
-	api.SmallerFile: {command: "The service takes PDF up to 10 MB, JPEG, PNG and " +
+	api.SmallerFile: {command: "The service accepts PDF up to 10 MB, JPEG, PNG and " +
 		"Word up to 5 MB, text up to 1 MB."},
 
 	api.AskRole:       {command: "Roles that do: {names}."},

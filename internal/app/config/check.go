@@ -75,7 +75,7 @@ func (c *Config) checkPaging(k *checker) {
 		k.add(`must be the name of a field, or names with dots between them ("meta.next")`, "service", "cursor_field")
 	}
 	if s.Paging == "cursor" && (s.CursorName == "" || s.CursorField == "") {
-		k.add(`with "cursor", cursor_name and cursor_field are needed`, "service", "paging")
+		k.add(`with "cursor", cursor_name and cursor_field are required`, "service", "paging")
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *Config) checkGeneral(k *checker) {
 	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
 	for class, n := range c.Limits.PerMinute {
 		if !slices.Contains(limit.Classes, class) {
-			k.add("is not an endpoint class; there are login, refresh, account, customer, billing, general",
+			k.add("is not an endpoint class; use login, refresh, account, customer, billing, general",
 				"limits", "per_minute", string(class))
 		}
 		if n < 1 || n > 10_000 {
@@ -168,7 +168,7 @@ func (c *Config) checkRetention(k *checker) {
 // checkAudit checks the folder of the archive and the keys of other hosts.
 func (c *Config) checkAudit(k *checker) {
 	if a := c.Audit.Archive; a != "" && !filepath.IsAbs(a) {
-		k.add("must be a whole path", "audit", "archive")
+		k.add("must be an absolute path", "audit", "archive")
 	}
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
@@ -249,7 +249,7 @@ const contextLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 func (x Context) check(k *checker, name string) {
 	at := func(key string) []string { return []string{"contexts", name, key} }
 	if name == "" || strings.Trim(name, contextLetters) != "" {
-		k.add("a context's name is letters, digits, dot, dash and underscore", "contexts", name)
+		k.add("a context's name consists of letters, digits, dots, dashes and underscores", "contexts", name)
 	}
 	k.oneOf(string(x.Kind), []string{string(Test), string(Production)}, at("kind")...)
 	k.oneOf(x.Approval, []string{"none", "second_person"}, at("approval")...)

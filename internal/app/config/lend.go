@@ -86,7 +86,7 @@ func (c *Config) checkLend(k *checker) {
 		k.add("needs at least one [lend.borrowers.NAME]: on a port, a key identifies the caller", "lend", "listen")
 	}
 	if s := c.Lend.Socket; s != "" && !filepath.IsAbs(s) {
-		k.add("must be a whole path", "lend", "socket")
+		k.add("must be an absolute path", "lend", "socket")
 	}
 	for name, b := range c.Lend.Borrowers {
 		at := func(key string) []string { return []string{"lend", "borrowers", name, key} }

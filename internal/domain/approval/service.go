@@ -202,7 +202,7 @@ func waiting(r Request, other string) error {
 		r.ID),
 		fmt.Sprintf("Ask a colleague to approve request %s before %s.", r.ID, clock(r.Expires)))
 	if other != "" {
-		e.Public += fmt.Sprintf(" Request %s for the same act has another reason and stays as it is.", other)
+		e.Public += fmt.Sprintf(" Request %s for the same act has another reason and is not changed.", other)
 	}
 	e.Remedy = api.Remedy{Kind: api.AwaitApproval, ID: r.ID}
 	return e
@@ -210,7 +210,7 @@ func waiting(r Request, other string) error {
 
 // approved is the refusal of an attempt that only asked, though r was approved meanwhile.
 func approved(r Request) error {
-	return refuse(api.RuleApproval, fmt.Sprintf("%s approved this meanwhile (request %s). Nothing is sent yet.",
+	return refuse(api.RuleApproval, fmt.Sprintf("%s has approved this in the meantime (request %s). Nothing is sent yet.",
 		r.Decider.Name, r.ID),
 		fmt.Sprintf("Repeat it to send it, before %s.", clock(r.Expires)))
 }

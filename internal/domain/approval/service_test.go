@@ -126,7 +126,7 @@ func askOnly(t *testing.T, f *fixture) {
 	asks := api.WithConsent(as(ana), api.Consent{AskOnly: true})
 	id, err := f.Check(asks, ana, act)
 	if e := api.AsError(err); id != "" || e == nil || e.Rule != api.RuleApproval ||
-		!strings.Contains(e.Public, "bo approved this meanwhile") {
+		!strings.Contains(e.Public, "bo has approved this in the meantime") {
 		t.Fatalf("%q, %v", id, err)
 	}
 	if got := f.state(t, r.ID); got != approval.Approved {
@@ -513,6 +513,6 @@ func throughTheGate(t *testing.T, f *fixture) {
 	}
 	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), endpoint.Rule(api.ActSessionLogin),
 		api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
-		t.Errorf("our own session asks for a second person: %v", err)
+		t.Errorf("our own session asks for approval: %v", err)
 	}
 }

@@ -117,16 +117,17 @@ func (r Row) What() string {
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": not known", Object: r.ID,
-		Open: "sent at " + at(r.Sent) + ", and nothing that was read since shows whether it was done"}
+		Open: "sent at " + at(r.Sent) + ", and no read since then shows whether it was done"}
 	switch {
 	case r.State == NotSeen:
 		c.Says = r.What() + ": not seen"
 		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)
 	case r.Unsure:
-		c.Open = "its process kept it at " + at(r.Sent) + " right before it leaves, and nothing shows whether it still runs"
+		c.Open = "its process stored it at " + at(r.Sent) +
+			" right before sending, and nothing shows whether that process is still running"
 	}
 	if !r.Looked.IsZero() {
-		c.Rests = []evidence.Evidence{{Read: "the last look", Object: r.ID,
+		c.Rests = []evidence.Evidence{{Read: "the last check", Object: r.ID,
 			Seen: evidence.Moment{At: r.Looked, By: evidence.Store}, Shows: "does not show it"}}
 	}
 	return c

@@ -340,7 +340,8 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	for _, follow := range t.opt.Follow {
 		if followErr := follow(ctx, s); followErr != nil {
 			err = errors.Join(err, followErr)
-			t.opt.Log.Error("an outcome that was found later is not noted everywhere", "act", string(r.Kind), "ref", r.Ref,
+			t.opt.Log.Error("an outcome that was found later could not be recorded everywhere", "act", string(r.Kind), "ref",
+				r.Ref,
 				"err", followErr)
 		}
 	}

@@ -53,7 +53,7 @@ func (p Progress) open(s Sights) string {
 	case p.Note != "":
 		return p.Note
 	case s.Unseen > 0:
-		return format.Plural(int(s.Unseen), "operation was", "operations were") + " announced and not read yet"
+		return format.Plural(int(s.Unseen), "operation was", "operations were") + " announced but not read yet"
 	case !p.News.Began.IsZero():
 		return "new operations are being read"
 	case p.Total > s.Rows:

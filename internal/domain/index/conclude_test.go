@@ -29,7 +29,7 @@ func TestCompleteRestsOnThePass(t *testing.T) {
 		"fewer rows":               {func(_ *Progress, s *Sights) { s.Rows = 199 }, now, "199 of 200 operations were read"},
 		"more rows without an end": {func(_ *Progress, s *Sights) { s.Rows = 201 }, now, string(evidence.CoversLess)},
 		"announced": {func(_ *Progress, s *Sights) { s.Unseen = 1 }, now,
-			"1 operation was announced and not read yet"},
+			"1 operation was announced but not read yet"},
 		"a note":             {func(p *Progress, _ *Sights) { p.Note = pagesRepeat }, now, pagesRepeat},
 		"news under way":     {func(p *Progress, _ *Sights) { p.News.Began = seen }, now, "new operations are being read"},
 		"no order, one pass": {func(p *Progress, _ *Sights) { p.Order = OrderNone }, now, string(evidence.CoversLess)},

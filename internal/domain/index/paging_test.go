@@ -92,7 +92,7 @@ func TestCompleteNeedsProof(t *testing.T) {
 		{"cursors, one page", 20, chained(50), silent, true, ""},
 		{"page ignored, no total", 203, ignored(50, api.After{}), silent, false, "same page"},
 		{"page ignored, a total", 203, ignored(50, api.After{}), told, false, "same page"},
-		{"page ignored, the total is that of the page", 203, ignored(50, more), ofThePage, false, "goes on"},
+		{"page ignored, the total is that of the page", 203, ignored(50, more), ofThePage, false, "more pages"},
 		{"page ignored, all on it", 40, ignored(1000, api.After{}), told, true, ""},
 		{"page ignored, all on it, no total", 40, ignored(1000, api.After{}), silent, false, "same page"},
 		{"page ignored, it says that this is all", 40, ignored(1000, api.After{More: api.NoMore}), silent, true, ""},

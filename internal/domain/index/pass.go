@@ -152,7 +152,8 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 
 // unknownNext is the Note about a list that continues without saying how to request the rest.
 func (l Listed) unknownNext() string {
-	return fmt.Sprintf("The service's list goes on (“%s”), but opdeck does not know how to ask for the next page: set "+
+	return fmt.Sprintf("The service's list has more pages (“%s”), but opdeck does not know how to ask for the next "+
+		"page: set "+
 		"cursor_name and cursor_field of [service].", untrusted.Text(l.After.Key).Line(60))
 }
 
@@ -315,7 +316,7 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 }
 
 // pagesRepeat is the Note about a list without pages.
-const pagesRepeat = "The service answers with the same page for every page number, so the rest of its list cannot be " +
+const pagesRepeat = "The service returns the same page for every page number, so the rest of its list cannot be " +
 	"read. opdeck doctor --deep tries other names for the page and prints the settings."
 
 // endPass ends the pass; whole: it left nothing unread. Otherwise the next pass starts at once.

@@ -18,8 +18,8 @@ type Unreported struct {
 
 // String says so to people.
 func (u Unreported) String() string {
-	return format.Plural(int(u.Rows), "operation", "operations") + " of the index do not say " + u.Field +
-		": whether they match is not known, and they are not listed."
+	return format.Plural(int(u.Rows), "operation", "operations") + " in the index have no " + u.Field +
+		", so it is not known whether they match. They are not listed."
 }
 
 // Judges lists the fields that rows need so that the filter can judge them: those with a numeric bound, and the

@@ -36,7 +36,7 @@ func TestNextSaysWhoActs(t *testing.T) {
 		"link is over":       {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, LinkAt: made, LinkUntil: lapsed}, "The link has expired. If the customer has handed in everything, finalize; else create another link.", api.ActFinalize, Done},
 		"BaaS":               {api.Customer{Status: "NEW"}, api.Application{}, Record{BaaS: true}, "Create a link", api.ActLink, Blocked},
 		"answer lost":        {api.Customer{Status: "NEW"}, draft, Record{Unclear: true}, "Share a new token", api.ActShare, Unclear},
-		"answer not seen":    {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true}, "Create a link: what is outstanding is not known", api.ActLink, Done},
+		"answer not seen":    {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true}, "Create a link: opdeck does not know what is outstanding", api.ActLink, Done},
 		"finalize lost":      {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizeUnclear: true}, "Wait, or reload", "", Done},
 		"BaaS once":          {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, BaaS: true}, "Create a link", api.ActLink, Done},
 		"submitted":          {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Wait for the review's result.", "", Done},

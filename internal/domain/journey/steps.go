@@ -103,7 +103,7 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 		application.State, application.Note = Done, strings.ToLower(app.Kind())+", "+orDash(app.Status.Line(30))
 	}
 	if verified && application.State == Todo {
-		application.State, application.Note = Optional, "There is none."
+		application.State, application.Note = Optional, "No application."
 	}
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {
@@ -140,7 +140,8 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 		return do("Share a new token%s: the service answers 409 if it applied the first. Never send the same token again.",
 			api.ActShare)
 	case link == Todo && r.Applied && r.Outstanding == nil:
-		return do("Create a link%s: what is outstanding is not known, and the link shows the customer what is missing.",
+		return do("Create a link%s: opdeck does not know what is outstanding, but the link shows the customer what is "+
+			"missing.",
 			api.ActLink)
 	case link == Todo && len(r.Outstanding) > 0:
 		return do("Create a link%s for the outstanding document sets.", api.ActLink)

@@ -61,7 +61,7 @@ func Match(method, uri string) (Call, *Refusal) {
 	}
 	const table = "docs/lending.md lists what passes"
 	const auth = "Leave it out: opdeck starts, refreshes and ends the session by itself. Another client that does so " +
-		"ends it for everybody."
+		"ends the session for everyone."
 	route, ids, others := endpoint.Match(method, path)
 	switch {
 	case route != nil && route.IsLent():
@@ -70,8 +70,8 @@ func Match(method, uri string) (Call, *Refusal) {
 		return Call{}, refuse(http.StatusForbidden, api.Refused, "opdeck does not lend "+path+".", route.Lent.Instead)
 	case len(others) > 0:
 		r := refuse(http.StatusMethodNotAllowed, api.Refused,
-			method+" of this path is not a call that opdeck knows, so it was not sent.",
-			table+"; for this path "+strings.Join(others, ", ")+".")
+			method+" is not a call that opdeck knows for this path, so it was not sent.",
+			table+"; this path takes "+strings.Join(others, ", ")+".")
 		r.Allow = strings.Join(others, ", ")
 		return Call{}, r
 	case strings.HasPrefix(path, session.AuthPath):

@@ -34,7 +34,7 @@ func NewForwarder(inbox Inbox, target string, sign hook.Signer) (*Forwarder, err
 	case err != nil || u.Host == "" || u.Opaque != "":
 		return nil, errors.New("events: the target is not a URL; write it like http://127.0.0.1:3000/hooks")
 	case u.User != nil:
-		return nil, errors.New("events: the target must not hold a user or password")
+		return nil, errors.New("events: the target must not contain a user or password")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopbackHost(u.Host)):
 		return nil, fmt.Errorf("events: the target must be https, or http to this host; it is %s", safeURL(u))
 	}

@@ -67,7 +67,7 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 			Detail: "Deliveries must be POST requests."}
 	case !through:
 		return nil, &Rejection{Status: http.StatusForbidden, Reason: "not_by_proxy",
-			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy demands."}
+			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy requires."}
 	case !r.bounds.allow(listen.SourceOf(from), r.opt.Now()):
 		return nil, tooMany("One source sends more per second than the receiver accepts.")
 	}

@@ -47,7 +47,7 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 	}
 	if j.Step != Uploading && j.Step != Removed {
 		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
-			Public: "This job does not wait for an uploaded file.",
+			Public: "This job is not waiting for an uploaded file.",
 			Hint:   "It is at step " + string(j.Step) + "."}
 	}
 	j.NewGUID, j.Candidates = file, nil

@@ -93,7 +93,7 @@ func (a Answer) Summary() string {
 		many = strconv.Itoa(len(a.Page.Items)) + " on this page"
 	}
 	if len(a.Page.Items) > 0 && !a.Held {
-		return "The service was asked for operations where " + a.Asked + ", and answered with others as well."
+		return "The service was asked for operations where " + a.Asked + ", but it returned others as well."
 	}
 	return "The service was asked for operations where " + a.Asked + ": it has " + many + "."
 }

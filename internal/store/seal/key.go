@@ -101,7 +101,7 @@ func readKey(file string) (Key, error) {
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	master := make([]byte, hex.DecodedLen(len(text)))
 	if _, err := hex.Decode(master, text); err != nil || len(master) != keySize {
-		return Key{}, &KeyFileError{file, "does not hold 64 hex digits (32 random bytes)"}
+		return Key{}, &KeyFileError{file, "does not contain 64 hex digits (32 random bytes)"}
 	}
 	return newKey(master), nil
 }

@@ -99,7 +99,7 @@ func (r *root) applyRow(cmd *cobra.Command, row *act.Act) *cobra.Command {
 			jsonl: reflect.TypeFor[dryJSON](), many: true})
 	}
 	if row.Effect == act.Write && len(row.Sends) > 0 {
-		cmd.Flags().StringVar(&r.reason, "reason", "", "why: a second person reads it, and the audit trail keeps it")
+		cmd.Flags().StringVar(&r.reason, "reason", "", "reason; the second person reads it, and the audit trail keeps it")
 	}
 	if row.Reveals {
 		cmd.Flags().BoolVar(&r.reveal, "reveal", false, "print masked values in full; the audit trail records it")
@@ -130,7 +130,7 @@ func (r *root) begin(cmd *cobra.Command, args []string) error {
 				given = append(given, "--"+f.Name)
 			}
 		})
-		return usage("only one of %s can be given", strings.Join(given, ", "))
+		return usage("give only one of %s", strings.Join(given, ", "))
 	}
 	return r.checkOutput(cmd)
 }

@@ -118,7 +118,7 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 			"the request that you read."}
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[requestJSON]) (asked, error) {
 		if needsReason && strings.TrimSpace(reason) == "" {
-			return asked{}, usage("--reason is needed; the requester sees it")
+			return asked{}, usage("--reason is required; the requester sees it")
 		}
 		w := asked{typed: args[0], send: func(ctx context.Context) error {
 			q, err := decide(a.Approvals, ctx, args[0], digest, reason)

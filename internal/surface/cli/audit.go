@@ -28,7 +28,7 @@ var auditCommands = commands{
 func auditListCommand(r *root) *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string
-	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a moment\n" +
+	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time\n" +
 		"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m)."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[recordsJSON, recordJSON]) error {
 		var err error
@@ -64,7 +64,7 @@ func auditListCommand(r *root) *cobra.Command {
 			items[i] = recordOf(e)
 		}
 		if found.Next != 0 && r.output == "table" {
-			defer r.say("There are older ones: --before %d", found.Next)
+			defer r.say("For older records: --before %d", found.Next)
 		}
 		// over SSH paths on the host are not shown
 		archived := present.AuditArchived(present.Options{}, found.Archived, r.env.App == nil)
@@ -178,10 +178,10 @@ type keyJSON struct {
 }
 
 func auditKeyCommand(r *root) *cobra.Command {
-	cmd := prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and as tools for signed notes read it " +
+	cmd := prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and in the form for signed-note tools " +
 		"(one line that names\n" +
 		"this log; [audit] keys of other hosts take that line). --pub takes either.\n\n" +
-		"--new makes a key where none is: on a new host of a shared store, or when the key is lost for\n" +
+		"--new creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
 		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
 			key, err := audit.ReadKey(a.AuditKeyFile())
@@ -252,7 +252,7 @@ func auditSettleCommand(r *root) *cobra.Command {
 	var note string
 	cmd := prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[settledJSON]) error {
 		if note == "" {
-			return usage("--note is needed: what did you find?")
+			return usage("--note is required: write what you found")
 		}
 		if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
 			return err
@@ -292,7 +292,7 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 	}
 	if code := rep.Exit(); code != audit.ExitIntact {
 		if r.output == "table" {
-			r.say("Leave the store and the checkpoint files as they are, and tell the administrator.")
+			r.say("Do not change the store or the checkpoint files, and tell the administrator.")
 		}
 		return exitError(code)
 	}

@@ -162,7 +162,7 @@ func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 	var notes []audit.KeptNote
 	for _, name := range names {
-		b, err := r.read(name, maxNote, "Not a note of opdeck audit checkpoint, it is too large: "+name+".")
+		b, err := r.read(name, maxNote, "Too large for a note of opdeck audit checkpoint: "+name+".")
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +206,7 @@ func auditProveCommand(r *root) *cobra.Command {
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[audit.ProofJSON]) error {
 		seq, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || seq < 0 || from < 0 || seq == 0 && from == 0 {
-			return usage("the number of a record is needed, as opdeck audit list shows it")
+			return usage("a record number is required; opdeck audit list shows it")
 		}
 		var p audit.Proof
 		if from > 0 {

@@ -71,7 +71,8 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 	}
 	switch {
 	case res.Outstanding == nil:
-		r.say("The outstanding document sets are not known. Run opdeck compliance link %s: the link shows the customer "+
+		r.say("opdeck does not know the outstanding document sets. Run opdeck compliance link %s: the link shows the "+
+			"customer "+
 			"what is missing.", cuid)
 	case len(names) > 0:
 		r.say("Outstanding: %s. Run opdeck compliance link %s: the customer hands them in there.",

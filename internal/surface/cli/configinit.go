@@ -82,7 +82,7 @@ func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) err
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
 	if err := runDoctor(r, ctx, opt, app.Shallow, out); err != nil {
-		r.say("Fix the error, then run opdeck doctor. The file stays as it is.")
+		r.say("Fix the error, then run opdeck doctor. The file is kept.")
 		return err
 	}
 	r.say("Next: opdeck opens the console, opdeck doctor --login tries the password.")
@@ -164,7 +164,7 @@ func (d *draft) questions() []question {
 		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
 		{to: &d.login, ask: "Login of the machine account", check: func(string) error { return nil }}}
 	if d.asked {
-		list = append(list, question{to: &d.passEnv, ask: "Where it is", def: "OPDECK_PASSWORD", check: checkWhere,
+		list = append(list, question{to: &d.passEnv, ask: "Where to find it", def: "OPDECK_PASSWORD", check: checkWhere,
 			offered: true,
 			before: "The file does not hold the password. It says where to find it.\n" +
 				"  NAME           in this environment variable\n" +
@@ -177,7 +177,7 @@ func (d *draft) questions() []question {
 // checkName returns an error for an invalid context name, before more is asked.
 func checkName(s string) error {
 	if _, err := config.Parse("", []byte("[contexts."+strconv.Quote(s)+"]\nsandbox = true\n")); err != nil {
-		return errors.New("a context's name is letters, digits, dot, dash and underscore")
+		return errors.New("a context's name consists of letters, digits, dots, dashes and underscores")
 	}
 	return nil
 }

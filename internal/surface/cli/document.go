@@ -146,7 +146,7 @@ func documentUploadCommand(r *root) *cobra.Command {
 	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked,
 		error) {
 		if cuid == "" {
-			return asked{}, usage("--customer is required: whose file is it?")
+			return asked{}, usage("--customer is required: the customer who owns the file")
 		}
 		u, err := readUpload(r, args[0], file)
 		if err != nil {
@@ -263,7 +263,7 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 		return err
 	}
 	if job.Step == replace.Abandoned {
-		return out.report(job, "Abandoned: the operation holds the old document %s.", job.OldGUID)
+		return out.report(job, "Abandoned: the old document %s is attached again.", job.OldGUID)
 	}
 	if r.output == "table" {
 		r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)

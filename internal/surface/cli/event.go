@@ -50,7 +50,7 @@ func eventListCommand(r *root) *cobra.Command {
 			items[i] = jsonOf(s, whose, false)
 		}
 		if len(events) == limit && r.output == "table" {
-			defer r.say("There may be older ones: --before %d", events[limit-1].Seq)
+			defer r.say("For older events, if any: --before %d", events[limit-1].Seq)
 		}
 		all := make([]present.Event, len(events))
 		for i, e := range events {
@@ -67,7 +67,7 @@ func eventListCommand(r *root) *cobra.Command {
 		case !rejected:
 			return stored(cmd, args)
 		case f.any() || before > 0:
-			return usage("--rejected takes --limit and no other choice")
+			return usage("--rejected can only be combined with --limit")
 		}
 		return r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			return rejectedList(r, ctx, a, limit, refused)
@@ -265,7 +265,7 @@ func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) er
 	}
 	if !used {
 		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".",
-			Hint: "It is kept, set aside: opdeck event show " + s.Key + "."}
+			Hint: "It is kept in quarantine: opdeck event show " + s.Key + "."}
 	}
 	return nil
 }

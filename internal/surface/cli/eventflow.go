@@ -34,12 +34,12 @@ func eventListenCommand(r *root) *cobra.Command {
 		w := &a.Config.Webhooks
 		w.Listen, w.Verify = cmp.Or(addr, w.Listen), cmp.Or(verify, w.Verify)
 		if w.Listen == "" {
-			return &api.Error{Kind: api.BadConfig, Public: "No address to listen at.",
+			return &api.Error{Kind: api.BadConfig, Public: "No address to listen on.",
 				Hint: "Use --addr 127.0.0.1:8788, or set listen in [webhooks]."}
 		}
 		return listenForEvents(r, ctx, a, out)
 	})
-	cmd.Flags().StringVar(&addr, "addr", "", "address to listen at (default: listen of [webhooks])")
+	cmd.Flags().StringVar(&addr, "addr", "", "address to listen on (default: listen of [webhooks])")
 	cmd.Flags().StringVar(&verify, "verify", "", "jwt, header, standard_webhooks or none (default: verify of [webhooks])")
 	return cmd
 }
@@ -202,7 +202,7 @@ func eventForwardCommand(r *root) *cobra.Command {
 	cmd := streams(r, f.following(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string,
 		out one[forwardedJSON]) error {
 		if to == "" {
-			return usage("--to is needed: where to?")
+			return usage("--to is required: the address to forward to")
 		}
 		follower, match, err := f.follower(ctx, a)
 		if err != nil {

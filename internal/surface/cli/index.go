@@ -74,7 +74,7 @@ func indexCard(s app.IndexStatus, now time.Time) *table {
 	t.fact("pass", pass)
 	t.fact("last pass ended", aged(s.Pass.Finished))
 	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
-	t.fact("a pass takes", fmt.Sprintf("about %s at the present rate, %s", takes,
+	t.fact("a pass takes", fmt.Sprintf("about %s at the current rate, %s", takes,
 		format.Plural(s.Pass.Pages, "page", "pages")))
 	t.fact("pending reads", s.Owed)
 	t.fact("sync paused", s.Trouble)
@@ -104,9 +104,9 @@ func syncProgress(r *root) func(index.Freshness) {
 	last := ""
 	return func(f index.Freshness) {
 		p := f.Progress.Pass
-		line := fmt.Sprintf("%s held, page %d", format.Plural(int(f.Rows), "operation", "operations"), p.Page)
+		line := fmt.Sprintf("%s indexed, page %d", format.Plural(int(f.Rows), "operation", "operations"), p.Page)
 		if f.Total >= 0 {
-			line = fmt.Sprintf("%s of %s held, page %d", format.Count(int(f.Rows)),
+			line = fmt.Sprintf("%s of %s indexed, page %d", format.Count(int(f.Rows)),
 				format.Plural(int(f.Total), "operation", "operations"), p.Page)
 		}
 		if p.Listed {
@@ -177,7 +177,7 @@ func sayComparison(r *root, c index.Comparison) {
 	case c.Note != "":
 		r.say("%s", c.Note)
 	case !c.Whole:
-		r.say("Nothing shows that these are all operations of the service.")
+		r.say("opdeck cannot show that these are all of the service's operations.")
 	}
 }
 

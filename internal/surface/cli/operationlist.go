@@ -64,7 +64,7 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	}
 	s, err := index.ParseSort(c.sort)
 	if err != nil {
-		return f, s, usage("--sort: %s; there are %s", err, strings.Join(index.SortFields, ", "))
+		return f, s, usage("--sort: %s; use one of %s", err, strings.Join(index.SortFields, ", "))
 	}
 	return f, s, nil
 }
@@ -191,7 +191,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		out.Total = number(int64(len(out.Items)))
 	}
 	if len(out.Items) > c.limit {
-		r.say("The service answered with %d operations where %d were asked for: the first %d are shown.",
+		r.say("The service returned %d operations instead of %d; opdeck shows the first %d.",
 			len(p.Items), c.limit, c.limit)
 		out.Items, out.Complete = out.Items[:c.limit], false
 	}
@@ -237,7 +237,7 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	ans, err := servicefilter.Ask(mask.ByCaller(ctx), a.Client, f, 0, 0, a.Now())
 	switch {
 	case err != nil:
-		r.say("The service could not be asked with this filter: %s", asError(err).Public)
+		r.say("The service does not support this filter: %s", asError(err).Public)
 	case ans.Asked != "":
 		r.say("%s", ans.Summary())
 	}
@@ -276,7 +276,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 		return err
 	}
 	if err != nil {
-		r.say("The service could not be reached: %s These are the rows of the index.", asError(err).Public)
+		r.say("The service could not be reached: %s These rows are from the index.", asError(err).Public)
 	}
 	return nil
 }

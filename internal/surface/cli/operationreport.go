@@ -14,7 +14,7 @@ func operationReportCommand(r *root) *cobra.Command {
 	var q api.ReportQuery
 	cmd := &cobra.Command{Long: "Saves the report that the service itself makes of its operations, a workbook (.xlsx), " +
 		"to a new\n" +
-		"file (mode 0600). Nothing is overwritten, and a report that breaks off leaves no file. FILE may\n" +
+		"file (mode 0600). Nothing is overwritten, and an interrupted report leaves no file. FILE may\n" +
 		"be -, standard output. The service makes it of one page of the operations: --page and --limit.\n" +
 		"opdeck does not look into it, so nothing in it is masked: a role that may not see account\n" +
 		"numbers is refused. The export is recorded."}

@@ -247,7 +247,7 @@ func strict(cmd *cobra.Command) {
 				}
 			}
 			if len(args) > 0 {
-				return usage("%s has no command %q; there are %s", path(c), args[0], strings.Join(names, ", "))
+				return usage("%s has no command %q; use one of %s", path(c), args[0], strings.Join(names, ", "))
 			}
 			return usage("%s needs one of %s", path(c), strings.Join(names, ", "))
 		}

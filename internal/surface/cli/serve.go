@@ -118,7 +118,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	}
 	path = strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), top.Name()), " ")
 	if cmd == top && len(rest) == 0 {
-		return path, usage("there is no command; ssh -t HOST opens the console, ssh HOST help lists the commands")
+		return path, usage("a command is required; ssh -t HOST opens the console, ssh HOST help lists the commands")
 	}
 	cmd.InitDefaultHelpFlag()
 	parse := cmd.ParseFlags(rest)

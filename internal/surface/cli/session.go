@@ -224,7 +224,8 @@ func drySession(r *root, call *endpoint.Route, account string) error {
 }
 
 func sessionKeepCommand(r *root) *cobra.Command {
-	return &cobra.Command{Long: "Refreshes the tokens in time until interrupted (exit 0). One keeper per account is " +
+	return &cobra.Command{Long: "Refreshes the tokens before they expire, until interrupted (exit 0). One keeper per " +
+		"account is " +
 		"enough;\n" +
 		"several coordinate among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {

@@ -41,7 +41,7 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 		opt.Socket, opt.Listen = a.Config.Lend.Socket, a.Config.Lend.Listen
 	}
 	if opt.Socket == "" && opt.Listen == "" {
-		return usage("no place to lend the session at; use --socket or --addr, or set [lend] in the config")
+		return usage("no socket or address to lend the session on; use --socket or --addr, or set [lend] in the config")
 	}
 	var err error
 	if opt.Keys, err = a.BorrowerKeys(r.env.Getenv); err != nil {

@@ -39,7 +39,7 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
-	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they hold for")
+	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they apply to")
 	pageFlags(cmd, &q.Page, &q.Size, "rules a page")
 	return cmd
 }

@@ -98,7 +98,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 type SwitchContext struct{ Name string }
 
 // Error implements error.
-func (s *SwitchContext) Error() string { return "the console is to be opened on context " + s.Name }
+func (s *SwitchContext) Error() string { return "the console must be opened on context " + s.Name }
 
 // otherContexts are the contexts that the person can switch to: over SSH none, since a server serves one.
 func otherContexts(a *app.App, who api.Actor) []string {

@@ -85,7 +85,7 @@ func (o *opener) start(ctx context.Context, path, name string) (string, error) {
 	extension := desktop.Extension(name, begins)
 	if extension == "" {
 		return "", api.Refusal("open document", api.RuleFile, "%s",
-			"This file is not opened: it is no PDF, picture, plain text or office document, "+
+			"opdeck does not open this file: it is not a PDF, picture, plain text or office document, "+
 				"and a desktop could run it. Save it instead.")
 	}
 	stem := strings.TrimSuffix(name, filepath.Ext(name))

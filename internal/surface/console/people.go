@@ -188,12 +188,12 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	what, keys, by := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New(), decider(r)
 	switch {
 	case p.mayDecide(r):
-		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for a second person: " +
+		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for approval: " +
 			what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:
-		return ui.Toast{Level: ui.Success, Text: by + " approved: " + what + ". When you press the key again, it is sent."},
+		return ui.Toast{Level: ui.Success, Text: by + " approved: " + what + ". Press the key again to send it."},
 			true
 	case r.State == approval.Denied:
 		return ui.Toast{Level: ui.Denied, Text: by + " denied: " + what + ". " + untrusted.Text(r.Comment).Line(100)}, true

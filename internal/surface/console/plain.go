@@ -122,7 +122,7 @@ var plainPlaces = []plain.Place{
 	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: balances.Kind}, IDs: true},
 	{Name: "Counterparties and the status of their accounts", Word: "counterparties",
 		Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
-	{Name: "On call: session, limits, feed, index and writes in doubt", Word: "on-call",
+	{Name: "On call: session, limits, feed, index and unsettled writes", Word: "on-call",
 		Place: ui.Place{Kind: ui.KindOnCall}},
 }
 

@@ -305,7 +305,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("remove 1", "They read the reason", "or an empty line for none:")
 	asker.say("wrong customer", "reason: wrong customer", "A second person must approve this. Nothing is sent yet.",
 		"Type yes to ask for approval")
-	asker.say("yes", "Removal: waits for a second person.", "Ask a colleague")
+	asker.say("yes", "Removal needs a second person.", "Ask a colleague")
 
 	judge, greeting := startPlain(t, a, ana, nil)
 	if !strings.Contains(strings.Join(greeting, "\n"), "News. Attention. ben asks for a second person") {

@@ -60,7 +60,7 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 
 // tasks are in order.
 var tasks = []task{
-	{name: "Open an operation", how: "down and up move, enter opens what is under the cursor; esc comes back.",
+	{name: "Open an operation", how: "up and down move the cursor, enter opens the row, esc goes back.",
 		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindOperation }},
 	{name: "Filter the list",
 		how: "1 goes to Operations. /, then type status:PENDING and enter; the rows " +
@@ -69,7 +69,7 @@ var tasks = []task{
 			list, is := s.Screen.(*operations.Screen)
 			return is && !list.Editing() && !list.Filter.Shown.Empty()
 		}},
-	{name: "Remove a document and put it back",
+	{name: "Remove and restore a document",
 		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +
 			"question starts on No, y answers it. z restores it.",
 		done: func(seen *tourSights, s ui.Sight) bool {
@@ -83,7 +83,7 @@ var tasks = []task{
 		}},
 	{name: "Onboard a customer",
 		how: "4 opens the customer of this operation. S asks for a share token and names those that " +
-			"work here: type demo-corporate-ok-1 or its like, enter, y.",
+			"work here: type one, such as demo-corporate-ok-1, then enter and y.",
 		done: func(_ *tourSights, s ui.Sight) bool { return written(s.News) == "share" }},
 	{name: "Who killed my session?",
 		how: ":tour has the button: it logs in as another client, which revokes our tokens. 1 and r make a call that " +
@@ -102,7 +102,7 @@ var tasks = []task{
 			return is && len(list.Content().Sections) > 0
 		}},
 	{name: "A lost answer",
-		how: ":tour has the button: the next removal is done, its answer lost. Then d, x and y: " +
+		how: ":tour has the button: the service does the next removal but its answer is lost. Then d, x and y: " +
 			"opdeck sends nothing twice; it reads the operation to find the outcome.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
@@ -229,7 +229,7 @@ func (t *tour) foreignLogin() tea.Cmd {
 		if err := service.ForeignLogin(ctx); err != nil {
 			return ui.Toast{Level: ui.Error, Text: "The other client could not log in: the built-in service is busy."}
 		}
-		return ui.Toast{Level: ui.Info, Text: "Another client has logged in. opdeck does not know yet."}
+		return ui.Toast{Level: ui.Info, Text: "Another client has logged in. opdeck has not noticed yet."}
 	}
 }
 

@@ -35,7 +35,7 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, filter := range []string{"documents>0", "documents<5", "has:doc", "is:locked"} {
-		const want = "2 operations of the index do not say documents: whether they match is not known, and they are not listed."
+		const want = "2 operations in the index have no documents, so it is not known whether they match. They are not listed."
 		for _, command := range []string{"operation list --cached --filter " + filter,
 			"operation totals --cached --by status --filter " + filter,
 			"operation export --cached -o csv --filter " + filter + " " + filepath.Join(t.TempDir(), "x.csv"),

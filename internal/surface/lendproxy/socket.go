@@ -19,7 +19,7 @@ const maxSocket = 90
 // is not.
 func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {
-		return nil, fmt.Errorf("the path has %d characters, and a socket's has up to %d", len(path), maxSocket)
+		return nil, fmt.Errorf("the path has %d characters; a socket's path may have up to %d", len(path), maxSocket)
 	}
 	if err := replaceable(ctx, path); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func replaceable(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case st.Mode()&os.ModeSocket == 0:
-		return fmt.Errorf("%s is there and is not a socket", path)
+		return fmt.Errorf("%s already exists and is not a socket", path)
 	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)

@@ -64,7 +64,7 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		c.Lend.Listen == "" {
 		return &api.Error{Kind: api.BadConfig, Public: "Nothing to serve: no listener is configured.",
 			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck " +
-				"config show names the file that is read."}
+				"config show prints the path of the config file."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()

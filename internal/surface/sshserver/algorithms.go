@@ -38,7 +38,7 @@ func usable(pub gossh.PublicKey) error {
 		}
 		return errors.New("the RSA key has less than 2048 bits")
 	}
-	return errors.New("this type of key is not accepted; there are ed25519, ecdsa-256 and rsa")
+	return errors.New("this type of key is not accepted; use ed25519, ecdsa-256 or rsa")
 }
 
 // withoutSHA1 prevents an RSA host key from signing with SHA-1.

@@ -90,7 +90,7 @@ func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr,
 	}
 	for name := range c.CriticalOptions {
 		if name != "source-address" {
-			return refused("critical_option", "the certificate has a critical option that is not known here")
+			return refused("critical_option", "the certificate has an unknown critical option")
 		}
 	}
 	if list, has := c.CriticalOptions["source-address"]; has {

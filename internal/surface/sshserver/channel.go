@@ -29,7 +29,7 @@ const (
 // noChannel refuses forwarding of any kind.
 func (s *Server) noChannel(_ *ssh.Server, _ *gossh.ServerConn, n gossh.NewChannel, ctx ssh.Context) {
 	s.refuse(connOf(ctx), n.ChannelType())
-	_ = n.Reject(gossh.Prohibited, "this server serves a console and nothing else")
+	_ = n.Reject(gossh.Prohibited, "this server offers only the console and its commands")
 }
 
 // noRequest refuses global requests. Some are ordinary.

@@ -97,7 +97,8 @@ func (w *watch) run() {
 			return
 		case !warnedAll && now >= l.Session-l.Warn:
 			warnedAll, wait = true, l.Session-now
-			w.warn(fmt.Sprintf("This session has lasted %s and ends in %s. Connect again to go on.", short(now), short(l.Warn)))
+			w.warn(fmt.Sprintf("This session has lasted %s and ends in %s. Connect again to continue.", short(now),
+				short(l.Warn)))
 		case idle && warnedAt != last && quiet >= l.Idle-l.IdleWarn:
 			warnedAt = last
 			w.warn(w.idleWarning(short(quiet), short(l.IdleWarn)))
@@ -122,9 +123,9 @@ func (w *watch) run() {
 // idleWarning is the warning before an idle session ends.
 func (w *watch) idleWarning(since, left string) string {
 	if w.r.plain {
-		return "Nothing was typed for " + since + ": this session ends in " + left + " unless something is."
+		return "No input for " + since + ": this session ends in " + left + " unless you type something."
 	}
-	return "No key for " + since + ": this session ends in " + left + " unless you press one."
+	return "No key pressed for " + since + ": this session ends in " + left + " unless you press one."
 }
 
 // short formats a duration for people.

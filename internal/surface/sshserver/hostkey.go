@@ -41,7 +41,7 @@ func readPrivate(path string) ([]byte, error) {
 	st, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, errors.New("there is no such file; ssh-keygen -t ed25519 -N '' -f FILE makes one")
+		return nil, errors.New("there is no such file; create one with ssh-keygen -t ed25519 -N '' -f FILE")
 	case err != nil:
 		return nil, errors.New("the file cannot be examined")
 	case !st.Mode().IsRegular():

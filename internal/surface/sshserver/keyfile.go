@@ -100,7 +100,7 @@ func (e *entry) option(o string) (err error) {
 			return fmt.Errorf("the option %s has no value", name)
 		}
 	default:
-		return errors.New("an option is unknown here; there are name, role, from, expiry-time")
+		return errors.New("an option is unknown; the options are name, role, from and expiry-time")
 	}
 	switch name {
 	case "name":
@@ -137,7 +137,7 @@ func checkName(s string) error {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || !strings.ContainsRune(more, c)) {
-			return errors.New("a name begins with a letter a-z and has letters, digits, dot, dash, underscore, at, plus")
+			return errors.New("a name starts with a letter a-z and contains only letters, digits and . - _ @ +")
 		}
 	}
 	return nil

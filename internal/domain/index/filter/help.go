@@ -26,19 +26,20 @@ func (t *Table[T]) Rows() []Row {
 }
 
 // grammar is the part of the help that all tables share.
-const grammar = `Terms beside each other must all hold; OR between them asks for one; brackets group; ` +
+const grammar = `Terms beside each other must all match; with OR between them, one must match; brackets group; ` +
 	`a minus before a term (or NOT) negates it.
-field:value      words are equal, texts contain the value, identifiers begin with it; letters' case does not matter
+field:value      words are equal, texts contain the value, identifiers begin with it; case does not matter
 field:a,b,c      one of the values
-field=value      texts: equal as a whole; field!=value is the opposite
+field=value      texts: the whole text is equal; field!=value is the opposite
 field>=value     amounts, times and numbers also take < <= > and ranges: ` +
 	`amount:100..500, created:2026-01..2026-03, amount:..10
 times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; ` +
-	`a date means its whole day: created>2026-01-31 begins with February)
+	`a date means the whole day: created>2026-01-31 starts on 1 February)
                  ages 30m 2h 3d 2w: updated<2h changed within the last two hours, ` +
-	`created>3d is older than three days; today, yesterday
+	`created>3d more than three days ago; today, yesterday
 amounts          exact decimals: 1000.50, -5; never rounded
-"free text"      without a field: contained in any text; quotes hold spaces and : = < > ( ) , and \" is a quote`
+"free text"      without a field: contained in any text; ` +
+	`quoted text may contain spaces and : = < > ( ) , and \" is a quote`
 
 // Help describes the language for a screen: the grammar, then the fields.
 func (t *Table[T]) Help() string {

@@ -144,10 +144,10 @@ func (l *lexer) next() error {
 	case "NOT":
 		l.add(token{kind: tNot, pos: at, text: "NOT"})
 	case "":
-		return l.fail(at, "This character has no meaning here.", "Put text that holds it in quotes.")
+		return l.fail(at, "This character has no meaning here.", "Put text that contains it in quotes.")
 	default:
 		if i := strings.IndexAny(w, ":=<>!"); i >= 0 {
-			return l.fail(at+i, "A field's name is missing before %q.", "Put text that holds it in quotes.", w[i:i+1])
+			return l.fail(at+i, "A field's name is missing before %q.", "Put text that contains it in quotes.", w[i:i+1])
 		}
 		l.add(token{kind: tWord, text: w, pos: at})
 	}

@@ -29,7 +29,7 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 		return Expr[T]{}, err
 	}
 	if k := p.peek(); k.kind != tEnd {
-		return Expr[T]{}, p.fail(k.pos, "This bracket has no opening bracket.", "Remove it, or open one before.")
+		return Expr[T]{}, p.fail(k.pos, "This bracket has no opening bracket.", "Remove it, or add an opening bracket.")
 	}
 	return Expr[T]{root: n, table: t}, nil
 }
@@ -69,7 +69,7 @@ func (p *parser[T]) and() (Node, error) {
 			if next := p.peek(); len(all) == 0 || next.kind == tEnd || next.kind == tClose || next.kind == tOr ||
 				next.kind == tAnd {
 				return nil, p.fail(k.pos, "AND needs a term on both sides.",
-					"AND may be left out: terms beside each other must all hold.")
+					"You can leave AND out: terms beside each other must all match.")
 			}
 		}
 		n, err := p.not()
@@ -98,7 +98,7 @@ func (p *parser[T]) not() (Node, error) {
 		next := p.peek()
 		if next.kind == tEnd || k.text == "" && !next.glued {
 			return nil, p.fail(k.pos, "The minus has no term after it.",
-				"Write it right before what must not hold: -comment:test. Text that begins with a minus goes in quotes.")
+				"Write it right before what must not match: -comment:test. Text that begins with a minus goes in quotes.")
 		}
 		negated = !negated
 	}
@@ -133,7 +133,7 @@ func (p *parser[T]) term() (Node, error) {
 			return nil, err
 		}
 		if p.peek().kind != tClose {
-			return nil, p.fail(k.pos, "This bracket is not closed.", "Add ) at its end.")
+			return nil, p.fail(k.pos, "This bracket is not closed.", "Add ) at the end.")
 		}
 		p.take()
 		p.depth--
@@ -192,9 +192,9 @@ func (p *parser[T]) leaf(k token) (Node, error) {
 
 func (p *parser[T]) unknownHint(k token) string {
 	if near := Nearest(strings.ToLower(k.text), p.t.Names()); near != "" {
-		return fmt.Sprintf("Did you mean %q? Text that holds %q goes in quotes.", near, k.op)
+		return fmt.Sprintf("Did you mean %q? Text that contains %q goes in quotes.", near, k.op)
 	}
-	return fmt.Sprintf("Fields are %s. Text that holds %q goes in quotes.", strings.Join(p.t.Names(), ", "), k.op)
+	return fmt.Sprintf("Fields are %s. Text that contains %q goes in quotes.", strings.Join(p.t.Names(), ", "), k.op)
 }
 
 // Nearest is the name most likely meant by s: one with that prefix, or the closest within two letters; "" for none.
