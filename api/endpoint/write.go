@@ -164,7 +164,7 @@ func (p plan) guard(r api.Request) func() error {
 	return func() error {
 		if r.Content == "application/json" && holdsDots(api.ParseJSON(r.Body)) {
 			return &api.Error{Op: r.Op, Kind: api.Usage, Unsent: true,
-				Public: "The body holds masked values (" + secret.Dots + ").",
+				Public: "The body contains masked values (" + secret.Dots + ").",
 				Hint:   "Read the record with --reveal, or type the values."}
 		}
 		if p.Guard != nil {

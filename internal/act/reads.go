@@ -174,7 +174,7 @@ var (
 	AuditRestored = declare(&reads, Act{Name: "audit.restored", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 		Short: "Record that a backup was restored on purpose: the trail is older than its checkpoints",
 		Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
-			Risk: "The records that are missing stay missing. The verification then names this restore for ever.",
+			Risk: "The records that are missing stay missing. From then on, the verification names this restore.",
 			Done: "Recorded.", Declined: "Not recorded.",
 			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. The " +
 				"verification accepts the missing records and names the restore."},

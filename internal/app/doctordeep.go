@@ -156,7 +156,7 @@ func differs(p api.Inspection) []string {
 			add("it says under “%s” whether more follows", p.After.Key)
 		}
 		if p.After.Next != "" && !p.After.ByNumber && !strings.HasSuffix(p.Call, endpoint.ListOperations.Template()) {
-			add("opdeck follows what names the next page for operations only: of this list it asks for pages by number, and " +
+			add("opdeck follows a cursor to the next page for operations only; for this list it asks for pages by number, and " +
 				"no setting changes that")
 		}
 	}

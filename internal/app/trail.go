@@ -101,7 +101,7 @@ func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *au
 			return k, "", nil
 		}
 		return nil, "", &api.Error{Kind: api.BadConfig, Public: "The audit key " + file + " is missing, but " + begun +
-			". opdeck does not replace it by a new one.",
+			". opdeck does not create a new one by itself.",
 			Hint: "Restore the file from the backup (mode 0600). On a new host of a shared store, or when the key is lost for " +
 				"good: opdeck audit key --new makes one, and the trail records it."}
 	}

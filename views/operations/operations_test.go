@@ -209,7 +209,7 @@ func TestRereadAsksForTheFrozenList(t *testing.T) {
 	if len(f.reads) != 3 || f.reads[0] != id(0) || f.reads[2] != id(2) {
 		t.Errorf("read %v", f.reads)
 	}
-	d.Has("3 operations read again.")
+	d.Has("3 operations reloaded.")
 	f.readErr = &api.Error{Kind: api.NotFound, Public: "gone"}
 	d.keys(" ", "r")
 	d.Send(d.clock.Wait(shelltest.Armed), uitest.Key("y"))

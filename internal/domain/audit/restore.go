@@ -191,7 +191,7 @@ func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote) (Restore, er
 	if err != nil {
 		return r, &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit, Unsent: true,
 			Public: "This cannot be recorded as a restored backup: " + err.Error() + ".",
-			Hint:   "opdeck audit verify lists what is wrong. Leave the store and the checkpoint files as they are."}
+			Hint:   "opdeck audit verify lists what is wrong. Do not change the store or the checkpoint files."}
 	}
 	return r, nil
 }

@@ -72,12 +72,12 @@ func CheckKey(key secret.Value) error {
 			steps[int(text[i])-int(text[i-1])] = true
 		}
 	}
-	const remedy = "make a new one with: openssl rand -hex 32"
+	const remedy = "generate a new one with: openssl rand -hex 32"
 	switch {
 	case len(text) < LeastKey:
-		return fmt.Errorf("the key has %d characters and needs %d; %s", len(text), LeastKey, remedy)
+		return fmt.Errorf("the key has %d characters but needs %d; %s", len(text), LeastKey, remedy)
 	case len(chars) < variety || len(steps) < variety:
-		return errors.New("the key can be guessed, because it repeats characters or counts; " + remedy)
+		return errors.New("the key can be guessed, because it repeats or counts up characters; " + remedy)
 	}
 	return nil
 }

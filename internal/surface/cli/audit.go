@@ -216,7 +216,7 @@ func auditKeyCommand(r *root) *cobra.Command {
 			_, err = io.WriteString(r.env.Out, k.VerifierKey+k.PublicKey)
 			return err
 		})
-	cmd.Flags().BoolVar(&r.newKey, "new", false, "make the key of this host, where the trail has begun without it")
+	cmd.Flags().BoolVar(&r.newKey, "new", false, "create the key of this host, where the trail began without it")
 	return cmd
 }
 

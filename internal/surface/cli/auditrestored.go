@@ -23,7 +23,7 @@ func auditRestoredCommand(r *root) *cobra.Command {
 		"checkpoint files were restored too."}
 	writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[audit.Restore]) (asked, error) {
 		if strings.TrimSpace(r.reason) == "" {
-			return asked{}, usage("--reason is needed: why was a backup restored?")
+			return asked{}, usage("--reason is required: write why a backup was restored")
 		}
 		notes, err := keptNotes(r, against)
 		if err != nil {

@@ -106,7 +106,7 @@ func listenLoopback(ctx context.Context, addr string) (net.Listener, error) {
 	}
 	l, err := listen.Open(ctx, "lend", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("another process already listens at %s; if it is not yours, replace the keys of all "+
+		return nil, fmt.Errorf("another process is already listening on %s; if it is not yours, replace the keys of all "+
 			"borrowers, because scripts may have sent them to it", addr)
 	}
 	return l, err

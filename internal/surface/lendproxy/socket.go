@@ -59,7 +59,7 @@ func replaceable(ctx context.Context, path string) error {
 	c, err := d.DialContext(ctx, "unix", path)
 	if err == nil {
 		_ = c.Close()
-		return fmt.Errorf("another process already listens at %s", path)
+		return fmt.Errorf("another process is already listening on %s", path)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func inOpenFolder(path string) error {
 				return err
 			}
 			if m := st.Mode(); m.Perm()&0o002 != 0 && m&os.ModeSticky == 0 {
-				return fmt.Errorf("everybody may replace files in the folder %s (mode %04o); chmod o-w %s", dir, m.Perm(), dir)
+				return fmt.Errorf("anyone can replace files in the folder %s (mode %04o); chmod o-w %s", dir, m.Perm(), dir)
 			}
 		}
 	}
