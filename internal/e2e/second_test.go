@@ -158,7 +158,7 @@ func TestSecondPerson(t *testing.T) {
 		enter).gone("Open an operation").matches(`\d documents`).press("d").matches(`1 of \d+`)
 	ask := func() {
 		ana.press("x").shows("Reason").types("wrong file" +
-			enter).armed("Ask for approval").press("y").shows("waits for a second person").closes("waits for a second person")
+			enter).armed("Ask for approval").press("y").shows("needs a second person").closes("needs a second person")
 	}
 	ask()
 	bo.shows("ana asks for approval: Remove document", op.Opid[:6], "1 to approve") // wherever bo is

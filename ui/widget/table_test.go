@@ -115,7 +115,7 @@ func TestMarksFollowTheRows(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
 	press(tb, " ", " ")
 	tb.SetSource(few{"c", "b", "x"})
-	if m := tb.Marked(); len(m) != 1 || m[0] != "b" || !strings.Contains(tb.View(), "1 mark dropped") {
+	if m := tb.Marked(); len(m) != 1 || m[0] != "b" || !strings.Contains(tb.View(), "1 mark removed") {
 		t.Errorf("marked %v\n%s", m, tb.View())
 	}
 	press(tb, "*")

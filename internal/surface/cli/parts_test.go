@@ -93,7 +93,7 @@ func TestClosedAfterSuccess(t *testing.T) {
 	r := &root{env: Env{Err: &told}}
 	full, failed := &store.Error{Kind: store.Full, Where: "the store"}, errors.New("refused")
 	if err := r.closed(full, nil); err != nil || !strings.Contains(told.String(), "Done, but") ||
-		!strings.Contains(told.String(), "No room") {
+		!strings.Contains(told.String(), "No space") {
 		t.Errorf("%v, %q", err, told.String())
 	}
 	if err := r.closed(full, failed); !errors.Is(err, failed) || !errors.Is(err, full) {

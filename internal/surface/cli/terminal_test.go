@@ -53,7 +53,7 @@ func TestConfigInitAsks(t *testing.T) {
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
-	for _, want := range []string{"This creates ", "Name of the context [stage]: a context's name is letters",
+	for _, want := range []string{"This creates ", "Name of the context [stage]: a context's name consists of letters",
 		"…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())

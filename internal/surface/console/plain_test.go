@@ -85,7 +85,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.say("replace 1", "Each step is recorded first", "File on this host, or back:")
+	p.say("replace 1", "opdeck records each step first", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
 	p.say("CONTRACT", "Info")
 	p.say("", "Replace ", "between the removal and the new attachment")
@@ -253,7 +253,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 		"File with the token")
 	p.say(file, "Type yes to share")
 	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ",
-		"what is outstanding is not known")
+		"opdeck does not know what is outstanding")
 	settings(t, a, `{"baas": true}`)
 	p.say("compliance " + other)
 	p.say("share")
@@ -308,7 +308,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("yes", "Removal needs a second person.", "Ask a colleague")
 
 	judge, greeting := startPlain(t, a, ana, nil)
-	if !strings.Contains(strings.Join(greeting, "\n"), "News. Attention. ben asks for a second person") {
+	if !strings.Contains(strings.Join(greeting, "\n"), "News. Attention. ben asks for approval") {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}
 	judge.say("9", "1 approval waits", "asked by ben")
@@ -328,7 +328,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("yes", "Done. Removed")
 	asker.say("restore")
 	asker.say("", "Type yes to ask for approval")
-	asker.say("yes", "waits for a second person")
+	asker.say("yes", "needs a second person")
 	asker.say("menu")
 	asker.say("9", "1 approval waits")
 	asker.say("details 1", "Request ")

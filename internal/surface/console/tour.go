@@ -102,7 +102,7 @@ var tasks = []task{
 			return is && len(list.Content().Sections) > 0
 		}},
 	{name: "A lost answer",
-		how: ":tour has the button: the service does the next removal but its answer is lost. Then d, x and y: " +
+		how: ":tour has the button: the next removal succeeds, but its answer is lost. Then d, x, y: " +
 			"opdeck sends nothing twice; it reads the operation to find the outcome.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
