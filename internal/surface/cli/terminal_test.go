@@ -54,7 +54,7 @@ func TestConfigInitAsks(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
 	for _, want := range []string{"This creates ", "Name of the context [stage]: a context's name consists of letters",
-		"…: plain http:// is refused", "Where it is [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
+		"…: plain http:// is refused", "Where to find it [OPDECK_PASSWORD]: ", "Kind, test or production [test]: "} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("%q was not said: %s", want, p.err.String())
 		}

@@ -102,8 +102,8 @@ var tasks = []task{
 			return is && len(list.Content().Sections) > 0
 		}},
 	{name: "A lost answer",
-		how: ":tour has the button: the next removal succeeds, but its answer is lost. Then d, x, y: " +
-			"opdeck sends nothing twice; it reads the operation to find the outcome.",
+		how: ":tour has the button: the next removal is done, but its answer is lost. Then d, x, y: " +
+			"opdeck sends nothing twice; it reads the operation to find out.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
 		done: func(seen *tourSights, s ui.Sight) bool {
 			if changed, is := s.News.(ui.Changed); is && seen.lost { // a later read found the outcome
