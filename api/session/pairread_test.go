@@ -57,7 +57,7 @@ func TestLoginShapes(t *testing.T) {
 		"names that were set": {body: `{"pass":{"a":"acc","b":"ref"},"left":"300"}`,
 			names: Names{Access: "pass.a", Refresh: "pass.b", AccessTTL: "left"}},
 		"other names":  {body: `{"ticket":"acc","left":300}`, says: "“left” (number), “ticket” (text)"},
-		"nested names": {body: `{"data":{"ticket":"acc"}}`, says: "“data” (object); in it “ticket” (text)"},
+		"nested names": {body: `{"data":{"ticket":"acc"}}`, says: "“data” (object); inside it “ticket” (text)"},
 		"no lifetime":  {body: `{"accessToken":"acc","refreshToken":"ref"}`, says: "“accessToken” (text)"},
 		"empty object": {body: `{}`, says: "an empty object"},
 		"list":         {body: `[1,2]`, says: "an array of 2"},
