@@ -158,9 +158,6 @@ type Permit struct {
 	followed bool
 }
 
-// Approval is the id of the approval that this permit has used, "" for none.
-func (p *Permit) Approval() string { return p.approval }
-
 // Begin permits an act of the rule or refuses it. guard is opdeck's own check of the object (locked, end state); nil
 // for none.
 func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() error) (*Permit, error) {
@@ -189,6 +186,20 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 	}
 	p.ref = ref
 	return p, nil
+}
+
+// Own permits an act of opdeck on its own session or records, which is no call of the service and has no proof: do is
+// the act, its error the outcome. approval is the id of the approval that the act has used, "" for none.
+func (g *Gate) Own(ctx context.Context, need Permission, act Act, do func(approval string) error) error {
+	permit, err := g.Begin(ctx, WriteRule{Kind: act.Kind, Need: need}, act, nil)
+	if err != nil {
+		return err
+	}
+	out := Outcome{Verdict: Done}
+	if err = do(permit.approval); err != nil {
+		out = Outcome{Verdict: Failed, Detail: AsError(err).Public}
+	}
+	return errors.Join(err, g.End(ctx, permit, out))
 }
 
 // follow stores the act, so that any process can look up its outcome. An act that cannot be stored is not sent.

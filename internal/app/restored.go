@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"opdeck/api"
@@ -23,20 +22,16 @@ func (a *App) RecordRestore(ctx context.Context, notes []audit.KeptNote) (audit.
 	reason := api.ConsentOf(ctx).Reason
 	act := api.Act{Kind: api.ActAuditRestored, Object: "audit", ID: chain, Summary: "Record that " + found.Sentence(),
 		Reason: reason, Seen: api.HashHex([]byte(strconv.FormatInt(found.To, 10) + " " + found.Head))}
-	permit, err := a.Gate.Begin(ctx, api.WriteRule{Kind: act.Kind, Need: api.MayAuditOut}, act, nil)
-	if err != nil {
-		return found, err
-	}
-	second := ""
-	if id := permit.Approval(); id != "" {
-		q, err := a.Approvals.Show(ctx, id)
-		if err == nil && q.Decider != nil {
-			second = q.Decider.String()
+	err = a.Gate.Own(ctx, api.MayAuditOut, act, func(approval string) (err error) {
+		second := ""
+		if approval != "" {
+			q, err := a.Approvals.Show(ctx, approval)
+			if err == nil && q.Decider != nil {
+				second = q.Decider.String()
+			}
 		}
-	}
-	out := api.Outcome{Verdict: api.Done}
-	if found, err = a.Audit.Prover.AcceptRestore(ctx, notes, reason, second); err != nil {
-		out = api.Outcome{Verdict: api.Failed, Detail: api.AsError(err).Public}
-	}
-	return found, errors.Join(err, a.Gate.End(ctx, permit, out))
+		found, err = a.Audit.Prover.AcceptRestore(ctx, notes, reason, second)
+		return err
+	})
+	return found, err
 }

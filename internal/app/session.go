@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
@@ -55,14 +54,5 @@ func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(contex
 	r := endpoint.Of(kind)
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,
 		Summary: string(kind) + " by hand"}
-	permit, err := s.app.Gate.Begin(ctx, r.Write.Rule, act, nil)
-	if err != nil {
-		return err
-	}
-	err = SessionError(do(ctx))
-	out := api.Outcome{Verdict: api.Done}
-	if err != nil {
-		out = api.Outcome{Verdict: api.Failed, Detail: api.AsError(err).Public}
-	}
-	return errors.Join(err, s.app.Gate.End(ctx, permit, out))
+	return s.app.Gate.Own(ctx, r.Write.Rule.Need, act, func(string) error { return SessionError(do(ctx)) })
 }

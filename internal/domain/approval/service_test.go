@@ -507,12 +507,30 @@ func throughTheGate(t *testing.T, f *fixture) {
 		got.Decider.Name != "bo" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := g.Begin(as(ana), endpoint.Rule(api.ActSessionLogin), api.Act{Kind: api.ActSessionLogin},
-		nil); api.AsError(err).Rule != api.RuleRole {
-		t.Error(err)
+	login, oz := api.Act{Kind: api.ActSessionLogin}, api.Actor{Name: "oz", Role: api.OnCall}
+	done := ""
+	do := func(by string) error { done += "done by " + by + ";"; return nil }
+	if err := g.Own(as(ana), api.MaySession, login, do); api.AsError(err).Rule != api.RuleRole || done != "" {
+		t.Error(done, err)
 	}
-	if _, err := g.Begin(as(api.Actor{Name: "oz", Role: api.OnCall}), endpoint.Rule(api.ActSessionLogin),
-		api.Act{Kind: api.ActSessionLogin}, nil); err != nil {
-		t.Errorf("our own session asks for approval: %v", err)
+	if err := g.Own(as(oz), api.MaySession, login, do); err != nil || done != "done by ;" {
+		t.Errorf("our own session asks for approval: %s, %v", done, err)
+	}
+	own := api.Act{Kind: api.ActAuditRestored, Object: "audit", ID: "chain-1", Summary: "Record a restore"}
+	adm := ana
+	adm.Role, done = api.Admin, ""
+	do = func(by string) error { done += by; return errors.New("disk full") }
+	if err := g.Own(as(adm), api.MayAuditOut, own, do); api.AsError(err).Rule != api.RuleApproval || done != "" {
+		t.Errorf("an act on our own records without approval: %q, %v", done, err)
+	}
+	asked := f.filed(t, adm, own)
+	if _, err := f.Approve(as(bo), asked.ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Own(as(adm), api.MayAuditOut, own, do); err == nil || done != asked.ID {
+		t.Errorf("%q, %v", done, err)
+	}
+	if got, err := f.Show(as(bo), asked.ID); err != nil || got.Verdict != api.Failed {
+		t.Errorf("its error is not its outcome: %+v, %v", got, err)
 	}
 }
