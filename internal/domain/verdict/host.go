@@ -80,7 +80,7 @@ func storeCauses() []cause {
 	const kept = " No process logs in or refreshes without it."
 	return []cause{
 		row(StoreAbsent, "The shared store ({engine} at {where}) does not answer."+kept,
-			"Start the database or mend the network.", Admin),
+			"Start the database or fix the network.", Admin),
 		row(StoreLogin, "The shared store ({engine} at {where}) refuses opdeck's user or password."+kept,
 			"Correct the user or password in [store] url.", Admin),
 		row(StoreBusy, "The shared store ({engine} at {where}) has no free connection."+kept,

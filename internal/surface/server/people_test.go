@@ -143,7 +143,7 @@ func TestTwoPeople(t *testing.T) {
 
 	restore := "document restore --yes " + opid + " " + guid
 	r = p.ask(restore)
-	p.want(api.Admin, "approval deny --yes "+r.ID, 2, "--reason is needed")
+	p.want(api.Admin, "approval deny --yes "+r.ID, 2, "--reason is required")
 	p.want(api.Admin, "approval deny --yes "+r.ID+" --reason no", 0, "Denied")
 	p.want(api.Operator, restore, 5, "")
 	p.want(api.Admin, "approval approve --yes "+r.ID, 5, "denied by p-admin")

@@ -117,8 +117,8 @@ func TestPlainIdle(t *testing.T) {
 			t.Error("the warning came early")
 		}
 		time.Sleep(time.Minute)
-		if !strings.Contains(x.out.String(), "\nNothing was typed for 13 min: this session ends in 2 min unless something "+
-			"is.\n") {
+		if !strings.Contains(x.out.String(), "\nNo input for 13 min: this session ends in 2 min unless you type "+
+			"something.\n") {
 			t.Errorf("no warning: %q", x.out)
 		}
 		x.key(t, "two\n")

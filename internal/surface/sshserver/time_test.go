@@ -155,7 +155,7 @@ func TestIdle(t *testing.T) {
 			t.Error("the warning came early")
 		}
 		time.Sleep(time.Minute)
-		if !strings.Contains(x.out.String(), "No key for 13 min: this session ends in 2 min") {
+		if !strings.Contains(x.out.String(), "No key pressed for 13 min: this session ends in 2 min") {
 			t.Errorf("no warning: %.300s", x.out)
 		}
 		x.key(t, "k") // it begins anew
