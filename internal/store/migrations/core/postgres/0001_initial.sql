@@ -286,3 +286,13 @@ CREATE TABLE turn (
     until_us BIGINT NOT NULL, -- then another one may take over; the store's time, as the next
     done_us  BIGINT NOT NULL  -- when it was last done
 );
+
+-- What real calls have shown last, for all processes.
+CREATE TABLE answer (
+    scope   TEXT    NOT NULL, -- base_url and account
+    class   TEXT    NOT NULL,
+    route   TEXT    NOT NULL,
+    body    TEXT    NOT NULL, -- JSON: answers.Last; no secrets
+    seen_us BIGINT  NOT NULL, -- of the newest outcome, Unix time in µs, the store's
+    PRIMARY KEY (scope, class, route)
+);
