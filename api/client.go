@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
@@ -91,6 +92,7 @@ type Call struct {
 	Moved      int64         // bytes of a large body so far, sent by a write or received by a read
 	Size       int64         // of that body in bytes; 0: not known
 	RequestID  string
+	Fault      reach.Fault // of an ended call: what came instead of a useful answer; Class None: nothing
 }
 
 // Client calls the service. It is safe for concurrent use.

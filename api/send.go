@@ -106,6 +106,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	if kept != nil {
 		e = kept
 	}
+	call.Fault = c.reached(r, a)
 	c.report(call, a, e)
 	announce(ctx, r.Op, a.Header)
 	if e != nil {

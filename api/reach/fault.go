@@ -53,7 +53,7 @@ type Fault struct {
 	Said   string        `json:"said,omitempty"`   // the service's own words, one safe line
 	After  time.Duration `json:"after,omitempty"`  // its Retry-After; 0: none
 	Until  time.Time     `json:"until,omitzero"`   // TLSExpired: since when; TLSEarly: until when, by the certificate
-	Names  []string      `json:"names,omitempty"`  // TLSName: the names in the certificate
+	Names  string        `json:"names,omitempty"`  // TLSName: the first names in the certificate, with commas
 	Target string        `json:"target,omitempty"` // Moved: where to; ProxyFault: the proxy's host
 }
 
@@ -84,4 +84,9 @@ func OfStatus(status int) Class {
 		return Moved
 	}
 	return None
+}
+
+// Outage reports whether a status says that nothing behind this address works, whatever the path.
+func (f Fault) Outage() bool {
+	return f.Class == Gateway || f.Class == Maintenance || f.Class == ProxyAsks
 }

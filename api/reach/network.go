@@ -85,11 +85,8 @@ func ofTLS(err error, now time.Time) Fault {
 	case errors.As(err, &host):
 		f := Fault{Class: TLSName}
 		if host.Certificate != nil {
-			for _, n := range host.Certificate.DNSNames {
-				if len(f.Names) < maxNames {
-					f.Names = append(f.Names, untrusted.Text(n).Line(100))
-				}
-			}
+			names := host.Certificate.DNSNames
+			f.Names = untrusted.Text(strings.Join(names[:min(len(names), maxNames)], ", ")).Line(200)
 		}
 		return f
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -111,8 +108,8 @@ func ofTLS(err error, now time.Time) Fault {
 		return Fault{Class: TLSVersion}
 	case err != nil && strings.HasPrefix(err.Error(), "tls: "):
 		return Fault{Class: TLSVersion}
-	case err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return Fault{Class: PlainHTTP} // net/http has no type for it
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return Fault{Class: PlainHTTP}
 	case err != nil && strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`):
 		return Fault{Class: HTTPToTLS} // a TLS alert
 	}

@@ -99,7 +99,7 @@ func refusal(code int, login bool) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
 		return true
-	case http.StatusUnprocessableEntity:
+	case http.StatusUnprocessableEntity, http.StatusLocked:
 		return login
 	case http.StatusNotFound, http.StatusGone:
 		return !login

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -49,6 +50,7 @@ type answer struct {
 	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
 	warning    string
+	fault      reach.Fault
 }
 
 func (a *authClient) login(ctx context.Context, account string, password secret.Value) answer {
@@ -108,6 +110,7 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 			ans.outcome = NotSent
 		}
 		ans.detail, ans.permanent = causeOf(err)
+		ans.fault = reach.OfError(err, got, time.Now())
 		return ans
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -117,11 +120,12 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 	switch {
 	case err != nil:
 		cut, _ := causeOf(err)
-		ans.detail = "the answer was cut off: " + cut
+		ans.detail, ans.fault = "the answer was cut off: "+cut, reach.OfError(err, true, time.Now())
 	case len(raw) > maxAnswer:
-		ans.detail, ans.permanent = faultTooLong, true
+		ans.detail, ans.permanent, ans.fault = faultTooLong, true, reach.Fault{Class: reach.Garbage}
 	default:
 		ans.read(resp, raw, of)
+		ans.fault = ans.faultOf(resp, raw, of)
 	}
 	return ans
 }

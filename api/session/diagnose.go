@@ -59,7 +59,7 @@ func (v Verdict) Full() string {
 func Diagnose(events []Event, row Row) Verdict {
 	for i, e := range slices.Backward(events) {
 		explain := explainer(e)
-		if explain == nil {
+		if explain == nil || e.Outcome == NoSlot && failedBefore(events[:i]) {
 			continue
 		}
 		v := explain(events[:i+1], e, row)
@@ -69,6 +69,21 @@ func Diagnose(events []Event, row Row) Verdict {
 		return v
 	}
 	return Verdict{}
+}
+
+// failedBefore reports whether a login or refresh failed since the last one that succeeded: a wait for a slot does not
+// take the place of that cause.
+func failedBefore(past []Event) bool {
+	for _, e := range slices.Backward(past) {
+		if e.ends() {
+			return false
+		}
+		if (e.Kind == EventLogin || e.Kind == EventRefresh) && e.Outcome != NoSlot && e.Outcome != Aborted &&
+			e.Outcome != Fenced || e.Kind == EventBlocked {
+			return true
+		}
+	}
+	return false
 }
 
 // ends reports whether e ends earlier problems: they concerned a pair or block that is gone.
@@ -300,6 +315,10 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 	if e.Reason == BlockUnclear {
 		v.Sentence = "the service refuses the login, and its answer does not say why: the login or the password is wrong, " +
 			"or a two-factor code is required; opdeck does not try again until they change or you reset the session"
+	}
+	if says := refusals[e.Fault.Class]; says != "" {
+		v.Sentence = says
+		return v
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
 		v.Cause, v.At = RevokedPair, p.At

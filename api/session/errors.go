@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/evidence"
+	"opdeck/api/reach"
 )
 
 // ErrKind says what kept a call from being sent or answered.
@@ -51,6 +52,9 @@ type Error struct {
 	// Why is the evidence of a NotAuthorised error.
 	Why evidence.Conclusion
 
+	// Class says why the service refuses the login, if not because of the password.
+	Class reach.Class
+
 	permanent bool // no retry helps: see Permanent
 }
 
@@ -93,6 +97,9 @@ func blockedError(b Block) *Error {
 		return e
 	default:
 		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
+	}
+	if says := refusals[b.Class]; says != "" && b.Reason != BlockTwoFactor {
+		e.Public, e.Class = says, b.Class
 	}
 	if b.Said != "" {
 		e.Public += "; it says: " + b.Said

@@ -158,6 +158,7 @@ func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool,
 		a = m.auth.login(sendCtx, m.key.Account, r.password)
 	}
 	m.crash("answered")
+	a.hide(r.password)
 	if a.outcome == OK && a.access.Equal(r.row.Access) {
 		a.outcome, a.detail = Unknown, "the service returned the old access token"
 	}
@@ -219,7 +220,7 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 		}
 	}
 	b := Block{Fingerprint: r.fingerprint, Reason: BlockRefused, Tries: r.tries + 1,
-		Said: a.said.words(r.password.Reveal())}
+		Said: a.said.words(r.password.Reveal()), Class: a.fault.Class}
 	switch {
 	case a.outcome == TwoFactor:
 		b.Reason = BlockTwoFactor
@@ -228,7 +229,7 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	}
 	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation,
-		Status: a.status, Served: a.served})
+		Status: a.status, Served: a.served, Fault: a.fault})
 	e := blockedError(b)
 	e.RetryAfter, _ = b.holds()
 	return false, e
@@ -324,6 +325,6 @@ func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen i
 	}
 	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen,
 		Age:  r.row.Age,
-		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Permanent: a.permanent,
+		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Permanent: a.permanent, Fault: a.fault,
 		Session: r.row.Incarnation})
 }

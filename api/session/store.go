@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -95,6 +96,7 @@ type Block struct {
 	Fingerprint string        `json:"fingerprint"` // HMAC, see Row.Pepper
 	Reason      string        `json:"reason"`      // BlockRefused, BlockTwoFactor or BlockUnclear
 	Said        string        `json:"said"`        // the service's words, safe to draw; "" for none
+	Class       reach.Class   `json:"class"`       // what the answer says; None for one that cannot be read
 	Tries       int           `json:"tries"`       // refusals so far, ≥ 1
 	Ago         time.Duration `json:"-"`           // since the last refusal; set by the store, ≥ 0
 }
@@ -266,8 +268,10 @@ type Event struct {
 	// Detail is our text; from the service at most the target of a redirection.
 	Detail    string `json:"detail,omitempty"`
 	Permanent bool   `json:"permanent,omitempty"` // no retry helps
-	Owner     Owner  `json:"owner"`               // the process that did or saw it
-	Session   string `json:"incarnation"`         // Row.Incarnation
+	// Fault is what came instead of tokens, with the service's words; of a rotation that was sent, or tried to be.
+	Fault   reach.Fault `json:"fault,omitzero"`
+	Owner   Owner       `json:"owner"`       // the process that did or saw it
+	Session string      `json:"incarnation"` // Row.Incarnation
 }
 
 // Counted reports whether Count counts the event: successful rotations and all other kinds.

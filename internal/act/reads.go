@@ -198,6 +198,9 @@ var (
 	Doctor = declare(&reads, Act{Name: "doctor", Aliases: []string{"health"}, Roles: keepers,
 		Short: "Check each step from here to the service",
 		Place: "session", Key: Key{Press: "D", Hint: "doctor", Help: "check name, TLS, login, clock, store and feed"}})
+	Check = declare(&reads, Act{Name: "check", Roles: keepers, Args: []Arg{{Name: "PART", Optional: true, Many: true}},
+		Short:   "One line for monitors: what is wrong, since when, and what to do (Nagios exit codes)",
+		Without: map[Surface]string{Screen: "the page for the person on call shows the same verdict"}})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
 		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
 	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},

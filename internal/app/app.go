@@ -17,6 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/internal/app/config"
@@ -84,6 +85,8 @@ type App struct {
 	service   *endpoint.Wire  // for the program itself: unmasked
 	digestKey []byte          // of secrets in acts
 	ledger    receiver.Ledger // how far the inbox was merged into Index; kept where Index is
+	answers   *journal.Answers
+	getenv    func(string) string
 	calls     observers[api.Call]
 	changes   observers[api.Operation]
 	closers   []func() error
@@ -103,7 +106,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 		return nil, err
 	}
 	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now,
-		ownClock: ownClock}
+		ownClock: ownClock, getenv: opt.Getenv}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -256,6 +259,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		return err
 	}
 	a.openFollow()
+	recordAnswers(a)
 	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow},
 		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict, Doubt: a.Follow.Doubt}
@@ -279,9 +283,11 @@ func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 	}
 	a.Proxy = proxyName(proxy)
 	t := newTransport(conf)
-	t.Proxy = through(proxy)
+	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
 	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
-	return t, session.NewAuthTransport(conf, func(logins *http.Transport) { logins.Proxy = t.Proxy }), nil
+	return t, session.NewAuthTransport(conf, func(logins *http.Transport) {
+		logins.Proxy, logins.OnProxyConnectResponse = t.Proxy, t.OnProxyConnectResponse
+	}), nil
 }
 
 func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripper) error {

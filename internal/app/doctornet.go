@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/reach"
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
@@ -200,6 +201,6 @@ func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t.Proxy = through(proxy)
+	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
 	return t, t.CloseIdleConnections, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/session"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store"
@@ -57,7 +58,9 @@ func SessionError(err error) error {
 		Remedy: api.Remedy{Kind: api.SessionStatus}}
 	switch e.Kind {
 	case session.CredentialsRefused:
-		out.Remedy.Kind = api.FixCredentials
+		if e.Class == reach.None { // else the password is not the reason
+			out.Remedy.Kind = api.FixCredentials
+		}
 	case session.TwoFactorDemanded:
 		out.Remedy.Kind = api.NoSecondFactor
 	case session.LoginUnreadable:

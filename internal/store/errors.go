@@ -71,6 +71,15 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Code is PostgreSQL's SQLSTATE of the error; "" for none.
+func (e *Error) Code() string {
+	var pg *pgconn.PgError
+	if errors.As(e.Err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
 // Public converts e for people, with a remedy (api.AsError).
 func (e *Error) Public() *api.Error {
 	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".",

@@ -97,7 +97,8 @@ const (
 	StoreFull     StoreState = "full"
 	StoreDeleted  StoreState = "deleted" // the file was deleted or replaced
 	StoreDamaged  StoreState = "damaged"
-	StoreNewer    StoreState = "newer" // a newer program has migrated it
+	StoreFailing  StoreState = "failing" // its disk reports errors
+	StoreNewer    StoreState = "newer"   // a newer program has migrated it
 )
 
 // Store is the shared store.

@@ -73,7 +73,7 @@ func incidents() map[string]struct {
 		"03 connect hangs": {login(said(reach.NoConnect, 0, "")), "No connection to stage.example.com: nothing answers."},
 		"04 TLS expired": {login(reach.Fault{Class: reach.TLSExpired, Until: ended}),
 			"The certificate of stage.example.com expired on 2026-02-28 12:00 UTC."},
-		"05 TLS name": {login(reach.Fault{Class: reach.TLSName, Names: []string{"old.example.com"}}),
+		"05 TLS name": {login(reach.Fault{Class: reach.TLSName, Names: "old.example.com"}),
 			"The certificate of stage.example.com is for another name (old.example.com)."},
 		"06 TLS authority": {login(said(reach.TLSIssuer, 0, "")),
 			"The certificate of stage.example.com is from an authority that is not known here."},

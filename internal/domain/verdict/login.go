@@ -21,7 +21,7 @@ func loginRows() []reachRow {
 			"Correct the password. The new one is tried by itself.", Operator},
 		{reach.Unclear, "The service refuses the login of {account}: password or two-factor code.{said}",
 			"Check the password, and that two-factor authentication is off." + reset, Operator},
-		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url." + reset, Operator},
+		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url.", Operator},
 		{reach.Refused, "The service refuses the login of {account} ({status}).{said}", "Ask why, with these words." + reset,
 			Provider},
 		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.",
@@ -48,8 +48,11 @@ func loginCauses() []cause {
 }
 
 func loginCommand(c reach.Class) string {
-	if c == reach.Unreadable {
+	switch c {
+	case reach.Unreadable:
 		return "opdeck doctor --deep"
+	case reach.NoRoute:
+		return "opdeck doctor"
 	}
 	return "opdeck session reset"
 }

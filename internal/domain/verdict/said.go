@@ -33,21 +33,7 @@ func (v Verdict) Unknown() []string {
 }
 
 // State is that of the worst part: not known unless service, session and store are known.
-func (v Verdict) State() State {
-	out := Good
-	if len(v.Unknown()) > 0 {
-		out = Unknown
-	}
-	for _, f := range v.Findings {
-		switch {
-		case f.Severity == Critical:
-			return Bad
-		case f.Severity == Warning:
-			out = Warned
-		}
-	}
-	return out
-}
+func (v Verdict) State() State { return v.StateOf(Parts()...) }
 
 // Line is a finding in one line: what, since when, what to do and who can do it.
 func (f Finding) Line() string {

@@ -50,7 +50,8 @@ func outages(f Facts) []outage {
 	}
 	for _, one := range f.Attempts {
 		a, known := one.at(f.Now)
-		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || good.After(a.At) || rotated(f, a.At) ||
+		passed := good.After(a.At) && !a.Fault.Answered() // calls with good tokens say nothing about a refused login
+		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || passed || rotated(f, a.At) ||
 			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
@@ -120,7 +121,7 @@ func reached(f Facts) bool {
 		}
 	}
 	for _, one := range f.Attempts {
-		if a := one.Value; !a.OK && !a.Waits && !good.After(a.At) {
+		if a := one.Value; !a.OK && !a.Waits && !a.Fault.Answered() && !good.After(a.At) && !rotated(f, a.At) {
 			return false
 		}
 	}
@@ -227,8 +228,8 @@ func (o outage) sentence(f Facts, says string) string {
 			until = " on " + until
 		}
 	}
-	if len(o.fault.Names) > 0 {
-		names = " (" + strings.Join(o.fault.Names, ", ") + ")"
+	if o.fault.Names != "" {
+		names = " (" + o.fault.Names + ")"
 	}
 	if o.fault.After > 0 {
 		after = ", until " + clock(o.at.Add(o.fault.After)) + " as it says"

@@ -172,6 +172,18 @@ func (v *Verdict) judge(f Facts) {
 	}
 }
 
+// loginWorks reports whether the newest login or refresh succeeded and the service still answers: a session whose
+// tokens have expired unused is renewed by the next call.
+func loginWorks(f Facts) bool {
+	var newest Attempt
+	for _, one := range f.Attempts {
+		if a, known := one.at(f.Now); known && a.At.After(newest.At) {
+			newest = a
+		}
+	}
+	return newest.OK && reached(f)
+}
+
 // shown reports for which parts a fact that still holds shows that they work.
 func shown(f Facts) map[Part]bool {
 	_, config := f.Config.at(f.Now)
@@ -190,6 +202,22 @@ func shown(f Facts) map[Part]bool {
 	}
 	return map[Part]bool{PartConfig: config, PartStore: ok && store.State == StoreGood, PartClock: clock,
 		PartCertificate: cert, PartService: reached(f), PartBudget: room && !used, PartAudit: audited && audit.Writable,
-		PartSession: session && (s.AccessUntil.After(f.Now) || s.RefreshUntil.After(f.Now)),
+		PartSession: session && (s.AccessUntil.After(f.Now) || s.RefreshUntil.After(f.Now) || loginWorks(f)),
 		PartWrites:  writes, PartFeed: fed && feed.Expected && !feed.Last.IsZero(), PartIndex: indexed && index.Whole}
+}
+
+// StateOf is the worst state of some parts. Of a part that is not needed, nothing known counts as nothing wrong.
+func (v Verdict) StateOf(parts ...Part) State {
+	out := Good
+	for _, p := range parts {
+		switch s := v.states[p]; {
+		case s == Bad:
+			return Bad
+		case s == Warned:
+			out = Warned
+		case s == Unknown && out == Good && (len(parts) == 1 || slices.Contains(needed(), p)):
+			out = Unknown
+		}
+	}
+	return out
 }

@@ -1,0 +1,363 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/reach"
+	"opdeck/api/session"
+	"opdeck/internal/domain/answers"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/store"
+	"opdeck/internal/store/journal"
+)
+
+// How long facts hold after they were seen.
+const (
+	readHolds    = time.Minute         // a read of the store
+	callHolds    = 10 * time.Minute    // an answer of the service, or its absence
+	attemptHolds = 15 * time.Minute    // a failed login: three times the longest back-off
+	loginHolds   = 24 * time.Hour      // a login that succeeded, as evidence that the next one does
+	blockHolds   = 30 * 24 * time.Hour // a refused login, which nobody repeats
+)
+
+// recordAnswers passes what real calls have shown to the other processes.
+func recordAnswers(a *App) {
+	a.answers = journal.NewAnswers(a.Store.Core)
+	o := a.Session.Owner()
+	r := answers.NewRecorder(a.answers, a.Scope(), fmt.Sprintf("%s, process %d", o.Host, o.PID))
+	stop := a.OnCall(func(c api.Call) {
+		if c.Phase == api.CallEnded && c.Reached() {
+			r.Seen(string(c.Class), c.Method+" "+c.Route, c.Fault)
+		}
+	})
+	a.closers = append(a.closers, func() error { stop(); return r.Close() })
+}
+
+// Verdict concludes from what the store and this process know. It makes no call to the service.
+func Verdict(ctx context.Context, a *App) verdict.Verdict {
+	return verdict.Conclude(factReader{a}.all(ctx))
+}
+
+// Probed is Verdict, with one request without a login if nothing is known of the service and nothing else is wrong with
+// it. Its good answer counts for this verdict only.
+func Probed(ctx context.Context, a *App) verdict.Verdict {
+	f := factReader{a}.all(ctx)
+	v := verdict.Conclude(f)
+	if v.Of(verdict.PartService) != verdict.Unknown || v.Of(verdict.PartSession) >= verdict.Warned ||
+		v.Of(verdict.PartStore) != verdict.Good {
+		return v
+	}
+	rt, done, err := a.plainCarrier()
+	if err != nil {
+		return v
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
+	if err != nil {
+		return v
+	}
+	c := verdict.Call{Class: "unauthenticated", Route: "HEAD", Good: f.Now}
+	res, err := rt.RoundTrip(req)
+	if err == nil {
+		_ = res.Body.Close()
+		c.Fault = reach.Fault{Class: reach.OfStatus(res.StatusCode), Status: res.StatusCode,
+			After: session.RetryAfter(res.Header)}
+		if !c.Fault.Outage() { // the address of a service need not be a page
+			c.Fault = reach.Fault{}
+		}
+	} else {
+		c.Fault = reach.OfError(err, false, a.Now())
+	}
+	if c.Fault.Class != reach.None {
+		c.Good, c.Failed, c.Since = time.Time{}, f.Now, f.Now
+	}
+	f.Calls = append(f.Calls, verdict.Known(c, "a request without a login", f.Now, readHolds))
+	return verdict.Conclude(f)
+}
+
+// factReader reads the facts of one App.
+type factReader struct{ *App }
+
+// all reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
+// error is the fact.
+func (a factReader) all(ctx context.Context) verdict.Facts {
+	f := verdict.Facts{Now: a.Now(), Service: a.Context.BaseURL, Account: session.MaskAccount(a.Context.Login)}
+	if u, err := url.Parse(a.Context.BaseURL); err == nil && u.Host != "" {
+		f.Service = u.Hostname()
+	}
+	st, err := a.Session.Status(ctx)
+	if err != nil {
+		f.Store = verdict.Known(storeFault(err, a.engine(), f.Now), "a read of the store", f.Now, readHolds)
+		return f
+	}
+	f.Now = st.AsOf
+	f.Store = verdict.Known(verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()},
+		"a read of the store", f.Now, readHolds)
+	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
+	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
+	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
+		a.indexFacts, a.writeFacts, a.feedFacts, a.passwordFact} {
+		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
+			if trouble := (*store.Error)(nil); errors.As(err, &trouble) {
+				f.Store = verdict.Known(storeFault(err, a.engine(), f.Now), "a read of the store", f.Now, readHolds)
+			}
+		}
+	}
+	health := a.Audit.Health()
+	f.Audit = verdict.Known(verdict.Audit{Writable: health.Err == nil}, "this process's audit trail", f.Now, readHolds)
+	return f
+}
+
+// Unopened is the verdict on what Open returned: a mistake in the config, or the store. It finds nothing in any other
+// error.
+func Unopened(err error, now time.Time) verdict.Verdict {
+	f := verdict.Facts{Now: now}
+	var e *store.Error
+	switch known := api.AsError(err); {
+	case errors.As(err, &e):
+		engine := "PostgreSQL"
+		if filepath.IsAbs(e.Where) {
+			engine = "SQLite"
+		}
+		f.Store = verdict.Known(storeFault(err, engine, now), "opening the store", now, readHolds)
+	case known.Kind == api.BadConfig:
+		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
+	}
+	return verdict.Conclude(f)
+}
+
+func (a factReader) engine() string {
+	if a.Store.Core.Engine() == store.Postgres {
+		return "PostgreSQL"
+	}
+	return "SQLite"
+}
+
+// storeFault names what is wrong with the store.
+func storeFault(err error, engine string, now time.Time) verdict.Store {
+	out := verdict.Store{State: verdict.StoreAbsent, Engine: engine, Where: "[store] url", Since: now}
+	var e *store.Error
+	if !errors.As(err, &e) {
+		return out
+	}
+	out.Where = e.Where
+	switch e.Kind {
+	case store.Busy:
+		out.State, out.Holder = verdict.StoreLocked, "which one is not known"
+	case store.Full:
+		out.State = verdict.StoreFull
+	case store.Damaged:
+		out.State = verdict.StoreDamaged
+	case store.Failing:
+		out.State = verdict.StoreFailing
+	case store.Newer:
+		out.State = verdict.StoreNewer
+	case store.Lost:
+		out.State = verdict.StoreDeleted
+	case store.ReadOnly:
+		out.State = verdict.StoreReadOnly
+	case store.Unavailable:
+		switch e.Code() {
+		case "28P01", "28000":
+			out.State = verdict.StoreLogin
+		case "53300":
+			out.State = verdict.StoreBusy
+		}
+	}
+	return out
+}
+
+func sessionFact(st session.Status) verdict.Session {
+	out := verdict.Session{State: st.State}
+	if !st.Access.Dead {
+		out.AccessUntil = st.Access.ExpiresAt
+	}
+	out.RefreshUntil = st.Refresh.ExpiresAt
+	if ttl := st.Access.TTL; ttl > 0 && ttl < shortestLife {
+		out.ShortLife = ttl
+	}
+	recent := st.AsOf.Add(-10 * time.Minute)
+	for _, e := range st.History {
+		switch {
+		case e.Kind != session.EventPremature || e.At.Before(recent):
+		case !e.Known && e.By != "":
+			out.Unaccepted++
+		default:
+			out.Foreign, out.ForeignAt = out.Foreign+1, e.At
+		}
+	}
+	if st.Verdict.Cause != session.ForeignClient {
+		out.Foreign = 0
+	}
+	return out
+}
+
+// shortestLife is the lifetime of access tokens below which refreshes and logins cannot keep a session without waits.
+const shortestLife = 20 * time.Second
+
+// attempts are the logins and refreshes since the last one that succeeded, and that one.
+func attempts(st session.Status) []verdict.Fact[verdict.Attempt] {
+	var out []verdict.Fact[verdict.Attempt]
+	for _, e := range slices.Backward(st.History) {
+		if e.Kind == session.EventReset {
+			break
+		}
+		if e.Kind != session.EventLogin && e.Kind != session.EventRefresh || e.Outcome == session.Aborted ||
+			e.Outcome == session.Fenced {
+			continue
+		}
+		a := verdict.Attempt{Kind: string(e.Kind), At: e.At, OK: e.Outcome == session.OK, Fault: e.Fault,
+			Waits: e.Outcome == session.NoSlot, By: e.Owner.Host}
+		if !a.OK && !a.Waits && a.Fault.Class == reach.None {
+			a.Fault.Class = reach.NotAnswered
+		}
+		holds := attemptHolds
+		if a.OK {
+			holds = loginHolds
+		}
+		if e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Outcome == session.Unreadable {
+			holds = blockHolds
+		}
+		out = append(out, verdict.Known(a, fmt.Sprintf("%s, process %d", e.Owner.Host, e.Owner.PID), e.At, holds))
+		if a.OK {
+			break
+		}
+	}
+	return out
+}
+
+// clockFact compares this host's clock with the Date of the newest login or refresh. With PostgreSQL the history has
+// the database's time, so nothing is known of this host.
+func (a factReader) clockFact(st session.Status) (none verdict.Fact[verdict.Clock]) {
+	if a.Store.Core.Engine() == store.Postgres || a.ownClock {
+		return none
+	}
+	for _, e := range slices.Backward(st.History) {
+		if !e.Served.IsZero() {
+			return verdict.Known(verdict.Clock{Host: e.Owner.Host, Ahead: e.At.Sub(e.Served)}, "the Date of a "+string(e.Kind),
+				e.At, callHolds)
+		}
+	}
+	return none
+}
+
+func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	all, now, err := a.answers.All(ctx, a.Scope())
+	by := f.Now.Sub(now) // the two reads of the store's clock
+	at := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return t.Add(by)
+	}
+	for _, l := range all {
+		c := verdict.Call{Class: l.Class, Route: l.Route, Good: at(l.Good), Failed: at(l.Failed), Since: at(l.Since),
+			Fault: l.Fault}
+		newest := c.Good
+		if c.Failed.After(newest) {
+			newest = c.Failed
+		}
+		f.Calls = append(f.Calls, verdict.Known(c, l.By, newest, callHolds))
+	}
+	return err
+}
+
+func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	use, err := a.Limits.Usage(ctx)
+	for _, u := range use {
+		if u.Class == limit.Login || u.Class == limit.Refresh { // what uses them up is an attempt
+			continue
+		}
+		next := f.Now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Asked: u.Blocked > 0,
+			Until: f.Now.Add(u.Blocked)}
+		if b.Asked {
+			b.AskedT = f.Now
+		}
+		f.Budgets = append(f.Budgets, verdict.Known(b, "the shared budgets", f.Now, readHolds))
+	}
+	return err
+}
+
+func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	if !a.Config.Index.Enabled {
+		return nil
+	}
+	fresh, err := a.Index.Freshness(ctx)
+	if err != nil || fresh.AsOf.IsZero() {
+		return err
+	}
+	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble}
+	if i.Error != "" { // without a failure, a large list may take hours
+		i.Due = indexDue
+	}
+	f.Index = verdict.Known(i, "the index", f.Now, readHolds)
+	return nil
+}
+
+// indexDue is a third of the age from which on a failed sync matters.
+const indexDue = 20 * time.Minute
+
+func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	rows, err := a.Follow.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	w := verdict.Writes{Doubtful: int64(len(rows))}
+	if len(rows) > 0 {
+		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.Now()))
+	}
+	f.Writes = verdict.Known(w, "the writes in doubt", f.Now, readHolds)
+	return nil
+}
+
+func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	t, err := a.Hooks().Trouble(ctx)
+	if err != nil {
+		return err
+	}
+	times, err := a.Hooks().Inbox().Times(ctx, 1000)
+	if err != nil {
+		return err
+	}
+	host := a.Now()
+	at := func(t time.Time) time.Time { return f.Now.Add(t.Sub(host)) }
+	rhythm := receiver.RhythmOf(times, host)
+	d := verdict.Feed{Expected: a.Config.Webhooks.Listen != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
+	if !rhythm.Last.IsZero() {
+		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual
+	}
+	if n, last := t.Refusals(); n > 0 && host.Sub(last.Last) <= rejectedLately {
+		d.Rejected, d.Why, d.At = n, last.Detail, at(last.Last)
+	}
+	if d.Waiting > 0 {
+		d.Oldest = at(t.Backlog.Oldest)
+	}
+	f.Feed = verdict.Known(d, "the inbox", f.Now, readHolds)
+	return nil
+}
+
+// passwordFact tries the password where a login would need it now. A command is not run.
+func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st session.Status) error {
+	if a.Sandbox != nil || a.Context.PasswordCommand != "" || st.State == string(session.Live) || st.Renewable() {
+		return nil
+	}
+	p := verdict.Password{Source: "password_env or password_file of the context"}
+	if _, err := a.Context.Password(ctx, a.getenv); err != nil {
+		p.Fault = err.Error()
+	}
+	f.Password = verdict.Known(p, "this process", f.Now, readHolds)
+	return nil
+}

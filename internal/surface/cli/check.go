@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/internal/app"
+	"opdeck/internal/domain/verdict"
+)
+
+func checkCommand(r *root) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{Long: "Prints one line as a Nagios plugin does: exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. " +
+		"It\n" +
+		"says what is wrong, since when, what to do and who can do it. It judges whether the session\n" +
+		"can be renewed, not how old the token is. What nobody has seen lately is not known, and never OK.\n\n" +
+		"PART is one or more of " + strings.Join(partNames(), ", ") + ".\n" +
+		"Without any it checks service, session and store; --all checks every part. If nothing is known\n" +
+		"of the service, it sends one request without a login."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		parts, wrong := checkedParts(all, args)
+		code, line := nagiosUnknown, wrong
+		if wrong == "" {
+			var v verdict.Verdict
+			err := r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
+				v = app.Verdict(ctx, a)
+				if slices.Contains(parts, verdict.PartService) || slices.Contains(parts, verdict.PartSession) {
+					v = app.Probed(ctx, a)
+				}
+				return nil
+			})
+			if err != nil {
+				v = app.Unopened(err, time.Now())
+			}
+			if code, line = checkLine(v, parts); err != nil && len(v.Findings) == 0 {
+				code, line = nagiosUnknown, asError(err).Public
+			}
+		}
+		if _, err := fmt.Fprintf(r.env.Out, "OPDECK %s - %s\n", nagiosWords[code], oneLine(line)); err != nil {
+			return err
+		}
+		if code == nagiosOK {
+			return nil
+		}
+		return exitError(code)
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "check every part")
+	return cmd
+}
+
+func partNames() []string {
+	var out []string
+	for _, p := range verdict.Parts() {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// checkedParts returns the parts to check; wrong says what is wrong with the arguments.
+func checkedParts(all bool, args []string) (parts []verdict.Part, wrong string) {
+	for _, name := range args {
+		if !slices.Contains(partNames(), name) {
+			return nil, "no such part: " + name + "; known are " + strings.Join(partNames(), ", ")
+		}
+		parts = append(parts, verdict.Part(name))
+	}
+	switch {
+	case all && len(parts) > 0:
+		return nil, "--all and parts cannot be combined"
+	case all:
+		return verdict.Parts(), ""
+	case len(parts) == 0:
+		return []verdict.Part{verdict.PartService, verdict.PartSession, verdict.PartStore}, ""
+	}
+	return parts, ""
+}
+
+var nagiosCodes = map[verdict.State]int{verdict.Good: nagiosOK, verdict.Warned: nagiosWarning,
+	verdict.Bad:     nagiosCritical,
+	verdict.Unknown: nagiosUnknown}
+
+// checkLine is the result for some parts: the first finding about one of them, and a count for each severity.
+func checkLine(v verdict.Verdict, parts []verdict.Part) (code int, line string) {
+	var found []verdict.Finding
+	for _, f := range v.Findings {
+		if slices.Contains(parts, f.Part) || slices.ContainsFunc(parts, func(p verdict.Part) bool {
+			return v.Of(p) == verdict.Unknown && f.Severity == verdict.Critical // it may be why the part is not known
+		}) {
+			found = append(found, f)
+		}
+	}
+	state := v.StateOf(parts...)
+	counts := [3]int{}
+	for _, f := range found {
+		counts[f.Severity]++
+	}
+	switch {
+	case len(found) > 0:
+		line = found[0].Line()
+		if found[0].Severity == verdict.Critical {
+			state = verdict.Bad
+		}
+	case state == verdict.Unknown:
+		line = "Not known: " + strings.Join(unknownOf(v, parts), ", ") + "."
+	default:
+		line = "No fault known."
+	}
+	line = strings.ReplaceAll(line, "|", "/") // after the first | there is data for programs
+	return nagiosCodes[state], fmt.Sprintf("%s | critical=%d;;1;0 warning=%d;1;;0", line, counts[verdict.Critical],
+		counts[verdict.Warning])
+}
+
+func unknownOf(v verdict.Verdict, parts []verdict.Part) []string {
+	var out []string
+	for _, p := range parts {
+		if v.Of(p) == verdict.Unknown {
+			out = append(out, string(p))
+		}
+	}
+	return out
+}
