@@ -96,8 +96,8 @@ func storeCauses() []cause {
 			"Stop every opdeck process. Then restore the file, or start without it: one login.", Admin),
 		row(StoreDamaged, "The shared store at {where} is damaged."+kept,
 			"Stop every opdeck process and restore the file from a backup.", Admin),
-		row(StoreFailing, "The disk of the shared store at {where} reports errors."+kept, "Check the disk and the system's log.",
-			Operator),
+		row(StoreFailing, "The disk of the shared store at {where} reports errors."+kept,
+			"Check the disk and the system's log.", Operator),
 		row(StoreNewer, "A newer opdeck has changed the shared store at {where}; this one cannot use it.",
 			"Install the same version on every host.", Admin),
 	}
