@@ -26,6 +26,8 @@ const (
 	OpReference   = "reference"
 	OpComment     = "comment"
 	OpDocuments   = "documents"
+	OpParent      = "parent"
+	OpVisible     = "visible"
 )
 
 // Operations are the fields of an operation, in the order of cards and CSV.
@@ -110,12 +112,12 @@ var Operations = New(
 		Count:    func(o api.Operation) int { return len(o.Documents) },
 		Locked:   lockedDocuments,
 		Reported: api.Operation.DocumentsReported},
-	Field[api.Operation]{Name: "parent", JSON: "isParent", Kind: Flag,
+	Field[api.Operation]{Name: OpParent, JSON: "isParent", Kind: Flag,
 		About:    "it has child operations",
 		Column:   Column{Min: 6, HidePriority: hidden, Least: 4},
 		Flag:     func(o api.Operation) bool { return o.IsParent },
 		Reported: func(o api.Operation) bool { return api.HasMember(o.Raw, "isParent") }},
-	Field[api.Operation]{Name: "visible", JSON: "isVisible", Kind: Flag,
+	Field[api.Operation]{Name: OpVisible, JSON: "isVisible", Kind: Flag,
 		About:    "the customer sees it",
 		Column:   Column{Min: 7, HidePriority: hidden, Least: 4},
 		Flag:     func(o api.Operation) bool { return o.IsVisible },

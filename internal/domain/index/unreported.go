@@ -5,28 +5,38 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
-// Unreported is how many rows of the list do not have the field that a filter asks for.
+// Unreported is how many rows do not have the field that a filter asks for.
 type Unreported struct {
 	Field string
 	Rows  int64
+	Page  bool // of one page of the service; else of the index
 }
 
 // String says so to people.
 func (u Unreported) String() string {
-	return format.Plural(int(u.Rows), "operation", "operations") + " in the index have no " + u.Field +
+	in := "in the index"
+	if u.Page {
+		in = "on this page"
+	}
+	return format.Plural(int(u.Rows), "operation", "operations") + " " + in + " have no value for " + u.Field +
 		", so it is not known whether they match. They are not listed."
 }
 
-// Judges lists the fields that rows need so that the filter can judge them: those with a numeric bound, and the
-// documents where it asks for their flags.
+// judged are the fields that decide the values of has that a row may not report.
+var judged = map[string]string{"doc": field.OpDocuments, "locked": field.OpDocuments, "visible": field.OpVisible,
+	"hidden": field.OpVisible, "parent": field.OpParent}
+
+// Judges lists the fields that rows need so that the filter can judge them: those with a numeric bound, and those whose
+// yes or no it asks for.
 func Judges(f filter.OperationExpr) (names []string) {
 	add := func(name string) {
-		if !slices.Contains(names, name) {
+		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -34,10 +44,10 @@ func Judges(f filter.OperationExpr) (names []string) {
 		switch {
 		case l.Kind == filter.Count || l.Kind == filter.Money:
 			add(l.Field)
-		case l.Field == filter.FieldHas && slices.ContainsFunc(l.Values, func(v filter.Value) bool {
-			return v.Text == "doc" || v.Text == "locked"
-		}):
-			add(field.OpDocuments)
+		case l.Field == filter.FieldHas:
+			for _, v := range l.Values {
+				add(judged[v.Text])
+			}
 		}
 	})
 	return names
@@ -55,11 +65,7 @@ func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time
 		return nil, err
 	}
 	for _, name := range names {
-		known, err := filter.Parse(name + ">=0 OR " + name + "<0")
-		if err != nil {
-			continue
-		}
-		n, err := x.Count(ctx, known, now)
+		n, err := x.Count(ctx, filter.Known(name), now)
 		if err != nil {
 			return nil, err
 		}
@@ -68,4 +74,20 @@ func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time
 		}
 	}
 	return out, nil
+}
+
+// UnreportedOn is Unreported for a page of the service.
+func UnreportedOn(page []api.Operation, f filter.OperationExpr, now time.Time) (out []Unreported) {
+	for _, name := range Judges(f) {
+		u, known := Unreported{Field: name, Page: true}, filter.Known(name)
+		for _, o := range page {
+			if !known.Match(o, now) {
+				u.Rows++
+			}
+		}
+		if u.Rows > 0 {
+			out = append(out, u)
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 )
 
@@ -13,8 +14,8 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 	x, done := open(t, fixed)
 	defer done()
 	var ops []api.Operation
-	for _, raw := range []string{`{"opid":"a","documents":[],"commissionAmount":{"sum":{"currencyCode":"EUR","units":"1"}}}`,
-		`{"opid":"b","documents":null}`, `{"opid":"c","documents":[{"guid":"g"}],"commissionAmount":{"sum":{"currencyCode":"EUR","value":5}}}`, `{"opid":"d"}`} {
+	for _, raw := range []string{`{"opid":"a","isVisible":true,"documents":[],"commissionAmount":{"sum":{"currencyCode":"EUR","units":"1"}}}`,
+		`{"opid":"b","documents":null,"isVisible":null,"isParent":true}`, `{"opid":"c","documents":[{"guid":"g"}],"commissionAmount":{"sum":{"currencyCode":"EUR","value":5}}}`, `{"opid":"d","isVisible":false}`} {
 		var op api.Operation
 		if err := json.Unmarshal([]byte(raw), &op); err != nil {
 			t.Fatal(err)
@@ -25,7 +26,8 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 0,
-		"has:doc": 2, "is:locked documents>0": 2, "is:parent": 0} {
+		"has:doc": 2, "is:locked documents>0": 2, "is:parent": 3, "has:hidden": 2,
+		"-has:visible": 2, "has:comment": 0} {
 		f, err := filter.Parse(typed)
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +39,22 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 		}
 		if err != nil || n != want {
 			t.Errorf("%s: %+v, %v; want %d", typed, got, err, want)
+		}
+		onPage := int64(0)
+		for _, u := range index.UnreportedOn(ops, f, now) {
+			onPage += u.Rows
+		}
+		if onPage != want {
+			t.Errorf("%s on a page: %d, want %d", typed, onPage, want)
+		}
+	}
+	for typed, want := range map[string]int64{"has:hidden": 1, "has:visible": 1, "is:parent": 1} {
+		f, _ := filter.Parse(typed)
+		if n, err := x.Count(t.Context(), f, now); n != want || err != nil {
+			t.Errorf("%s: %d rows, %v; want %d", typed, n, err, want)
+		}
+		if n := len(index.Arrange(t.Context(), ops, f, index.Sort{}, now)); int64(n) != want {
+			t.Errorf("%s: %d rows on a page, want %d", typed, n, want)
 		}
 	}
 }

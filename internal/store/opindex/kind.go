@@ -71,7 +71,7 @@ func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 func (k kindKey) operation() *api.Operation {
 	o := &api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ),
 		PaymentType: untrusted.Text(k.payment),
-		IsVisible:   k.flags&flagHidden == 0, IsParent: k.flags&flagParent != 0}
+		IsVisible:   k.flags&(flagHidden|flagNoVisible) == 0, IsParent: k.flags&flagParent != 0, Raw: k.reported()}
 	o.SourceAmount.Sum.CurrencyCode = untrusted.Text(k.currency)
 	o.DestinationAmount.Sum.CurrencyCode = untrusted.Text(k.tocurrency)
 	if k.flags&flagBad != 0 {
@@ -81,4 +81,17 @@ func (k kindKey) operation() *api.Operation {
 		o.Documents = []api.Document{{IsLock: k.flags&flagLocked != 0}}
 	}
 	return o
+}
+
+// reported is a record with the yes/no members that the answer had; nil, which means all.
+func (k kindKey) reported() []byte {
+	switch k.flags & (flagNoVisible | flagNoParent) {
+	case flagNoVisible:
+		return []byte(`{"isParent":true}`)
+	case flagNoParent:
+		return []byte(`{"isVisible":true}`)
+	case flagNoVisible | flagNoParent:
+		return []byte(`{}`)
+	}
+	return nil
 }

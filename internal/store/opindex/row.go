@@ -28,9 +28,11 @@ const (
 	flagDoc
 	flagHidden
 	flagParent
-	flagNone // there is no amount
-	flagBad  // the amount is not a number
-	flagBig  // the amount has 10^18 units or more: summed from its key
+	flagNone      // there is no amount
+	flagBad       // the amount is not a number
+	flagBig       // the amount has 10^18 units or more: summed from its key
+	flagNoVisible // the answer does not say whether the customer sees it
+	flagNoParent  // the answer does not say whether it has children
 )
 
 // flagUnusable are amounts that are not in any sum.
@@ -183,7 +185,9 @@ func kindFlags(o api.Operation, key string) int64 {
 	}
 	set(filter.HasFlag(o, "locked"), flagLocked)
 	set(len(o.Documents) > 0, flagDoc)
-	set(!o.IsVisible, flagHidden)
+	set(filter.HasFlag(o, "hidden"), flagHidden)
+	set(!field.Operations.Get(field.OpVisible).IsReported(o), flagNoVisible)
+	set(!field.Operations.Get(field.OpParent).IsReported(o), flagNoParent)
 	set(o.IsParent, flagParent)
 	set(key == filter.KeyNone, flagNone)
 	set(key == filter.KeyBad, flagBad)

@@ -166,6 +166,9 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		return operationsJSON{}, err
 	}
 	sayUnusable(r, p.Unusable)
+	for _, u := range index.UnreportedOn(p.Items, f, p.At) {
+		r.say("%s", u)
+	}
 	fresh, err := a.Index.Freshness(ctx)
 	if err != nil {
 		return operationsJSON{}, err

@@ -23,7 +23,7 @@ import (
 func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 	a := world(t, "", false)
 	var ops []api.Operation
-	for _, raw := range []string{`{"opid":"op-1","documents":[{"guid":"g","isLock":true}]}`, `{"opid":"op-2"}`,
+	for _, raw := range []string{`{"opid":"op-1","isVisible":false,"isParent":true,"documents":[{"guid":"g","isLock":true}]}`, `{"opid":"op-2"}`,
 		`{"opid":"op-3","documents":null}`} {
 		var op api.Operation
 		if err := json.Unmarshal([]byte(raw), &op); err != nil {
@@ -34,8 +34,9 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 	if _, err := a.Index.Page(t.Context(), ops, a.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for _, filter := range []string{"documents>0", "documents<5", "has:doc", "is:locked"} {
-		const want = "2 operations in the index have no documents, so it is not known whether they match. They are not listed."
+	for filter, name := range map[string]string{"documents>0": "documents", "documents<5": "documents", "has:doc": "documents",
+		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent"} {
+		want := "2 operations in the index have no value for " + name + ", so it is not known whether they match. They are not listed."
 		for _, command := range []string{"operation list --cached --filter " + filter,
 			"operation totals --cached --by status --filter " + filter,
 			"operation export --cached -o csv --filter " + filter + " " + filepath.Join(t.TempDir(), "x.csv"),

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -137,13 +138,32 @@ func HasFlag(o api.Operation, flag string) bool {
 	case "visible":
 		return o.IsVisible
 	case "hidden":
-		return !o.IsVisible
+		return !o.IsVisible && field.Operations.Get(field.OpVisible).IsReported(o)
 	case "parent":
 		return o.IsParent
 	case "badamount":
 		return MoneyKey(o.SourceAmount.Sum) == KeyBad
 	}
-	return false
+	name, known := strings.CutPrefix(flag, knownPrefix)
+	return known && field.Operations.Get(name).IsReported(o)
+}
+
+// knownPrefix before the name of a yes/no field is a value of has that nobody can write: the answer has the field.
+const knownPrefix = "known "
+
+// Known matches the operations that have what a filter by a field of the catalogue compares: a readable amount, a
+// number or yes/no that the answer reported.
+func Known(name string) OperationExpr {
+	if field.Operations.Get(name).Kind == field.Flag {
+		i := operations.byName[FieldHas]
+		return OperationExpr{root: &Leaf{Field: FieldHas, Kind: Flag, Op: Has, index: i,
+			Values: []Value{{Text: knownPrefix + name}}}, table: operations}
+	}
+	f, err := Parse(name + ">=0 OR " + name + "<0")
+	if err != nil { // the callers name ordered fields
+		panic("filter: no bound on " + name)
+	}
+	return f
 }
 
 func present(all ...string) []string {

@@ -1,0 +1,32 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"opdeck/internal/sandbox"
+)
+
+// TestALivePageSaysWhatItsFilterCannotJudge: rows of a page of the service without what the filter asks for match
+// nothing and are counted.
+func TestALivePageSaysWhatItsFilterCannotJudge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	w.faults("without=list:isVisible,without=list:isParent,without=list:documents")
+	for filter, name := range map[string]string{"has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
+		"documents>0": "documents", "has:locked": "documents"} {
+		cmd := exec.Command(binary, "operation", "list", "--live", "--limit", "5", "--filter", filter, "-o", "json", "-c", "all")
+		cmd.Dir = w.home
+		cmd.Env = append([]string{"HOME=" + w.home, "PW=sandbox"}, w.env...)
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		want := "5 operations on this page have no value for " + name + ", so it is not known whether they match. They are not listed."
+		if err != nil || !strings.Contains(errs.String(), want) || !strings.Contains(out.String(), `"items": []`) {
+			t.Errorf("%s: %v\n%s%s", filter, err, errs.String(), out.String())
+		}
+	}
+}
