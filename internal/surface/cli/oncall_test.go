@@ -48,7 +48,7 @@ func TestRunbookQuotesTheProgram(t *testing.T) {
 	if len(quoted) < 10 {
 		t.Errorf("only %d warnings were found", len(quoted))
 	}
-	measured := sources(t, "internal/surface/metrics")
+	measured := sources(t, "internal/surface/metrics", "internal/domain/verdict")
 	for _, name := range regexp.MustCompile(`opdeck_([a-z_]+)`).FindAllStringSubmatch(runbook(t), -1) {
 		if !strings.Contains(measured, `"`+name[1]+`"`) {
 			t.Errorf("there is no metric %s", name[0])

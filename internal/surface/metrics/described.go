@@ -6,6 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 var described = func() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, m := range [][]string{
+		{"verdict", "State of a part: 0 not known, 1 good, 2 warning, 3 critical.", "part"},
+		{"cause", "1 while opdeck check names this cause; absent otherwise.", "cause", "part", "severity"},
 		{"token_ttl_seconds", "Lifetime of a token when it was issued.", "token"},
 		{"token_remaining_seconds", "Lifetime that is left; 0 when there is no token.", "token"},
 		{"session_state", "1 for the state that the shared session is in.", "state"},

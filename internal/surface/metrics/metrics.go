@@ -18,6 +18,7 @@ import (
 
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/surface/lendproxy"
 	"opdeck/internal/surface/sshserver"
 	"opdeck/internal/system/listen"
@@ -34,12 +35,13 @@ type Sources struct {
 type Metrics struct {
 	registry *prometheus.Registry
 	calls    *calls
+	app      *app.App
 	stop     func()
 }
 
 // New starts counting. The caller must Close.
 func New(a *app.App, src Sources) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls()}
+	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls(), app: a}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.calls.total, m.calls.took, newState(a, src), build(a.Version))
 	m.stop = a.OnCall(m.calls.saw)
@@ -57,12 +59,31 @@ func build(version string) prometheus.Collector {
 	return g
 }
 
-// handler serves GET /metrics only.
+// handler serves GET /metrics and GET /healthz only.
 func (m *Metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: 3, Timeout: 10 * time.Second, ErrorHandling: promhttp.ContinueOnError}))
+	mux.HandleFunc("GET /healthz", m.health)
 	return mux
+}
+
+// health answers 503 while a cause is critical, with the word of its state and the name of the cause only: the port has
+// no login.
+func (m *Metrics) health(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	v := app.Verdict(ctx, m.app)
+	text, status := v.State().String(), http.StatusOK
+	if f, wrong := v.First(); wrong {
+		text += " " + string(f.Cause)
+	}
+	if v.State() == verdict.Bad {
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text)
 }
 
 // Server serves the metrics.

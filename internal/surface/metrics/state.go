@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/verdict"
 )
 
 // readTimeout bounds the store reads of one scrape.
@@ -55,7 +56,8 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	out := output(ch)
-	for _, collect := range []func(context.Context, output){s.collectSession, s.collectBudgets, s.collectIndex,
+	for _, collect := range []func(context.Context, output){s.collectVerdict, s.collectSession, s.collectBudgets,
+		s.collectIndex,
 		s.collectWrites,
 		s.collectApprovals, s.collectHooks, s.collectAudit, s.collectSizes} {
 		collect(ctx, out)
@@ -80,6 +82,21 @@ func (s *state) collectAudit(ctx context.Context, out output) {
 	out.flag("store_readable", err == nil, "checkpoints")
 	if err == nil {
 		out.gauge("audit_uncovered_records", float64(n))
+	}
+}
+
+// collectVerdict reports the verdict that opdeck check prints.
+func (s *state) collectVerdict(ctx context.Context, out output) {
+	v := app.Verdict(ctx, s.app)
+	for _, p := range verdict.Parts() {
+		out.gauge("verdict", float64(v.Of(p)), string(p))
+	}
+	seen := map[verdict.Cause]bool{}
+	for _, f := range v.Findings {
+		if !seen[f.Cause] {
+			seen[f.Cause] = true
+			out.flag("cause", true, string(f.Cause), string(f.Part), f.Severity.String())
+		}
 	}
 }
 

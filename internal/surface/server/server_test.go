@@ -208,7 +208,7 @@ func TestWebhooksAndMetrics(t *testing.T) {
 		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`,
 		`opdeck_hook_events_total{as="new"} 1`,
 		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`,
-		`opdeck_audit_healthy 1`,
+		`opdeck_audit_healthy 1`, `opdeck_verdict{part="store"} 1`, `opdeck_verdict{part="session"} 1`,
 		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`, `opdeck_call_seconds_bucket`,
 	} {
 		if !strings.Contains(text, want) {
@@ -220,14 +220,14 @@ func TestWebhooksAndMetrics(t *testing.T) {
 			t.Errorf("the metrics hold %q", bad)
 		}
 	}
-	for _, path := range []string{"/", "/debug/pprof/", "/metrics/x"} {
+	for path, want := range map[string]int{"/": 404, "/debug/pprof/": 404, "/metrics/x": 404, "/healthz": 200} {
 		res, err := http.Get(strings.TrimSuffix(p.metrics, "/metrics") + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = res.Body.Close()
-		if res.StatusCode != http.StatusNotFound {
-			t.Errorf("%s is answered %d", path, res.StatusCode)
+		if res.StatusCode != want {
+			t.Errorf("%s is answered %d, not %d", path, res.StatusCode, want)
 		}
 	}
 }
