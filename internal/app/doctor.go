@@ -153,11 +153,9 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 	switch {
 	case c.Sandbox:
 		d.add("password", Skipped, "the built-in service knows it", "")
-	case c.PasswordCommand != "":
-		d.add("password", Skipped, "comes from password_command, which is not run here", "")
 	default:
 		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
-			d.add("password", Failed, err.Error(), "See password_env and password_file of the context.")
+			d.add("password", Failed, err.Error(), "See password_env, password_file and password_command of the context.")
 			return
 		}
 		d.add("password", Healthy, "is available", "")

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,8 @@ import (
 
 const (
 	maxSecret      = 4096 // bytes
-	commandTimeout = 30 * time.Second
+	commandTimeout = 10 * time.Second
+	commandLeft    = time.Second // for programs that it started and that keep its output open
 )
 
 // Password reads the machine account's password from the context's source. It drops exactly one trailing line end;
@@ -63,9 +65,13 @@ func secretCommand(ctx context.Context, line string) (secret.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.WaitDelay = commandLeft
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &limited{w: &out, left: maxSecret + 1}, io.Discard
 	if err := cmd.Run(); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return secret.Value{}, fmt.Errorf("password_command did not end within %s", commandTimeout)
+		}
 		return secret.Value{}, fmt.Errorf("password_command failed: %w", err)
 	}
 	return oneSecret(out.Bytes(), "password_command")
