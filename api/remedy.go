@@ -40,6 +40,7 @@ const (
 	LookFirst          RemedyKind = "look_first"     // it may have been done
 	SmallerFile        RemedyKind = "smaller_file"   // or one of another kind
 	SayEach            RemedyKind = "say_each"       // give each setting that was not reported
+	ReadWhole          RemedyKind = "read_whole"     // what was read masked is not sent back
 
 	// Other people.
 	AskRole     RemedyKind = "ask_role" // one of the roles in Names may do it

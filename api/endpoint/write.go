@@ -165,7 +165,7 @@ func (p plan) guard(r api.Request) func() error {
 		if r.Content == "application/json" && holdsDots(api.ParseJSON(r.Body)) {
 			return &api.Error{Op: r.Op, Kind: api.Usage, Unsent: true,
 				Public: "The body contains masked values (" + secret.Dots + ").",
-				Hint:   "Read the record with --reveal, or type the values."}
+				Remedy: api.Remedy{Kind: api.ReadWhole}}
 		}
 		if p.Guard != nil {
 			return p.Guard()

@@ -57,6 +57,7 @@ var sentences = map[api.RemedyKind]words{
 	api.PrepareApplication: {command: "First share a token, set the application, or have the customer use the link."},
 	api.SayEach: {command: "Give a value for each of them, or ask the service's operator for the current " +
 		"ones."},
+	api.ReadWhole: {command: "Read the record with --reveal, or type the values.", screen: "Type the values."},
 	api.FollowOutcome: {command: "Do not repeat it yet: opdeck keeps checking. opdeck audit unsettled shows the state, " +
 		"--settle checks now.",
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},

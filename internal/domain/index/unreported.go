@@ -25,7 +25,7 @@ func (u Unreported) String() string {
 		in = "on this page"
 	}
 	return format.Plural(int(u.Rows), "operation", "operations") + " " + in + " have no value for " + u.Field +
-		", so it is not known whether they match. They are not listed."
+		", so it is not known whether they match."
 }
 
 // judged are the fields that decide the values of has that a row may not report.

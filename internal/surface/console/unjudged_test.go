@@ -36,7 +36,7 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 	}
 	for filter, name := range map[string]string{"documents>0": "documents", "documents<5": "documents", "has:doc": "documents",
 		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent"} {
-		want := "2 operations in the index have no value for " + name + ", so it is not known whether they match. They are not listed."
+		want := "2 operations in the index have no value for " + name + ", so it is not known whether they match."
 		for _, command := range []string{"operation list --cached --filter " + filter,
 			"operation totals --cached --by status --filter " + filter,
 			"operation export --cached -o csv --filter " + filter + " " + filepath.Join(t.TempDir(), "x.csv"),
