@@ -217,8 +217,8 @@ var theShapes = []expected{
 		return op
 	}}},
 	{name: "money that may be cents", service: stranger{record: money(func() any { return object{"currencyCode": "EUR", "value": 125} })}, noSum: true, says: "“value” (number)"},
-	{name: "money of nulls", service: stranger{record: money(func() any { return object{"currencyCode": "EUR", "units": nil, "nanos": nil} })}, noSum: true, says: "count in no sum"},
-	{name: "money as a text", service: stranger{record: money(func() any { return "1.25 EUR" })}, noSum: true, says: "count in no sum"},
+	{name: "money of nulls", service: stranger{record: money(func() any { return object{"currencyCode": "EUR", "units": nil, "nanos": nil} })}, noSum: true, says: "leaves them out of sums"},
+	{name: "money as a text", service: stranger{record: money(func() any { return "1.25 EUR" })}, noSum: true, says: "leaves them out of sums"},
 	{name: "zeros beside a value", service: stranger{record: money(func() any {
 		return object{"currencyCode": "EUR", "units": "0", "nanos": 0, "micros": 1250000}
 	})}, noSum: true, says: "micros"},

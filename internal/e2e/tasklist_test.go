@@ -70,7 +70,7 @@ var tasks = []task{
 	{user: "operator", want: "ask a second person for a removal", before: "2", settings: `approval = "second_person"`, do: func(h *hands) {
 		h.press("d").shows("1 of 3")
 		h.begins()
-		h.press("x").armed("Remove invoice.pdf", "Ask for approval").press("y").shows("A second person must approve this")
+		h.press("x").shows("Reason").press(enter).armed("Remove invoice.pdf", "Ask for approval").press("y").shows("A second person must approve this")
 	}},
 	{user: "operator", want: "KYC: share, what is outstanding, link with its QR code (the token is pasted)", before: "6", do: func(h *hands) {
 		h.verification("CORPORATE")
