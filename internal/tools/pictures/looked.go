@@ -21,7 +21,7 @@ var looked = []scene{
 	{name: "by-day", title: "Totals by day", where: "Operations", word: "by day",
 		steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day", "T close")},
 	{name: "within", title: "The second grouping of totals", where: "Operations", word: "one grouping only",
-		steps: then(toTotals(), step{"w", "╭─ Divide each group by"})},
+		steps: then(toTotals(), step{"w", "╭─ Split each group by"})},
 	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it",
 		steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD in"})},
 	{name: "nothing", title: "A filter that nothing matches", where: "Operations", word: "clears it",

@@ -45,7 +45,7 @@ var lookedOnCall = []scene{
 	{name: "event", title: "One webhook event", where: "› Events", word: "hook", before: deliver,
 		steps: []step{list, {"7", "bound"}, {enter, "Body as received"}}},
 	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver,
-		steps: []step{list, {"7", "bound"}, {"c", "No meaning is known"}}},
+		steps: []step{list, {"7", "bound"}, {"c", "does not publish"}}},
 	{name: "event-rejected", title: "Rejected deliveries", where: "› Events", word: "The last one",
 		before: deliver, steps: []step{list, {"7", "bound"}, {"b", "The last one"}}},
 	{name: "event-settings", title: "The service's webhook settings", where: "› Events", word: "At the service",

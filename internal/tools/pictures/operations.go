@@ -30,7 +30,7 @@ var lookedOperations = []scene{
 		steps: toTotals("T by type", "T by customer", "T by counterparty", "T by day")},
 	{name: "within-status", title: "Totals by type, each split by status", where: "Operations",
 		word: "each split by status", steps: then(toTotals("T by type", "T by customer"),
-			step{"w", "╭─ Divide each group by"}, step{down + enter, "each split by status"})},
+			step{"w", "╭─ Split each group by"}, step{down + enter, "each split by status"})},
 	{name: "child", title: "A child operation", where: "› Operation", word: "parent",
 		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"},
 			{enter, "next link"}, {"T", "enter open"}, {enter, "Operation 6973"}}},
