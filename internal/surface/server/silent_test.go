@@ -25,8 +25,7 @@ func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := begin(t, fmt.Sprintf("[lend]\nsocket = %q\nlisten = %q\n[lend.borrowers.nightly]\nkey_env = \"HOOK_SECRET\"\n",
-		dir+"/s", freePort(t)))
+	p := begin(t, fmt.Sprintf("[lend]\nsocket = %q\nlisten = \"127.0.0.1:0\"\n[lend.borrowers.nightly]\nkey_env = \"HOOK_SECRET\"\n", dir+"/s"))
 	_, rest, _ := strings.Cut(p.out.String(), "lend      http://")
 	lend, _, _ := strings.Cut(rest, ",")
 	tcp := func(addr string) func(int) (net.Conn, error) {
