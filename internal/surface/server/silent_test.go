@@ -18,7 +18,7 @@ import (
 
 // TestSilentConnectionsKeepNobodyOut: 2,000 connections at each port and at the socket,
 // which send nothing, half a header or a header without its body, and come again when they
-// are closed: whoever sends at once is served. How long that takes is logged; the goal of 2 s is not met yet.
+// are closed: whoever sends at once is served within 2 s (10 s with the race detector, which slows the 2,000 as well).
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	dir, err := os.MkdirTemp("", "opdeck-silent-") // a socket's path is short
 	if err != nil {
@@ -48,19 +48,23 @@ func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 		{"metrics", tcp(metrics), func() error { return get(tcp(metrics), p.metrics, "", 200) }},
 		{"ssh", tcp(p.ssh), func() error { return p.connects() }},
 	} {
+		limit := 2 * time.Second
+		if raceOn {
+			limit = 10 * time.Second
+		}
 		t.Run(c.name, func(t *testing.T) {
 			stop, made := listentest.Silent(t, 2000, c.dial, heads...)
 			defer stop()
 			var most time.Duration
-			for i := range 5 {
+			for i := range 20 {
 				began := time.Now()
 				err := c.serve() // it gives up after 10 s
 				took := time.Since(began)
-				if most = max(most, took); err != nil {
+				if most = max(most, took); err != nil || took > limit {
 					t.Errorf("call %d: %s, %v", i, took.Round(time.Millisecond), err)
 				}
 			}
-			t.Logf("%d connections; the slowest of 5 took %s", made.Load(), most.Round(time.Millisecond))
+			t.Logf("%d connections; the slowest of 20 took %s", made.Load(), most.Round(time.Millisecond))
 		})
 	}
 }

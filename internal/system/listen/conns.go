@@ -53,14 +53,22 @@ func (s *source) idle() int { return s.of[fresh].Len() + s.of[waiting].Len() }
 
 func (s *source) len() int { return s.of[working].Len() + s.idle() }
 
-// first is the connection whose turn it is to give way; nil: all are working.
+// first is the connection whose turn it is to give way, or will be first; nil: all are
+// working. One that may not give way yet keeps none of a lower phase open that may.
 func (s *source) first() *connection {
+	var soonest *connection
 	for p := waiting; p > working; p-- {
 		if e := s.of[p].Front(); e != nil {
-			return e.Value.(*connection)
+			k := e.Value.(*connection)
+			if time.Since(k.since) >= patience {
+				return k
+			}
+			if soonest == nil || k.since.Before(soonest.since) {
+				soonest = k
+			}
 		}
 	}
-	return nil
+	return soonest
 }
 
 type connection struct {
