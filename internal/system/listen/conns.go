@@ -14,16 +14,20 @@ import (
 // MaxConns is the bound of a Conns that names none.
 const MaxConns = 512
 
-// patience is for how long each connection may be silent, whoever else waits.
-const patience = 100 * time.Millisecond
+// patience is for how long each connection may be silent, whoever else waits: began is for one
+// whose sender has begun as it should, which our own work may keep (the handshake of SSH).
+const (
+	patience = 100 * time.Millisecond
+	began    = 500 * time.Millisecond
+)
 
 // Conns bounds the open connections of one listener. A connection is working from the
 // moment its whole request was read to its answer. Any other gives way to a new one at the
-// bound: one of the source that has most of them. Those that wait for their sender (a header
-// without its body, or between two requests) are closed first, then those of which no whole
-// header was read; the oldest first, unless it has sent what we have not read yet, and none
-// before 100 ms. While all are younger, no connection is accepted. So a sender that sends
-// at once is not displaced by many that do not.
+// bound: one of the source that has most of them. Those of which nothing was understood yet
+// (no whole header or no body, or between two requests) are closed first, then those that
+// were Heard; the oldest first, unless it has sent what we have not read yet, none before
+// 100 ms, and none that was Heard before 500 ms. While all are younger, no connection is
+// accepted. So a sender that sends at once is not displaced by many that do not.
 type Conns struct {
 	Max    int                   // open at a time; 0: MaxConns
 	Source func(net.Conn) string // names where a connection comes from; nil: Address
@@ -38,10 +42,18 @@ type phase int
 
 const (
 	working phase = iota // never gives way
-	fresh                // no whole header was read yet
+	heard                // its sender has begun as it should
 	waiting              // for its sender
 	phases
 )
+
+// patience is for how long a connection may be in the phase.
+func (p phase) patience() time.Duration {
+	if p == heard {
+		return began
+	}
+	return patience
+}
 
 // source is where connections come from.
 type source struct {
@@ -49,26 +61,25 @@ type source struct {
 	of   [phases]list.List // of *connection, the first one entered first
 }
 
-func (s *source) idle() int { return s.of[fresh].Len() + s.of[waiting].Len() }
+func (s *source) idle() int { return s.of[heard].Len() + s.of[waiting].Len() }
 
 func (s *source) len() int { return s.of[working].Len() + s.idle() }
 
 // first is the connection whose turn it is to give way, or will be first; nil: all are
 // working. One that may not give way yet keeps none of a lower phase open that may.
-func (s *source) first() *connection {
-	var soonest *connection
+func (s *source) first() (first *connection) {
 	for p := waiting; p > working; p-- {
 		if e := s.of[p].Front(); e != nil {
 			k := e.Value.(*connection)
-			if time.Since(k.since) >= patience {
+			if k.left() <= 0 {
 				return k
 			}
-			if soonest == nil || k.since.Before(soonest.since) {
-				soonest = k
+			if first == nil || k.left() < first.left() {
+				first = k
 			}
 		}
 	}
-	return soonest
+	return first
 }
 
 type connection struct {
@@ -79,6 +90,9 @@ type connection struct {
 	at     *list.Element // in source.of[phase]
 	since  time.Time     // when it entered its phase
 }
+
+// left is for how long k does not give way.
+func (k *connection) left() time.Duration { return k.phase.patience() - time.Since(k.since) }
 
 // before reports whether k gives way before o.
 func (k *connection) before(o *connection) bool {
@@ -124,7 +138,7 @@ func (c *Conns) bind(s *http.Server) {
 		if before != nil {
 			ctx = before(ctx, conn)
 		}
-		return context.WithValue(ctx, connKey{}, c.enter(conn, fresh))
+		return context.WithValue(ctx, connKey{}, c.enter(conn, waiting))
 	}
 	s.ConnState = func(conn net.Conn, st http.ConnState) {
 		switch st {
@@ -235,7 +249,7 @@ func (c *Conns) evict() (wait time.Duration, ok bool) {
 		if k == nil {
 			return 0, false
 		}
-		if wait := patience - time.Since(k.since); wait > 0 {
+		if wait := k.left(); wait > 0 {
 			return wait, true
 		}
 		if !Unread(k.conn) {
@@ -282,7 +296,7 @@ type Bounded struct {
 }
 
 // Heard says that the sender has begun as it should: silent ones give way before it.
-func (b *Bounded) Heard() { b.conns.move(b.Conn, fresh) }
+func (b *Bounded) Heard() { b.conns.move(b.Conn, heard) }
 
 // Working keeps the connection from giving way.
 func (b *Bounded) Working() { b.conns.move(b.Conn, working) }

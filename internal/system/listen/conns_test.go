@@ -37,31 +37,31 @@ func TestWhoGivesWay(t *testing.T) {
 			c.enter(e, p)
 			return e
 		}
-		mine, first, old, young := come("b", fresh), come("a", fresh), come("a", fresh), come("a", fresh)
+		mine, first, old, young := come("b", heard), come("a", heard), come("a", heard), come("a", heard)
 		time.Sleep(time.Second)
 		c.leave(young)
-		begun := come("a", waiting)
-		began := time.Now()
-		late := come("b", fresh)
-		if !first.gone() || old.gone() || begun.gone() || time.Since(began) != 0 {
-			t.Errorf("after %s: %v, %v; who waits for its sender for less than 100 ms: %v", time.Since(began),
-				first.gone(), old.gone(), begun.gone())
+		half := come("a", waiting)
+		from := time.Now()
+		late := come("b", heard)
+		if !first.gone() || old.gone() || half.gone() || time.Since(from) != 0 {
+			t.Errorf("after %s: %v, %v; who waits for its sender for less than 100 ms: %v", time.Since(from),
+				first.gone(), old.gone(), half.gone())
 		}
 		c.leave(late)
-		young = come("a", fresh)
+		young = come("a", heard)
 		time.Sleep(patience)
-		late = come("b", fresh)
-		if !begun.gone() || old.gone() || young.gone() {
-			t.Errorf("after 100 ms: waiting %v, old %v, young %v", begun.gone(), old.gone(), young.gone())
+		late = come("b", heard)
+		if !half.gone() || old.gone() || young.gone() {
+			t.Errorf("after 100 ms: waiting %v, old %v, young %v", half.gone(), old.gone(), young.gone())
 		}
-		began = time.Now()
+		from = time.Now()
 		c.move(old, working)
-		c.move(young, fresh) // as if it had just come
+		c.move(young, heard) // as if it had just come
 		c.leave(mine)
-		mine = come("a", fresh)
-		third := come("b", fresh)
-		if !young.gone() || mine.gone() || third.gone() || time.Since(began) != patience {
-			t.Errorf("after %s: young %v", time.Since(began), young.gone())
+		mine = come("a", heard)
+		third := come("b", heard)
+		if !young.gone() || mine.gone() || third.gone() || time.Since(from) != began {
+			t.Errorf("after %s: young %v", time.Since(from), young.gone())
 		}
 		c.leave(third)
 		for _, e := range []*end{mine, late} {
@@ -74,7 +74,7 @@ func TestWhoGivesWay(t *testing.T) {
 		worker := &end{from: "a", closed: make(chan struct{})}
 		full.enter(worker, working)
 		refused := &end{from: "b", closed: make(chan struct{})}
-		if full.enter(refused, fresh); !refused.gone() || worker.gone() {
+		if full.enter(refused, heard); !refused.gone() || worker.gone() {
 			t.Error("one that is working gave way")
 		}
 		full.leave(worker)
