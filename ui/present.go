@@ -10,7 +10,7 @@ import (
 
 // Present returns the current options for presenting records.
 func (e *Env) Present() present.Options {
-	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf}
+	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf, Keys: !e.Theme.Linear}
 }
 
 // Sections converts sections of a record for drawing. link returns the link of a fact; nil: facts have no cursor.

@@ -126,7 +126,7 @@ func RequestDetails(o Options, r approval.Request) []Section {
 		decided = append(decided, Text("comment", untrusted.Text(r.Comment), "none")...)
 		if !r.Spent.IsZero() {
 			decided = append(decided, Fact{Label: "used", Value: format.Time(r.Spent, o.Zone)}, Fact{Label: "outcome",
-				Value: verdict(r.Verdict)})
+				Value: outcome(r.Verdict)})
 		}
 		out = append(out, Section{Title: "Decided by", Facts: under("decided by", decided)})
 	}
@@ -145,7 +145,7 @@ func RequestTitle(a api.Act) string {
 	return out + " on " + safe(a.Object, 20) + " " + format.File(untrusted.Text(a.ID), 40)
 }
 
-func verdict(v api.Verdict) string {
+func outcome(v api.Verdict) string {
 	switch v {
 	case "", api.Unclear:
 		return "not known yet"

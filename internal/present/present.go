@@ -48,6 +48,7 @@ type Options struct {
 	Zone   *time.Location    // nil: times are shown as received
 	Masked bool              // hide account numbers and personal data
 	Sign   func(Sign) string // the characters of a sign; nil: no signs
+	Keys   bool              // next steps are keys of the console; false: commands
 }
 
 // sign is a sign as text, with the separator before the word.

@@ -14,13 +14,16 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/field"
 )
 
-// presenters are all exported functions, methods and columns that present a record. Tests call each with made-up records.
+// presenters are all exported functions, methods and columns that present a record. Tests call each with made-up
+// records.
 var presenters = map[string]any{
-	"Account": Account, "Application": Application, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument, "AskedFile.Facts": AskedFile.Facts,
-	"AskedFinalize": AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
+	"Account": Account, "Application": Application, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument,
+	"AskedFile.Facts": AskedFile.Facts,
+	"AskedFinalize":   AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
 	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
 	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditListed": AuditListed, "AuditObject": AuditObject,
@@ -30,7 +33,8 @@ var presenters = map[string]any{
 	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "HookSettings": HookSettings,
-	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns, "JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
+	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
+	"JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
 		for _, step := range JourneySteps(j) {
 			for _, c := range JourneyColumns {
@@ -38,26 +42,39 @@ var presenters = map[string]any{
 			}
 		}
 		return out
-	}, "JourneySteps": JourneySteps, "Judged": Judged, "Life.Line": func(o Options, s session.Status) string { return SessionLives(o, s)[0].Line() },
-	"LockWord": LockWord, "Mark.Cell": func(o Options, s session.Status) Cell { mark, _ := SessionState(s); return mark.Cell(o) }, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
+	}, "JourneySteps": JourneySteps, "Judged": Judged,
+	"Life.Line": func(o Options, s session.Status) string { return SessionLives(o, s)[0].Line() },
+	"LockWord":  LockWord, "Mark.Cell": func(o Options, s session.Status) Cell {
+		mark,
+			_ := SessionState(s)
+		return mark.Cell(o)
+	}, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
 	"Members": func(o Options, t api.Tariff) []Member { return Members(o, []api.Tariff{t}) }, "Moment.By": Moment.By,
 	"Moment.FieldName": Moment.FieldName, "Moment.Look": Moment.Look,
 	"Moment.Summary": func(o Options, m Moment) string { return m.Summary(o, 4) },
 	"MomentColumns":  func() []Column[Moment] { return MomentColumns(4) }, "NoOutcome": NoOutcome,
-	"Operation": Operation, "OperationFacts": OperationFacts, "Options.Details": func(o Options, list []api.Field) []Fact { return o.Details(api.Details(list)) },
-	"Options.Moment": func(o Options, t api.Time) Fact { return o.Moment("at", t) },
-	"Options.Money":  func(o Options, m api.Money) []Fact { return o.Money("amount", m) },
-	"Options.More":   func(o Options, list []api.Field) []Fact { out, _ := o.More(list, 9); return out },
-	"Options.Status": func(o Options, a api.Customer) Fact { return o.Status("status", a.Status) }, "Rejected": Rejected,
+	"Operation": Operation, "OperationFacts": OperationFacts,
+	"Options.Details": func(o Options, list []api.Field) []Fact { return o.Details(api.Details(list)) },
+	"Options.Moment":  func(o Options, t api.Time) Fact { return o.Moment("at", t) },
+	"Options.Money":   func(o Options, m api.Money) []Fact { return o.Money("amount", m) },
+	"Options.More":    func(o Options, list []api.Field) []Fact { out, _ := o.More(list, 9); return out },
+	"Options.Status":  func(o Options, a api.Customer) Fact { return o.Status("status", a.Status) }, "Rejected": Rejected,
 	"RejectedAt": RejectedAt, "RejectedColumns": RejectedColumns, "Request": Request, "RequestColumns": RequestColumns,
 	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
-	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, f index.Freshness) string { return IndexVerdict(o, f).Line(o) }, "Session": Session, "SessionCounts": SessionCounts,
+	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, f index.Freshness) string {
+		return IndexVerdict(o,
+			f).Line(o)
+	}, "Session": Session, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionTrouble": SessionTrouble, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":         func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trouble.Facts": func(o Options, s session.Status) []Fact { return SessionTrouble(o, s).Facts() }, "Trust": Trust,
 	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,
+	"FindingLine":     func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
+	"Findings":        func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
+	"PartLine":        func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
+	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
 	"UnsettledShort": UnsettledShort, "UnsettledVerdict": UnsettledVerdict, "Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
@@ -71,6 +88,7 @@ var presenters = map[string]any{
 // noText are those that present no text, or only what others do.
 var noText = []string{"AuditOdd", "Budget.Look", "Budget.RowLook", "Budgets", "Columns", "Countdown", "Differences",
 	"DocumentsChanged", "Event.Sensitive", "EventOf", "Fact.Key", "Fields", "Held", "Important", "Named", "OnOff",
+	"StateLook",
 	"StatusOf", "StatusWords", "Timeline", "Trouble.Advice", "UnsettledState", "WebhookOf"}
 
 // eachField presents each field of an operation.

@@ -36,7 +36,7 @@ func trailCauses() []cause {
 				return "The audit trail cannot be written; writes are off.", "the last record was not stored", a.Since
 			})},
 		{id: "writes_in_doubt", part: PartWrites, severity: Warning, who: Operator,
-			next: Next{Do: "Check each of them.", Command: "opdeck audit unsettled", Key: "8"},
+			next: Next{Do: "Check each of them.", Command: "opdeck audit unsettled"},
 			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
 				if w.Doubtful == 0 {
 					return "", "", time.Time{}
@@ -46,7 +46,7 @@ func trailCauses() []cause {
 					"sent at " + clock(w.Oldest), w.Oldest
 			})},
 		{id: "jobs_stuck", part: PartWrites, severity: Warning, who: Operator,
-			next: Next{Do: "Resume or abandon them.", Command: "opdeck document resume", Key: "R"},
+			next: Next{Do: "Resume or abandon them.", Command: "opdeck document resume"},
 			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
 				if w.Stuck == 0 {
 					return "", "", time.Time{}
@@ -61,8 +61,7 @@ func feedCauses() []cause {
 	feed := func(f Facts) Fact[Feed] { return f.Feed }
 	return []cause{
 		{id: "webhooks_rejected", part: PartFeed, severity: Warning, who: Operator, explains: []Part{PartFeed},
-			next: Next{Do: "Correct the named setting here or at the service.", Command: "opdeck event list --rejected",
-				Key: "7"},
+			next: Next{Do: "Correct the named setting here or at the service.", Command: "opdeck event list --rejected"},
 			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
 				if d.Rejected == 0 {
 					return "", "", time.Time{}
@@ -71,8 +70,7 @@ func feedCauses() []cause {
 					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
 			})},
 		{id: "feed_stalled", part: PartFeed, severity: Warning, who: Operator,
-			next: Next{Do: "Compare address and secret with the service, then check the proxy.", Command: "opdeck hook get",
-				Key: "7"},
+			next: Next{Do: "Compare address and secret with the service, then check the proxy.", Command: "opdeck hook get"},
 			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
 				if !d.Expected || !d.Stalled {
 					return "", "", time.Time{}
@@ -81,7 +79,7 @@ func feedCauses() []cause {
 					"the last event at " + clock(d.Last), d.Last
 			})},
 		{id: "events_waiting", part: PartFeed, severity: Warning, who: Operator,
-			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting", Key: "7"},
+			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting"},
 			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
 				if d.Waiting == 0 {
 					return "", "", time.Time{}
@@ -98,7 +96,7 @@ const indexLate = 3
 
 func indexCauses() []cause {
 	return []cause{{id: "index_old", part: PartIndex, severity: Warning, who: Operator,
-		next: Next{Do: "See why the sync does not go on.", Command: "opdeck index status", Key: "r"},
+		next: Next{Do: "See why the sync does not go on.", Command: "opdeck index status"},
 		found: of(func(f Facts) Fact[Index] { return f.Index }, func(f Facts, i Index) (string, string, time.Time) {
 			if i.AsOf.IsZero() || i.Due <= 0 || f.Now.Sub(i.AsOf) <= indexLate*i.Due {
 				return "", "", time.Time{}

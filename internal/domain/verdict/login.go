@@ -140,7 +140,7 @@ func sessionCauses() []cause {
 				s.HolderSince
 		}),
 		{id: "budget", part: PartBudget, severity: Warning, who: Operator,
-			next: Next{Do: "Wait, or slow the program that uses it.", Command: "opdeck limits", Key: "5"}, found: budgets},
+			next: Next{Do: "Wait, or slow the program that uses it.", Command: "opdeck limits"}, found: budgets},
 	}
 }
 

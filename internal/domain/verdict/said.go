@@ -1,9 +1,6 @@
 package verdict
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Nothing wrong: what is said then depends on whether anything is known.
 
@@ -36,14 +33,49 @@ func (v Verdict) Unknown() []string {
 func (v Verdict) State() State { return v.StateOf(Parts()...) }
 
 // Line is a finding in one line: what, since when, what to do and who can do it.
-func (f Finding) Line() string {
+func (f Finding) Line() string { return f.said(f.Next.Command) }
+
+// KeyLine is Line for somebody at the console: with keys instead of the command if there are any.
+func (f Finding) KeyLine() string {
+	if f.Next.Key != "" {
+		return f.said("press " + f.Next.Key)
+	}
+	return f.Line()
+}
+
+func (f Finding) said(way string) string {
 	out := f.Sentence
 	if !f.Since.IsZero() {
 		out += " Since " + clock(f.Since) + "."
 	}
 	out += " " + f.Next.Do
-	if f.Next.Command != "" {
-		out += fmt.Sprintf(" (%s)", f.Next.Command)
+	if way != "" {
+		out += " (" + way + ")"
 	}
 	return out + " Who: " + string(f.Who) + "."
+}
+
+// keys are those of the console that show or do what a command does.
+func keys(command string) string {
+	switch command {
+	case "opdeck doctor":
+		return "6, then D"
+	case "opdeck session status":
+		return "6"
+	case "opdeck session reset":
+		return "6, then X"
+	case "opdeck limits":
+		return "5"
+	case "opdeck audit unsettled":
+		return "8"
+	case "opdeck audit verify":
+		return "8, then V"
+	case "opdeck event list --rejected":
+		return "7, then b"
+	case "opdeck event list --waiting":
+		return "7"
+	case "opdeck hook get":
+		return "7, then W"
+	}
+	return ""
 }

@@ -1,0 +1,230 @@
+// Package verdicttest has the incidents that tests of the verdict and of its surfaces share.
+package verdicttest
+
+import (
+	"time"
+
+	"opdeck/api/reach"
+	"opdeck/internal/domain/verdict"
+)
+
+// Noon is the time of all incidents.
+var Noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// Base returns the facts of a host with a good store and no session yet.
+func Base() verdict.Facts {
+	f := verdict.Facts{Now: Noon, Service: "stage.example.com", Account: "m•••@example.com"}
+	f.Store = Now(verdict.Store{State: verdict.StoreGood, Engine: "SQLite", Where: "/state/opdeck.db"})
+	f.Session = Now(verdict.Session{State: "none"})
+	return f
+}
+
+// Live is Base with a session and a good answer.
+func Live() verdict.Facts {
+	f := Base()
+	f.Session = Now(verdict.Session{State: "live", AccessUntil: Noon.Add(3 * time.Minute),
+		RefreshUntil: Noon.Add(13 * time.Minute)})
+	f.Calls = []verdict.Fact[verdict.Call]{Now(verdict.Call{Class: "general", Route: "GET /v2/users",
+		Good: Noon.Add(-time.Minute)})}
+	return f
+}
+
+// Now is a fact that was seen at Noon and holds for ten minutes.
+func Now[T any](v T) verdict.Fact[T] {
+	return verdict.Known(v, "host a, process 7", Noon, 10*time.Minute)
+}
+
+// Login is Base with a failed login, and two that found no slot after it.
+func Login(fault reach.Fault) verdict.Facts {
+	f := Base()
+	at := Noon.Add(-40 * time.Second)
+	f.Attempts = []verdict.Fact[verdict.Attempt]{Now(verdict.Attempt{Kind: "login", At: at, Fault: fault}),
+		Now(verdict.Attempt{Kind: "login", At: Noon.Add(-2 * time.Second), Waits: true})}
+	return f
+}
+
+// Call is Live with calls that fail since 20 s.
+func Call(fault reach.Fault) verdict.Facts {
+	f := Live()
+	f.Calls = append(f.Calls, Now(verdict.Call{Class: "billing", Route: "GET /v2/operations",
+		Good:   Noon.Add(-2 * time.Minute),
+		Failed: Noon.Add(-time.Second), Since: Noon.Add(-20 * time.Second), Fault: fault}))
+	return f
+}
+
+// With changes facts.
+func With(f verdict.Facts, change func(*verdict.Facts)) verdict.Facts { change(&f); return f }
+
+// InStore is Live with a store in that state.
+func InStore(s verdict.StoreState, says string) verdict.Facts {
+	return With(Live(), func(f *verdict.Facts) {
+		f.Store = Now(verdict.Store{State: s, Engine: "PostgreSQL", Where: "db:5432", Says: says,
+			Holder: "host a, process 9"})
+	})
+}
+
+// Incident is the facts that a host has, and the first sentence that follows from them.
+type Incident struct {
+	Facts verdict.Facts
+	Want  string
+}
+
+// Incidents are those of an evening on call, by name.
+func Incidents() map[string]Incident {
+	said := func(c reach.Class, status int, words string) reach.Fault {
+		return reach.Fault{Class: c, Status: status, Said: words}
+	}
+	ended := Noon.Add(-48 * time.Hour)
+	return map[string]Incident{
+		"01 DNS":           {Login(said(reach.NoName, 0, "")), "The name stage.example.com cannot be looked up."},
+		"02 refused":       {Login(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
+		"03 connect hangs": {Login(said(reach.NoConnect, 0, "")), "No connection to stage.example.com: nothing answers."},
+		"04 TLS expired": {Login(reach.Fault{Class: reach.TLSExpired, Until: ended}),
+			"The certificate of stage.example.com expired on 2026-02-28 12:00 UTC."},
+		"05 TLS name": {Login(reach.Fault{Class: reach.TLSName, Names: "old.example.com"}),
+			"The certificate of stage.example.com is for another name (old.example.com)."},
+		"06 TLS authority": {Login(said(reach.TLSIssuer, 0, "")),
+			"The certificate of stage.example.com is from an authority that is not known here."},
+		"07 TLS 1.0": {Login(said(reach.TLSVersion, 0, "")), "stage.example.com offers no TLS version from 1.2 on."},
+		"08 plain HTTP": {Login(said(reach.PlainHTTP, 0, "")),
+			"stage.example.com speaks plain HTTP on the port that base_url uses for https."},
+		"09 http to TLS": {Login(said(reach.HTTPToTLS, 0, "")),
+			"stage.example.com speaks TLS on the port that base_url uses for plain http."},
+		"10 captive page": {Login(said(reach.Page, 200, "")),
+			"A web page comes instead of an answer of stage.example.com: a login page of this network, or another server."},
+		"11 proxy wrong": {Login(reach.Fault{Class: reach.ProxyFault, Target: "proxy:3128"}),
+			"The proxy proxy:3128 cannot be reached."},
+		"11 proxy ignored": {With(Live(), func(f *verdict.Facts) {
+			f.Config = Now(
+				verdict.Config{Ignored: []string{"HTTPS_PROXY"}})
+		}),
+			"opdeck ignores HTTPS_PROXY of the environment."},
+		"12 proxy 407": {Login(said(reach.ProxyAsks, 407, "")), "The proxy demands a login (407)."},
+		"13 503 Retry-After": {Login(reach.Fault{Class: reach.Maintenance, Status: 503, After: 2 * time.Minute}),
+			"stage.example.com is under maintenance or overloaded (503), until 12:01:20 UTC as it says."},
+		"14 502": {Login(said(reach.Gateway, 502, "")),
+			"A gateway before stage.example.com gets no answer from the service (502)."},
+		"15 429 at login": {Login(reach.Fault{Class: reach.Throttled, Status: 429, After: time.Minute}),
+			"The service answers a login with too many requests (429). It asks to wait until 12:00:20 UTC."},
+		"16 429 billing": {With(Live(), func(f *verdict.Facts) {
+			f.Budgets = []verdict.Fact[verdict.Budget]{Now(verdict.Budget{Class: "billing", Asked: true,
+				AskedT: Noon.Add(-5 * time.Second),
+				Until:  Noon.Add(55 * time.Second)})}
+		}), "The service answers billing calls with too many requests (429). opdeck waits until 12:00:55 UTC."},
+		"17 wrong password": {Login(said(reach.Password, 401, "Invalid credentials")),
+			`The service refuses login or password of m•••@example.com. It says: "Invalid credentials".`},
+		"18 locked 423": {Login(said(reach.Locked, 423, "")), "The service has locked the account m•••@example.com."},
+		"19 locked 403": {Login(said(reach.Locked, 403, "Account is locked.")),
+			`The service has locked the account m•••@example.com. It says: "Account is locked".`},
+		"20 two-factor": {Login(said(reach.TwoFactor, 401, "")),
+			"The service demands a two-factor code, which a machine account cannot give."},
+		"21 no route": {Login(said(reach.NoRoute, 404, "")), "stage.example.com has no login at this address (404)."},
+		"22 login disabled": {Login(said(reach.Disabled, 403, "API login is disabled")),
+			`The service has disabled the account m•••@example.com or its login. It says: "API login is disabled".`},
+		"23 410": {Login(said(reach.Gone, 410, "Use v3")),
+			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
+		"24 garbage": {Login(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
+		"25 slow": {Call(said(reach.Slow, 0, "")),
+			"stage.example.com accepts connections and does not answer in time."},
+		"26 cut": {Call(said(reach.Cut, 0, "")), "stage.example.com ends its answers in the middle."},
+		"27 billing 500": {With(Call(said(reach.Failed, 500, "")), func(f *verdict.Facts) { f.Calls[0].Value.Good = Noon }),
+			"Only billing calls fail: stage.example.com fails (500)."},
+		"28 foreign": {With(Live(), func(f *verdict.Facts) { f.Session.Value.Foreign, f.Session.Value.ForeignAt = 1, Noon }),
+			"Another client logs in with this account and ends opdeck's session: 1 time within ten minutes."},
+		"30 refresh refused, login 503": {With(Login(said(reach.Maintenance, 503, "")), func(f *verdict.Facts) {
+			f.Attempts = append(f.Attempts, Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-time.Minute),
+				Fault: said(reach.Refused, 401, "")}))
+		}), "stage.example.com is under maintenance or overloaded (503)."},
+		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
+			"Access tokens of the service live only 5s; calls wait for new ones."},
+		"32 no lifetime": {Login(said(reach.Unreadable, 200, "")),
+			"The login succeeds, but opdeck finds no tokens in the answer."},
+		"33 clock behind": {With(Live(), func(f *verdict.Facts) {
+			f.Clock = Now(verdict.Clock{Host: "a",
+				Ahead: -time.Hour})
+		}),
+			"The clock of a is 1h 00m behind that of the service."},
+		"34 clock ahead": {With(Live(), func(f *verdict.Facts) { f.Clock = Now(verdict.Clock{Host: "a", Ahead: time.Hour}) }),
+			"The clock of a is 1h 00m ahead of that of the service."},
+		"35 store locked": {InStore(verdict.StoreLocked, ""),
+			"Another process holds the shared store at db:5432 locked: host a, " +
+				"process 9. No process logs in or refreshes without it."},
+		"36 store deleted": {InStore(verdict.StoreDeleted, ""),
+			"The file of the shared store at db:5432 was deleted or replaced. " +
+				"No process logs in or refreshes without it."},
+		"37 disk full": {InStore(verdict.StoreFull, ""),
+			"The disk of the shared store at db:5432 is full. No process logs in " +
+				"or refreshes without it."},
+		"38 read-only fs": {InStore(verdict.StoreReadOnly, ""),
+			"The shared store (PostgreSQL at db:5432) is read-only. No process logs in or refreshes without it."},
+		"39 database down": {InStore(verdict.StoreAbsent, ""),
+			"The shared store (PostgreSQL at db:5432) does not answer. No " +
+				"process logs in or refreshes without it."},
+		"40 database password": {InStore(verdict.StoreLogin, "password authentication failed"),
+			"The shared store (PostgreSQL at db:5432) refuses opdeck's user or password. No process logs in or refreshes " +
+				`without it. It says: "password authentication failed".`},
+		"41 too many connections": {InStore(verdict.StoreBusy, ""),
+			"The shared store (PostgreSQL at db:5432) has no free connection. No process logs in or refreshes without it."},
+		"43 no webhooks": {With(Live(), func(f *verdict.Facts) {
+			f.Feed = Now(verdict.Feed{Expected: true, Stalled: true, Last: Noon.Add(-time.Hour), Usual: 4 * time.Minute})
+		}), "No webhook came since 11:00:00 UTC; usually one comes within 4m."},
+		"44 wrong secret": {With(Live(), func(f *verdict.Facts) {
+			f.Feed = Now(verdict.Feed{Expected: true, Rejected: 3, At: Noon,
+				Why: "signed with another secret than [webhooks] secret_env"})
+		}), "The receiver rejected 3 deliveries, the last one at 12:00:00 UTC: signed with another secret than [webhooks] " +
+			"secret_env."},
+		"45 port in use": {With(Live(), func(f *verdict.Facts) {
+			f.Ports = []verdict.Fact[verdict.Port]{Now(verdict.Port{Name: "webhooks", Addr: "127.0.0.1:8788",
+				Fault: "the address is in use"})}
+		}), "opdeck does not listen for webhooks on 127.0.0.1:8788: the address is in use."},
+		"46 config": {With(Live(), func(f *verdict.Facts) {
+			f.Config = Now(
+				verdict.Config{Mistakes: []string{"config.toml:3: unknown key."}})
+		}),
+			"The config has 1 mistake: config.toml:3: unknown key."},
+		"49 password missing": {With(Base(), func(f *verdict.Facts) {
+			f.Password = Now(verdict.Password{Source: "password_env", Fault: "the variable OPDECK_PASSWORD is empty"})
+		}), "The password of the machine account is not available: the variable OPDECK_PASSWORD is empty."},
+		"50 password command hangs": {With(Base(), func(f *verdict.Facts) {
+			f.Password = Now(verdict.Password{Source: "password_command", Fault: "password_command did not end within 10 s"})
+		}), "The password of the machine account is not available: password_command did not end within 10 s."},
+		"52 audit key": {With(Live(), func(f *verdict.Facts) { f.Audit = Now(verdict.Audit{NoKey: true, Writable: true}) }),
+			"The audit key of this host is missing; its checkpoints cannot be checked."},
+		"53 audit bent": {With(Live(), func(f *verdict.Facts) {
+			f.Audit = Now(verdict.Audit{Broken: []string{"record 12 was changed."}, Writable: true})
+		}), "The audit trail does not verify: record 12 was changed."},
+		"54 holder stopped": {With(Live(), func(f *verdict.Facts) {
+			f.Session.Value.Holder, f.Session.Value.HolderSince = "host a, process 9", Noon.Add(-8*time.Second)
+		}), "A refresh by host a, process 9 does not end; calls wait for it."},
+		"57 index old": {With(Live(), func(f *verdict.Facts) {
+			f.Index = Now(verdict.Index{Rows: 200, AsOf: Noon.Add(-6 * time.Hour), Whole: true, Due: time.Minute})
+		}), "The lists are 6h 00m old."},
+		"58 budget": {With(Live(), func(f *verdict.Facts) {
+			f.Budgets = []verdict.Fact[verdict.Budget]{Now(verdict.Budget{Class: "billing", Next: Noon.Add(56 * time.Second),
+				Users: []string{"borrower nightly (12)"}})}
+		}), "The budget of billing calls is used up until 12:00:56 UTC. Used by borrower nightly (12)."},
+		"70 live, then 503": {Call(said(reach.Maintenance, 503, "")),
+			"stage.example.com is under maintenance or overloaded (503)."},
+		"71 live, then a page": {Call(said(reach.Page, 200, "")),
+			"A web page comes instead of an answer of stage.example.com: a login page of this network, or another server."},
+		"72 live, then 410": {Call(said(reach.Gone, 410, "Use v3")),
+			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
+		"73 live, then 302": {Call(reach.Fault{Class: reach.Moved, Status: 302, Target: "https://sso.example.com/"}),
+			"stage.example.com redirects calls to https://sso.example.com/, and opdeck follows no redirects."},
+		"75 live, then gone": {Call(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
+		"80 different key_file": {With(Live(), func(f *verdict.Facts) { f.Session.Value.OtherKey = true }),
+			"Another host seals the shared tokens with a different key_file: each host ends the session of the others."},
+		"newer store": {InStore(verdict.StoreNewer, ""),
+			"A newer opdeck has changed the shared store at db:5432; this one cannot use it."},
+		"writes in doubt": {With(Live(), func(f *verdict.Facts) {
+			f.Writes = Now(verdict.Writes{Doubtful: 1,
+				Oldest: Noon.Add(-time.Hour)})
+		}), "1 write has no known outcome, the oldest since 11:00:00 UTC."},
+		"certificate ends": {With(Live(), func(f *verdict.Facts) {
+			f.Certificate = Now(
+				verdict.Certificate{Until: Noon.Add(72 * time.Hour)})
+		}), "The certificate of stage.example.com ends on 2026-03-05 12:00 UTC."},
+		"nothing wrong":      {Live(), "No fault known."},
+		"nothing called yet": {Base(), "No fault known. Not known now: service, session."},
+	}
+}
