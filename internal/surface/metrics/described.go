@@ -1,13 +1,23 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // described are the metrics that are read at each scrape: name, help, labels.
 var described = func() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, m := range [][]string{
 		{"verdict", "State of a part: 0 not known, 1 good, 2 warning, 3 critical.", "part"},
-		{"cause", "1 while opdeck check names this cause; absent otherwise.", "cause", "part", "severity"},
+		{"cause", "1 while opdeck check names this cause; absent otherwise. follows is the cause that explains it, if any.",
+			"cause", "part", "severity", "follows"},
+		{"service_reachable", "1 while the service answers, 0 while all calls fail; absent while neither is known."},
+		{"service_last_answer_timestamp_seconds", "Time of the newest useful answer of the service to any process."},
+		{"certificate_expiry_timestamp_seconds", "Time when the service's certificate ends; absent when not known."},
+		{"clock_ahead_seconds", "By how much this host's clock is ahead of the service's; absent when not known."},
+		{"store_usable", "1 while the shared store works, 0 while it does not; absent when not known."},
 		{"token_ttl_seconds", "Lifetime of a token when it was issued.", "token"},
 		{"token_remaining_seconds", "Lifetime that is left; 0 when there is no token.", "token"},
 		{"session_state", "1 for the state that the shared session is in.", "state"},
@@ -74,6 +84,13 @@ func (o output) gauge(name string, v float64, labels ...string) {
 
 func (o output) count(name string, v int64, labels ...string) {
 	o <- prometheus.MustNewConstMetric(described[name], prometheus.CounterValue, float64(v), labels...)
+}
+
+// moment exports a time; none if it is zero.
+func (o output) moment(name string, t time.Time, labels ...string) {
+	if !t.IsZero() {
+		o.gauge(name, float64(t.Unix()), labels...)
+	}
 }
 
 func (o output) flag(name string, b bool, labels ...string) {

@@ -42,9 +42,7 @@ func collectReceiver(c receiver.Counters, out output) {
 	out.count("hook_turned_away_total", c.Rejected, "malformed")
 	out.count("hook_old_secret_total", c.OldSecret)
 	out.gauge("hook_queued", float64(c.Queued))
-	if !c.LastAt.IsZero() {
-		out.gauge("hook_last_event_timestamp_seconds", float64(c.LastAt.Unix()))
-	}
+	out.moment("hook_last_event_timestamp_seconds", c.LastAt)
 }
 
 func collectLender(c lendproxy.Counters, out output) {

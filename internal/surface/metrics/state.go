@@ -75,28 +75,41 @@ func (s *state) Collect(ch chan<- prometheus.Metric) {
 
 func (s *state) collectAudit(ctx context.Context, out output) {
 	h := s.app.Audit.Health()
-	out.flag("audit_healthy", h.Err == nil)
+	n, err := s.app.Audit.Signer.Uncovered(ctx)
+	out.flag("audit_healthy", h.Err == nil && err == nil) // the trail is in the store
 	out.gauge("audit_waiting", float64(h.Waiting))
 	out.flag("audit_checkpoint_healthy", h.Checkpoint == nil)
-	n, err := s.app.Audit.Signer.Uncovered(ctx)
 	out.flag("store_readable", err == nil, "checkpoints")
 	if err == nil {
 		out.gauge("audit_uncovered_records", float64(n))
 	}
 }
 
-// collectVerdict reports the verdict that opdeck check prints.
+// collectVerdict reports the verdict that opdeck check prints, and the figures behind it.
 func (s *state) collectVerdict(ctx context.Context, out output) {
-	v := app.Verdict(ctx, s.app)
+	f := app.Facts(ctx, s.app)
+	v := verdict.Conclude(f)
 	for _, p := range verdict.Parts() {
 		out.gauge("verdict", float64(v.Of(p)), string(p))
+	}
+	for name, part := range map[string]verdict.Part{"service_reachable": verdict.PartService,
+		"store_usable": verdict.PartStore} {
+		if state := v.Of(part); state != verdict.Unknown {
+			out.flag(name, state != verdict.Bad)
+		}
 	}
 	seen := map[verdict.Cause]bool{}
 	for _, f := range v.Findings {
 		if !seen[f.Cause] {
 			seen[f.Cause] = true
-			out.flag("cause", true, string(f.Cause), string(f.Part), f.Severity.String())
+			out.flag("cause", true, string(f.Cause), string(f.Part), f.Severity.String(), string(f.Follows))
 		}
+	}
+	m := verdict.Measure(f)
+	out.moment("service_last_answer_timestamp_seconds", m.Answered)
+	out.moment("certificate_expiry_timestamp_seconds", m.Certificate)
+	if m.Ahead != nil {
+		out.gauge("clock_ahead_seconds", m.Ahead.Seconds())
 	}
 }
 
@@ -216,10 +229,10 @@ func (s *state) collectHooks(ctx context.Context, out output) {
 	out.gauge("hook_waiting", float64(t.Backlog.Waiting))
 	out.gauge("hook_behind", float64(t.Backlog.Behind))
 	if t.Backlog.Waiting > 0 {
-		out.gauge("hook_waiting_oldest_timestamp_seconds", float64(t.Backlog.Oldest.Unix()))
+		out.moment("hook_waiting_oldest_timestamp_seconds", t.Backlog.Oldest)
 	}
 	for _, c := range t.Rejected {
 		out.count("hook_rejected_total", c.N, c.Reason)
-		out.gauge("hook_last_rejected_timestamp_seconds", float64(c.Last.Unix()), c.Reason)
+		out.moment("hook_last_rejected_timestamp_seconds", c.Last, c.Reason)
 	}
 }

@@ -208,6 +208,7 @@ func TestWebhooksAndMetrics(t *testing.T) {
 		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`,
 		`opdeck_hook_events_total{as="new"} 1`,
 		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`,
+		`opdeck_service_reachable 1`, `opdeck_store_usable 1`, `opdeck_service_last_answer_timestamp_seconds 1.`,
 		`opdeck_audit_healthy 1`, `opdeck_verdict{part="store"} 1`, `opdeck_verdict{part="session"} 1`,
 		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`, `opdeck_call_seconds_bucket`,
 	} {
