@@ -201,6 +201,9 @@ var (
 	Check = declare(&reads, Act{Name: "check", Roles: keepers, Args: []Arg{{Name: "PART", Optional: true, Many: true}},
 		Short:   "One line for monitors: what is wrong, since when, and what to do (Nagios exit codes)",
 		Without: map[Surface]string{Screen: "the page for the person on call shows the same verdict"}})
+	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
+		Short:   "What a person holds and did, and how to remove it: keys, requests, sessions, writes",
+		Without: onlyCommand("reads the key files of this host")})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
 		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
 	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},

@@ -12,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/holdings"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/verdict"
@@ -32,7 +33,11 @@ var presenters = map[string]any{
 	"BudgetNotes": BudgetNotes, "BudgetVerdict": BudgetVerdict, "Counterparty": Counterparty, "Customer": Customer,
 	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
-	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "HookSettings": HookSettings,
+	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline,
+	"Holding": func(o Options, h holdings.Holding) []string {
+		line, remove := Holding(o, h)
+		return []string{line, remove}
+	}, "HookSettings": HookSettings,
 	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
 	"JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
@@ -75,7 +80,7 @@ var presenters = map[string]any{
 	"Findings":        func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
 	"PartLine":        func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
 	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
-	"UnsettledShort": UnsettledShort, "UnsettledVerdict": UnsettledVerdict, "Value": Value, "Verified": Verified,
+	"UnsettledShort": UnsettledShort, "UnsettledVerdict": UnsettledVerdict, "Unseen": Unseen, "Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
 	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),

@@ -23,7 +23,7 @@ type commands map[*act.Act]func(*root) *cobra.Command
 // otherCommands are the commands without a group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
-	act.Schema:  newSchemaCommand,
+	act.Schema: newSchemaCommand, act.Who: whoCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 

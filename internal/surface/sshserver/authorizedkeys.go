@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -208,4 +209,31 @@ func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error
 		return refused("other_name", "the key is "+p.Name+"'s")
 	}
 	return p, err
+}
+
+// Listed is an accepted line of authorized_keys.
+type Listed struct {
+	Name        string
+	Role        api.Role
+	Fingerprint string
+	File        string
+	Line        int
+	Until       time.Time // when it expires; zero: never
+	Revoked     bool      // by a line of the file of authorities
+}
+
+// List returns the accepted lines in order.
+func (a *AuthorizedKeys) List() []Listed {
+	n := a.rules.Load()
+	var out []Listed
+	for raw, e := range n.keys {
+		key, err := gossh.ParsePublicKey([]byte(raw))
+		if err != nil {
+			continue // it was made from a parsed key
+		}
+		out = append(out, Listed{Name: e.name, Role: e.role, Fingerprint: gossh.FingerprintSHA256(key), File: a.files[0],
+			Line: e.line, Until: e.until, Revoked: n.ca.revoked[raw]})
+	}
+	slices.SortFunc(out, func(a, b Listed) int { return a.Line - b.Line })
+	return out
 }
