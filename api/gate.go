@@ -90,6 +90,25 @@ type Auditor interface {
 	Note(ctx context.Context, who Actor, e Event) error
 }
 
+// Unrecorded is why trail can record nothing at all, nil if it can: what must be recorded is refused with it before
+// anything is asked or sent. An Auditor that knows such a reason has a method Unrecorded.
+func Unrecorded(trail Auditor) error {
+	if t, is := trail.(interface{ Unrecorded() error }); is {
+		return t.Unrecorded()
+	}
+	return nil
+}
+
+// NotRecorded is the refusal of op because the trail could not be written; undone says what was not done. A cause that
+// is such a refusal itself is returned as it is.
+func NotRecorded(op, undone string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) && e.Rule == RuleAudit {
+		return e
+	}
+	return &Error{Op: op, Kind: Refused, Rule: RuleAudit, Public: "The audit trail cannot be written, so " + undone + ".",
+		Remedy: Remedy{Kind: CheckStore}, Err: err}
+}
+
 // Approver requires a second person. Check spends an approval that matches the act's digest and returns its id.
 // Without one it files a request (or finds the open one) and returns a refusal with RuleApproval, RuleDenied or
 // RuleChanged.
@@ -133,8 +152,8 @@ type Doubt struct {
 	Until time.Time // after it the write is no longer looked up and may be sent again
 }
 
-// Gate checks every write, in this order: role, read-only, doubt, guard, approval, audit intent; then the call; then
-// its outcome. Nothing else in this program sends a write.
+// Gate checks every write, in this order: role, read-only, a trail that records, doubt, guard, approval, audit intent;
+// then the call; then its outcome. Nothing else in this program sends a write.
 type Gate struct {
 	ReadOnly bool             // the context forbids writes
 	Audit    Auditor          // required
@@ -180,9 +199,7 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 		if p.approval != "" { // the approval was not used: give it back
 			_ = g.Approve.Settle(context.WithoutCancel(ctx), p.approval, Outcome{Verdict: Failed})
 		}
-		return nil, &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleAudit,
-			Public: "The audit trail cannot be written, so nothing was sent.",
-			Remedy: Remedy{Kind: CheckStore}, Err: err}
+		return nil, NotRecorded(string(act.Kind), "nothing was sent", err)
 	}
 	p.ref = ref
 	return p, nil
@@ -229,6 +246,9 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	}
 	if g.ReadOnly {
 		return ReadOnly(string(act.Kind))
+	}
+	if err := Unrecorded(g.Audit); err != nil {
+		return err
 	}
 	// before guard, which would report the effect of an act in doubt as the reason
 	if err := g.doubted(ctx, rule, act); err != nil || guard == nil {

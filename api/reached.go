@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -16,7 +18,7 @@ func (c Call) Reached() bool { return c.Status != 0 || c.Fault.Class != reach.No
 // reached is what came instead of a useful answer. A refusal of the one call is a useful answer: the service is there.
 func (c *Client) reached(r Request, a Answer) reach.Fault {
 	if a.err != nil {
-		if knowsMore(a.err) || errTooLarge == a.err {
+		if knowsMore(a.err) || errTooLarge == a.err || errors.Is(a.err, context.Canceled) { // we left: it says nothing
 			return reach.Fault{}
 		}
 		return reach.OfError(a.err, a.sent, c.opt.Now())

@@ -56,8 +56,7 @@ func (c *Client) mayTake(ctx context.Context, r *endpoint.Route, in any) error {
 		}
 	}
 	if err := c.note(ctx, api.ActorOf(ctx), r.Masked.Note(in)); err != nil {
-		return &api.Error{Op: string(r.Kind), Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing is read.", Err: err}
+		return api.NotRecorded(string(r.Kind), "nothing is read", err)
 	}
 	return nil
 }

@@ -296,9 +296,13 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 		return
 	}
 	rep, err := a.Audit.Prover.Verify(ctx)
+	missing := a.Audit.Unrecorded()
 	switch {
 	case err != nil:
 		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")
+	case missing != nil && len(rep.Problems) == 0:
+		e := api.AsError(missing)
+		d.add("audit", Warned, rep.Summary()+". "+e.Public, e.Hint)
 	case !rep.Intact():
 		d.add("audit", Failed, rep.Summary(),
 			"opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")

@@ -45,8 +45,7 @@ func (m Mirror) noteExport(ctx context.Context, s index.Sheet) (index.Freshness,
 	}
 	e := api.Event{Name: "export", Object: "operations", Detail: s.String() + ", " + AsOf(fresh)}
 	if err := m.app.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return fresh, &api.Error{Op: "export", Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing was exported.", Err: err}
+		return fresh, api.NotRecorded("export", "nothing was exported", err)
 	}
 	return fresh, nil
 }

@@ -48,7 +48,9 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 		opt.Checkpoints = ""
 	} else if err := os.MkdirAll(points, 0o700); err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be created.", Err: err}
-	} else if opt.Key, made, err = a.auditKey(ctx, opt, how.NewAuditKey); err != nil {
+	} else if opt.Key, made, err = a.auditKey(ctx, opt, how.NewAuditKey); errors.Is(err, errNewHost) {
+		opt.Unrecorded = err
+	} else if err != nil {
 		return err
 	}
 	var err error
@@ -78,6 +80,9 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 	return nil
 }
 
+// errNewHost: the store has a trail, and this host never signed for it. Reads need no key.
+var errNewHost = errors.New("the trail began on another host")
+
 // auditKey reads the key that signs checkpoints. A new one is made for a trail that has not begun, or when a person
 // asked for one; made then says what had begun without it.
 func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *audit.Key, made string, err error) {
@@ -92,18 +97,26 @@ func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *au
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, "", bad(err)
 	}
-	begun, err := trailBegun(ctx, opt)
+	head, err := opt.Store.Head(ctx)
 	if err != nil {
 		return nil, "", err
+	}
+	signed, err := hasCheckpoints(opt.Checkpoints)
+	if err != nil {
+		return nil, "", err
+	}
+	begun := ""
+	switch {
+	case head.N > 0:
+		begun = "the trail has " + format.Plural(int(head.N), "record", "records")
+	case signed:
+		begun = "there are checkpoints in " + opt.Checkpoints
 	}
 	if begun != "" && !anew {
 		if k, err := audit.ReadKey(file); err == nil { // the process that began the trail has made it meanwhile
 			return k, "", nil
 		}
-		return nil, "", &api.Error{Kind: api.BadConfig, Public: "The audit key " + file + " is missing, but " + begun +
-			". opdeck does not create a new one by itself.",
-			Hint: "Restore the file from the backup (mode 0600). On a new host of a shared store, or when the key is lost for " +
-				"good: opdeck audit key --new makes one, and the trail records it."}
+		return nil, "", noAuditKey(file, begun, signed)
 	}
 	if k, _, err = audit.CreateKey(file); err != nil {
 		return nil, "", bad(err)
@@ -111,23 +124,27 @@ func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *au
 	return k, begun, nil
 }
 
-// trailBegun says what shows that the trail has begun; "" when nothing does.
-func trailBegun(ctx context.Context, opt audit.Options) (string, error) {
-	head, err := opt.Store.Head(ctx)
-	if err != nil {
-		return "", err
+// noAuditKey is the error of a missing key. A host that has signed checkpoints does not start without its key; one that
+// never did reads, and refuses with this error what must be recorded.
+func noAuditKey(file, begun string, signed bool) error {
+	if signed {
+		return &api.Error{Kind: api.BadConfig,
+			Public: "The audit key " + file + " is missing, but " + begun + ". opdeck does not create a new one by itself.",
+			Hint: "Restore the file from the backup (mode 0600). If the key is lost for good: opdeck audit key --new makes " +
+				"one, and the trail records it."}
 	}
-	if head.N > 0 {
-		return "the trail has " + format.Plural(int(head.N), "record", "records"), nil
+	return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Unsent: true, Err: errNewHost,
+		Public: "This host has no audit key (" + file + "), but " + begun + ": opdeck only reads here.",
+		Hint:   "opdeck audit key --new makes the key of a new host. If this host had one, restore the file (mode 0600)."}
+}
+
+// hasCheckpoints reports whether this host has signed any trail: checkpoints is a file or a folder.
+func hasCheckpoints(checkpoints string) (bool, error) {
+	if info, err := os.Stat(checkpoints); err == nil && info.Mode().IsRegular() {
+		return info.Size() > 0, nil
 	}
-	there, err := filepath.Glob(filepath.Join(opt.Checkpoints, "audit-*.jsonl"))
-	if info, statErr := os.Stat(opt.Checkpoints); statErr == nil && info.Mode().IsRegular() && info.Size() > 0 {
-		there = append(there, opt.Checkpoints)
-	}
-	if err != nil || len(there) == 0 {
-		return "", err
-	}
-	return "there are checkpoints in " + opt.Checkpoints, nil
+	there, err := filepath.Glob(filepath.Join(checkpoints, "audit-*.jsonl"))
+	return len(there) > 0, err
 }
 
 // otherHosts parses the configured keys of other hosts.

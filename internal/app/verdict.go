@@ -116,7 +116,8 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		}
 	}
 	health := a.Audit.Health()
-	f.Audit = verdict.Known(verdict.Audit{Writable: health.Err == nil}, "this process's audit trail", f.Now, readHolds)
+	f.Audit = verdict.Known(verdict.Audit{Writable: health.Err == nil, NoKey: a.Audit.Unrecorded() != nil},
+		"this process's audit trail", f.Now, readHolds)
 	return f
 }
 

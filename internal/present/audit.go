@@ -255,6 +255,8 @@ type Finding struct {
 func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, found []Finding) {
 	verdict = Sentence{Look{SignGood, Good}, safe(r.Summary(), 600)}
 	switch {
+	case len(r.Problems) == 0 && len(r.Unknown) > 0:
+		verdict.Look = Look{SignWarn, Warn}
 	case !r.Intact():
 		verdict.Look = Look{SignBad, Bad}
 	case r.Covered < r.Last:

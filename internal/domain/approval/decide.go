@@ -71,6 +71,9 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil {
 		return Request{}, err
 	}
+	if err := api.Unrecorded(s.audit); err != nil {
+		return Request{}, err
+	}
 	if err := s.lapse(ctx); err != nil {
 		return Request{}, unavailable(err)
 	}

@@ -156,6 +156,9 @@ func (s *Service) Settle(ctx context.Context, id string, out api.Outcome) error 
 
 // lapse ends expired requests and records that.
 func (s *Service) lapse(ctx context.Context) error {
+	if api.Unrecorded(s.audit) != nil { // another process records it; until then it is shown as what it is
+		return nil
+	}
 	gone, err := s.store.Lapse(ctx, s.scope)
 	for _, r := range gone {
 		s.noteLapsed(ctx, r)
@@ -243,11 +246,7 @@ func unavailable(err error) error {
 		Hint:   "Check the disk or the database of the store.", Err: err}
 }
 
-func notRecorded(err error) error {
-	return &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit,
-		Public: "The audit trail cannot be written, so nothing was done.",
-		Hint:   "Check the disk or the database of the store. Reading still works.", Err: err}
-}
+func notRecorded(err error) error { return api.NotRecorded(op, "nothing was done", err) }
 
 func missing(id string, err error) error {
 	if errors.Is(err, ErrNotFound) {

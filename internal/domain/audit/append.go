@@ -19,6 +19,9 @@ const hostSlack = time.Minute
 // append stores r at the end of the chain. An outcome is stored with a checkpoint that covers it, which then goes to
 // the checkpoint file. If the store returns an error, append checks whether the record was committed after all.
 func (l *Log) append(ctx context.Context, r *Record) error {
+	if l.opt.Unrecorded != nil {
+		return l.opt.Unrecorded
+	}
 	sign, cannot := l.prepareSigning(ctx, r)
 	var point *Signed
 	var from, to Head

@@ -11,6 +11,9 @@ type core struct {
 	boot string // id of this process: a UUID made at its start
 }
 
+// Unrecorded is why this process records nothing, nil if it does. Every method that adds a record returns it.
+func (c *core) Unrecorded() error { return c.opt.Unrecorded }
+
 // signs reports whether this process signs checkpoints.
 func (c *core) signs() bool { return c.opt.Key != nil && c.opt.Checkpoints != "" }
 

@@ -25,6 +25,7 @@ type Options struct {
 	Key         *Key          // signs checkpoints; nil: no checkpoints
 	Checkpoints string        // their file, or a folder for it; "": no checkpoints
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
+	Unrecorded  error         // why nothing can be recorded here, such as a missing key; nil: it can
 	Every       int64         // most records between checkpoints; 0 means 100
 	Interval    time.Duration // most time between checkpoints of new records; 0 means 60 s
 
@@ -117,6 +118,9 @@ func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 // Intent stores the act before it is sent and returns the reference for its outcome. After an error nothing may be
 // sent.
 func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
+	if l.opt.Unrecorded != nil {
+		return "", l.opt.Unrecorded
+	}
 	if err := l.Flush(ctx); err != nil { // waiting outcomes are stored first
 		return "", err
 	}
@@ -145,6 +149,9 @@ func (l *Log) Intent(ctx context.Context, who api.Actor, act api.Act) (string, e
 // Outcome stores the outcome of an intent. If that fails, the outcome is kept and retried by Run, by Flush and before
 // the next record; until then the act is open, and the error says so.
 func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
+	if l.opt.Unrecorded != nil {
+		return l.opt.Unrecorded
+	}
 	r, err := l.intentOf(ctx, ref)
 	if err != nil {
 		return err
@@ -163,6 +170,9 @@ func (l *Log) Outcome(ctx context.Context, ref string, out api.Outcome) error {
 
 // Note stores an event that is not a write. Frequent refusals are only counted.
 func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
+	if l.opt.Unrecorded != nil {
+		return l.opt.Unrecorded
+	}
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
 	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail)
 	due, drop := l.limitRate(&r)

@@ -21,9 +21,7 @@ func (l *Log) mayExport(ctx context.Context, e api.Event) error {
 		return err
 	}
 	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return &api.Error{Op: "export the audit trail", Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing is exported from it.",
-			Remedy: api.Remedy{Kind: api.CheckStore}, Err: err}
+		return api.NotRecorded("export the audit trail", "nothing is exported from it", err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
 		return Signed{}, err
 	}
 	if !pr.signs() {
-		return Signed{}, errNoCheckpoints
+		return Signed{}, pr.unsigned()
 	}
 	s, err := pr.signer.checkpointNow(ctx)
 	if err == nil && s.N == 0 {
@@ -78,7 +78,7 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 			Public: fmt.Sprintf("There is no record %d; the trail ends at %d.", seq, head.N)}
 	}
 	if !pr.signs() {
-		return Proof{}, errNoCheckpoints
+		return Proof{}, pr.unsigned()
 	}
 	point, err := pr.signer.checkpointNow(ctx)
 	if err != nil {
@@ -102,8 +102,13 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	return p, nil
 }
 
-var errNoCheckpoints = &api.Error{Op: "prove", Kind: api.BadConfig,
-	Public: "There are no checkpoints: the store in memory has none."}
+// unsigned is why this host signs no checkpoints.
+func (c *core) unsigned() error {
+	if err := c.Unrecorded(); err != nil {
+		return err
+	}
+	return &api.Error{Op: "prove", Kind: api.BadConfig, Public: "There are no checkpoints: the store in memory has none."}
+}
 
 // ProveConsistency proves that the trail of n records continues that of m. Both need a checkpoint; n 0 means the
 // newest.
@@ -113,7 +118,7 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 		return Proof{}, err
 	}
 	if !pr.signs() {
-		return Proof{}, errNoCheckpoints
+		return Proof{}, pr.unsigned()
 	}
 	if n == 0 {
 		last, err := pr.signer.checkpointNow(ctx)

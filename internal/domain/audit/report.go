@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -82,13 +83,17 @@ type Report struct {
 	Warnings    []string     `json:"warnings"`
 	Restores    []Restore    `json:"restores,omitempty"` // backups that were restored, as the trail records them
 	Against     []Comparison `json:"against,omitempty"`  // one for each kept note
+	// Unknown are keys whose checkpoints a host without a key of its own could not check: nothing is proven.
+	Unknown []string `json:"unknown_keys,omitempty"`
 
 	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven
 	Evidence bool  `json:"evidence,omitempty"`
 }
 
-// Intact reports whether the trail has no problem and continues all kept notes.
-func (r Report) Intact() bool { return len(r.Problems) == 0 && r.differing() == nil }
+// Intact reports whether the trail has no problem, continues all kept notes, and all its checkpoints were checked.
+func (r Report) Intact() bool {
+	return len(r.Problems) == 0 && r.differing() == nil && len(r.Unknown) == 0
+}
 
 // differing returns the first note that the trail does not continue, nil for none.
 func (r Report) differing() *Comparison {
@@ -105,8 +110,10 @@ func (r Report) Exit() int {
 	switch {
 	case r.differing() != nil:
 		return ExitOther
-	case !r.Intact():
+	case len(r.Problems) > 0:
 		return ExitBroken
+	case len(r.Unknown) > 0:
+		return ExitUnreadable
 	}
 	return ExitIntact
 }
@@ -135,11 +142,14 @@ func (r Report) verdict() string {
 		return fmt.Sprintf("OLDER than %s: %s", differing.File, differing.Text)
 	case differing != nil:
 		return fmt.Sprintf("NOT the trail of %s: %s", differing.File, differing.Text)
-	case !r.Intact():
+	case len(r.Problems) > 0:
 		if n := len(r.Problems) + r.More; n > 1 {
 			return fmt.Sprintf("NOT intact: %d problems; the first: %s", n, r.Problems[0].Text)
 		}
 		return "NOT intact: " + r.Problems[0].Text
+	case len(r.Unknown) > 0:
+		return fmt.Sprintf("NOT proven: %d records are consistent, but the checkpoints of key %s cannot be checked here: "+
+			"put its line of opdeck audit key into [audit] keys", r.Records, strings.Join(r.Unknown, ", "))
 	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
 		return fmt.Sprintf("%d records are proven to be in the log, by a checkpoint for %d records", r.Records, r.Covered)
 	case r.Evidence:

@@ -200,7 +200,7 @@ func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote) (Restore, er
 // checkpoint file goes on. second is who approved it.
 func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, reason, second string) (Restore, error) {
 	if !pr.signs() {
-		return Restore{}, errors.New("audit: this host signs no checkpoints")
+		return Restore{}, pr.unsigned()
 	}
 	found, err := pr.Restorable(ctx, notes)
 	if err != nil {

@@ -14,6 +14,9 @@ const retry = 5 * time.Second
 // Start records that this process starts writing the trail for who; Close then records the end. Short commands need
 // neither.
 func (l *Log) Start(ctx context.Context, who api.Actor) error {
+	if l.opt.Unrecorded != nil {
+		return l.opt.Unrecorded
+	}
 	l.mu.Lock()
 	l.started = &who
 	l.mu.Unlock()

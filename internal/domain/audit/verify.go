@@ -81,6 +81,7 @@ type verifier struct {
 	restore   Restore // that would explain what is wrong, unless noRestore says why none does
 	noRestore error
 	accept    bool              // the notes may show a restore that is to be recorded
+	guest     bool              // this host has no key: those of other hosts are perhaps not known here
 	suspected []suspicion       // checkpoints that the trail does not match
 	lastOf    map[string]Signed // the last line of the file of each key
 	tail      tail

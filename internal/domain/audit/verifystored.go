@@ -31,7 +31,7 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 // verified checks the trail. accept: also the notes may show a restore.
 func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool) (*verifier, error) {
 	v := newVerifier()
-	v.accept = accept
+	v.accept, v.guest = accept, pr.Unrecorded() != nil
 	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
 		return nil, err
 	}

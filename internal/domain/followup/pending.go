@@ -49,7 +49,7 @@ func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
 			continue
 		}
 		if is := endpoint.Of(api.ActKind(e.Event)); is != nil && is.Writes() {
-			if err := t.neverSent(ctx, e); err != nil {
+			if err := t.neverSent(ctx, e); err != nil && t.opt.Trail.Unrecorded() == nil {
 				return nil, err
 			}
 			continue

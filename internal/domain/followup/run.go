@@ -22,6 +22,10 @@ func (t *Tracker) Run(ctx context.Context) {
 		case <-t.wake:
 		case <-timer.C:
 		}
+		if t.opt.Trail.Unrecorded() != nil { // processes that can record look
+			timer.Reset(t.notice(ctx))
+			continue
+		}
 		if err := t.Look(ctx, false); err != nil && ctx.Err() == nil {
 			t.opt.Log.Warn("unsettled writes could not be looked at", "err", err)
 		}

@@ -18,6 +18,8 @@ import (
 // Trail is the required part of the audit trail.
 type Trail interface {
 	Outcome(ctx context.Context, ref string, out api.Outcome) error
+	// Unrecorded is why no outcome can be recorded here, nil if it can.
+	Unrecorded() error
 	OpenIntents(ctx context.Context) (unsettled []audit.Entry, underWay map[string]audit.Process, err error)
 	Entry(ctx context.Context, uid string) (audit.Entry, error)
 	// Maker returns the intent whose outcome created the object with that id; "" for none.
@@ -224,6 +226,9 @@ func (t *Tracker) notify() {
 
 // Look looks at the rows that are due, or at all of them, and settles what it can.
 func (t *Tracker) Look(ctx context.Context, all bool) error {
+	if err := t.opt.Trail.Unrecorded(); err != nil {
+		return err
+	}
 	rows, err := t.Pending(ctx)
 	if err != nil {
 		return err

@@ -37,8 +37,7 @@ func Record(ctx context.Context, trail api.Auditor, e api.Event) error {
 		return err
 	}
 	if err := trail.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return &api.Error{Op: e.Name, Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing is revealed.", Err: err}
+		return api.NotRecorded(e.Name, "nothing is revealed", err)
 	}
 	return nil
 }

@@ -18,14 +18,13 @@ func trailCauses() []cause {
 				}
 				return "The audit trail does not verify: " + a.Broken[0], strings.Join(a.Broken, "; "), a.Since
 			})},
-		{id: "audit_key", part: PartAudit, severity: Critical, who: Admin,
-			next: Next{Do: "Restore the audit key of this host.", Command: "opdeck audit verify"},
+		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, explains: []Part{PartWrites},
+			next: Next{Do: "Make the key of this host, or restore the one that it had.", Command: "opdeck audit key --new"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
 				if !a.NoKey {
 					return "", "", time.Time{}
 				}
-				return "The audit key of this host is missing; its checkpoints cannot be checked.", "checkpoints without their key",
-					a.Since
+				return "This host has no audit key; opdeck only reads here.", "a trail that began on another host", a.Since
 			})},
 		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
 			next: Next{Do: "Check the disk or the database of the store.", Command: "opdeck doctor"},

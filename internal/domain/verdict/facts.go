@@ -137,7 +137,7 @@ type Feed struct {
 type Audit struct {
 	Broken   []string // problems that verify found
 	Writable bool
-	NoKey    bool // checkpoints exist, and their key is missing
+	NoKey    bool // the trail began on another host, and this one has no key yet
 	Since    time.Time
 }
 

@@ -89,7 +89,7 @@ func commands(t testing.TB, s *service, x, y *program) {
 		{x, "rubbish=login", "session login --yes"}, {x, "", "session reset --yes"}, {x, "status=login:403", "session login --yes"}, {x, "", "session reset --yes"}, {x, "", "session login --yes"},
 		{x, "status=api:401", "operation list --live"}, {x, "drop=api", "operation list --live"}, {x, "", "session status -o json"}, {x, "", "session status"},
 		{x, "", "doctor"}, {x, "", "audit list -o json"}, {x, "", "limits"}, {x, "", "config show"}, {x, "", "nonsense"},
-		{y, "", "audit key --new"}, {y, "", "session login --yes"}, {y, "", "session status -o json"}, {x, "down", "operation list --live"}, {x, "down", "session refresh --yes"}, {x, "down", "doctor"},
+		{x, "", "session reset --yes"}, {y, "", "operation list --live"}, {y, "", "session status -o json"}, {x, "", "session reset --yes"}, {x, "", "session login --yes"}, {x, "down", "operation list --live"}, {x, "down", "session refresh --yes"}, {x, "down", "doctor"},
 	} {
 		if c.fault == "down" {
 			s.cut()

@@ -84,7 +84,6 @@ func (p *people) run(uid uint32, user, command string) (said string, code int) {
 				p.t.Fatal(err)
 			}
 		}
-		p.want(uid, user, "audit key --new", 0, "PUBLIC KEY") // another state folder joins the store
 	}
 	cmd := exec.Command(p.program, strings.Fields(command)...)
 	cmd.Dir = home
@@ -113,6 +112,9 @@ func TestLocalPeople(t *testing.T) {
 	p := newPeople(t)
 	const daemon, bin, nobody = 1, 2, 54321 // the first two are in every /etc/passwd
 	said := p.want(daemon, "alice", "operation list --live --limit 50 --filter status:PENDING -o json", 0, "opid")
+	for _, uid := range []uint32{daemon, bin, nobody} { // their state folders join the store; root only reads
+		p.want(uid, "alice", "audit key --new", 0, "PUBLIC KEY")
+	}
 	op := regexp.MustCompile(`"opid": "([^"]+)"`).FindStringSubmatch(said)
 	docs := regexp.MustCompile(`"isLock": false[^}]*?"guid": "([^"]+)"|"guid": "([^"]+)"[^}]*?"isLock": false`)
 	if op == nil {
@@ -140,4 +142,5 @@ func TestLocalPeople(t *testing.T) {
 		remove = "document restore " + op[1] + " " + doc[1] + doc[2] + " --yes"
 	}
 	p.want(0, "root", "audit list", 0, "(local uid 54321, which has no entry in /etc/passwd)")
+	p.want(0, "root", "session status", 0, "audit key --new")
 }

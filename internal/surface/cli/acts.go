@@ -163,6 +163,10 @@ func (r *root) refused(ctx context.Context, a *app.App) error {
 			return err
 		}
 	}
+	recorded := r.row.Barred() || r.row.Effect == act.TakeOut
+	if missing := a.Audit.Unrecorded(); missing != nil && recorded && !r.dryRun {
+		return missing
+	}
 	if !a.ReadOnly || !r.row.Barred() || r.dryRun {
 		return nil
 	}

@@ -184,6 +184,9 @@ func auditKeyCommand(r *root) *cobra.Command {
 		"--new creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
 		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
+			if err := a.Audit.Unrecorded(); err != nil {
+				return err
+			}
 			key, err := audit.ReadKey(a.AuditKeyFile())
 			if err != nil {
 				return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be read: " + err.Error(), Err: err}
@@ -291,7 +294,7 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 		return err
 	}
 	if code := rep.Exit(); code != audit.ExitIntact {
-		if r.output == "table" {
+		if r.output == "table" && (len(rep.Problems) > 0 || len(rep.Unknown) == 0) {
 			r.say("Do not change the store or the checkpoint files, and tell the administrator.")
 		}
 		return exitError(code)

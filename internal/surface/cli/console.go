@@ -37,6 +37,9 @@ func (r *root) console(ctx context.Context) error {
 func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (opened bool, err error) {
 	err = r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
 		opened = true
+		if err := a.Audit.Unrecorded(); err != nil && notice == "" {
+			notice = keyless(err)
+		}
 		if r.plain {
 			return console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: r.env.Out, Width: r.env.OutWidth,
 				Getenv: r.env.Getenv, Secret: r.env.Secret, Notice: notice})

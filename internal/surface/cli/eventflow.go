@@ -113,8 +113,7 @@ func eventSender(r *root, ctx context.Context, a *app.App, target, act string, s
 	}
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: "event." + act, Object: "events",
 		Detail: "to another address"}); err != nil {
-		return nil, &api.Error{Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing was sent.", Err: err}
+		return nil, api.NotRecorded("", "nothing was sent", err)
 	}
 	return f, nil
 }

@@ -26,7 +26,7 @@ func (r *root) named(args []string) (ids []string) {
 // revealing is ctx in which the running command prints these objects unmasked if that was asked
 // for: by --reveal, or by [ui] mask = false for a role that may. Each is recorded before.
 func (r *root) revealing(ctx context.Context, a *app.App, ids ...string) (context.Context, error) {
-	asked := r.reveal || !a.Config.UI.Mask && !mask.Barred(ctx)
+	asked := r.reveal || !a.Config.UI.Mask && !mask.Barred(ctx) && a.Audit.Unrecorded() == nil
 	if !r.row.Reveals || !asked {
 		return ctx, nil
 	}

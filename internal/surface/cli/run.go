@@ -134,6 +134,12 @@ func (r *root) printError(err error) {
 	}
 }
 
+// keyless says in one line why nothing can be recorded here, and what to do, where nothing is refused.
+func keyless(err error) string {
+	e := asError(err)
+	return oneLine(e.Public + " " + e.Hint)
+}
+
 // failure is an error for programs, on standard error.
 type failure struct {
 	Error errorJSON `json:"error"`
@@ -348,6 +354,9 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	}
 	if err := r.askable(); err != nil {
 		return err
+	}
+	if err := a.Audit.Unrecorded(); err != nil && via == "command" {
+		r.notice(keyless(err))
 	}
 	ctx, announced := r.announcements(ctx)
 	defer func() { announced(err) }()

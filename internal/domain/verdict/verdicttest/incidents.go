@@ -189,7 +189,7 @@ func Incidents() map[string]Incident {
 			f.Password = Now(verdict.Password{Source: "password_command", Fault: "password_command did not end within 10 s"})
 		}), "The password of the machine account is not available: password_command did not end within 10 s."},
 		"52 audit key": {With(Live(), func(f *verdict.Facts) { f.Audit = Now(verdict.Audit{NoKey: true, Writable: true}) }),
-			"The audit key of this host is missing; its checkpoints cannot be checked."},
+			"This host has no audit key; opdeck only reads here."},
 		"53 audit bent": {With(Live(), func(f *verdict.Facts) {
 			f.Audit = Now(verdict.Audit{Broken: []string{"record 12 was changed."}, Writable: true})
 		}), "The audit trail does not verify: record 12 was changed."},
