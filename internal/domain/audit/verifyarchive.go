@@ -51,8 +51,8 @@ func (v *verifier) endOfSegment(s Signed, keys []ed25519.PublicKey) {
 	case len(keys) == 0:
 		v.r.Warnings = append(v.r.Warnings, "the checkpoints within the segments were not checked: no key was given")
 	case v.guest && !s.By(keys...):
-		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("the checkpoint for %d records was not checked: its key is not known "+
-			"here", s.N))
+		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("the checkpoint for %d records was not checked: its key is not "+
+			"known here", s.N))
 	case !s.By(keys...):
 		v.problem(s.N, Forged, "the checkpoint for %d records was signed by none of the known keys", s.N)
 	case s.N != v.r.Last || s.Chain != v.r.Chain || s.Head != v.r.Head:
