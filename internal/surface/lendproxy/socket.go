@@ -88,7 +88,7 @@ type peer struct {
 type peerKey struct{}
 
 func peerOf(c net.Conn) peer {
-	if u, ok := c.(*net.UnixConn); ok {
+	if u, ok := listen.Innermost(c).(*net.UnixConn); ok {
 		return peer{local: true, uid: peerUID(u)}
 	}
 	return peer{}

@@ -18,15 +18,15 @@ const MaxConns = 512
 // whose sender has begun as it should, which our own work may keep (the handshake of SSH).
 const (
 	patience = 100 * time.Millisecond
-	began    = 500 * time.Millisecond
+	began    = time.Second
 )
 
 // Conns bounds the open connections of one listener. A connection is working from the
 // moment its whole request was read to its answer. Any other gives way to a new one at the
 // bound: one of the source that has most of them. Those of which nothing was understood yet
 // (no whole header or no body, or between two requests) are closed first, then those that
-// were Heard; the oldest first, unless it has sent what we have not read yet, none before
-// 100 ms, and none that was Heard before 500 ms. While all are younger, no connection is
+// were Heard; the oldest first, unless it has sent what we have not answered yet, none before
+// 100 ms, and none that was Heard before 1 s. While all are younger, no connection is
 // accepted. So a sender that sends at once is not displaced by many that do not.
 type Conns struct {
 	Max    int                   // open at a time; 0: MaxConns
@@ -252,7 +252,7 @@ func (c *Conns) evict() (wait time.Duration, ok bool) {
 		if wait := k.left(); wait > 0 {
 			return wait, true
 		}
-		if !Unread(k.conn) {
+		if !pending(k.conn) {
 			c.remove(k)
 			closeAsync(k.conn)
 			return 0, true
@@ -261,6 +261,14 @@ func (c *Conns) evict() (wait time.Duration, ok bool) {
 		c.put(k, k.phase)
 	}
 	return patience, true
+}
+
+// pending reports whether the sender of c has sent what we have not read or not looked at yet.
+func pending(c net.Conn) bool {
+	if r, ok := c.(*reading); ok && r.busy.Load() {
+		return true
+	}
+	return Unread(c)
 }
 
 // closeAsync does not wait: closing a TLS connection may take long.

@@ -25,7 +25,7 @@ func Open(ctx context.Context, what, addr string) (net.Listener, error) {
 func Serve(ctx context.Context, what string, s *http.Server, l net.Listener, c *Conns, grace time.Duration) error {
 	c.bind(s)
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
+	go func() { done <- s.Serve(readings{l}) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("%s: %w", what, err)

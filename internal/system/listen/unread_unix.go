@@ -12,10 +12,7 @@ import (
 // Unread reports whether the sender of c has sent what is not read yet, so that it is not
 // c that keeps us waiting.
 func Unread(c net.Conn) bool {
-	if over, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
-		c = over.NetConn()
-	}
-	s, ok := c.(syscall.Conn)
+	s, ok := Innermost(c).(syscall.Conn)
 	if !ok {
 		return false
 	}
