@@ -54,9 +54,9 @@ func replaced(path string, v jsontree.Value) (out []Field) {
 	return out
 }
 
-// HasMember reports whether a record has a non-null member of that name. A record that was made here, and so is
-// empty, counts as having each.
-func HasMember(record json.RawMessage, name string) bool {
+// HasFlag reports whether a record has a member of that name that can be read as yes or no. A record that was made
+// here, and so is empty, counts as having each.
+func HasFlag(record json.RawMessage, name string) bool {
 	for _, usual := range []string{":true", ":false"} { // found without parsing the record
 		if bytes.Contains(record, []byte(`"`+name+`"`+usual)) {
 			return true
@@ -70,6 +70,7 @@ func HasMember(record json.RawMessage, name string) bool {
 		return false
 	}
 	defer tree.Free()
-	m := tree.Root().Member(name)
-	return m.Kind() != 0 && !m.Null()
+	word, ok := tree.Root().Named(name).Scalar()
+	_, known := flagWord(word)
+	return ok && known && strings.TrimSpace(word) != ""
 }

@@ -36,7 +36,7 @@ var Accounts = New(
 		Text:    func(a api.Account) untrusted.Text { return a.AssociateType }},
 	Field[api.Account]{Name: "default", JSON: "isDefault", Kind: Flag, About: "the customer's default account",
 		Flag:     func(a api.Account) bool { return a.IsDefault },
-		Reported: func(a api.Account) bool { return api.HasMember(a.Raw, "isDefault") }},
+		Reported: func(a api.Account) bool { return api.HasFlag(a.Raw, "isDefault") }},
 	Field[api.Account]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was created",
 		Example: "created<30d",
 		Time:    func(a api.Account) api.Time { return a.CreatedAt }},

@@ -116,12 +116,12 @@ var Operations = New(
 		About:    "it has child operations",
 		Column:   Column{Min: 6, HidePriority: hidden, Least: 4},
 		Flag:     func(o api.Operation) bool { return o.IsParent },
-		Reported: func(o api.Operation) bool { return api.HasMember(o.Raw, "isParent") }},
+		Reported: func(o api.Operation) bool { return api.HasFlag(o.Raw, "isParent") }},
 	Field[api.Operation]{Name: OpVisible, JSON: "isVisible", Kind: Flag,
 		About:    "the customer sees it",
 		Column:   Column{Min: 7, HidePriority: hidden, Least: 4},
 		Flag:     func(o api.Operation) bool { return o.IsVisible },
-		Reported: func(o api.Operation) bool { return api.HasMember(o.Raw, "isVisible") }},
+		Reported: func(o api.Operation) bool { return api.HasFlag(o.Raw, "isVisible") }},
 )
 
 func lockedDocuments(o api.Operation) int {

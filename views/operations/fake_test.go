@@ -165,7 +165,7 @@ func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string
 
 func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (out []index.Unreported, err error) {
 	f.calls++
-	for _, name := range index.Judges(q) {
+	for _, name := range q.Needs() {
 		if f.lacks > 0 {
 			out = append(out, index.Unreported{Field: name, Rows: f.lacks})
 		}

@@ -83,7 +83,7 @@ func (s loader) judge() tea.Cmd {
 	s.judges.Stop()
 	s.judged, s.lacks = s.loaded, nil
 	ix, f := s.index, s.Filter.Shown
-	if len(index.Judges(f)) == 0 {
+	if len(f.Needs()) == 0 {
 		return nil
 	}
 	return s.env.Read(s.judges, func(ctx context.Context) ui.Then {

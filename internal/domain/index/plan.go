@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// plan returns the due job, from reads of the store only: single reads, then news, then the pass.
+// plan returns the due job, from reads of the store only: single reads, then news, then the pass, then
+// rows of an earlier build.
 func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration,
 	err error) {
 	if p, err = LoadProgress(ctx, s.index.store); err != nil {
@@ -30,6 +31,11 @@ func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int6
 		return p, held, verify, 0, nil
 	case forPass <= 0:
 		return p, held, page, 0, nil
+	}
+	if !s.derived {
+		if s.derived, err = s.index.store.Derived(ctx); err != nil || !s.derived {
+			return p, held, derive, 0, err
+		}
 	}
 	return p, held, nothing, min(forNews, forPass, s.opt.Lease/2), nil
 }

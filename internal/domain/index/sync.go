@@ -65,6 +65,8 @@ type Syncer struct {
 	leased time.Time     // until then the lease is certainly ours; the store's time
 	owed   int           // consecutive single reads
 	large  int           // consecutive failures of a large page
+
+	derived bool // no row is of an earlier build
 }
 
 // NewSyncer returns a syncer; Run starts it.
@@ -144,6 +146,7 @@ const (
 	news        // the list's growing end
 	page        // the next page of the pass
 	verify      // one row that the pass did not show
+	derive      // rows of an earlier build, without a call
 )
 
 // Step does one piece of work, with at most one call, and returns how long nothing is due.
@@ -175,6 +178,8 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 		err = s.readPass(ctx, &p)
 	case verify:
 		err = s.verifyNext(ctx, &p, held)
+	case derive:
+		return what, time.Second, s.index.store.Derive(ctx)
 	}
 	s.owed = 0
 	return what, 0, err

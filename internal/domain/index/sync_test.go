@@ -151,6 +151,28 @@ func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
 	})
 }
 
+// TestSyncDerivesRowsOfEarlierBuilds while it has nothing to read: a sync that runs for some minutes leaves none.
+func TestSyncDerivesRowsOfEarlierBuilds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, done := open(t, time.Now)
+		defer done()
+		s := &service{ops: made(1200)}
+		run := func(d time.Duration) {
+			ctx, stop := context.WithTimeout(t.Context(), d)
+			defer stop()
+			_ = index.NewSyncer(x, s, index.SyncOptions{Owner: "one", MaxAge: time.Hour}).Run(ctx)
+		}
+		run(5 * time.Minute)
+		if err := x.Unmasked().SetMeta(t.Context(), "derived", "0"); err != nil {
+			t.Fatal(err)
+		}
+		run(time.Minute)
+		if all, err := x.Unmasked().Derived(t.Context()); !all || err != nil || count(t, x) != 1200 {
+			t.Errorf("all: %v, %v; %d operations", all, err, count(t, x))
+		}
+	})
+}
+
 func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()

@@ -236,6 +236,10 @@ type Store interface {
 	Candidates(ctx context.Context, t time.Time, limit int) ([]string, error)
 	// ForgetSights clears the times of all reads: the store's clock was set back, so their ages are unknown.
 	ForgetSights(ctx context.Context) error
+	// Derived reports whether all rows have the columns that this build makes from their records; Derive makes them for
+	// some rows that an earlier build stored.
+	Derived(ctx context.Context) (bool, error)
+	Derive(ctx context.Context) error
 	// Reset deletes all rows of the scope, and the named facts.
 	Reset(ctx context.Context, facts ...string) error
 	// Get returns one operation, even if it is gone; ErrNone if there is none.

@@ -71,27 +71,31 @@ func (x *Store) loadKinds(ctx context.Context) ([]kind, error) {
 func (k kindKey) operation() *api.Operation {
 	o := &api.Operation{Status: untrusted.Text(k.status), Type: untrusted.Text(k.typ),
 		PaymentType: untrusted.Text(k.payment),
-		IsVisible:   k.flags&(flagHidden|flagNoVisible) == 0, IsParent: k.flags&flagParent != 0, Raw: k.reported()}
+		IsVisible:   k.flags&(flagHidden|flagSaysVisible) == flagSaysVisible,
+		IsParent:    k.flags&flagParent != 0, Raw: k.reported()}
 	o.SourceAmount.Sum.CurrencyCode = untrusted.Text(k.currency)
 	o.DestinationAmount.Sum.CurrencyCode = untrusted.Text(k.tocurrency)
 	if k.flags&flagBad != 0 {
 		o.SourceAmount.Sum.Units = "?"
 	}
-	if k.flags&flagDoc != 0 {
+	switch {
+	case k.flags&flagDoc != 0:
 		o.Documents = []api.Document{{IsLock: k.flags&flagLocked != 0}}
+	case k.flags&flagSaysDocs != 0:
+		o.Documents = []api.Document{}
 	}
 	return o
 }
 
-// reported is a record with the yes/no members that the answer had; nil, which means all.
+// reported is a record with the yes/no members that the answer had.
 func (k kindKey) reported() []byte {
-	switch k.flags & (flagNoVisible | flagNoParent) {
-	case flagNoVisible:
-		return []byte(`{"isParent":true}`)
-	case flagNoParent:
+	switch k.flags & (flagSaysVisible | flagSaysParent) {
+	case flagSaysVisible:
 		return []byte(`{"isVisible":true}`)
-	case flagNoVisible | flagNoParent:
+	case flagSaysParent:
+		return []byte(`{"isParent":true}`)
+	case 0:
 		return []byte(`{}`)
 	}
-	return nil
+	return nil // all
 }

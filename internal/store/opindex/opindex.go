@@ -64,8 +64,10 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, 
 		return x, nil
 	}
 	err = bulk.Write(ctx, func(tx *store.Tx) (err error) {
-		x.scope, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock)
-		return err
+		if x.scope, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil {
+			return err
+		}
+		return tx.Exec(ctx, setMeta, x.scope, derivedName, strconv.Itoa(derivation))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
@@ -117,9 +119,11 @@ func (x *Store) Meta(ctx context.Context, name string) (string, error) {
 
 // SetMeta writes a small fact.
 func (x *Store) SetMeta(ctx context.Context, name, value string) error {
-	return x.db.Exec(ctx, `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
-		ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`, x.scope, name, value)
+	return x.db.Exec(ctx, setMeta, x.scope, name, value)
 }
+
+const setMeta = `INSERT INTO index_meta (scope, name, value) VALUES (?, ?, ?)
+	ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value`
 
 // Lease takes or renews a lease by a compare-and-swap in one statement.
 func (x *Store) Lease(ctx context.Context, name, owner, over string, now time.Time, ttl time.Duration) (bool, error) {

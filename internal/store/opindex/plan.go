@@ -51,6 +51,7 @@ func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Ti
 	if err != nil {
 		return nil, err
 	}
+	f = f.Exact()
 	var kindParts, restParts filter.And
 	for _, n := range f.Parts() {
 		if kindOnly(f, n) {
@@ -339,7 +340,11 @@ func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time
 		return text(l.Field)
 	case l.Field == filter.FieldDoc:
 		for _, v := range l.Values {
-			alts = append(alts, x.docCond(l, v.Text))
+			if v.Missing {
+				alts = append(alts, cond("o.docs < 0"))
+			} else {
+				alts = append(alts, x.docCond(l, v.Text))
+			}
 		}
 	}
 	if alts != nil {

@@ -36,6 +36,7 @@ type batch struct {
 	kinds   map[kindKey]int64
 	parties map[string]int64
 	merged  index.Merged
+	derives bool // the rows are derived again: no state is replaced
 }
 
 type sumKey struct {
@@ -55,9 +56,7 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	refused := len(in.Entries) - len(rows)
 	var b *batch
 	err = x.db.Write(ctx, func(tx *store.Tx) error {
-		b = &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
-			write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{},
-			parties: map[string]int64{}}
+		b = x.batch(tx)
 		return b.run(ctx, rows, in)
 	})
 	if err != nil {
@@ -66,6 +65,12 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	x.remember(b)
 	b.merged.Refused = refused
 	return b.merged, nil
+}
+
+func (x *Store) batch(tx *store.Tx) *batch {
+	return &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
+		write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{},
+		parties: map[string]int64{}}
 }
 
 // maxParties bounds the cached parties (about 200 bytes each).
@@ -211,8 +216,10 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 	if len(ns) == 0 {
 		return nil
 	}
-	if err := b.keepHistory(ctx, ns, opids); err != nil {
-		return err
+	if !b.derives {
+		if err := b.keepHistory(ctx, ns, opids); err != nil {
+			return err
+		}
 	}
 	return b.drop(ctx, ns, words)
 }

@@ -31,8 +31,11 @@ const (
 	flagNone      // there is no amount
 	flagBad       // the amount is not a number
 	flagBig       // the amount has 10^18 units or more: summed from its key
-	flagNoVisible // the answer does not say whether the customer sees it
-	flagNoParent  // the answer does not say whether it has children
+	flagNoVisible // of earlier builds, as is the next
+	flagNoParent
+	flagSaysVisible // the answer says whether the customer sees it
+	flagSaysParent  // the answer says whether it has children
+	flagSaysDocs    // the answer lists the documents
 )
 
 // flagUnusable are amounts that are not in any sum.
@@ -186,8 +189,9 @@ func kindFlags(o api.Operation, key string) int64 {
 	set(filter.HasFlag(o, "locked"), flagLocked)
 	set(len(o.Documents) > 0, flagDoc)
 	set(filter.HasFlag(o, "hidden"), flagHidden)
-	set(!field.Operations.Get(field.OpVisible).IsReported(o), flagNoVisible)
-	set(!field.Operations.Get(field.OpParent).IsReported(o), flagNoParent)
+	set(field.Operations.Get(field.OpVisible).IsReported(o), flagSaysVisible)
+	set(field.Operations.Get(field.OpParent).IsReported(o), flagSaysParent)
+	set(o.DocumentsReported(), flagSaysDocs)
 	set(o.IsParent, flagParent)
 	set(key == filter.KeyNone, flagNone)
 	set(key == filter.KeyBad, flagBad)

@@ -35,7 +35,8 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for filter, name := range map[string]string{"documents>0": "documents", "documents<5": "documents", "has:doc": "documents",
-		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent"} {
+		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
+		"-has:hidden": "visible", "-documents:0": "documents", "-doc:invoice": "documents", "-has:parent": "parent"} {
 		want := "2 operations in the index have no value for " + name + ", so it is not known whether they match."
 		for _, command := range []string{"operation list --cached --filter " + filter,
 			"operation totals --cached --by status --filter " + filter,

@@ -52,16 +52,19 @@ type Leaf struct {
 	Op     Op
 	Values []Value
 	// Masked leaves match masked values only; see Expr.Masked.
-	Masked bool
-	index  int
+	Masked  bool
+	index   int
+	settled bool // a condition with two values: see settle
 }
 
 // Value is one value as typed, with its meaning.
 type Value struct {
-	Text   string // as typed, unquoted; the lower end of a range
-	To     string // the upper end of a range
-	Range  bool
-	lo, hi point
+	Text  string // as typed, unquoted; the lower end of a range
+	To    string // the upper end of a range
+	Range bool
+	// Missing matches records without the field that Text names.
+	Missing bool
+	lo, hi  point
 }
 
 // point is one bound of an ordered value.
@@ -145,9 +148,19 @@ func Quoted(s string) string {
 
 // Expr is a parsed filter over records of type T. The zero Expr matches everything.
 type Expr[T any] struct {
-	root  Node // nil: everything
+	root  Node // as typed; nil: everything
+	exact Node // root as a condition with two values
 	table *Table[T]
 }
+
+// of is the filter of n, which may be nil.
+func (t *Table[T]) of(n Node) Expr[T] { return Expr[T]{root: n, exact: t.settle(n, false), table: t} }
+
+// exactly is the filter of a condition that has two values already.
+func (e Expr[T]) exactly(n Node) Expr[T] { return Expr[T]{root: n, exact: n, table: e.table} }
+
+// Exact is e as a condition with two values for any record: what its parts do not match does not match.
+func (e Expr[T]) Exact() Expr[T] { return e.exactly(e.exact) }
 
 // String is the canonical form: parsing it returns the same expression.
 func (e Expr[T]) String() string {
@@ -219,7 +232,7 @@ func rebuild(n Node, of func(*Leaf) Node) Node {
 }
 
 // Of is the filter of n alone, a part of e; nil matches everything.
-func (e Expr[T]) Of(n Node) Expr[T] { return Expr[T]{root: n, table: e.table} }
+func (e Expr[T]) Of(n Node) Expr[T] { return e.table.of(n) }
 
 // Parts returns the terms that must all hold.
 func (e Expr[T]) Parts() []Node {

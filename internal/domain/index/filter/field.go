@@ -46,12 +46,17 @@ type Field[T any] struct {
 	IDs func(T) []string
 	// Key returns a Money field's sort key (MoneyKey); "" without an amount.
 	Key func(T) string
-	// Time returns a Time field's time; the zero time never matches.
+	// Time returns a Time field's time; the zero time is none.
 	Time func(T) time.Time
 	// Count returns a Count field's number.
 	Count func(T) int64
 	// Flag reports whether a Flag field's value holds.
 	Flag func(T, string) bool
+	// Needs returns the field that a record must have so that a value of a Code, Text or Flag can be compared; "" for
+	// none. Nil: none for any. An ordered field needs itself.
+	Needs func(value string) (field string)
+	// Lacks reports whether the record has no value for a field that Needs returned.
+	Lacks func(r T, field string) bool
 }
 
 // Table is the language of one kind of record: a set of fields. The field of kind Free without a name is for words

@@ -34,7 +34,7 @@ func TestMatch(t *testing.T) {
 		"": true, "status:pending": true, "status:NEW,PENDING": true, "status:PEND": false, "status!=PENDING": false,
 		"status:PENDING type:WITHDRAW amount>=1000.50 currency:EUR customer:acme has:locked doc:invoice -comment:test": true,
 		"amount>1000.50": false, "amount>1000.499999999999999999999999": true, "amount:1000.5": true, "amount:1000..1001": true,
-		"amount:..999": false, "amount:1000.6..": false, "amount<-5": false, "fee:0": true, "received:0": false, "received<5": false, "-received<5": true,
+		"amount:..999": false, "amount:1000.6..": false, "amount<-5": false, "fee:0": true, "received:0": false, "received<5": false, "-received<5": false,
 		"created>2026-03-07": false, "created>=2026-03-07": true, "created:2026-03-07": true, "created:2026-03": true, "created<2026": false,
 		"created<=2026": true, "created:2026-03-06..2026-03-07": true, "created>2d": true, "created<2d": false, "updated<2h": true, "updated>2h": false,
 		"updated:2h": true, "updated:today": true, "updated:yesterday": false, "created:4d..2d": true, "created>2026-03-07T11:59Z": true,
@@ -59,11 +59,11 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestDocumentsNotTold: an unreported number is not a number, not even zero.
+// TestDocumentsNotTold: an unreported number is not a number, not even zero, nor another one than any.
 func TestDocumentsNotTold(t *testing.T) {
 	untold, none := sample(), sample()
 	untold.Documents, none.Documents = nil, []api.Document{}
-	for in, want := range map[string][2]bool{"docs:0": {false, true}, "docs<5": {false, true}, "docs<=0": {false, true}, "docs:..3": {false, true}, "docs>=0": {false, true}, "-docs>=0": {true, false}, "docs>0": {}} {
+	for in, want := range map[string][2]bool{"docs:0": {false, true}, "docs<5": {false, true}, "docs<=0": {false, true}, "docs:..3": {false, true}, "docs>=0": {false, true}, "-docs>=0": {}, "-docs:3": {false, true}, "docs:0 OR -docs:0": {false, true}, "docs>0": {}} {
 		e, err := Parse(in)
 		if got := [2]bool{e.Match(untold, now), e.Match(none, now)}; err != nil || got != want {
 			t.Errorf("%q finds %v, want %v, %v", in, got, want, err)

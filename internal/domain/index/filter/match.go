@@ -8,9 +8,9 @@ import (
 	"opdeck/internal/domain/mask"
 )
 
-// Match reports whether the record matches; now is the reference for ages.
+// Match reports whether the filter is true for the record; now is the reference for ages.
 func (e Expr[T]) Match(record T, now time.Time) bool {
-	return e.root == nil || e.match(e.root, record, now)
+	return e.exact == nil || e.match(e.exact, record, now)
 }
 
 func (e Expr[T]) match(n Node, r T, now time.Time) bool {
@@ -35,10 +35,12 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	case Count:
 		return l.countBounds(v).holds(f.Count(r))
 	case Time:
-		t := f.Time(r)
-		b := l.TimeBounds(v, now)
-		return t.UnixMicro() != noTime && b.holds(t.UnixMicro())
-	case Flag:
+		return l.TimeBounds(v, now).holds(f.Time(r).UnixMicro())
+	}
+	switch {
+	case v.Missing:
+		return f.Lacks(r, v.Text)
+	case f.Kind == Flag:
 		return f.Flag(r, v.Text)
 	}
 	want, texts := Fold(v.Text), f.Strings

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"opdeck/api"
@@ -28,7 +27,7 @@ func OfIDs(ids []string) OperationExpr {
 	for _, id := range ids {
 		l.Values = append(l.Values, Value{Text: id})
 	}
-	return OperationExpr{root: l, table: operations}
+	return operations.of(l)
 }
 
 // Names of fields that exist only in filters.
@@ -48,7 +47,9 @@ func operationFields() []Field[api.Operation] {
 			Values: []string{"open", "completed", "failed", "canceled", "unknown"},
 			Flag:   func(o op, v string) bool { return o.Phase().Word() == v }},
 		Field[op]{Name: FieldToCurrency, Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
-			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) }},
+			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) },
+			Needs:   func(string) string { return FieldToCurrency },
+			Lacks:   func(o op, _ string) bool { return o.DestinationAmount.Sum.CurrencyCode == "" }},
 		Field[op]{Name: FieldParty, Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
 			Masked:  func(o op) []string { return append(MaskedPartyTexts(o.Source), MaskedPartyTexts(o.Destination)...) },
@@ -56,9 +57,11 @@ func operationFields() []Field[api.Operation] {
 		Field[op]{Name: FieldDoc, Aliases: []string{"document"}, Kind: Text,
 			Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) },
-			Masked:  func(o op) []string { return open(DocTexts(o.Documents)...) }},
+			Masked:  func(o op) []string { return open(DocTexts(o.Documents)...) },
+			Needs:   func(string) string { return field.OpDocuments }, Lacks: lacks},
 		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
-			Example: "has:locked", Values: Flags, Flag: HasFlag},
+			Example: "has:locked", Values: Flags, Flag: HasFlag,
+			Needs: func(flag string) string { return flagNeeds[flag] }, Lacks: lacks},
 		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`,
 			Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
@@ -67,7 +70,11 @@ func operationFields() []Field[api.Operation] {
 func operationsCatalogued() []Field[api.Operation] {
 	out := Catalogued(field.Operations)
 	for i := range out {
-		if f := &out[i]; f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
+		f := &out[i]
+		if f.Kind == Code { // the service gives each operation one; a text that an operation lacks is empty
+			f.Needs, f.Lacks = func(string) string { return f.Name }, lacks
+		}
+		if f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
 			f.Masked = func(o api.Operation) []string { return present(mask.Text(string(o.Customer.Name))) }
 			f.IDs = func(o api.Operation) []string { return present(string(o.Customer.CUID)) }
@@ -144,26 +151,17 @@ func HasFlag(o api.Operation, flag string) bool {
 	case "badamount":
 		return MoneyKey(o.SourceAmount.Sum) == KeyBad
 	}
-	name, known := strings.CutPrefix(flag, knownPrefix)
-	return known && field.Operations.Get(name).IsReported(o)
+	return false
 }
 
-// knownPrefix before the name of a yes/no field is a value of has that nobody can write: the answer has the field.
-const knownPrefix = "known "
+// flagNeeds are the fields that an answer must have so that a value of has can be judged.
+var flagNeeds = map[string]string{"doc": field.OpDocuments, "locked": field.OpDocuments, "visible": field.OpVisible,
+	"hidden": field.OpVisible, "parent": field.OpParent}
 
-// Known matches the operations that have what a filter by a field of the catalogue compares: a readable amount, a
-// number or yes/no that the answer reported.
-func Known(name string) OperationExpr {
-	if field.Operations.Get(name).Kind == field.Flag {
-		i := operations.byName[FieldHas]
-		return OperationExpr{root: &Leaf{Field: FieldHas, Kind: Flag, Op: Has, index: i,
-			Values: []Value{{Text: knownPrefix + name}}}, table: operations}
-	}
-	f, err := Parse(name + ">=0 OR " + name + "<0")
-	if err != nil { // the callers name ordered fields
-		panic("filter: no bound on " + name)
-	}
-	return f
+// lacks reports whether the answer had no value for a field of the catalogue.
+func lacks(o api.Operation, name string) bool {
+	f := field.Operations.Get(name)
+	return !f.IsReported(o) || f.Kind == field.Code && f.Text(o) == ""
 }
 
 func present(all ...string) []string {

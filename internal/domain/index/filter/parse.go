@@ -22,7 +22,7 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 	}
 	p := &parser[T]{lexer: lexer{in: input}, t: t, toks: toks}
 	if p.peek().kind == tEnd {
-		return Expr[T]{table: t}, nil
+		return t.of(nil), nil
 	}
 	n, err := p.or()
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 	if k := p.peek(); k.kind != tEnd {
 		return Expr[T]{}, p.fail(k.pos, "This bracket has no opening bracket.", "Remove it, or add an opening bracket.")
 	}
-	return Expr[T]{root: n, table: t}, nil
+	return t.of(n), nil
 }
 
 func (p *parser[T]) peek() token { return p.toks[p.i] }

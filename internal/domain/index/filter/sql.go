@@ -47,7 +47,7 @@ func joinConds(parts []Cond, sep string, none Cond) Cond {
 func inverse(c Cond) Cond { return Cond{SQL: "NOT (" + c.SQL + ")", Args: c.Args} }
 
 // SQL converts the filter to a condition; leaf converts each comparison.
-func (e Expr[T]) SQL(leaf func(*Leaf) Cond) Cond { return NodeSQL(e.root, leaf) }
+func (e Expr[T]) SQL(leaf func(*Leaf) Cond) Cond { return NodeSQL(e.exact, leaf) }
 
 // NodeSQL is SQL for a part of an expression; nil always holds.
 func NodeSQL(n Node, leaf func(*Leaf) Cond) Cond {

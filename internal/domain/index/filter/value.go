@@ -166,9 +166,12 @@ func compare[K string | int64](op Op, v Value, of func(point) K) Bounds[K] {
 	return Bounds[K]{Lo: k, Hi: k, HasLo: true, HasHi: true, LoWith: true, HiWith: true}
 }
 
-// moneyBounds is the range of keys (MoneyKey) of a Money leaf's value. It never includes a missing or unreadable
-// amount.
+// moneyBounds is the range of keys (MoneyKey) of a Money leaf's value. It includes a missing or
+// unreadable amount only for the value Missing.
 func (l *Leaf) moneyBounds(v Value) Bounds[string] {
+	if v.Missing {
+		return Bounds[string]{Hi: keyLeast, HasHi: true}
+	}
 	b := compare(l.Op, v, func(p point) string { return p.key })
 	if !b.HasLo {
 		b.Lo, b.HasLo, b.LoWith = keyLeast, true, true
@@ -179,8 +182,12 @@ func (l *Leaf) moneyBounds(v Value) Bounds[string] {
 // NotReported is the number of a Count that the answer did not report.
 const NotReported int64 = -1
 
-// countBounds is the range of a Count leaf's value. It never includes NotReported.
+// countBounds is the range of a Count leaf's value. It includes NotReported only for the
+// value Missing.
 func (l *Leaf) countBounds(v Value) Bounds[int64] {
+	if v.Missing {
+		return Bounds[int64]{HasHi: true}
+	}
 	b := compare(l.Op, v, func(p point) int64 { return p.num })
 	if !b.HasLo {
 		b.HasLo, b.LoWith = true, true
@@ -188,12 +195,15 @@ func (l *Leaf) countBounds(v Value) Bounds[int64] {
 	return b
 }
 
-// noTime is the zero time in µs; it never matches.
+// noTime is the zero time in µs: no time.
 var noTime = time.Time{}.UnixMicro()
 
 // TimeBounds is the range of a Time leaf's value in Unix µs. Ages compare as ages: updated<2h matches changes within
 // the last two hours. A date or minute means its whole span: created>2026-01-01 begins with the 2nd.
 func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
+	if v.Missing {
+		return Bounds[int64]{Hi: noTime, HasHi: true, HiWith: true}
+	}
 	b := l.timeBounds(v, now)
 	if !b.HasLo {
 		b.Lo, b.HasLo, b.LoWith = noTime, true, false

@@ -1,0 +1,142 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+)
+
+// A term is true, false or unknown for a record: unknown if the record lacks the value that the term compares. A filter
+// matches the records for which Kleene's logic makes it true, so that -x matches those for which x is false. settle
+// converts it to a condition with two values: negations move to the leaves, and a negated leaf also excludes the
+// records that lack its values.
+
+// settle returns the condition that n is true, or with negated that it is false.
+func (t *Table[T]) settle(n Node, negated bool) Node {
+	switch n := n.(type) {
+	case And:
+		if negated {
+			return Or(t.settleAll(n, negated))
+		}
+		return And(t.settleAll(n, negated))
+	case Or:
+		if negated {
+			return And(t.settleAll(n, negated))
+		}
+		return Or(t.settleAll(n, negated))
+	case Not:
+		return t.settle(n.X, !negated)
+	case *Leaf:
+		l := *n
+		if !l.settled && negated {
+			for _, name := range t.needs(n) {
+				l.Values = append(slices.Clip(l.Values), Value{Text: name, Missing: true})
+			}
+		}
+		if l.settled = true; negated {
+			return Not{&l}
+		}
+		return &l
+	}
+	return n
+}
+
+func (t *Table[T]) settleAll(parts []Node, negated bool) []Node {
+	out := make([]Node, len(parts))
+	for i, p := range parts {
+		out[i] = t.settle(p, negated)
+	}
+	return out
+}
+
+// needs lists the fields that a record must have so that the leaf is true or false.
+func (t *Table[T]) needs(l *Leaf) (names []string) {
+	f := &t.fields[l.index]
+	switch {
+	case f.Kind.ordered():
+		return []string{f.Name}
+	case f.Needs == nil:
+		return nil
+	}
+	for _, v := range l.Values {
+		if name := f.Needs(v.Text); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Needs lists the fields that a record must have so that the filter can judge it.
+func (e Expr[T]) Needs() []string {
+	var names []string
+	for _, l := range e.needing(e.root) {
+		for _, name := range e.table.needs(l) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// needing lists the leaves of n that some records lack the values of.
+func (e Expr[T]) needing(n Node) (out []*Leaf) {
+	e.Of(n).Leaves(func(l *Leaf) {
+		if len(e.table.needs(l)) > 0 {
+			out = append(out, l)
+		}
+	})
+	return out
+}
+
+// Unknown matches the records that lack the field of that name (one of Needs), if e is unknown for them.
+func (e Expr[T]) Unknown(name string) Expr[T] {
+	var all, rest And // what every record has the values for, and the other parts
+	for _, p := range e.Parts() {
+		if len(e.needing(p)) == 0 {
+			all = append(all, e.table.settle(p, false))
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	lacks := e.lacks(rest, name)
+	if lacks == nil {
+		return e.exactly(Or{})
+	}
+	all = append(all, lacks)
+	if l, ok := single(rest); !ok || !l.Kind.ordered() { // one bound alone: neither true nor false without the value
+		all = append(all, Not{e.table.settle(rest, false)}, Not{e.table.settle(rest, true)})
+	}
+	return e.exactly(all)
+}
+
+// lacks is the condition that a record lacks the field of that name, for the leaves of n; nil if none needs it.
+func (e Expr[T]) lacks(n Node, name string) Node {
+	at := -1
+	for _, l := range e.needing(n) {
+		if slices.Contains(e.table.needs(l), name) {
+			at = l.index
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	if own, ok := e.table.byName[strings.ToLower(name)]; ok && e.table.fields[own].Kind.ordered() { // it has an index
+		at = own
+	}
+	f := e.table.fields[at]
+	return &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, Values: []Value{{Text: name, Missing: true}}, index: at,
+		settled: true}
+}
+
+// single returns the leaf of parts that are one leaf, negated or not.
+func single(parts And) (l *Leaf, ok bool) {
+	if len(parts) != 1 {
+		return nil, false
+	}
+	if not, is := parts[0].(Not); is {
+		l, ok = not.X.(*Leaf)
+		return l, ok
+	}
+	l, ok = parts[0].(*Leaf)
+	return l, ok
+}

@@ -1,0 +1,90 @@
+package opindex
+
+import (
+	"context"
+	"strconv"
+
+	"opdeck/internal/domain/index"
+	"opdeck/internal/store"
+)
+
+// derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
+// column changes: Derive then derives the rows that an earlier build stored from their records again.
+const derivation = 1
+
+const (
+	derivedName = "derived"   // the derivation of all rows
+	deriving    = "deriving " // and the derivation: the number of the last row that Derive has handled
+	derivedRows = 1000        // in one transaction
+)
+
+// Derived reports whether all rows have the columns that this build makes from their records.
+func (x *Store) Derived(ctx context.Context) (bool, error) {
+	s, err := x.Meta(ctx, derivedName)
+	n, bad := strconv.Atoi(s)
+	return bad == nil && n >= derivation, err
+}
+
+// Derive derives some of the rows of earlier builds again, in one transaction: a process that ends loses nothing, and
+// the next one continues.
+func (x *Store) Derive(ctx context.Context) error {
+	var b *batch
+	err := x.db.Write(ctx, func(tx *store.Tx) error {
+		b = x.batch(tx)
+		b.derives = true
+		return b.derive(ctx)
+	})
+	if err == nil {
+		x.remember(b)
+	}
+	return err
+}
+
+func (b *batch) derive(ctx context.Context) error {
+	if err := b.tx.Lock(ctx, writeLock); err != nil {
+		return err
+	}
+	name := deriving + strconv.Itoa(derivation)
+	from, _, err := store.Find[int64](ctx, b.tx,
+		"SELECT CAST(value AS BIGINT) FROM index_meta WHERE scope = ? AND name = ?",
+		b.x.scope, name)
+	if err != nil {
+		return err
+	}
+	var list []index.Entry
+	next := from
+	err = store.Each(ctx, b.tx, func(scan store.Scan) error {
+		var body []byte
+		if err := scan(&next, &body); err != nil {
+			return err
+		}
+		if op, err := decodeOp(body); err == nil { // one that cannot be read has no values
+			list = append(list, index.Entry{Op: op})
+		}
+		return nil
+	}, `SELECT o.n, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.scope = ? AND o.n > ?
+		ORDER BY o.n LIMIT ?`,
+		b.x.scope, from, derivedRows)
+	if err != nil {
+		return err
+	}
+	if next == from {
+		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, strconv.Itoa(derivation))
+	}
+	rows, err := newRows(list)
+	if err != nil {
+		return err
+	}
+	if err := b.load(ctx, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		k := b.known[r.opid]
+		r.seen, r.changed, r.origin, r.doubt, r.doubtAt = k.seen, k.changed, k.origin, k.doubt, k.doubtAt
+		b.write[r.opid] = r
+	}
+	if err := b.merge(ctx); err != nil {
+		return err
+	}
+	return b.tx.Exec(ctx, setMeta, b.x.scope, name, strconv.FormatInt(next, 10))
+}

@@ -1,0 +1,187 @@
+package opindex_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/store"
+	"opdeck/internal/store/opindex"
+	"opdeck/internal/store/storetest"
+)
+
+// truth is false, unknown or true, in the order of Kleene's logic.
+type truth int
+
+const (
+	isFalse truth = iota
+	isUnknown
+	isTrue
+)
+
+// members are texts of JSON that a member may have, by its meaning; "" omits the member.
+var members = map[string]map[string][]string{
+	"documents": {"?": {"", "null", `"x"`, "[null]"}, "none": {"[]"}, "one": {`[{"guid":"gq"}]`}, "locked": {`[{"guid":"h","isLock":true}]`}},
+	"isVisible": {"?": {"", "null", `""`, `"maybe"`, "{}"}, "no": {"false", "0", `"no"`}, "yes": {"true", `"true"`}},
+	"isParent":  {"?": {"", "null", `[]`}, "no": {"false"}, "yes": {"true"}},
+	"sourceAmount": {"?": {"", "null", `{"sum":null}`, `{"sum":{"currencyCode":"EUR","value":5}}`, `{"sum":{"currencyCode":"EUR","units":"12x"}}`},
+		"0": {`{"sum":{"currencyCode":"EUR","units":"0"}}`}, "5": {`{"sum":{"currencyCode":"EUR","units":"5","nanos":0}}`}},
+	"createdAt": {"?": {"", "null", `"soon"`, `""`}, "old": {"1609459200000"}, "new": {"1782700000000"}},
+	"status":    {"?": {"", "null", `""`}, "NEW": {`"NEW"`}, "SUCCESS": {`"SUCCESS"`}},
+	"comment":   {"": {"", "null", `""`}, "rush": {`"rush"`}},
+}
+
+// term is a term of the test: what it is for a row, from the meaning of one member.
+type term struct {
+	text, member string
+	holds        []string // the meanings for which it is true
+}
+
+var terms = []term{
+	{"documents>0", "documents", []string{"one", "locked"}}, {"documents:0", "documents", []string{"none"}},
+	{"has:doc", "documents", []string{"one", "locked"}}, {"is:locked", "documents", []string{"locked"}},
+	{"doc:gq", "documents", []string{"one"}}, {"doc=gq", "documents", []string{"one"}},
+	{"has:visible", "isVisible", []string{"yes"}}, {"has:hidden", "isVisible", []string{"no"}},
+	{"is:parent", "isParent", []string{"yes"}}, {"amount>4", "sourceAmount", []string{"5"}},
+	{"amount:..4", "sourceAmount", []string{"0"}}, {"amount:0,5", "sourceAmount", []string{"0", "5"}},
+	{"amount!=5", "sourceAmount", []string{"0"}}, {"created>2025-01-01", "createdAt", []string{"new"}},
+	{"created>30d", "createdAt", []string{"old"}}, {"created<2022", "createdAt", []string{"old"}},
+	{"status:NEW", "status", []string{"NEW"}}, {"status:NEW,SUCCESS", "status", []string{"NEW", "SUCCESS"}},
+	{"comment:rus", "comment", []string{"rush"}}, {"has:comment", "comment", []string{"rush"}},
+}
+
+// expression is a random filter with what it is for a row.
+type expression struct {
+	text string
+	of   func(row map[string]string) truth
+}
+
+func single(t term) expression {
+	return expression{t.text, func(row map[string]string) truth {
+		switch means := row[t.member]; {
+		case means == "?":
+			return isUnknown
+		case slices.Contains(t.holds, means):
+			return isTrue
+		}
+		return isFalse
+	}}
+}
+
+func randomExpression(r *rand.Rand, depth int) expression {
+	if depth == 0 || r.IntN(4) == 0 {
+		return single(terms[r.IntN(len(terms))])
+	}
+	if r.IntN(3) == 0 {
+		x := randomExpression(r, depth-1)
+		return expression{"-(" + x.text + ")", func(row map[string]string) truth { return isTrue - x.of(row) }}
+	}
+	x, y := randomExpression(r, depth-1), randomExpression(r, depth-1)
+	if r.IntN(2) == 0 {
+		return expression{"(" + x.text + ") (" + y.text + ")",
+			func(row map[string]string) truth { return min(x.of(row), y.of(row)) }}
+	}
+	return expression{"(" + x.text + ") OR (" + y.text + ")",
+		func(row map[string]string) truth { return max(x.of(row), y.of(row)) }}
+}
+
+// randomRow is an operation whose members have random values, and what these mean.
+func randomRow(t *testing.T, r *rand.Rand, n int) (api.Operation, map[string]string) {
+	t.Helper()
+	body, means := []string{fmt.Sprintf(`"opid":"op-%d"`, n)}, map[string]string{}
+	for _, name := range []string{"documents", "isVisible", "isParent", "sourceAmount", "createdAt", "status", "comment"} {
+		var all []string
+		for m := range members[name] {
+			all = append(all, m)
+		}
+		slices.Sort(all)
+		m := all[r.IntN(len(all))]
+		means[name] = m
+		texts := members[name][m]
+		if text := texts[r.IntN(len(texts))]; text != "" {
+			body = append(body, fmt.Sprintf("%q:%s", name, text))
+		}
+	}
+	body = append(body, fmt.Sprintf(`"type":%q`, means["documents"])) // rows that differ in what they say differ in kind
+	op, err := api.ReadOperation([]byte("{" + strings.Join(body, ",") + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op, means
+}
+
+// TestFiltersHaveThreeAnswers: for random rows, which lack members or have them as null, empty or unreadable, and
+// random expressions, the index and the filter in Go agree with Kleene's logic about the rows for which the filter is
+// true, false and unknown; the three are all rows.
+func TestFiltersHaveThreeAnswers(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		r := rand.New(rand.NewPCG(7, 24))
+		x := openIndex(t, s)
+		var ops []api.Operation
+		var means []map[string]string
+		for n := range 300 {
+			op, m := randomRow(t, r, n)
+			ops, means = append(ops, op), append(means, m)
+		}
+		put(t, x, index.List, now, ops...)
+		for range checks() {
+			checkAnswers(t, x, randomExpression(r, 3), ops, means)
+		}
+	})
+}
+
+func checkAnswers(t *testing.T, x *opindex.Store, e expression, ops []api.Operation, means []map[string]string) {
+	t.Helper()
+	f, not := parse(t, e.text), parse(t, "-("+e.text+")")
+	found := map[string]truth{}
+	add := func(f filter.OperationExpr, is truth) {
+		for _, id := range rowsOf(t, x, f) {
+			if before, has := found[id]; has && before != is {
+				t.Fatalf("%s: the index has %s among %d and %d", e.text, id, before, is)
+			}
+			found[id] = is
+		}
+	}
+	add(f, isTrue)
+	add(not, isFalse)
+	for _, name := range f.Needs() {
+		add(f.Unknown(name), isUnknown)
+	}
+	for i, op := range ops {
+		want := e.of(means[i])
+		if got := answer(f, not, op); got != want {
+			t.Fatalf("%s is %d for %s, want %d", e.text, got, op.Raw, want)
+		}
+		if got, has := found[string(op.OPID)]; !has || got != want {
+			t.Fatalf("%s is %d for %s in the index, want %d", e.text, got, op.Raw, want)
+		}
+	}
+}
+
+// answer is what the filter in Go says.
+func answer(f, not filter.OperationExpr, op api.Operation) truth {
+	unknown := slices.ContainsFunc(f.Needs(), func(name string) bool { return f.Unknown(name).Match(op, now) })
+	switch {
+	case f.Match(op, now) && !unknown && !not.Match(op, now):
+		return isTrue
+	case not.Match(op, now) && !unknown && !f.Match(op, now):
+		return isFalse
+	case unknown && !f.Match(op, now) && !not.Match(op, now):
+		return isUnknown
+	}
+	return -1
+}
+
+func rowsOf(t *testing.T, x *opindex.Store, f filter.OperationExpr) []string {
+	t.Helper()
+	w, err := x.Window(t.Context(), index.Query{Filter: f, After: 5000}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(w.Rows)
+}
