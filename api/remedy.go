@@ -8,6 +8,7 @@ type Remedy struct {
 	ID    string        // id of the object concerned
 	Names []string      // to choose from or to look at: roles, contexts, settings
 	Wait  time.Duration // until a retry makes sense; 0: at once
+	Who   string        // NextStep: who can do it
 }
 
 // RemedyKind names a remedy.
@@ -60,7 +61,8 @@ const (
 	TryLater       RemedyKind = "try_later"
 	TryAfter       RemedyKind = "try_after" // the time that the service asked for
 	CheckNetwork   RemedyKind = "check_network"
-	Doctor         RemedyKind = "doctor" // looks at each step, or at ID
+	NextStep       RemedyKind = "next_step" // of the verdict: Names is the sentence, ID the command
+	Doctor         RemedyKind = "doctor"    // looks at each step, or at ID
 
 	// Config and host.
 	LeaveReadOnly  RemedyKind = "leave_read_only"

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"math"
@@ -55,7 +56,7 @@ func (m *Memory) Take(_ context.Context, key Key, req Request) (Grant, error) {
 	}
 	ticket := req.Ticket
 	if own == nil {
-		ticket = rand.Text()
+		ticket = cmp.Or(req.As, rand.Text())
 	}
 	if d.Fresh {
 		r.insert(memorySlot{ticket: ticket, at: d.At, background: req.Background, over: d.Over})
@@ -146,4 +147,11 @@ func (r *memoryRing) insert(s memorySlot) {
 		return int(have.at - at)
 	})
 	r.slots = slices.Insert(r.slots, i, s)
+}
+
+// Drop deletes a slot although its time has come: its call was not sent.
+func (m *Memory) Drop(key Key, class Class, ticket string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ring(key, class, m.clock.Steady()).remove(ticket)
 }

@@ -42,6 +42,8 @@ type Request struct {
 	// Ticket is "" for a new call, else the ticket of the Grant that made the caller wait: the slot is confirmed, or
 	// moved if the caller is too late or a 429 arrived in between.
 	Ticket string
+	// As is the ticket of a new slot; "": a random one.
+	As string
 	// MaxWait is the longest acceptable wait. If no slot is free by then, nothing is reserved.
 	MaxWait time.Duration
 	// Background work gets a slot only at once, if nobody waits and Rule.Reserve further slots stay free; it is never

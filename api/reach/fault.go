@@ -33,6 +33,7 @@ const (
 	Moved       Class = "moved"        // 3xx
 	Page        Class = "page"         // a web page instead of JSON
 	Garbage     Class = "garbage"      // neither JSON nor a web page
+	TooLong     Class = "too_long"     // longer than an answer to a login can be
 	Unreadable  Class = "unreadable"   // JSON without the members that opdeck needs
 	Throttled   Class = "throttled"    // 429
 	NoRoute     Class = "no_route"     // 404 or 405 where the login belongs

@@ -22,20 +22,17 @@ func (a *answer) read(resp *http.Response, raw []byte, of request) {
 		return
 	}
 	code := resp.StatusCode
-	if code == http.StatusServiceUnavailable {
+	if code/100 != 2 {
 		a.retryAfter = min(RetryAfter(resp.Header), MaxBackoff)
 	}
 	switch {
 	case code/100 == 2:
 		a.readGood(code, raw, of)
 	case code == http.StatusTooManyRequests:
-		a.outcome, a.detail = Throttled, "too many requests"
+		a.outcome = Throttled
 		a.retryAfter = limit.HoldFor(RetryAfter(resp.Header))
 	case code/100 == 3:
-		a.detail, a.permanent = "the service redirects the "+string(of.kind)+" to "+Elsewhere(resp.Header, of.token)+
-			", which opdeck does not follow", true
 	default:
-		a.detail = "not a usable answer"
 		a.readWords(code, raw, of.kind == ByLogin)
 	}
 }
@@ -45,7 +42,6 @@ func (a *answer) read(resp *http.Response, raw []byte, of request) {
 func (a *answer) readGood(code int, raw []byte, of request) {
 	tree, err := jsontree.Parse(raw)
 	if err != nil {
-		a.detail = "the answer is not JSON"
 		a.readWords(code, raw, of.kind == ByLogin)
 		return
 	}
@@ -81,14 +77,14 @@ func (a *answer) readWords(code int, raw []byte, login bool) {
 	out, unclear := s.verdict()
 	switch {
 	case out == TwoFactor:
-		a.outcome, a.detail = TwoFactor, "a two-factor code is required"
+		a.outcome = TwoFactor
 	case !login && (out == Refused || Dead(code, raw, false) || refusal(code, login)):
-		a.outcome, a.detail = Refused, "refused"
+		a.outcome = Refused
 	case login && out == Refused:
-		a.outcome, a.detail, a.unclear = Refused, "refused", unclear
+		a.outcome, a.unclear = Refused, unclear
 	case login && refusal(code, login), login && code/100 == 2 && s.object && len(s.texts) > 0 && !s.isData &&
 		!s.success && !s.matches(passing):
-		a.outcome, a.detail, a.unclear = Refused, "refused", code != http.StatusUnauthorized
+		a.outcome, a.unclear = Refused, code != http.StatusUnauthorized
 	}
 	if a.outcome == Refused || a.outcome == TwoFactor {
 		a.said = s
@@ -107,7 +103,7 @@ func refusal(code int, login bool) bool {
 	return false
 }
 
-// RetryAfter parses the header of a 429 or 503: seconds, or a date relative to the answer's own Date (rule D4). 0:
+// RetryAfter parses the header of an answer: seconds, or a date relative to the answer's own Date (rule D4). 0:
 // none. The result may exceed any reasonable wait.
 func RetryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))

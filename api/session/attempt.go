@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"time"
 
+	"opdeck/api/reach"
 	"opdeck/api/secret"
+	"opdeck/api/untrusted"
 )
 
 // soonRefresh is the longest wait for a refresh slot after the access token has expired; beyond it a login is quicker
@@ -34,7 +36,7 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	kind, wait := m.plan(row, before, why)
 	if wait > 0 && !why.doubt {
 		if why.force {
-			return m.notYet(ctx, row, wait)
+			return m.notYet(ctx, wait)
 		}
 		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // so that not all processes try at once
 		if sleep(ctx, wait) != nil {
@@ -168,11 +170,35 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 		if err == nil {
 			err = errors.New("it is empty")
 		}
-		return &Error{Kind: NoPassword, Public: "the password of the machine account is not available", Err: err}
+		return r.m.noPassword(ctx, row, err)
 	}
 	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password, r.m.cfg.Names)
 	return r.blockedBy(row)
 }
+
+// passwordNoted is the least time between two notes of this process that it cannot read the password.
+const passwordNoted = time.Minute
+
+// noPassword is the error of a login without a password. The history says so for all processes.
+func (m *Manager) noPassword(ctx context.Context, row Row, err error) *Error {
+	out := &Error{Kind: NoPassword, Public: "the password of the machine account is not available", Err: err,
+		Fault: reach.Fault{Class: reach.NoPassword, Said: untrusted.Text(err.Error()).Line(maxSaid)}}
+	now := m.clock.Steady()
+	m.mu.Lock()
+	again := m.unread != 0 && now-m.unread < passwordNoted
+	if !again {
+		m.unread = now
+	}
+	m.mu.Unlock()
+	if !again {
+		m.note(ctx, Event{Kind: EventLogin, Outcome: NotSent, Fault: out.Fault, Gen: row.Gen, Fence: row.Fence,
+			Session: row.Incarnation})
+	}
+	return out
+}
+
+// maxSaid bounds the reason why a password is not available, in characters.
+const maxSaid = 400
 
 // blockedBy returns the error of a block that keeps the current password from being tried; nil for none.
 func (r *rotation) blockedBy(row Row) error {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -42,10 +40,9 @@ type answer struct {
 	refresh    secret.Value
 	accessTTL  time.Duration
 	refreshTTL time.Duration
-	retryAfter time.Duration // of a 429 or 503; 0: none
+	retryAfter time.Duration // what the service asks for; 0: nothing
 	served     time.Time     // the service's Date
-	detail     string        // our text; from the service at most the target of a redirection
-	permanent  bool          // no retry helps
+	detail     string        // what the fault does not say; our own text
 	keys       string        // of an Unreadable answer: its members, without values
 	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
@@ -109,7 +106,6 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 		if asked && !got {
 			ans.outcome = NotSent
 		}
-		ans.detail, ans.permanent = causeOf(err)
 		ans.fault = reach.OfError(err, got, time.Now())
 		return ans
 	}
@@ -119,36 +115,15 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 	ans.served, _ = http.ParseTime(resp.Header.Get("Date"))
 	switch {
 	case err != nil:
-		cut, _ := causeOf(err)
-		ans.detail, ans.fault = "the answer was cut off: "+cut, reach.OfError(err, true, time.Now())
+		ans.fault = reach.OfError(err, true, time.Now())
 	case len(raw) > maxAnswer:
-		ans.detail, ans.permanent, ans.fault = faultTooLong, true, reach.Fault{Class: reach.Garbage}
+		ans.fault = reach.Fault{Class: reach.TooLong, Status: resp.StatusCode}
 	default:
 		ans.read(resp, raw, of)
 		ans.fault = ans.faultOf(resp, raw, of)
+		if ans.outcome == Unreadable {
+			ans.fault.Said = ans.keys
+		}
 	}
 	return ans
-}
-
-// causeOf names the cause of a failed exchange without its text, which may hold the token. permanent: no retry helps.
-func causeOf(err error) (sentence string, permanent bool) {
-	var dns *net.DNSError
-	var op *net.OpError
-	var timeout net.Error
-	if fault, permanent := Permanent(err); permanent {
-		return fault, true
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time", false
-	case errors.Is(err, context.Canceled):
-		return "canceled", false
-	case errors.As(err, &dns):
-		return "the host name cannot be looked up", false
-	case errors.As(err, &op):
-		return "the connection failed (" + op.Op + ")", false
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed", false
-	}
-	return "the exchange failed", false
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api/evidence"
+	"opdeck/api/reach"
 )
 
 // Cause is the diagnosed cause of a problem.
@@ -30,6 +31,7 @@ const (
 	LostAnswer    Cause = "lost_answer"     // the answer to a login or refresh was lost
 	Unreachable   Cause = "unreachable"     // the service cannot be reached
 	TooMany       Cause = "too_many"        // 429, or our own budget
+	PasswordAway  Cause = "no_password"     // this host could not read the password
 	RouteRefuses  Cause = "route_refuses"   // one route refuses what others accept
 	OneRefusal    Cause = "one_refusal"     // one call was refused, for an unknown reason
 	NeverAccepted Cause = "never_accepted"  // no route accepted the pair
@@ -316,8 +318,9 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 		v.Sentence = "the service refuses the login, and its answer does not say why: the login or the password is wrong, " +
 			"or a two-factor code is required; opdeck does not try again until they change or you reset the session"
 	}
-	if says := refusals[e.Fault.Class]; says != "" {
-		v.Sentence = says
+	switch e.Fault.Class {
+	case reach.Locked, reach.Disabled, reach.Refused:
+		v.Sentence = "the service refuses the login: " + e.Fault.String()
 		return v
 	}
 	if p, ok := recent(past, e.At, EventPremature, 5*time.Minute); ok && e.Reason != BlockUnclear {
@@ -355,7 +358,10 @@ func explainClock(_ []Event, e Event, _ Row) Verdict {
 func explainRotation(past []Event, e Event, row Row) Verdict {
 	v := Verdict{At: e.At, Evidence: []string{fmt.Sprintf("%s of %s at %s: %s", e.Kind, e.Owner.name(), clock(e.At),
 		e.Outcome)}}
-	if e.Status != 0 {
+	switch {
+	case e.Fault.Class != reach.None:
+		v.Evidence = append(v.Evidence, e.Fault.String())
+	case e.Status != 0:
 		v.Evidence = append(v.Evidence, status(e.Status))
 	}
 	if e.Detail != "" {
@@ -363,10 +369,14 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	}
 	switch e.Outcome {
 	case NotSent:
-		v.Cause, v.Sentence = Unreachable, "the service cannot be reached; the tokens are used until they expire"
-	case Throttled, NoSlot:
-		v.Cause, v.Sentence = TooMany, fmt.Sprintf("no further %s is allowed for now; the tokens are used until they expire",
-			e.Kind)
+		v.Cause, v.Sentence = Unreachable, fmt.Sprintf("a %s could not be sent", e.Kind)
+		if e.Fault.Class == reach.NoPassword {
+			v.Cause, v.Sentence = PasswordAway, e.Owner.name()+" could not read the password of the machine account"
+		}
+	case Throttled:
+		v.Cause, v.Sentence = TooMany, fmt.Sprintf("the service answered a %s with too many requests", e.Kind)
+	case NoSlot:
+		v.Cause, v.Sentence = TooMany, fmt.Sprintf("a %s waited for room in its budget", e.Kind)
 	case TwoFactor, Refused, Unreadable:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {
 			b := e
@@ -384,8 +394,7 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 		v.Cause, v.Sentence = OurRotation, fmt.Sprintf("%s stopped during a %s and another of our processes took over",
 			e.Owner.name(), e.Kind)
 	default:
-		v.Cause, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, but no usable answer came back; the next step is "+
-			"a login", e.Kind)
+		v.Cause, v.Sentence = LostAnswer, fmt.Sprintf("a %s was sent, and no usable answer came back", e.Kind)
 	}
 	return v
 }

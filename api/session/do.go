@@ -157,7 +157,7 @@ func (c *call) ready(ctx context.Context, row Row, before seen) error {
 	if d, ok := ctx.Deadline(); fault != nil {
 		err = fault
 	} else if ok && wait > 0 && time.Until(d) < wait {
-		err = c.m.notYet(ctx, row, wait)
+		err = c.m.notYet(ctx, wait)
 	} else {
 		err = c.m.await(ctx, why)
 	}

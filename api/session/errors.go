@@ -52,10 +52,8 @@ type Error struct {
 	// Why is the evidence of a NotAuthorised error.
 	Why evidence.Conclusion
 
-	// Class says why the service refuses the login, if not because of the password.
-	Class reach.Class
-
-	permanent bool // no retry helps: see Permanent
+	// Fault is what kept a login or refresh from tokens, as far as known, whichever process met it.
+	Fault reach.Fault
 }
 
 func (e *Error) Error() string {
@@ -80,29 +78,16 @@ func timedOut(err error, what string) *Error {
 	return &Error{Kind: TimedOut, Public: "no session before the deadline: " + what, Err: err}
 }
 
+// blockedError is the error of a refused credential; the fault says why.
 func blockedError(b Block) *Error {
-	e := &Error{Kind: CredentialsRefused}
+	e := &Error{Kind: CredentialsRefused, Public: "the service refuses the login",
+		Fault: reach.Fault{Class: b.Class, Said: b.Said}}
 	switch b.Reason {
 	case BlockTwoFactor:
-		e.Kind = TwoFactorDemanded
-		e.Public = "the service requires a two-factor code, which a machine account cannot give: two-factor authentication " +
-			"must be switched off for it"
-	case BlockUnclear:
-		e.Public = "the service refuses the login, and its answer does not say why: the login or the password is wrong, or " +
-			"a two-factor code is required; opdeck does not try again until they change or you reset the session"
+		e.Kind, e.Fault.Class = TwoFactorDemanded, reach.TwoFactor
 	case BlockUnreadable:
-		e.Kind = LoginUnreadable
-		e.Public = "the login succeeds, but opdeck finds no tokens and lifetime in the answer, which contains " + b.Said +
-			"; opdeck does not log in again until [service] names the fields, or you reset the session"
-		return e
-	default:
-		e.Public = "the service refuses this login and password; correct them, or reset the session to try again"
-	}
-	if says := refusals[b.Class]; says != "" && b.Reason != BlockTwoFactor {
-		e.Public, e.Class = says, b.Class
-	}
-	if b.Said != "" {
-		e.Public += "; it says: " + b.Said
+		e.Kind, e.Fault = LoginUnreadable, reach.Fault{Class: reach.Unreadable}
+		e.Public = "the login succeeds, but its answer, which contains " + b.Said + ", has no tokens that opdeck can read"
 	}
 	return e
 }

@@ -72,10 +72,3 @@ func (a *answer) hide(password secret.Value) {
 		a.fault.Said = strings.ReplaceAll(a.fault.Said, password.Reveal(), "…")
 	}
 }
-
-// refusals say what a refused login means where the answer tells more than that login or password are wrong.
-var refusals = map[reach.Class]string{
-	reach.Locked:   "the service has locked the account; have it unlocked there, then reset the session",
-	reach.Disabled: "the service has disabled the account or its login; have it enabled there, then reset the session",
-	reach.Refused:  "the service refuses this login, and not because of a password as far as its answer says",
-}

@@ -71,6 +71,7 @@ type Manager struct {
 	copied   memoryCopy
 	clocks   clockPair
 	beaten   time.Duration // steady time of the last beat; 0: none
+	unread   time.Duration // steady time of the last note that the password cannot be read; 0: none
 	rotating *rotationWait // nil: no rotation in this process
 	closed   bool
 	busy     sync.WaitGroup // of rotationWaits

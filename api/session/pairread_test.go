@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,8 +101,9 @@ func TestLoginShapes(t *testing.T) {
 				err = call()
 			}
 			s, err := m.Status(t.Context())
-			if err != nil || s.State != "blocked" || s.Verdict.Cause != NotReadable || !strings.Contains(s.Warning, c.says) {
-				t.Errorf("%s, %q, %+v, %v", s.State, s.Warning, s.Verdict, err)
+			if err != nil || s.State != "blocked" || s.Verdict.Cause != NotReadable ||
+				!slices.ContainsFunc(s.History, func(e Event) bool { return strings.Contains(e.Fault.Said, c.says) }) {
+				t.Errorf("%s, %+v, %v", s.State, s.History, err)
 			}
 			if logins != 1 {
 				t.Errorf("%d logins", logins)
@@ -124,9 +126,9 @@ func TestSpoiltRefresh(t *testing.T) {
 	}{
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example"+r.URL.Path+"?q=secret", http.StatusFound)
-		}, "the service redirects the refresh to https://elsewhere.example/v2/auth/refresh/…,"},
+		}, "a redirection (https://elsewhere.example/v2/auth/refresh/…), HTTP status 302"},
 		"without a place": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) }, "does not name"},
-		"page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "not JSON"},
+		"page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "a web page"},
 		"empty":           {func(http.ResponseWriter, *http.Request) {}, "not JSON"},
 		"no content":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "not JSON"},
 		"another shape":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"ticket":1}`) }, "no usable tokens"},
@@ -134,8 +136,8 @@ func TestSpoiltRefresh(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = fmt.Fprint(w, `{"access`)
 		}, "cut off"},
-		"too long": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }, "longer than 64 KiB"},
-		"failed":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "not a usable answer"},
+		"too long": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }, "longer than an answer"},
+		"failed":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "a gateway got no answer from the service, HTTP status 502"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			logins, refreshes := 0, 0
@@ -167,7 +169,7 @@ func TestSpoiltRefresh(t *testing.T) {
 			said := ""
 			for _, e := range events {
 				if e.Kind == EventRefresh {
-					said += e.Detail
+					said += e.Fault.String() + ", " + e.Detail
 				}
 			}
 			if err != nil || logins != 2 || refreshes != 1 || !strings.Contains(said, c.says) ||

@@ -92,7 +92,7 @@ func (r *rotation) run(ctx context.Context) error {
 		r.m.crash("marked")
 		if r.m.clock.Steady()-marked > r.m.c.LeaseSent-r.m.c.AuthDeadline {
 			r.note(ctx, answer{outcome: Aborted, detail: "this process was paused"}, 0, r.row.Gen)
-			r.release(ctx, Release{State: r.state()}) // provably not sent
+			r.release(ctx, Release{State: r.state(), Unsent: r.kind}) // provably not sent
 			return nil
 		}
 		again, err := r.exchange(ctx, class)
@@ -177,7 +177,7 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	switch a.outcome {
 	case NotSent:
 		rel = r.waiting(backoff(r.row.Fails, m.cfg.Random))
-		rel.Fail = true
+		rel.Fail, rel.Unsent = true, r.kind
 	case Throttled:
 		rel = r.waiting(a.retryAfter)
 		if err := m.limits.Note429(ctx, class, a.retryAfter); err != nil {
@@ -188,17 +188,15 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	case Unreadable:
 		return r.unreadable(ctx, a)
 	default:
-		rel = Release{State: Doubtful}
+		rel = Release{State: Doubtful, LoginWait: a.retryAfter}
 		if r.kind == ByLogin {
 			rel.LoginWait, rel.Fail = max(a.retryAfter, backoff(r.row.Fails, m.cfg.Random)), true
 		}
 	}
 	r.release(ctx, rel)
-	if a.permanent && (r.kind == ByLogin || a.outcome == NotSent) { // else the next step is a login
-		return false, permanentError(a.detail, max(rel.LoginWait, rel.RefreshWait))
-	}
-	if r.why.force {
-		return false, m.notYet(ctx, r.row, max(rel.LoginWait, rel.RefreshWait))
+	permanent := a.fault.Permanent() && (r.kind == ByLogin || a.outcome == NotSent) // else the next step is a login
+	if permanent || r.why.force {
+		return false, m.notYet(ctx, max(rel.LoginWait, rel.RefreshWait))
 	}
 	return false, nil
 }
@@ -214,6 +212,10 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 			r.release(ctx, Release{State: r.state(), Spent: true})
 			return false, err
 		}
+		if a.outcome == Refused && a.retryAfter > 0 {
+			r.release(ctx, Release{State: r.state(), LoginWait: a.retryAfter})
+			return false, nil
+		}
 		if a.outcome == Refused {
 			r.kind = ByLogin
 			return true, nil
@@ -227,7 +229,8 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	case a.unclear:
 		b.Reason = BlockUnclear
 	}
-	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true})
+	r.release(ctx, Release{State: r.state(), Spent: r.kind == ByRefresh, Block: &b, Fail: true,
+		LoginWait: a.retryAfter})
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation,
 		Status: a.status, Served: a.served, Fault: a.fault})
 	e := blockedError(b)
@@ -325,6 +328,6 @@ func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen i
 	}
 	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen,
 		Age:  r.row.Age,
-		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Permanent: a.permanent, Fault: a.fault,
+		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Fault: a.fault,
 		Session: r.row.Incarnation})
 }

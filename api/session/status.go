@@ -29,8 +29,7 @@ type Status struct {
 	AtMost       bool   // some of them may have ended unnoticed
 	Counts       Counts
 	Last         *Last
-	Warning      string
-	WarningNames bool       // Warning contains the Verdict's Sentence
+	Warning      string     // what is wrong now; set by the caller
 	Borrowers    []Borrower // scripts that use the session; set by the caller
 
 	// Shown on screens, not in the command's JSON.
@@ -41,10 +40,12 @@ type Status struct {
 	LoginWait   time.Duration // left of the login back-off
 	RefreshWait time.Duration
 	Blocks      []Block
-	Seen        []Instance // newest first, of the last day
-	History     []Event    // oldest first, the last 100
-	Verdict     Verdict    // the diagnosis of the history
-	AsOf        time.Time  // the store's wall clock at the read
+	Seen        []Instance    // newest first, of the last day
+	History     []Event       // oldest first, the last 100
+	HeldFor     time.Duration // how long Holder has had the lease
+	EndsAfter   time.Duration // the age at which tokens end before their time; 0: they do not
+	Verdict     Verdict       // the diagnosis of the history
+	AsOf        time.Time     // the store's wall clock at the read
 	// Ahead is how far the store's clock is ahead of this host's. All times here are the store's, in words too;
 	// subtract Ahead for this host's.
 	Ahead time.Duration
@@ -138,7 +139,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 	}
 	if row.Phase != Free && row.LeaseLeft > 0 {
 		holder := row.Owner
-		s.Holder = &holder
+		s.Holder, s.HeldFor = &holder, row.LeaseFor-row.LeaseLeft
 	}
 	for _, in := range instances {
 		if in.Ago <= aliveFor && !in.Gone {
@@ -153,8 +154,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		}
 	}
 	row.At = now // events were moved likewise
-	s.Verdict = Diagnose(events, row)
-	s.Warning, s.WarningNames = m.warning(row, s.Verdict)
+	s.Verdict, s.EndsAfter = Diagnose(events, row), row.learnt()
 	return s
 }
 
@@ -173,42 +173,6 @@ func (m *Manager) stateOf(r Row) string {
 		return string(None)
 	}
 	return string(r.State)
-}
-
-// warning is the most important sentence, or "".
-func (m *Manager) warning(r Row, v Verdict) (sentence string, names bool) {
-	if n := len(r.Blocks); n > 0 {
-		if _, holds := r.Blocks[n-1].holds(); holds {
-			return blockedError(r.Blocks[n-1]).Public, false
-		}
-	}
-	recent, unused := 0, 0
-	for _, p := range r.Premature {
-		switch {
-		case p.Ago >= 10*time.Minute:
-		case p.Used:
-			recent++
-		default:
-			unused++
-		}
-	}
-	switch {
-	case recent >= 2 && (v.Cause == ForeignClient || v.Cause == ShorterLife):
-		return "another client uses this account: " + v.Sentence, true
-	case recent >= 2 && v.Cause == StateCopied:
-		return v.Sentence, true
-	case recent >= 2: // the latest event was something else
-		return fmt.Sprintf("another client uses this account: tokens were revoked %d times within ten minutes", recent),
-			false
-	case unused >= 2:
-		return fmt.Sprintf("the service refused its own new tokens on every call, %d times within ten minutes",
-			unused), false
-	case r.Fails > 0 && r.LoginWait+r.RefreshWait > 0:
-		return "the session cannot be renewed right now", false
-	case r.learnt() > 0:
-		return "the service ends access tokens earlier than it announces", false
-	}
-	return "", false
 }
 
 // lifetime describes a token: an expired one ended when its pair, of that age, was ttl old.
@@ -381,7 +345,7 @@ func (s Status) mark() string {
 	if n := len(s.History); n > 0 {
 		seq = s.History[n-1].Seq
 	}
-	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.AtMost, s.Warning, seq, s.Holder,
+	b, _ := json.Marshal([]any{s.State, s.Generation, s.Phase, s.Fence, s.Instances, s.AtMost, seq, s.Holder,
 		s.LoginWait > 0, s.RefreshWait > 0})
 	return string(b)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"opdeck/api/limit"
@@ -162,6 +163,17 @@ const (
 	ByRefresh Kind = "refresh"
 )
 
+// Marks returns the class whose slot a request of this kind takes, and the phase while it may be on its way.
+func (k Kind) Marks() (limit.Class, Phase) {
+	if k == ByRefresh {
+		return limit.Refresh, SentRefresh
+	}
+	return limit.Login, SentLogin
+}
+
+// SlotOf is the ticket of the slot that a Mark takes: its holder can give it back with Release.Unsent.
+func SlotOf(incarnation string, fence int64) string { return fmt.Sprintf("%s/%d", incarnation, fence) }
+
 // Claim is a request for the lease (rules C2, E4).
 type Claim struct {
 	// Incarnation, Gen and Fence must equal the row's.
@@ -224,8 +236,10 @@ type Release struct {
 	Spent       bool
 	LoginWait   time.Duration // > 0: login_not_before = now + LoginWait
 	RefreshWait time.Duration
-	Fail        bool   // Fails + 1
-	Block       *Block // added or, with the same fingerprint, replaced; Ago becomes 0
+	// Unsent says that nothing of the request of this kind left this host: the slot of its Mark is given back.
+	Unsent Kind
+	Fail   bool   // Fails + 1
+	Block  *Block // added or, with the same fingerprint, replaced; Ago becomes 0
 	// Clear clears back-off, blocks, premature deaths and Fails (auth reset).
 	Clear bool
 }
@@ -265,9 +279,8 @@ type Event struct {
 	By      string        `json:"by,omitempty"`     // the route that then accepted or refused the same pair
 	Known   bool          `json:"known,omitempty"`  // some route had accepted the pair before
 	Served  time.Time     `json:"served,omitzero"`  // the service's Date header
-	// Detail is our text; from the service at most the target of a redirection.
-	Detail    string `json:"detail,omitempty"`
-	Permanent bool   `json:"permanent,omitempty"` // no retry helps
+	// Detail is our text, where Fault does not say it.
+	Detail string `json:"detail,omitempty"`
 	// Fault is what came instead of tokens, with the service's words; of a rotation that was sent, or tried to be.
 	Fault   reach.Fault `json:"fault,omitzero"`
 	Owner   Owner       `json:"owner"`       // the process that did or saw it
@@ -320,7 +333,7 @@ type Store interface {
 	// ErrFenced); a slot of the class login or refresh is free now by limit.Decide
 	// with MaxWait 0 (else the wait until it is, > 0, and nothing is written); then the
 	// phase is set, the lease restarted and the slot taken (rule F2: it stays
-	// taken). A wait of 0 means: send.
+	// taken, unless Release says Unsent). A wait of 0 means: send.
 	Mark(ctx context.Context, key Key, m Mark) (wait time.Duration, err error)
 
 	// Install stores the pair if incarnation and fence are as given and the phase is Sent: Gen + 1, Live, Free, Fails
@@ -329,7 +342,8 @@ type Store interface {
 	Install(ctx context.Context, key Key, in Install) (Row, error)
 
 	// Release frees the lease if incarnation and fence are as given and the phase
-	// is not Free, and applies the changes; else ErrFenced.
+	// is not Free, and applies the changes; else ErrFenced. Unsent deletes the slot only if the phase is that of the
+	// kind, so its holder can give it back once, and nobody else.
 	Release(ctx context.Context, key Key, r Release) error
 
 	// MarkRoute stores what a route has shown about the pair mark.Gen of an incarnation, by AddRoute; it drops a mark

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"opdeck/api/reach"
 	"time"
 )
 
@@ -45,8 +46,7 @@ func (t authTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // refusedAlike reports whether the handshake failed over HTTP/2 too.
 func refusedAlike(err error) bool {
-	_, permanent := Permanent(err)
-	return permanent
+	return reach.OfError(err, false, time.Now()).Permanent()
 }
 
 func newTransport(tlsConfig *tls.Config, http2 bool) *http.Transport {

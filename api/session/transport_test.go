@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -230,8 +231,8 @@ func TestNotSent(t *testing.T) {
 		auth := authTo(NewAuthTransport(nil, nil), base)
 		ans := auth.refresh(ctx, secret.New(marker))
 		cancel()
-		if ans.outcome != want || ans.detail == "" {
-			t.Errorf("%s: %s (%s), want %s", base, ans.outcome, ans.detail, want)
+		if ans.outcome != want || ans.fault.Class == reach.None {
+			t.Errorf("%s: %s (%s), want %s", base, ans.outcome, ans.fault, want)
 		}
 		if strings.Contains(fmt.Sprintf("%+v", ans), marker) {
 			t.Errorf("%s: the token shows in %+v", base, ans)

@@ -103,7 +103,9 @@ func (m *Manager) await(ctx context.Context, why cause) error {
 		w.cancel()
 	}
 	m.mu.Unlock()
-	return timedOut(ctx.Err(), "waiting for a login or refresh"+m.because(ctx))
+	e := timedOut(ctx.Err(), "waiting for a login or refresh")
+	e.Fault = m.fault(ctx)
+	return e
 }
 
 // startWait starts a rotationWait; the caller holds m.mu. It keeps the values of ctx but not its end, since all

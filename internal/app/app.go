@@ -243,7 +243,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	}
 	maxWait := a.Config.Limits.MaxWait.D()
 	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
-		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait}, Gate: a.Gate,
+		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait, factReader{a}.explained}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
 		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, DigestKey: a.digestKey,
 		OnCall: a.calls.notify, OnOperations: a.sawOperations})

@@ -1,11 +1,10 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"opdeck/api"
@@ -14,8 +13,8 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
-	"opdeck/internal/present"
 	"opdeck/internal/store"
 )
 
@@ -62,6 +61,7 @@ type doctor struct {
 	opt    Options
 	report func(Finding)
 	sick   bool
+	failed []string // names of lines
 }
 
 // Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
@@ -105,6 +105,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 	d.lend(ctx, a)
 	d.audit(ctx, a)
 	d.feed(ctx, a)
+	d.others(Verdict(ctx, a))
 	if depth == Deep {
 		d.deep(ctx, a, reached && live)
 	}
@@ -116,7 +117,9 @@ func (d *doctor) add(name string, h Health, text, hint string) {
 }
 
 func (d *doctor) find(f Finding) {
-	d.sick = d.sick || f.Health == Failed
+	if f.Health == Failed {
+		d.sick, d.failed = true, append(d.failed, f.Name)
+	}
 	d.report(f)
 }
 
@@ -211,21 +214,22 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 		d.add("session", Failed, e.Public, remedy.Command(e))
 		return false
 	}
+	v := Verdict(ctx, a)
+	d.conclude(v, verdict.PartService)
+	if d.conclude(v, verdict.PartSession) {
+		return s.State != "blocked"
+	}
 	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation,
 		int(max(0, s.Access.Remaining).Seconds()))
-	trouble := present.SessionTrouble(present.Options{Now: s.AsOf}, s)
-	if s.Access.Dead {
-		text = fmt.Sprintf("the tokens of generation %d were revoked at %s: %s", s.Generation,
-			s.Access.ExpiresAt.UTC().Format(time.RFC3339), cmp.Or(trouble.Cause, trouble.Warning))
-	}
+	wrong := v.Of(verdict.PartService) == verdict.Bad
 	switch {
-	case s.State == "blocked":
-		d.add("session", Failed, "logins are blocked: "+s.Warning, "Correct the password, then opdeck session reset.")
+	case s.State == "doubtful" && s.Access.Dead:
+		d.add("session", Warned, fmt.Sprintf("the tokens of generation %d were revoked at %s", s.Generation,
+			s.Access.ExpiresAt.UTC().Format(time.RFC3339)), "The next call logs in.")
 	case s.State == "doubtful":
 		d.add("session", Warned, text, "The next call resolves it.")
-	case s.Warning != "":
-		d.add("session", Warned, text+"; "+s.Warning,
-			strings.TrimSpace(trouble.Advice()+" See opdeck session status."))
+	case s.State == "none" && wrong, s.Access.Remaining <= 0 && wrong:
+		d.add("session", Skipped, "no valid tokens; a login needs the service", "")
 	case s.State == "none":
 		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
 	case s.Access.Remaining <= 0 && s.State == "live":
@@ -234,7 +238,20 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	default:
 		d.add("session", Healthy, text, "")
 	}
-	return s.State != "blocked"
+	return true
+}
+
+// conclude adds the findings of the verdict about a part, and reports whether there is any.
+func (d *doctor) conclude(v verdict.Verdict, part verdict.Part) bool {
+	found := v.In(part)
+	for _, f := range found {
+		health := Warned
+		if f.Severity == verdict.Critical {
+			health = Failed
+		}
+		d.find(Finding{Name: string(part), Health: health, Text: f.What(), Hint: f.Do()})
+	}
+	return len(found) > 0
 }
 
 // twoFactor asks the service whether opdeck's account has two-factor login on, which no machine can answer (one
@@ -340,6 +357,15 @@ func (d *doctor) feed(ctx context.Context, a *App) {
 	}
 	d.rejected(t)
 	d.unmerged(t.Backlog)
+}
+
+// others adds critical findings about parts that no line has called failed yet.
+func (d *doctor) others(v verdict.Verdict) {
+	for _, part := range verdict.Parts() {
+		if v.Of(part) == verdict.Bad && !slices.Contains(d.failed, string(part)) {
+			d.conclude(v, part)
+		}
+	}
 }
 
 // setAside returns how many deliveries since then were accepted but unusable, counted up to 100, and why the last one

@@ -12,7 +12,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/reach"
-	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 )
@@ -108,11 +107,14 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	conf.ServerName = u.Hostname()
 	t := tls.Client(conn, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		text, known := session.Permanent(err)
-		if !known {
+		f := reach.OfError(err, false, d.opt.Now())
+		text := f.String()
+		if f.Class == reach.NotAnswered {
 			text = "the TLS handshake failed: " + plainNet(err)
+		} else if !f.Until.IsZero() {
+			text += " (" + f.Until.UTC().Format(time.RFC3339) + ")"
 		}
-		d.add("tls", Failed, sentence(text), "")
+		d.add("tls", Failed, sentence(text), tlsHints[f.Class])
 		return false
 	}
 	st := t.ConnectionState()
@@ -125,6 +127,14 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	d.add("tls", health,
 		fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
 	return true
+}
+
+// tlsHints are the next steps for faults of TLS.
+var tlsHints = map[reach.Class]string{
+	reach.TLSExpired: "Ask the operator of the service for a new certificate.",
+	reach.TLSEarly:   "Check the clock of this host.", reach.TLSName: "Check base_url.",
+	reach.TLSIssuer: "Set ca_file of the context to its authority.",
+	reach.PlainHTTP: "Correct the port in base_url.",
 }
 
 func plainNet(err error) string {

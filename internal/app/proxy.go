@@ -3,7 +3,7 @@ package app
 import (
 	"net/http"
 	"net/url"
-	"os"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/internal/app/config"
@@ -48,15 +48,24 @@ func through(u *url.URL) func(*http.Request) (*url.URL, error) {
 	return http.ProxyURL(u)
 }
 
+// ignoredProxies are the variables of the environment that name a proxy for the service and have no effect.
+func ignoredProxies(c config.Context, env func(string) string) []string {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || c.Sandbox || c.Proxy != "" || base.Scheme != "https" {
+		return nil
+	}
+	var out []string
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if env(name) != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // proxy reports how calls leave this host, if through a proxy.
 func (d *doctor) proxy(c config.Context) *url.URL {
 	u, err := outbound(c)
-	unused := ""
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		if os.Getenv(name) != "" && unused == "" {
-			unused = name
-		}
-	}
 	switch {
 	case err != nil:
 		d.add("proxy", Failed, api.AsError(err).Public, "Correct [service] proxy, or the variable it is taken from.")
@@ -64,8 +73,8 @@ func (d *doctor) proxy(c config.Context) *url.URL {
 		d.add("proxy", Healthy, "calls go through "+proxyName(u)+", from the environment", "")
 	case u != nil:
 		d.add("proxy", Healthy, "calls go through "+proxyName(u), "")
-	case unused != "" && c.Proxy == "" && !c.Sandbox:
-		d.add("proxy", Healthy, "none: "+unused+" is set and not used",
+	case len(ignoredProxies(c, d.opt.Getenv)) > 0:
+		d.add("proxy", Healthy, "none: "+strings.Join(ignoredProxies(c, d.opt.Getenv), ", ")+" is set and not used",
 			`[service] proxy = "environment" uses it, if calls must leave through it.`)
 	}
 	return u

@@ -54,5 +54,7 @@ func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(contex
 	r := endpoint.Of(kind)
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,
 		Summary: string(kind) + " by hand"}
-	return s.app.Gate.Own(ctx, r.Write.Rule.Need, act, func(string) error { return SessionError(do(ctx)) })
+	return s.app.Gate.Own(ctx, r.Write.Rule.Need, act, func(string) error {
+		return factReader{s.app}.explained(ctx, do(ctx))
+	})
 }

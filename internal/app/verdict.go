@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"opdeck/api"
@@ -107,6 +106,8 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		"a read of the store", f.Now, readHolds)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
+	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.Context, a.getenv)}, "this process", f.Now,
+		readHolds)
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
 		a.indexFacts, a.writeFacts, a.feedFacts, a.passwordFact} {
 		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
@@ -178,80 +179,6 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 		}
 	}
 	return out
-}
-
-func sessionFact(st session.Status) verdict.Session {
-	out := verdict.Session{State: st.State}
-	if !st.Access.Dead {
-		out.AccessUntil = st.Access.ExpiresAt
-	}
-	out.RefreshUntil = st.Refresh.ExpiresAt
-	if ttl := st.Access.TTL; ttl > 0 && ttl < shortestLife {
-		out.ShortLife = ttl
-	}
-	recent := st.AsOf.Add(-10 * time.Minute)
-	for _, e := range st.History {
-		switch {
-		case e.Kind != session.EventPremature || e.At.Before(recent):
-		case !e.Known && e.By != "":
-			out.Unaccepted++
-		default:
-			out.Foreign, out.ForeignAt = out.Foreign+1, e.At
-		}
-	}
-	if st.Verdict.Cause != session.ForeignClient {
-		out.Foreign = 0
-	}
-	return out
-}
-
-// shortestLife is the lifetime of access tokens below which refreshes and logins cannot keep a session without waits.
-const shortestLife = 20 * time.Second
-
-// attempts are the logins and refreshes since the last one that succeeded, and that one.
-func attempts(st session.Status) []verdict.Fact[verdict.Attempt] {
-	var out []verdict.Fact[verdict.Attempt]
-	for _, e := range slices.Backward(st.History) {
-		if e.Kind == session.EventReset {
-			break
-		}
-		if e.Kind != session.EventLogin && e.Kind != session.EventRefresh || e.Outcome == session.Aborted ||
-			e.Outcome == session.Fenced {
-			continue
-		}
-		a := verdict.Attempt{Kind: string(e.Kind), At: e.At, OK: e.Outcome == session.OK, Fault: e.Fault,
-			Waits: e.Outcome == session.NoSlot, By: e.Owner.Host}
-		if !a.OK && !a.Waits && a.Fault.Class == reach.None {
-			a.Fault.Class = reach.NotAnswered
-		}
-		holds := attemptHolds
-		if a.OK {
-			holds = loginHolds
-		}
-		if e.Outcome == session.Refused || e.Outcome == session.TwoFactor || e.Outcome == session.Unreadable {
-			holds = blockHolds
-		}
-		out = append(out, verdict.Known(a, fmt.Sprintf("%s, process %d", e.Owner.Host, e.Owner.PID), e.At, holds))
-		if a.OK {
-			break
-		}
-	}
-	return out
-}
-
-// clockFact compares this host's clock with the Date of the newest login or refresh. With PostgreSQL the history has
-// the database's time, so nothing is known of this host.
-func (a factReader) clockFact(st session.Status) (none verdict.Fact[verdict.Clock]) {
-	if a.Store.Core.Engine() == store.Postgres || a.ownClock {
-		return none
-	}
-	for _, e := range slices.Backward(st.History) {
-		if !e.Served.IsZero() {
-			return verdict.Known(verdict.Clock{Host: e.Owner.Host, Ahead: e.At.Sub(e.Served)}, "the Date of a "+string(e.Kind),
-				e.At, callHolds)
-		}
-	}
-	return none
 }
 
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
@@ -347,18 +274,5 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 		d.Oldest = at(t.Backlog.Oldest)
 	}
 	f.Feed = verdict.Known(d, "the inbox", f.Now, readHolds)
-	return nil
-}
-
-// passwordFact tries the password where a login would need it now. A command is not run.
-func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st session.Status) error {
-	if a.Sandbox != nil || a.Context.PasswordCommand != "" || st.State == string(session.Live) || st.Renewable() {
-		return nil
-	}
-	p := verdict.Password{Source: "password_env or password_file of the context"}
-	if _, err := a.Context.Password(ctx, a.getenv); err != nil {
-		p.Fault = err.Error()
-	}
-	f.Password = verdict.Known(p, "this process", f.Now, readHolds)
 	return nil
 }

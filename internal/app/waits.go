@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -29,7 +28,7 @@ type waits struct {
 
 // reportWaits reports what this App's calls wait for, and the progress of bodies.
 func (a *App) reportWaits(report func(sentence string, moves bool)) {
-	w := newWaits(report, func(c api.Call) string { return a.Session.WaitsFor(context.Background(), c.Class) })
+	w := newWaits(report, factReader{a}.waitsFor)
 	a.OnCall(w.onCall)
 }
 

@@ -69,7 +69,7 @@ var presenters = map[string]any{
 	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, f index.Freshness) string {
 		return IndexVerdict(o,
 			f).Line(o)
-	}, "Session": Session, "SessionCounts": SessionCounts,
+	}, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionTrouble": SessionTrouble, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
@@ -140,7 +141,7 @@ func SessionTrouble(o Options, s session.Status) Trouble {
 	case v.Healed:
 		over, _ := format.Ago(v.Over, o.Now)
 		out.Cause = "Resolved at " + o.clock(v.Over) + " (" + over + "). " + safe(v.Full(), 600)
-	case !s.WarningNames && v.Sentence != s.Warning:
+	case v.Sentence != s.Warning:
 		out.Cause = safe(v.Sentence, 600)
 	}
 	for _, e := range v.Evidence {
@@ -164,9 +165,13 @@ func (t Trouble) Facts() []Fact {
 	return append(out, Texts("advice", t.Advice())...)
 }
 
-// Session is all of a session but its history, with the name of its context.
-func Session(o Options, s session.Status) []Section {
+// Session is all of a session but its history, with the name of its context, after what the verdict finds.
+func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	state, means := SessionState(s)
+	found := Findings(o, v, verdict.SessionParts()...)
+	if len(found) > 0 { // they say what the next call meets
+		means = ""
+	}
 	status := []Fact{{Label: "context", Value: safe(s.Context, 120)},
 		{Label: "state", Value: strings.TrimSpace(state.Cell(o).Text + "  " + means), Tone: state.Tone}}
 	for _, l := range SessionLives(o, s) {
@@ -184,14 +189,42 @@ func Session(o Options, s session.Status) []Section {
 	for _, b := range s.Blocks {
 		use = append(use, Fact{Label: "refused", Value: safe(b.Why(), 600), Long: true})
 	}
-	use = append(use, SessionTrouble(o, s).Facts()...)
 	here := o
 	here.Now = o.Now.Add(-s.Ahead)
 	for _, b := range s.Borrowers {
 		use = append(use, Fact{Label: "borrower", Value: inLine(here, BorrowerColumns, b), Long: true})
 	}
-	return []Section{{Facts: status}, {Title: "Pair", Facts: pair}, {Title: "Counts", Facts: SessionCounts(s.Counts)},
-		{Title: "Use", Facts: use}}
+	out := append(found, []Section{{Facts: status}, {Title: "Pair", Facts: pair},
+		{Title: "Counts", Facts: SessionCounts(s.Counts)},
+		{Title: "Use", Facts: use}}...)
+	if past := earlier(o, s); past != nil {
+		out = append(out, Section{Title: "Earlier", Facts: past})
+	}
+	return out
+}
+
+// earlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh met it.
+func earlier(o Options, s session.Status) []Fact {
+	v := s.Verdict
+	switch v.Cause {
+	case session.NoCause:
+		return nil
+	case session.BadPassword, session.TwoFactorOn, session.NotReadable, session.Unreachable, session.TooMany,
+		session.LostAnswer, session.PasswordAway, session.RevokedPair:
+		if !v.Healed {
+			return nil
+		}
+	}
+	says := safe(v.Full(), 600)
+	if v.Healed {
+		over, _ := format.Ago(v.Over, o.Now)
+		says = "Resolved at " + o.clock(v.Over) + " (" + over + "). " + says
+	}
+	out := Texts("problem", says)
+	for _, e := range v.Evidence {
+		out = append(out, Texts("evidence", safe(e, 600))...)
+	}
+	return out
 }
 
 // AskedSession is what a question about an act on the session shows.

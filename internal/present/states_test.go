@@ -98,7 +98,7 @@ func TestALifeRunsDown(t *testing.T) {
 // TestTroubleIsSaidOnce: a cause that the warning says is not said again; one that is over says since when.
 func TestTroubleIsSaidOnce(t *testing.T) {
 	v := session.Verdict{Cause: session.ForeignClient, Sentence: "another client logged in", Evidence: []string{"e"}}
-	for _, s := range []session.Status{{Warning: v.Sentence, Verdict: v}, {Warning: "careful: " + v.Sentence, WarningNames: true, Verdict: v}} {
+	for _, s := range []session.Status{{Warning: v.Sentence, Verdict: v}} {
 		if got := SessionTrouble(as, s); got.Cause != "" || len(got.Evidence) != 1 || got.Remedy.Kind != api.LendSession {
 			t.Errorf("%+v", got)
 		}

@@ -169,11 +169,8 @@ func (m *Memory) Mark(ctx context.Context, key session.Key, k session.Mark) (tim
 		r.leaseUntil <= now {
 		return 0, session.ErrFenced
 	}
-	class, phase := limit.Login, session.SentLogin
-	if k.Kind == session.ByRefresh {
-		class, phase = limit.Refresh, session.SentRefresh
-	}
-	g, err := m.Take(ctx, key, limit.Request{Class: class, Rule: k.Rule})
+	class, phase := k.Kind.Marks()
+	g, err := m.Take(ctx, key, limit.Request{Class: class, Rule: k.Rule, As: session.SlotOf(k.Incarnation, k.Fence)})
 	if err != nil || !g.Taken {
 		return max(g.Wait, 1), err
 	}
@@ -211,6 +208,9 @@ func (m *Memory) Release(_ context.Context, key session.Key, rel session.Release
 	r, now := m.row(key)
 	if r.Incarnation != rel.Incarnation || r.Fence != rel.Fence || r.Phase == session.Free {
 		return session.ErrFenced
+	}
+	if class, phase := rel.Unsent.Marks(); rel.Unsent != "" && r.Phase == phase {
+		m.Drop(key, class, session.SlotOf(rel.Incarnation, rel.Fence))
 	}
 	r.Phase, r.HasLock = session.Free, false
 	if rel.Clear {

@@ -56,6 +56,7 @@ var cases = []testCase{
 	{"MarkComparesEverything", markCompares},
 	{"MarkTakesTheSlot", markTakesSlot},
 	{"MarkAgainUnderOneFence", markAgain},
+	{"UnsentGivesTheSlotBack", unsent},
 	{"InstallLifetimes", installLifetimes},
 	{"InstallIsFenced", installFenced},
 	{"InstallAgain", installAgain},

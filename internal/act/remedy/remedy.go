@@ -86,6 +86,7 @@ var sentences = map[api.RemedyKind]words{
 	api.TryLater:     {command: "Try again in a moment. If it persists, report the request id."},
 	api.TryAfter:     {command: "Try again after that time. If it persists, report the request id."},
 	api.CheckNetwork: {command: "Check the network. opdeck doctor checks each step."},
+	api.NextStep:     {command: "{names} ({id}) Who: {who}.", screen: "{names} Who: {who}."},
 	api.Doctor:       {command: "opdeck doctor checks {id}."},
 
 	api.LeaveReadOnly: {command: "To write, use a context with read_only = false, without --read-only."},
@@ -112,7 +113,8 @@ func fill(e *api.Error, sentence string) string {
 		parts = append(parts, "Next try in "+max(r.Wait, time.Second).Round(time.Second).String()+".")
 	}
 	parts = append(parts,
-		strings.NewReplacer("{id}", cmp.Or(r.ID, "each step"), "{names}", strings.Join(r.Names, ", ")).Replace(sentence))
+		strings.NewReplacer("{id}", cmp.Or(r.ID, "each step"), "{names}", strings.Join(r.Names, ", "), "{who}",
+			r.Who).Replace(sentence))
 	if e.Unsent {
 		parts = append(parts, "Nothing was sent.")
 	}

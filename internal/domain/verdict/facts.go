@@ -66,9 +66,11 @@ type Session struct {
 	ForeignAt    time.Time     // the newest of them
 	ShortLife    time.Duration // the real lifetime of access tokens if it is too short to keep a session; else 0
 	Unaccepted   int           // new pairs that no call accepted within ten minutes
+	EndsAfter    time.Duration // the age at which tokens end before their time; 0: they do not
 	Holder       string        // a process that rotates and does not go on; "" for none
 	HolderSince  time.Time
-	OtherKey     bool // a process seals the tokens with another key_file
+	Holding      string // "refresh" or "login"
+	OtherKey     bool   // a process seals the tokens with another key_file
 }
 
 // Budget is one endpoint class.
@@ -151,10 +153,11 @@ type Writes struct {
 // Certificate is the service's.
 type Certificate struct{ Until time.Time }
 
-// Clock is the difference between this host and the service.
+// Clock is the difference to the service. Negative: behind.
 type Clock struct {
-	Host  string
-	Ahead time.Duration // of this host's clock; negative: it is behind
+	Host     string
+	Ahead    time.Duration // of this host's clock
+	Database time.Duration // of the clock of a database of its own
 }
 
 // Config is the result of its check.

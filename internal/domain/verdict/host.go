@@ -19,7 +19,8 @@ func hostCauses() []cause {
 			})},
 		{id: "password_missing", part: PartSession, severity: Critical, who: Operator,
 			explains: []Part{PartSession, PartIndex},
-			next:     Next{Do: "Make the password available to this process.", Command: "opdeck doctor"},
+			next: Next{Do: "Correct password_env, password_file or password_command of the context.",
+				Command: "opdeck doctor"},
 			found: of(func(f Facts) Fact[Password] { return f.Password }, func(_ Facts, p Password) (string, string, time.Time) {
 				if p.Fault == "" {
 					return "", "", time.Time{}
@@ -108,16 +109,20 @@ const clockWarns = 30 * time.Second
 
 func clockCauses() []cause {
 	return []cause{{id: "clock", part: PartClock, severity: Warning, who: Operator,
-		next: Next{Do: "Set the clock of this host (NTP).", Command: "opdeck doctor"},
+		next: Next{Do: "Set that clock (NTP).", Command: "opdeck doctor"},
 		found: of(func(f Facts) Fact[Clock] { return f.Clock }, func(f Facts, c Clock) (string, string, time.Time) {
-			if c.Ahead.Abs() < clockWarns {
+			who, off := c.Host, c.Ahead
+			if c.Database.Abs() > off.Abs() {
+				who, off = "the database", c.Database
+			}
+			if off.Abs() < clockWarns {
 				return "", "", time.Time{}
 			}
 			way := "ahead of"
-			if c.Ahead < 0 {
+			if off < 0 {
 				way = "behind"
 			}
-			says := fmt.Sprintf("The clock of %s is %s %s that of the service.", c.Host, span(c.Ahead.Abs()), way)
-			return says, fmt.Sprintf("difference %s, by the Date of an answer", c.Ahead.Round(time.Second)), time.Time{}
+			says := fmt.Sprintf("The clock of %s is %s %s that of the service.", who, span(off.Abs()), way)
+			return says, fmt.Sprintf("difference %s, by the Date of an answer", off.Round(time.Second)), time.Time{}
 		})}}
 }

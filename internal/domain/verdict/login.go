@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func loginRows() []reachRow {
 		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url.", Operator},
 		{reach.Refused, "The service refuses the login of {account} ({status}).{said}", "Ask why, with these words." + reset,
 			Provider},
-		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.",
+		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.{has}",
 			"Set the names under [service] that opdeck doctor --deep prints." + reset, Admin},
 	}
 }
@@ -104,11 +105,18 @@ func sessionCauses() []cause {
 					"the stored tokens cannot be opened with this key_file", time.Time{}
 			}),
 		row("foreign", Warning, Admin,
-			Next{Do: "Find the other program: a second opdeck with its own store, or a script.",
+			Next{Do: "Find the other program: a second opdeck with its own store, or a script, which can use " +
+				"this session instead (opdeck session exec).",
 				Command: "opdeck session status"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.Foreign == 0 {
 					return "", "", time.Time{}
+				}
+				if s.EndsAfter > 0 {
+					return "Access tokens end after about " + span(s.EndsAfter) + ", before their time: another client logs in that " +
+							"often, or the service ends them early.", count(int64(s.Foreign), "pair", "pairs") +
+							" ended early, the last one at " +
+							clock(s.ForeignAt), s.ForeignAt
 				}
 				return "Another client logs in with this account and ends opdeck's session: " +
 						count(int64(s.Foreign), "time", "times") + " within ten minutes.", "the last time at " + clock(s.ForeignAt),
@@ -136,7 +144,8 @@ func sessionCauses() []cause {
 			if s.Holder == "" {
 				return "", "", time.Time{}
 			}
-			return "A refresh by " + s.Holder + " does not end; calls wait for it.", "in progress since " + clock(s.HolderSince),
+			return "A " + cmp.Or(s.Holding, "refresh") + " by " + s.Holder + " does not end; calls wait for it.",
+				"in progress since " + clock(s.HolderSince),
 				s.HolderSince
 		}),
 		{id: "budget", part: PartBudget, severity: Warning, who: Operator,

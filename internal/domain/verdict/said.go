@@ -43,12 +43,21 @@ func (f Finding) KeyLine() string {
 	return f.Line()
 }
 
-func (f Finding) said(way string) string {
-	out := f.Sentence
-	if !f.Since.IsZero() {
-		out += " Since " + clock(f.Since) + "."
+func (f Finding) said(way string) string { return f.What() + " " + f.step(way) }
+
+// What is the sentence of a finding with its beginning.
+func (f Finding) What() string {
+	if f.Since.IsZero() {
+		return f.Sentence
 	}
-	out += " " + f.Next.Do
+	return f.Sentence + " Since " + clock(f.Since) + "."
+}
+
+// Do is the next step, with its command, and who can do it.
+func (f Finding) Do() string { return f.step(f.Next.Command) }
+
+func (f Finding) step(way string) string {
+	out := f.Next.Do
 	if way != "" {
 		out += " (" + way + ")"
 	}
@@ -78,4 +87,9 @@ func keys(command string) string {
 		return "7, then W"
 	}
 	return ""
+}
+
+// SessionParts are the parts that decide whether calls have a session.
+func SessionParts() []Part {
+	return []Part{PartConfig, PartStore, PartClock, PartService, PartSession, PartBudget}
 }

@@ -129,22 +129,11 @@ func reached(f Facts) bool {
 }
 
 func callShows(c Call) string {
-	return fmt.Sprintf("%s failed at %s: %s", c.Route, clock(c.Failed), shows(c.Fault))
+	return fmt.Sprintf("%s failed at %s: %v", c.Route, clock(c.Failed), c.Fault)
 }
 
 func attemptShows(a Attempt) string {
-	return fmt.Sprintf("%s at %s: %s", a.Kind, clock(a.At), shows(a.Fault))
-}
-
-func shows(f reach.Fault) string {
-	text := strings.ReplaceAll(string(f.Class), "_", " ")
-	if f.Status != 0 {
-		text = fmt.Sprintf("HTTP status %d", f.Status)
-	}
-	if f.Said != "" {
-		text += `, "` + f.Said + `"`
-	}
-	return text
+	return fmt.Sprintf("%s at %s: %v", a.Kind, clock(a.At), a.Fault)
 }
 
 // reachRow is a row about a class of faults: {s} is the service's host.
@@ -177,7 +166,7 @@ func reachRows() []reachRow {
 			Operator},
 		{reach.ProxyFault, "The proxy {target} cannot be reached.", "Correct [service] proxy, or start the proxy.", Operator},
 		{reach.ProxyAsks, "The proxy demands a login (407).", "Set user and password in [service] proxy.", Operator},
-		{reach.Maintenance, "{s} is under maintenance or overloaded (503){after}.{said}",
+		{reach.Maintenance, "{s} is under maintenance or overloaded (503).{said}",
 			"Wait; opdeck tries again by itself.",
 			Provider},
 		{reach.Gateway, "A gateway before {s} gets no answer from the service ({status}).{said}",
@@ -190,6 +179,8 @@ func reachRows() []reachRow {
 		{reach.Page, "A web page comes instead of an answer of {s}: a login page of this network, or another server.",
 			"Log in to the network of this host, or correct base_url.", Operator},
 		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url; if it is right, report it.", Provider},
+		{reach.TooLong, "The answers of {s} are longer than an answer to a login can be.",
+			"Correct base_url; if it is right, report it.", Operator},
 		{reach.Slow, "{s} accepts connections and does not answer in time.", "Report it if it lasts.", Provider},
 		{reach.Cut, "{s} ends its answers in the middle.", "Report it if it lasts.", Provider},
 		{reach.NotAnswered, "Calls to {s} fail for a reason that is not known.", "Check each step.", Operator},
@@ -221,7 +212,7 @@ func reachCauses() []cause {
 }
 
 func (o outage) sentence(f Facts, says string) string {
-	until, names, after := "", "", ""
+	until, names, has := "", "", ""
 	if t := o.fault.Until; !t.IsZero() {
 		until = day(t)
 		if o.fault.Class == reach.TLSExpired {
@@ -231,15 +222,28 @@ func (o outage) sentence(f Facts, says string) string {
 	if o.fault.Names != "" {
 		names = " (" + o.fault.Names + ")"
 	}
-	if o.fault.After > 0 {
-		after = ", until " + clock(o.at.Add(o.fault.After)) + " as it says"
+	said := quoted(o.fault.Said)
+	if o.fault.Class == reach.Unreadable && o.fault.Said != "" { // opdeck's words: the names of members
+		said, has = "", " It contains "+o.fault.Said+"."
 	}
 	text := strings.NewReplacer("{s}", f.Service, "{until}", until, "{names}", names, "{target}", o.fault.Target,
-		"{after}", after, "{status}", fmt.Sprint(o.fault.Status), "{said}", quoted(o.fault.Said)).Replace(says)
+		"{has}", has, "{status}", fmt.Sprint(o.fault.Status), "{said}", said).Replace(says) + o.asks(f.Now)
 	if o.class != "" {
 		text = "Only " + o.class + " calls fail: " + text
 	}
 	return text
+}
+
+// asks says until when the service asks to wait.
+func (o outage) asks(now time.Time) string {
+	until := o.at.Add(o.fault.After)
+	if o.fault.After <= 0 || !until.After(now) {
+		return ""
+	}
+	if until.Sub(now) > 12*time.Hour {
+		return " It asks to wait until " + day(until) + "."
+	}
+	return " It asks to wait until " + clock(until) + "."
 }
 
 // certificateWarns is how long before its end a certificate is a finding.

@@ -190,7 +190,7 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 		}
 		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Phase: string(st.Phase),
 			AccessTTL: st.Access.TTL, RefreshTTL: st.Refresh.TTL, Holder: st.Holder, Premature: st.Counts.Premature, Logins: st.Counts.Logins,
-			Outcomes: outcomes(st.History), Cause: string(st.Verdict.Cause), Sentence: st.Verdict.Sentence, Warning: st.Warning, Instances: st.Instances})
+			Outcomes: outcomes(st.History), Cause: string(st.Verdict.Cause), Sentence: st.Verdict.Sentence, Instances: st.Instances})
 		return err
 	}
 	return fmt.Errorf("unknown order %q", o.Do)
@@ -198,15 +198,15 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 
 // statusReport is what a scenario looks at.
 type statusReport struct {
-	State                    string
-	Generation, Fence        int64
-	Phase                    string
-	AccessTTL, RefreshTTL    time.Duration
-	Holder                   *session.Owner
-	Premature, Logins        int64
-	Outcomes                 map[string]int // of the rotations in the history, and kinds of other events
-	Cause, Sentence, Warning string
-	Instances                int
+	State                 string
+	Generation, Fence     int64
+	Phase                 string
+	AccessTTL, RefreshTTL time.Duration
+	Holder                *session.Owner
+	Premature, Logins     int64
+	Outcomes              map[string]int // of the rotations in the history, and kinds of other events
+	Cause, Sentence       string
+	Instances             int
 }
 
 func outcomes(events []session.Event) map[string]int {

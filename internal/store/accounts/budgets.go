@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -107,7 +108,7 @@ func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, oth
 	}
 	ticket := req.Ticket
 	if own == nil {
-		ticket = rand.Text()
+		ticket = cmp.Or(req.As, rand.Text())
 	}
 	p.grant = limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}
 	if d.Fresh {

@@ -94,10 +94,7 @@ func (rec *record) lease(length time.Duration) {
 // Mark implements session.Store. A lost answer to the commit is an error: a request that may not be recorded is not
 // sent (rule A8).
 func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait time.Duration, err error) {
-	class, phase := limit.Login, session.SentLogin
-	if m.Kind == session.ByRefresh {
-		class, phase = limit.Refresh, session.SentRefresh
-	}
+	class, phase := m.Kind.Marks()
 	_, err = s.change(ctx, key, func(tx *store.Tx, rec *record) error {
 		r := &rec.row
 		if r.Incarnation != m.Incarnation || r.Fence != m.Fence || r.Owner.ID != m.Owner || r.Phase == session.Free ||
@@ -108,7 +105,8 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 		if err != nil {
 			return err
 		}
-		g, err := s.take(ctx, tx, ring, limit.Request{Class: class, Rule: m.Rule}, rec.now)
+		g, err := s.take(ctx, tx, ring, limit.Request{Class: class, Rule: m.Rule,
+			As: session.SlotOf(m.Incarnation, m.Fence)}, rec.now)
 		if err != nil {
 			return err
 		}
@@ -187,6 +185,13 @@ func (s *Store) Release(ctx context.Context, key session.Key, rel session.Releas
 			}
 			if rel.State == "" && !rel.Spent && r.State == session.Live { // nothing was sent
 				if err := s.spent.note(key, r.Incarnation, r.Gen-1); err != nil {
+					return err
+				}
+			}
+			if class, phase := rel.Unsent.Marks(); rel.Unsent != "" && r.Phase == phase {
+				ring := ring{key: key, class: class}
+				if err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ?",
+					ring.args(session.SlotOf(rel.Incarnation, rel.Fence))...); err != nil {
 					return err
 				}
 			}

@@ -86,14 +86,7 @@ var nagiosCodes = map[verdict.State]int{verdict.Good: nagiosOK, verdict.Warned: 
 
 // checkLine is the result for some parts: the first finding about one of them, and a count for each severity.
 func checkLine(v verdict.Verdict, parts []verdict.Part) (code int, line string) {
-	var found []verdict.Finding
-	for _, f := range v.Findings {
-		if slices.Contains(parts, f.Part) || slices.ContainsFunc(parts, func(p verdict.Part) bool {
-			return v.Of(p) == verdict.Unknown && f.Severity == verdict.Critical // it may be why the part is not known
-		}) {
-			found = append(found, f)
-		}
-	}
+	found := concerning(v, parts)
 	state := v.StateOf(parts...)
 	counts := [3]int{}
 	for _, f := range found {
@@ -113,6 +106,19 @@ func checkLine(v verdict.Verdict, parts []verdict.Part) (code int, line string) 
 	line = strings.ReplaceAll(line, "|", "/") // after the first | there is data for programs
 	return nagiosCodes[state], fmt.Sprintf("%s | critical=%d;;1;0 warning=%d;1;;0", line, counts[verdict.Critical],
 		counts[verdict.Warning])
+}
+
+// concerning are the findings about some parts, and the critical ones that may be why a part is not known.
+func concerning(v verdict.Verdict, parts []verdict.Part) []verdict.Finding {
+	var found []verdict.Finding
+	for _, f := range v.Findings {
+		if slices.Contains(parts, f.Part) || slices.ContainsFunc(parts, func(p verdict.Part) bool {
+			return v.Of(p) == verdict.Unknown && f.Severity == verdict.Critical
+		}) {
+			found = append(found, f)
+		}
+	}
+	return found
 }
 
 func unknownOf(v verdict.Verdict, parts []verdict.Part) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
@@ -32,20 +34,21 @@ func sessionStatusCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n" +
 		"cause and evidence say what went wrong; a resolved cause says when it ended.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
-		"or 3 UNKNOWN, by the time left on the access token. --watch shows every change until\n" +
-		"interrupted (json and jsonl: one object per line)."}
+		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +
+		"token counts as well. --watch shows every change until interrupted (json and jsonl: one object\n" +
+		"per line)."}
 	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
 		if watch {
 			return watchSession(r, ctx, a, out)
 		}
-		s, err := a.SharedSession().Status(ctx)
+		s, v, err := judgedSession(ctx, a)
 		if err != nil {
 			return err
 		}
-		if s.State == string(session.None) && r.output == "table" {
+		if s.State == string(session.None) && s.Warning == "" && r.output == "table" {
 			defer r.say("The next call logs in, or run opdeck session login.")
 		}
-		return out.card(s.JSON(), sessionCard(s))
+		return out.card(s.JSON(), card(present.Session(present.Options{Now: s.AsOf}, s, v)))
 	})
 	show := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,7 +56,8 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		case check && watch:
 			return usage("--check and --watch cannot be combined")
 		case check:
-			return checkSession(r, cmd.Context(), warn, crit)
+			timed := cmd.Flags().Changed("warn") || cmd.Flags().Changed("crit")
+			return checkSession(r, cmd.Context(), timed, warn, crit)
 		}
 		return show(cmd, args)
 	}
@@ -64,8 +68,24 @@ func sessionStatusCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-func sessionCard(s session.Status) *table {
-	return card(present.Session(present.Options{Now: s.AsOf}, s))
+// judgedSession is the session with the verdict; its warning is the first finding that concerns it.
+func judgedSession(ctx context.Context, a *app.App) (session.Status, verdict.Verdict, error) {
+	s, err := a.SharedSession().Status(ctx)
+	if err != nil {
+		return s, verdict.Verdict{}, err
+	}
+	v := app.Verdict(ctx, a)
+	s.Warning = warningOf(v)
+	return s, v, nil
+}
+
+func warningOf(v verdict.Verdict) string {
+	for _, f := range v.Findings {
+		if slices.Contains(verdict.SessionParts(), f.Part) {
+			return f.Sentence
+		}
+	}
+	return ""
 }
 
 func moment(t time.Time) string {
@@ -79,6 +99,9 @@ func moment(t time.Time) string {
 func watchSession(r *root, ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
+		if s.Warning == "" {
+			s.Warning = warningOf(app.Verdict(ctx, a))
+		}
 		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // the status reports an unavailable store
 		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
 			s.Generation,
@@ -106,18 +129,21 @@ const (
 var nagiosWords = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
 
 // checkSession prints one line and returns its exit code; if the state is not known, that is UNKNOWN.
-func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error {
+func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Duration) error {
 	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
 	if warn >= crit && crit >= 0 {
 		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
-			s, err := a.SharedSession().Status(ctx)
+			s, v, err := judgedSession(ctx, a)
 			if err == nil {
-				code, what = checkResult(s, warn, crit)
+				code, what = checkResult(s, v, timed, warn, crit)
 			}
 			return err
 		})
 		if err != nil {
 			code, what = nagiosUnknown, asError(err).Public
+			if f, found := app.Unopened(err, time.Now()).First(); found && f.Part == verdict.PartStore {
+				code, what = nagiosCritical, f.Line()
+			}
 		}
 	}
 	if _, err := fmt.Fprintf(r.env.Out, "SESSION %s - %s\n", nagiosWords[code], oneLine(what)); err != nil {
@@ -129,37 +155,26 @@ func checkSession(r *root, ctx context.Context, warn, crit time.Duration) error 
 	return exitError(code)
 }
 
-// checkResult is the result of --check for a session, with performance data.
-func checkResult(s session.Status, warn, crit time.Duration) (code int, what string) {
+// checkResult is the result of --check for a session, with performance data: what the verdict finds of it and, if
+// timed, the time left on the access token.
+func checkResult(s session.Status, v verdict.Verdict, timed bool, warn, crit time.Duration) (code int, what string) {
 	access := max(0, s.Access.Remaining)
-	switch {
-	case s.State == "none":
+	what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
+	code = nagiosCodes[v.StateOf(verdict.PartSession)]
+	switch found := concerning(v, []verdict.Part{verdict.PartService, verdict.PartSession}); {
+	case len(found) > 0:
+		code, what = nagiosWarning, found[0].Line()
+		if found[0].Severity == verdict.Critical {
+			code = nagiosCritical
+		}
+	case s.State == "none" && code != nagiosOK:
 		code, what = nagiosCritical, "no session"
-	case s.State == "blocked":
-		code, what = nagiosCritical, "logins are blocked"
-	case s.State == "doubtful" && s.Access.Dead:
-		code, what = nagiosCritical, "the tokens are revoked; the next call logs in"
-	case s.State == "doubtful":
-		code, what = nagiosCritical, "it is not known whether the tokens are valid"
-	case access < crit:
+	case s.State == "doubtful" && s.Access.Dead && code != nagiosOK:
+		code, what = nagiosWarning, "the tokens were revoked at "+moment(s.Access.ExpiresAt)+"; the next call logs in"
+	case timed && s.State != "rotating" && access < crit:
 		code = nagiosCritical
-	case access < warn || s.Warning != "":
-		code = nagiosWarning
-	}
-	if s.State == "rotating" && code == nagiosCritical {
-		code = nagiosWarning // a rotation is in progress
-	}
-	if what == "" {
-		what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
-	}
-	if s.Access.Dead {
-		what += "; access token revoked at " + moment(s.Access.ExpiresAt)
-	}
-	if s.Warning != "" {
-		what += "; " + s.Warning
-	}
-	if code != nagiosOK && !s.Verdict.Healed && s.Verdict.Sentence != "" && !s.WarningNames {
-		what += "; cause: " + s.Verdict.Sentence
+	case timed && access < warn:
+		code = max(nagiosWarning, code)
 	}
 	what = strings.ReplaceAll(what, "|", "/") // after the first | there is data for programs
 	return code, fmt.Sprintf("%s | access=%ds;%d:;%d:;0;%d refresh=%ds;;;0;%d instances=%d logins=%dc refreshes=%dc "+

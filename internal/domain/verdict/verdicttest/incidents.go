@@ -101,7 +101,7 @@ func Incidents() map[string]Incident {
 			"opdeck ignores HTTPS_PROXY of the environment."},
 		"12 proxy 407": {Login(said(reach.ProxyAsks, 407, "")), "The proxy demands a login (407)."},
 		"13 503 Retry-After": {Login(reach.Fault{Class: reach.Maintenance, Status: 503, After: 2 * time.Minute}),
-			"stage.example.com is under maintenance or overloaded (503), until 12:01:20 UTC as it says."},
+			"stage.example.com is under maintenance or overloaded (503). It asks to wait until 12:01:20 UTC."},
 		"14 502": {Login(said(reach.Gateway, 502, "")),
 			"A gateway before stage.example.com gets no answer from the service (502)."},
 		"15 429 at login": {Login(reach.Fault{Class: reach.Throttled, Status: 429, After: time.Minute}),

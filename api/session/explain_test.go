@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -55,8 +54,7 @@ func secured(t *testing.T, change func(*httptest.Server), h http.HandlerFunc) (s
 	return s, &tls.Config{RootCAs: pool}
 }
 
-// What no further try mends ends the waiting of a person at once, in a sentence that
-// says what it is, with one login tried.
+// TestPermanentFaults: a fault that no retry ends fails a person's call at once, by name, with one login tried.
 func TestPermanentFaults(t *testing.T) {
 	never := func(http.ResponseWriter, *http.Request) {}
 	plain := httptest.NewServer(http.HandlerFunc(never))
@@ -67,6 +65,8 @@ func TestPermanentFaults(t *testing.T) {
 	}, never)
 	away := httptest.NewServer(http.RedirectHandler("https://elsewhere.example/", http.StatusFound))
 	t.Cleanup(away.Close)
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	t.Cleanup(gone.Close)
 	long := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range 100 {
 			_, _ = w.Write(make([]byte, 4096))
@@ -78,16 +78,16 @@ func TestPermanentFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		address string
 		conf    *tls.Config
-		want    string
+		want    reach.Class
 	}{
-		"unknown authority": {good.URL, &tls.Config{}, faultAuthority},
-		"another name":      {strings.Replace(good.URL, "127.0.0.1", "localhost", 1), trusting, faultName},
-		"expired":           {good.URL, late, faultTime},
-		"TLS 1.1":           {old.URL, &tls.Config{RootCAs: oldTrust.RootCAs, MinVersion: tls.VersionTLS12}, faultHandshake},
-		"no TLS":            {"https://" + strings.TrimPrefix(plain.URL, "http://"), &tls.Config{}, faultHandshake},
-		"redirect": {away.URL, nil, "the service redirects the login to " +
-			"https://elsewhere.example/, which opdeck does not follow"},
-		"too long": {long.URL, nil, faultTooLong},
+		"unknown authority": {good.URL, &tls.Config{}, reach.TLSIssuer},
+		"another name":      {strings.Replace(good.URL, "127.0.0.1", "localhost", 1), trusting, reach.TLSName},
+		"expired":           {good.URL, late, reach.TLSExpired},
+		"TLS 1.1":           {old.URL, &tls.Config{RootCAs: oldTrust.RootCAs, MinVersion: tls.VersionTLS12}, reach.TLSVersion},
+		"no TLS":            {"https://" + strings.TrimPrefix(plain.URL, "http://"), &tls.Config{}, reach.PlainHTTP},
+		"redirect":          {away.URL, nil, reach.Moved},
+		"gone":              {gone.URL, nil, reach.Gone},
+		"too long":          {long.URL, nil, reach.TooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +99,7 @@ func TestPermanentFaults(t *testing.T) {
 				return 0, nil, nil
 			})
 			var e *Error
-			if !errors.As(err, &e) || e.Kind != ServiceUnavailable || e.Public != c.want {
+			if !errors.As(err, &e) || e.Kind != ServiceUnavailable || e.Fault.Class != c.want {
 				t.Fatalf("%v, want %q", err, c.want)
 			}
 			if ctx.Err() != nil {
@@ -110,12 +110,12 @@ func TestPermanentFaults(t *testing.T) {
 				t.Errorf("%d tries, %v", len(events), err)
 			}
 			// A caller that arrives before the next try gets the last one's error.
-			if again := m.faultBefore(ctx, failAtOnce); again == nil ||
-				!strings.HasPrefix(again.Public, c.want+"; last try at ") || again.RetryAfter != failAtOnce {
+			if again := m.faultBefore(ctx, failAtOnce); again == nil || again.Fault.Class != c.want ||
+				again.RetryAfter != failAtOnce {
 				t.Errorf("%v", again)
 			}
 			if again := m.faultBefore(ctx, failAtOnce-1); again != nil {
-				t.Errorf("told although the next try is near: %v", again)
+				t.Errorf("an error although the next try is near: %v", again)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestPermanentFaultsInTheBackground(t *testing.T) {
 	defer cancel()
 	err := m.Do(ctx, Route{Class: limit.Billing}, func(context.Context, Access) (int, http.Header, error) { return 200, nil, nil })
 	var e *Error
-	if !errors.As(err, &e) || e.Kind != TimedOut && e.RetryAfter == 0 || e.permanent {
+	if !errors.As(err, &e) || e.Kind != TimedOut && e.RetryAfter == 0 || isPermanent(err) {
 		t.Errorf("%v", err)
 	}
 	events, err := m.store.Events(context.Background(), m.key, 0, 100)
@@ -138,16 +138,30 @@ func TestPermanentFaultsInTheBackground(t *testing.T) {
 	}
 }
 
-// What may pass is no permanent fault, and no sentence shows what the other side sent.
-func TestWhatIsPermanent(t *testing.T) {
-	for _, err := range []error{nil, errors.New("x"), context.DeadlineExceeded,
-		&net.OpError{Op: "dial", Err: errors.New("refused")}, &net.DNSError{}} {
-		if s, ok := Permanent(err); ok {
-			t.Errorf("%v: %s", err, s)
+// TestAWaitTakesNoFaultsPlace: the fault of an error is that of the newest attempt that was made, whichever process
+// made it, until one succeeds or the session is reset.
+func TestAWaitTakesNoFaultsPlace(t *testing.T) {
+	m := manager(t, "http://127.0.0.1:1", nil)
+	ctx := t.Context()
+	for _, step := range []struct {
+		e    Event
+		want reach.Class
+	}{
+		{Event{Kind: EventLogin, Outcome: NoSlot}, reach.None},
+		{Event{Kind: EventLogin, Outcome: NotSent, Fault: reach.Fault{Class: reach.NoName}}, reach.NoName},
+		{Event{Kind: EventLogin, Outcome: NoSlot}, reach.NoName},
+		{Event{Kind: EventLogin, Outcome: Aborted}, reach.NoName},
+		{Event{Kind: EventUnauthorized}, reach.NoName},
+		{Event{Kind: EventRefresh, Outcome: Unknown, Fault: reach.Fault{Class: reach.Gateway}}, reach.Gateway},
+		{Event{Kind: EventReset}, reach.None},
+		{Event{Kind: EventLogin, Outcome: Refused, Fault: reach.Fault{Class: reach.Locked}}, reach.Locked},
+		{Event{Kind: EventLogin, Outcome: OK}, reach.None},
+	} {
+		if err := m.store.Log(ctx, m.key, step.e); err != nil {
+			t.Fatal(err)
 		}
-	}
-	hostile := x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"\x1b[2Jevil"}}, Host: "h"}
-	if s, ok := Permanent(fmt.Errorf("around: %w", hostile)); !ok || strings.Contains(s, "evil") {
-		t.Errorf("%q, %v", s, ok)
+		if got := m.notYet(ctx, time.Second).Fault.Class; got != step.want {
+			t.Errorf("after %s %s: %q, want %q", step.e.Kind, step.e.Outcome, got, step.want)
+		}
 	}
 }

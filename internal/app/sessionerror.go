@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/reach"
+	"opdeck/api/session"
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/store"
+)
+
+// explainTime bounds the reads of the store that only serve an error's sentence.
+const explainTime = 3 * time.Second
+
+// explained is SessionError, with cause and remedy of the verdict where no session can be had.
+func (a factReader) explained(ctx context.Context, err error) error {
+	out := SessionError(err)
+	var e *session.Error
+	var known *api.Error
+	if !errors.As(err, &e) || !errors.As(out, &known) || errors.Is(err, context.Canceled) || !unrenewed(e) {
+		return out
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	f := a.all(ctx)
+	if e.Kind == session.NoPassword && e.Err != nil {
+		f.Password = verdict.Known(verdict.Password{Source: a.passwordSource(), Fault: e.Err.Error()}, "this process", f.Now,
+			readHolds)
+	}
+	found, ok := stops(verdict.Conclude(f))
+	if !ok {
+		if text := e.Fault.String(); text != "" {
+			known.Public = sentence(e.Public + ": " + text)
+		}
+		return out
+	}
+	known.Public = found.Sentence
+	if e.Kind == session.LoginUnreadable { // the settings to change
+		return out
+	}
+	known.Remedy = api.Remedy{Kind: api.NextStep, Names: []string{found.Next.Do}, ID: found.Next.Command,
+		Who: string(found.Who), Wait: known.RetryAfter}
+	return out
+}
+
+// unrenewed reports whether a call failed because no session could be had, and not for a reason of its own.
+func unrenewed(e *session.Error) bool {
+	switch e.Kind {
+	case session.CredentialsRefused, session.TwoFactorDemanded, session.LoginUnreadable, session.NoPassword,
+		session.ServiceUnavailable:
+		return true
+	case session.TimedOut:
+		return e.Fault.Class != reach.None
+	}
+	return false
+}
+
+// stops is the first finding that keeps every process from a session.
+func stops(v verdict.Verdict) (f verdict.Finding, ok bool) {
+	parts := []verdict.Part{verdict.PartConfig, verdict.PartStore, verdict.PartService, verdict.PartSession}
+	for _, f := range v.Findings {
+		if f.Severity == verdict.Critical && slices.Contains(parts, f.Part) {
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// waitsFor says what a call waits for.
+func (a factReader) waitsFor(c api.Call) string {
+	w := a.Session.WaitsFor(context.Background(), c.Class)
+	if !w.Renewal {
+		return w.Sentence
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), explainTime)
+	defer cancel()
+	said := "The session cannot be renewed yet."
+	if f, ok := stops(verdict.Conclude(a.all(ctx))); ok {
+		said = f.Sentence
+	}
+	return "Waiting: " + said + " Next try in " + max(w.Next, time.Second).Round(time.Second).String() + "."
+}
+
+// SessionError converts the session's errors to the client's: the kind sets the exit code, the hint says what to do.
+func SessionError(err error) error {
+	var e *session.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	out := &api.Error{Kind: api.AuthFailed, Public: sentence(e.Public), RetryAfter: e.RetryAfter, Err: err,
+		Remedy: api.Remedy{Kind: api.SessionStatus}}
+	switch e.Kind {
+	case session.CredentialsRefused:
+		out.Remedy.Kind = api.FixCredentials
+	case session.TwoFactorDemanded:
+		out.Remedy.Kind = api.NoSecondFactor
+	case session.LoginUnreadable:
+		out.Remedy = api.Remedy{Kind: api.FixSettings, ID: "[service]",
+			Names: []string{"access_token_field, refresh_token_field, access_ttl_field"}}
+	case session.NoPassword:
+		out.Kind, out.Remedy = api.BadConfig, api.Remedy{Kind: api.FixSettings, ID: "the context",
+			Names: []string{"password_env, password_file and password_command"}}
+		if e.Err != nil { // the config's own sentence, without the password
+			out.Public = sentence("the password is not available: " + e.Err.Error())
+		}
+	case session.StoreUnavailable:
+		storeTrouble(out, e.Err)
+	case session.ServiceUnavailable:
+		out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor, Wait: e.RetryAfter}
+	case session.TimedOut:
+		out.Kind = api.Unavailable
+		if trouble := (*store.Error)(nil); errors.As(e.Err, &trouble) {
+			storeTrouble(out, trouble)
+		}
+		if errors.Is(err, context.Canceled) {
+			out.Kind = api.Interrupted
+		}
+	case session.Closed:
+		out.Kind = api.Interrupted
+	}
+	return out
+}
+
+// storeTrouble fills in the sentence and the hint for a store error.
+func storeTrouble(out *api.Error, err error) {
+	out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor}
+	var known *store.Error
+	if !errors.As(err, &known) {
+		return
+	}
+	e := known.Public()
+	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, api.Remedy{Kind: api.NeedStore}
+	if known.Kind == store.Lost {
+		out.Remedy = e.Remedy
+	}
+}
