@@ -204,6 +204,12 @@ var (
 	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
 		Short:   "What a person holds and did, and how to remove it: keys, requests, sessions, writes",
 		Without: onlyCommand("reads the key files of this host")})
+	Capsule = declare(&reads, Act{Name: "capsule", Effect: TakeOut, Need: api.MaySession,
+		Args:    []Arg{{Name: "FILE", File: true}},
+		Short:   "Write redacted evidence of an incident to a new file, for another person (- is standard output)",
+		Without: map[Surface]string{Screen: "the evidence is a file; use the command"}})
+	CapsuleShow = declare(&reads, Act{Name: "capsule.show", Args: []Arg{{Name: "FILE", File: true}},
+		Short: "Show a capsule of another person", Without: onlyCommand("reads a file of this host")})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
 		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
 	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},

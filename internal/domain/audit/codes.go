@@ -30,6 +30,7 @@ const (
 	EventQuarantine   = "hook.quarantined"  // a webhook that failed its check
 	EventReveal       = "reveal"            // masked values were revealed
 	EventTakeAway     = "export"            // operations or documents were exported or copied
+	EventCapsule      = "capsule"           // redacted evidence was written for somebody else
 	EventDownload     = "document.download" // a document's content was saved or passed to a program
 	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
 	EventForward      = "event.forward"     // webhook events are forwarded to another address
@@ -47,6 +48,7 @@ var numbers = map[string]string{
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
+	EventCapsule: "706",
 }
 
 // Code is the stable number of an event; "" for none.

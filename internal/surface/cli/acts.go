@@ -23,7 +23,7 @@ type commands map[*act.Act]func(*root) *cobra.Command
 // otherCommands are the commands without a group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
-	act.Schema: newSchemaCommand, act.Who: whoCommand,
+	act.Schema: newSchemaCommand, act.Who: whoCommand, act.Capsule: capsuleCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
@@ -46,6 +46,7 @@ var groups = map[string]struct {
 	"hook":         {nil, "The service's webhook settings", hookCommands},
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
+	"capsule":      {nil, "Redacted evidence of an incident: write, show", capsuleCommands},
 	"config":       {nil, "The config file: create, check, show, find", configCommands},
 }
 
@@ -72,7 +73,11 @@ func (r *root) addCommands(top *cobra.Command) {
 				top.AddCommand(parent)
 			}
 		}
-		parent.AddCommand(r.applyRow(maker(row)(r), row))
+		cmd := r.applyRow(maker(row)(r), row)
+		if parent == top { // it may be a group, too
+			parents[row.Name] = cmd
+		}
+		parent.AddCommand(cmd)
 	}
 }
 

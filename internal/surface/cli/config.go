@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
@@ -97,7 +96,7 @@ func configShowCommand(r *root) *cobra.Command {
 			return err
 		}
 		var b bytes.Buffer
-		if err := toml.NewEncoder(&b).Encode(withoutSecrets(cfg)); err != nil {
+		if err := toml.NewEncoder(&b).Encode(config.WithoutSecrets(cfg)); err != nil {
 			return fmt.Errorf("config: %w", err)
 		}
 		var m map[string]any
@@ -110,24 +109,4 @@ func configShowCommand(r *root) *cobra.Command {
 		}
 		return out.text(m, lines.String())
 	})
-}
-
-// withoutSecrets replaces what may hold a secret: the password in the store's URL, and the commands that print
-// passwords.
-func withoutSecrets(c config.Config) config.Config {
-	if u, err := url.Parse(c.Store.URL); err != nil || u.User != nil || u.RawQuery != "" {
-		c.Store.URL = "postgres://••••"
-		if err == nil {
-			c.Store.URL = u.Scheme + "://••••@" + u.Host + u.Path
-		}
-	}
-	contexts := map[string]config.Context{}
-	for name, x := range c.Contexts {
-		if x.PasswordCommand != "" {
-			x.PasswordCommand = "••••"
-		}
-		contexts[name] = x
-	}
-	c.Contexts = contexts
-	return c
 }

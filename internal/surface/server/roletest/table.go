@@ -108,6 +108,7 @@ var Table = filled([]Row{
 	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
+	{Name: "capsule", Command: "capsule -"},
 	{Name: "audit.prove", Command: "audit prove 1"},
 	{Name: "operation.report", Command: "operation report -"},
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
