@@ -74,9 +74,12 @@ func fileSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Compact releases some free pages of the files to the disk, while nobody else writes; more: there are others.
-// PostgreSQL reuses its own.
+// Compact releases some free pages of the files to the disk, while nobody else writes; more: there are others. In
+// PostgreSQL it makes the space of removed rows usable for others at once, however late autovacuum is.
 func (s *Store) Compact(ctx context.Context) (more bool, err error) {
+	if s.Core.engine == Postgres {
+		return false, vacuumTables(ctx, s.Core)
+	}
 	for _, db := range []*DB{s.Core, s.Bulk} {
 		if db.path == "" {
 			continue
@@ -105,6 +108,22 @@ func vacuum(ctx context.Context, db *DB) (left int64, err error) {
 		err = shorten(ctx, db)
 	}
 	return left, err
+}
+
+// deadTables are the tables of which a fifth is removed rows: the share at which autovacuum begins, too. Until then
+// new rows make the files longer.
+const deadTables = `SELECT quote_ident(relname) FROM pg_stat_user_tables
+	WHERE schemaname = current_schema() AND n_dead_tup > 50 + n_live_tup / 5`
+
+// vacuumTables vacuums PostgreSQL's tables without the lock that shortens a file.
+func vacuumTables(ctx context.Context, db *DB) error {
+	tables, err := List(ctx, db, Value[string], deadTables)
+	for _, table := range tables {
+		if _, err := db.w.ExecContext(ctx, "VACUUM (TRUNCATE FALSE) "+table); err != nil {
+			return db.explain(err)
+		}
+	}
+	return err
 }
 
 // Shorten truncates the write-ahead log of a file that is too long, if nobody is reading or writing.

@@ -80,6 +80,9 @@ func (b *batch) derive(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		k := b.known[r.opid]
+		if k == nil { // an earlier build read another identifier in the record
+			continue
+		}
 		r.seen, r.changed, r.origin, r.doubt, r.doubtAt = k.seen, k.changed, k.origin, k.doubt, k.doubtAt
 		b.write[r.opid] = r
 	}
