@@ -60,17 +60,32 @@ func (r Rules) Signer(kind, header string, key secret.Value) (Signer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return standardSigner(k), nil
+		return standardSigner(k, func(body []byte) string {
+			if e, err := Decode(body); err == nil {
+				return e.ID // the same when the delivery is repeated
+			}
+			return "msg_" + uuid.NewString()
+		}), nil
 	}
 	return nil, fmt.Errorf("webhooks: cannot sign as %q", kind)
 }
 
-func standardSigner(key []byte) Signer {
+// StandardSigner signs as the kind standard_webhooks, with an id of the caller's own. The key has at least MinSecret
+// bytes.
+func StandardSigner(key secret.Value, id string) (Signer, error) {
+	if err := (Secrets{Now: key}).check(); err != nil {
+		return nil, err
+	}
+	k, err := standardKey(key.Reveal())
+	if err != nil {
+		return nil, err
+	}
+	return standardSigner(k, func([]byte) string { return id }), nil
+}
+
+func standardSigner(key []byte, name func(body []byte) string) Signer {
 	return func(h http.Header, body []byte, at time.Time) error {
-		id := "msg_" + uuid.NewString()
-		if e, err := Decode(body); err == nil {
-			id = e.ID // the same when the delivery is repeated
-		}
+		id := name(body)
 		stamp := strconv.FormatInt(at.Unix(), 10)
 		signature := sum(key, []byte(id+"."+stamp+"."), body)
 		h[headerID], h[headerTimestamp] = []string{id}, []string{stamp}

@@ -296,3 +296,32 @@ CREATE TABLE answer (
     seen_us BIGINT  NOT NULL, -- of the newest outcome, Unix time in µs, the store's
     PRIMARY KEY (scope, class, route)
 );
+
+-- The rules of [notify.NAME]: what they have noticed, and their silence.
+CREATE TABLE notify_rule (
+    scope   TEXT NOT NULL, -- base_url and account
+    name    TEXT NOT NULL,
+    state   TEXT NOT NULL, -- JSON: notify.State; no secrets
+    silence TEXT NOT NULL, -- JSON: notify.Silence
+    PRIMARY KEY (scope, name)
+);
+
+-- Their notices. Times are Unix times in µs, the store's.
+CREATE TABLE notice (
+    scope      TEXT    NOT NULL,
+    id         TEXT    NOT NULL, -- the same on every host
+    rule       TEXT    NOT NULL,
+    phase      TEXT    NOT NULL, -- waiting, sending, sent, failed, silenced
+    body       TEXT    NOT NULL, -- JSON: notify.Notice; no secrets
+    owner      TEXT    NOT NULL DEFAULT '', -- process that sends it
+    attempts   BIGINT NOT NULL DEFAULT 0,
+    error      TEXT    NOT NULL DEFAULT '', -- of the last attempt
+    seq        BIGINT NOT NULL, -- within its rule
+    next_us    BIGINT NOT NULL DEFAULT 0, -- of the next attempt
+    until_us   BIGINT NOT NULL DEFAULT 0, -- end of the claim
+    ended_us   BIGINT NOT NULL DEFAULT 0, -- sent, failed, silenced; 0: open
+    PRIMARY KEY (scope, id)
+);
+CREATE UNIQUE INDEX notice_order ON notice (scope, rule, seq);
+CREATE INDEX notice_open ON notice (scope, rule, seq) WHERE ended_us = 0;
+CREATE INDEX notice_ended ON notice (ended_us) WHERE ended_us > 0;

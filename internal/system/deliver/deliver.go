@@ -1,0 +1,156 @@
+// Package deliver hands a notice to a program of this host, or to an address as a signed webhook.
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/notify"
+)
+
+// Command runs a program for each notice.
+type Command struct {
+	Argv   []string
+	Getenv func(string) string
+}
+
+var _ notify.Sender = Command{}
+
+// inherited are the variables of opdeck's environment that a program gets: none holds a secret of opdeck.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
+	"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SYSTEMROOT"}
+
+const (
+	maxOutput = 4 << 10     // bytes kept of what a program prints
+	outputEnd = time.Second // for programs that it started and that keep its output open
+)
+
+// Send implements notify.Sender: the notice is JSON on standard input, parts of it are variables. The program fails
+// unless it exits with 0; the error has the end of its output.
+func (c Command) Send(ctx context.Context, n notify.Notice) error {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.WaitDelay = outputEnd
+	cmd.Stdin = bytes.NewReader(append(body, '\n'))
+	out := &tail{}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = []string{} // never nil: that would be opdeck's own
+	for _, name := range inherited {
+		if v := c.Getenv(name); v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	test := ""
+	if n.Test {
+		test = "1"
+	}
+	for _, v := range [][2]string{{"ID", n.ID}, {"NAME", n.Name}, {"KIND", string(n.Kind)}, {"CONTEXT", n.Context},
+		{"SEVERITY", n.Severity}, {"SENTENCE", n.Sentence}, {"COMMAND", n.Command}, {"FOR", n.For}, {"TEST", test}} {
+		cmd.Env = append(cmd.Env, "OPDECK_NOTICE_"+v[0]+"="+v[1])
+	}
+	err = cmd.Run()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well; what it started keeps its output open
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("the command did not end within %s%s", notify.SendTimeout, out.said())
+	}
+	var start *exec.Error
+	if errors.As(err, &start) {
+		return fmt.Errorf("the command cannot be started: %w", start.Err)
+	}
+	return fmt.Errorf("the command failed: %w%s", err, out.said())
+}
+
+// tail keeps the end of what is written.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	t.b = t.b[max(0, len(t.b)-maxOutput):]
+	return len(p), nil
+}
+
+// said is the last line, safe to draw, behind a colon; "" for none.
+func (t *tail) said() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	if last := untrusted.Text(api.Scrub(lines[len(lines)-1])).Line(200); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// Webhook posts each notice to an address.
+type Webhook struct {
+	URL    string
+	Secret func() (secret.Value, error) // read for each notice, so that it can be changed
+	Client *http.Client                 // follows no redirect
+	Now    func() time.Time
+}
+
+var _ notify.Sender = Webhook{}
+
+// NewClient returns the client of a Webhook.
+func NewClient(t http.RoundTripper) *http.Client {
+	return &http.Client{Transport: t, Timeout: notify.SendTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// Send implements notify.Sender: the notice is the JSON of a POST, signed as Standard Webhooks (HMAC-SHA256 over
+// id.time.body), with the notice's ID in every attempt. Any answer from 200 to 299 takes it.
+func (w Webhook) Send(ctx context.Context, n notify.Notice) error {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	key, err := w.Secret()
+	if err != nil {
+		return err
+	}
+	sign, err := hook.StandardSigner(key, n.ID)
+	if err != nil {
+		return errors.New("the secret cannot be used: " + err.Error())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the address cannot be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "opdeck")
+	if err := sign(req.Header, body, w.Now()); err != nil {
+		return err
+	}
+	res, err := w.Client.Do(req)
+	if err != nil {
+		var u *url.Error // its text has the address, which may hold a secret
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.New("the receiver did not answer in time")
+		}
+		return fmt.Errorf("the receiver could not be reached: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be reused
+	_ = res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("the receiver answered %d", res.StatusCode)
+	}
+	return nil
+}
