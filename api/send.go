@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -308,7 +309,11 @@ func (c *Client) report(call Call, a Answer, e error) {
 		err := AsError(e)
 		call.Kind, call.Error = err.Kind, err.Public
 	}
-	c.opt.Log.Info("call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
+	level := slog.LevelInfo
+	if call.Background && call.Kind == "" { // a sync makes many
+		level = slog.LevelDebug
+	}
+	c.opt.Log.Log(context.Background(), level, "call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
 		"kind", string(call.Kind), "took", call.Took, "background", call.Background, "request_id", call.RequestID)
 	c.notify(call, CallEnded)
 }

@@ -8,7 +8,6 @@ import (
 
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
-	"opdeck/internal/system/listen"
 )
 
 // Reasons that the code compares; the others are literals.
@@ -26,8 +25,8 @@ func unauthorized(a *hook.AuthError) *Rejection {
 		Claims: a.Claims}
 }
 
-// reject counts a rejected delivery, stores what helps to find the cause, and logs it once a minute. no has the
-// status and the reason; reject fills in the rest.
+// reject counts a rejected delivery, stores what helps to find the cause, and logs each reason once a minute. no
+// has the status and the reason; reject fills in the rest.
 func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *Rejection) {
 	switch {
 	case no.Status == http.StatusUnauthorized:
@@ -55,7 +54,7 @@ func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *R
 	if no.Reason == reasonNotStored {
 		return // already logged
 	}
-	if n, ok := r.lines.Allow(listen.SourceOf(from).String(), no.Reason, no.At); ok {
+	if n, ok := r.lines.Allow("", no.Reason, no.At); ok {
 		r.opt.Log.Warn("webhook rejected", "reason", no.Reason, "status", no.Status, "source", string(no.Source), "detail",
 			no.Detail, "held_back", n)
 	}

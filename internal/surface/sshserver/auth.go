@@ -130,6 +130,8 @@ func (c *conn) verified(
 		kind = "certificate"
 	}
 	c.srv.stats.add(&c.srv.stats.logins, kind)
+	c.srv.opt.Log.Info("ssh: login", "person", p.Name, "role", string(p.Role), "from", c.addr.String(), "by", kind,
+		"fingerprint", fingerprint(key))
 	if c.attempts.suspicious(m.User()) {
 		c.recordAttempts("before " + p.Name + " logged in: ")
 	}
@@ -200,7 +202,7 @@ func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
 // recordAttempts records the failed attempts of a connection. The trail limits them.
 func (c *conn) recordAttempts(before string) {
 	line, last, reasons := c.attempts.summary()
-	c.srv.logRefused(c.addr, strings.Join(reasons, ","), "tries", before+line)
+	c.srv.logRefused(c.addr, strings.Join(reasons, ","), "person", last, "tries", before+line)
 	who := api.Actor{Name: last, Via: "ssh", From: c.addr.String()} // by their own claim
 	c.srv.note(context.Background(), who, api.Event{Name: eventRefused, Object: "ssh", Detail: before + line})
 }

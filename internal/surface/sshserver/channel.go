@@ -48,6 +48,7 @@ func (s *Server) refuse(c *conn, what string) {
 		return
 	}
 	s.stats.add(&s.stats.refused, "not_offered")
+	s.logRefused(c.addr, "not_offered", "person", c.person.Name, "asked", known(what))
 	s.running.Go(func() {
 		s.note(context.Background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh",
 			Detail: "asked for " + known(what) + ", which is not offered"})
@@ -121,6 +122,7 @@ func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel
 		}
 	}
 	s.stats.add(&s.stats.refused, "too_many_sessions")
+	s.logRefused(c.addr, "too_many_sessions", "person", c.person.Name, "why", why)
 	s.note(ctx, c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "no session: " + why})
 	_ = n.Reject(gossh.ResourceShortage, why)
 }
