@@ -190,6 +190,15 @@ var (
 	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
 		Short: "One request: what it sends, who asked, until when", Place: "approvals",
 		Key: Key{Press: "e", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
+	NotifyList = declare(&reads, Act{Name: "notify.list", Need: api.MayRead, Roles: keepers,
+		Short:   "Who is notified of what, and what became of the notices",
+		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
+	NotifyTest = declare(&reads, Act{Name: "notify.test", Effect: Local, Need: api.MaySession, Roles: keepers,
+		Event: "notify.tested", Args: args("NAME"), Short: "Send a test notice now",
+		Without: map[Surface]string{Screen: "tries the config of a host; use the command"}})
+	NotifySilence = declare(&reads, Act{Name: "notify.silence", Effect: Local, Need: api.MaySession, Roles: keepers,
+		Event: "notify.silenced", Args: args("NAME"), Short: "Send no notices until a time; they are counted",
+		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
 	Reveal = declare(&reads, Act{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal",
 		Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
 		Without: map[Surface]string{Command: "the commands that print records have --reveal",

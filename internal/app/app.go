@@ -44,6 +44,7 @@ type Options struct {
 	Context    string // "": the config's default
 	ReadOnly   bool
 	LogFile    string
+	ServeLog   io.Writer // gets the log that [serve] describes; nil: nothing
 	Verbose    bool
 	Getenv     func(string) string // nil: os.Getenv
 	Version    string
@@ -171,6 +172,9 @@ func pick(cfg config.Config, name string) (config.Context, error) {
 
 func (a *App) openLog(_ context.Context, opt Options) error {
 	a.Log = slog.New(slog.DiscardHandler)
+	if opt.ServeLog != nil {
+		a.Log = slog.New(serveHandler(opt.ServeLog, a.Config.Serve, opt.Verbose))
+	}
 	if opt.LogFile == "" {
 		return nil
 	}
@@ -180,13 +184,18 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 			Remedy: api.Remedy{Kind: api.OtherFile}, Err: err}
 	}
 	a.closers = append(a.closers, f.Close)
-	a.Log = NewLog(f, opt.Verbose)
+	a.Log = slog.New(slog.NewMultiHandler(a.Log.Handler(), NewLog(f, opt.Verbose).Handler()))
 	return nil
 }
 
 func (a *App) openStore(ctx context.Context, opt Options) error {
 	notice := noticeTo(a.Log, opt.Notice)
-	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Upgrading: opt.Upgrading, Notice: notice}
+	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Notice: notice, Upgrading: func() {
+		a.Log.Info("the store of an older opdeck is updated")
+		if opt.Upgrading != nil {
+			opt.Upgrading()
+		}
+	}}
 	if a.ownClock {
 		at.Now = a.Now
 	}

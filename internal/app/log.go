@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/app/config"
 )
 
 // secretKeys are attribute names whose values are never logged.
@@ -19,6 +20,20 @@ func NewLog(w io.Writer, verbose bool) *slog.Logger {
 		level = slog.LevelDebug
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: clean}))
+}
+
+// serveHandler is the log of opdeck serve as [serve] describes it, with the promises of NewLog. verbose adds debug
+// records.
+func serveHandler(w io.Writer, c config.Serve, verbose bool) slog.Handler {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil || verbose { // the config is valid
+		level = slog.LevelDebug
+	}
+	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: clean}
+	if c.LogFormat == "json" {
+		return slog.NewJSONHandler(w, opt)
+	}
+	return slog.NewTextHandler(w, opt)
 }
 
 // clean removes secrets by attribute name and by shape, and makes text safe to draw (the handler quotes control

@@ -4,6 +4,9 @@ package app
 // rest; a nil function has none.
 func (a *App) SecretEnv(getenv, rest func(string) string) func(string) string {
 	named := map[string]bool{a.Context.PasswordEnv: true, a.Config.Webhooks.SecretEnv: true}
+	for _, n := range a.Config.Notify {
+		named[n.SecretEnv] = true
+	}
 	delete(named, "")
 	return func(name string) string {
 		switch {

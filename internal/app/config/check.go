@@ -17,7 +17,6 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 )
 
@@ -152,6 +151,7 @@ func (c *Config) checkGeneral(k *checker) {
 	c.checkLend(k)
 	c.checkAudit(k)
 	c.checkRetention(k)
+	c.checkNotify(k)
 }
 
 // checkRetention checks the ages: less than a day is too short to settle everything.
@@ -230,6 +230,8 @@ func (c *Config) checkListeners(k *checker) {
 	if c.Serve.Metrics != "" {
 		k.listen(c.Serve.Metrics, "serve", "metrics")
 	}
+	k.oneOf(c.Serve.LogFormat, []string{"logfmt", "json"}, "serve", "log_format")
+	k.oneOf(c.Serve.LogLevel, []string{"debug", "info", "warn", "error"}, "serve", "log_level")
 }
 
 // listen checks a listen address and reports whether it is loopback.
@@ -322,10 +324,7 @@ func portOK(p string) bool {
 
 // similar suggests the known key closest to an unknown one.
 func similar(k toml.Key) string {
-	if near := filter.Nearest(k[len(k)-1], knownKeys(reflect.TypeFor[Config]())); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
+	return meant(k[len(k)-1], knownKeys(reflect.TypeFor[Config]()))
 }
 
 func knownKeys(t reflect.Type) []string {

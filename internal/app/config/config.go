@@ -29,6 +29,7 @@ type Config struct {
 	Audit          Audit              `toml:"audit"`
 	UI             UI                 `toml:"ui"`
 	Views          map[string]View    `toml:"views"`
+	Notify         map[string]Notify  `toml:"notify"`
 
 	// Path is the file that was read, "" for none.
 	Path string `toml:"-"`
@@ -149,7 +150,9 @@ type SSH struct {
 
 // Serve configures what `opdeck serve` offers besides SSH and webhooks.
 type Serve struct {
-	Metrics string `toml:"metrics"`
+	Metrics   string `toml:"metrics"`
+	LogFormat string `toml:"log_format"` // logfmt, json
+	LogLevel  string `toml:"log_level"`  // debug, info, warn, error
 }
 
 // Lend configures lending the session to scripts.
@@ -282,10 +285,11 @@ func Default() Config {
 		Webhooks: Webhooks{Path: "/hooks", Verify: "jwt", Header: "Authorization", Algorithms: []string{"HS256"},
 			MaxAge: Duration(5 * time.Minute)},
 		SSH:   SSH{IdleTimeout: Duration(15 * time.Minute), MaxSessions: 200},
+		Serve: Serve{LogFormat: "logfmt", LogLevel: "info"},
 		Lend:  Lend{Borrowers: map[string]Borrower{}},
 		Audit: Audit{Keys: []string{}},
 		UI:    UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
-		Views: map[string]View{},
+		Views: map[string]View{}, Notify: map[string]Notify{},
 	}
 }
 

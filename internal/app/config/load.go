@@ -170,6 +170,9 @@ func decodeContexts(src []byte, c *Config) (toml.MetaData, error) {
 	for name, b := range c.Lend.Borrowers {
 		c.Lend.Borrowers[name] = b.read(src, name)
 	}
+	for name, n := range c.Notify {
+		c.Notify[name] = n.filled()
+	}
 	for name, prim := range names.Contexts {
 		x := defaultContext(name)
 		if err := nameMeta.PrimitiveDecode(prim, &x); err != nil {

@@ -13,7 +13,7 @@ import (
 const dots = "••••"
 
 // WithoutSecrets returns the config without what may hold a secret: user and password in the addresses of the store and
-// the proxy, and the commands that print passwords.
+// the proxy, the commands that print passwords, and how the receivers of notices are called.
 func WithoutSecrets(c Config) Config {
 	if u, err := url.Parse(c.Store.URL); err != nil || u.User != nil || u.RawQuery != "" {
 		c.Store.URL = "postgres://" + dots
@@ -32,6 +32,18 @@ func WithoutSecrets(c Config) Config {
 			x.PasswordCommand = dots
 		}
 		c.Contexts[name] = x
+	}
+	c.Notify = maps.Clone(c.Notify)
+	for name, n := range c.Notify { // an argument or a path can be a key
+		if len(n.Command) > 1 {
+			n.Command = []string{n.Command[0], dots}
+		}
+		if u, err := url.Parse(n.URL); err != nil {
+			n.URL = dots
+		} else if n.URL != "" {
+			n.URL = u.Scheme + "://" + u.Host + "/" + dots
+		}
+		c.Notify[name] = n
 	}
 	return c
 }

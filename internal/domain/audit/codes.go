@@ -37,6 +37,9 @@ const (
 	EventLendBegan    = "lend.began"        // a script began to use the session
 	EventLent         = "lend.calls"        // its calls since the last such record
 	EventLendDenied   = "lend.denied"       // a request without permission
+
+	EventNotifyTested   = "notify.tested"   // a person sent a test notice
+	EventNotifySilenced = "notify.silenced" // a person silenced notices, or ended that
 )
 
 // numbers are the stable numbers of events that are not acts. A number is never reused.
@@ -47,6 +50,7 @@ var numbers = map[string]string{
 	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
+	EventNotifyTested: "621", EventNotifySilenced: "622",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
 	EventCapsule: "706",
 }

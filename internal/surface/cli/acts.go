@@ -47,6 +47,7 @@ var groups = map[string]struct {
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
 	"capsule":      {nil, "Redacted evidence of an incident: write, show", capsuleCommands},
+	"notify":       {nil, "Notices: list, test, silence", notifyCommands},
 	"config":       {nil, "The config file: create, check, show, find", configCommands},
 }
 

@@ -182,6 +182,8 @@ type root struct {
 	printed map[*cobra.Command][]printed // the JSON that commands print
 	dry     one[dryJSON]
 
+	serveLog io.Writer // of opdeck serve: standard error has its log instead of notices; nil: none
+
 	drawn  atomic.Bool // the console owns the screen
 	served atomic.Bool // calls are made for a server
 }
@@ -292,14 +294,14 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still,
+		LogFile: r.logFile, ServeLog: r.serveLog, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still,
 		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits,
 		NewAuditKey: r.newKey}
 }
 
 // upgrading explains a delay to people, not to programs.
 func (r *root) upgrading() {
-	if r.output == "table" {
+	if r.output == "table" && r.serveLog == nil {
 		fmt.Fprintln(r.env.Err, "Updating the store of an older opdeck. A large index takes some seconds.")
 	}
 }
@@ -308,7 +310,7 @@ func (r *root) upgrading() {
 // only a JSON error.
 func (r *root) notice(sentence string) {
 	program := (r.output == "json" || r.output == "jsonl") && !r.env.InTTY
-	if !r.drawn.Load() && !program {
+	if !r.drawn.Load() && !program && r.serveLog == nil {
 		fmt.Fprintln(r.env.Err, sentence)
 	}
 }

@@ -28,12 +28,15 @@ func serveCommand(r *root) *cobra.Command {
 		"  [ssh] listen       the console, and the commands as ssh HOST operation get …\n" +
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
 		"  [lend]             the session for scripts\n" +
-		"  [serve] metrics    Prometheus\n\n" +
-		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).",
+		"  [serve] metrics    Prometheus\n" +
+		"  [notify.NAME]      notices\n\n" +
+		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).\n" +
+		"The log goes to standard error ([serve] log_format, log_level).",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.env.App != nil {
 				return usage("serve is a command of the server itself")
 			}
+			r.serveLog = r.env.Err
 			return whenRoom(cmd.Context(), func(wait string) { r.say("%s", wait) }, func() error {
 				return r.with(cmd.Context(), "service", func(ctx context.Context, a *app.App) error {
 					r.served.Store(true)

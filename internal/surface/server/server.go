@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +55,8 @@ type server struct {
 	acts    *inFlight
 	shared  *console.Shared // shared by all consoles over SSH
 	served  bool
+
+	stopNotices func() // may be called twice
 }
 
 // Run serves what is configured until ctx ends. It opens all ports first, so that a mistake in the config or a busy
@@ -61,10 +65,10 @@ type server struct {
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
 	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
-		c.Lend.Listen == "" {
+		c.Lend.Listen == "" && len(c.Notify) == 0 {
 		return &api.Error{Kind: api.BadConfig, Public: "Nothing to serve: no listener is configured.",
-			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], or metrics of [serve]; opdeck " +
-				"config show prints the path of the config file."}
+			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], metrics of [serve], or a " +
+				"[notify.NAME]; opdeck config show prints the path of the config file."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
@@ -78,7 +82,11 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		return &api.Error{Kind: api.Unavailable, Public: "The audit trail cannot be written. The server does not start " +
 			"without it.", Err: err}
 	}
+	if s.stopNotices, err = s.app.Notices().Start(api.WithActor(ctx, who), s.opt.Getenv); err != nil {
+		return err
+	}
 	if err := s.announce(); err != nil {
+		s.stopNotices()
 		return err
 	}
 	return s.run(api.WithActor(ctx, who))
@@ -106,6 +114,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	defer s.app.StartFollow(ctx)()
 	defer app.Retain(ctx, s.app)()
+	defer s.stopNotices()
 	stopSync := s.app.Mirror().Start(ctx)
 	part("The store", func(ctx context.Context) error { return s.app.Store.WatchLost(ctx) })
 	part("The session keeper", func(ctx context.Context) error { return app.SessionError(s.app.Session.Keep(ctx)) })
@@ -129,6 +138,7 @@ func (s *server) run(ctx context.Context) error {
 	s.acts.awaitAll(drainTimeout)
 	cancelBehind()
 	back.Wait()
+	s.app.Log.Info("opdeck serve stopped")
 	var failed *api.Error
 	if errors.As(context.Cause(ctx), &failed) {
 		return failed
@@ -186,6 +196,11 @@ func (s *server) announce() error {
 		at.Metrics = s.metered.Addr().String()
 		lines = append(lines, fmt.Sprintf("metrics   http://%s/metrics", at.Metrics))
 	}
+	if names := slices.Sorted(maps.Keys(s.app.Config.Notify)); len(names) > 0 {
+		lines = append(lines, "notices   "+strings.Join(names, ", "))
+	}
+	s.app.Log.Info("opdeck serve started", "version", s.app.Version, "context", s.app.Context.Name, "ssh", at.SSH,
+		"webhooks", at.Webhooks, "lend", at.Lend, "metrics", at.Metrics)
 	lines = append(lines, "session   of "+s.app.Context.Name+" is kept alive; ctrl+c ends the server")
 	for _, l := range lines {
 		if _, err := fmt.Fprintln(s.opt.Out, l); err != nil {

@@ -109,6 +109,8 @@ var Table = filled([]Row{
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
 	{Name: "capsule", Command: "capsule -"},
+	{Name: "notify.test", Command: "notify test sink"},
+	{Name: "notify.silence", Command: "notify silence sink --until 1h"},
 	{Name: "audit.prove", Command: "audit prove 1"},
 	{Name: "operation.report", Command: "operation report -"},
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
