@@ -313,7 +313,8 @@ func (c *Client) report(call Call, a Answer, e error) {
 	if call.Background && call.Kind == "" { // a sync makes many
 		level = slog.LevelDebug
 	}
-	c.opt.Log.Log(context.Background(), level, "call", "op", call.Op, "method", call.Method, "route", call.Route, "status", call.Status,
-		"kind", string(call.Kind), "took", call.Took, "background", call.Background, "request_id", call.RequestID)
+	c.opt.Log.Log(context.Background(), level, "call", "op", call.Op, "method", call.Method, "route", call.Route,
+		"status", call.Status, "kind", string(call.Kind), "took", call.Took, "background", call.Background,
+		"request_id", call.RequestID)
 	c.notify(call, CallEnded)
 }

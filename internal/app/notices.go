@@ -210,7 +210,8 @@ func (n Notices) record(ctx context.Context, event, name, detail string) error {
 	err := n.app.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: event, Object: "notify", ID: name, Detail: detail})
 	if err != nil {
 		return &api.Error{Kind: api.Refused, Rule: api.RuleAudit,
-			Public: "The audit trail cannot be written, so nothing was done.", Remedy: api.Remedy{Kind: api.CheckStore}, Err: err}
+			Public: "The audit trail cannot be written, so nothing was done.", Remedy: api.Remedy{Kind: api.CheckStore},
+			Err: err}
 	}
 	return nil
 }

@@ -294,8 +294,8 @@ func (st *step) missing(rows Rows) {
 	}
 	local := st.now.In(zone)
 	day := local.Format(time.DateOnly)
-	due := time.Date(local.Year(), local.Month(), local.Day(), int(st.By/time.Hour), int(st.By%time.Hour/time.Minute), 0, 0,
-		zone)
+	hour, minute := int(st.By/time.Hour), int(st.By%time.Hour/time.Minute)
+	due := time.Date(local.Year(), local.Month(), local.Day(), hour, minute, 0, 0, zone)
 	if day == st.state.Judged || local.Before(due) || rows.Count == 0 && !rows.Sure {
 		return
 	}

@@ -294,7 +294,8 @@ func usage(format string, args ...any) error {
 
 func (r *root) appOptions() app.Options {
 	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
-		LogFile: r.logFile, ServeLog: r.serveLog, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version, Living: !r.still,
+		LogFile: r.logFile, ServeLog: r.serveLog, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version,
+		Living:    !r.still,
 		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits,
 		NewAuditKey: r.newKey}
 }

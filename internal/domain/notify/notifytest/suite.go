@@ -27,7 +27,8 @@ const scope = "https://pay.example.com machine@example.com"
 // add adds notices with these ids to rule "a".
 func add(t *testing.T, s notify.Store, ids ...string) {
 	t.Helper()
-	if err := s.Update(t.Context(), scope, "a", func(st notify.State, silenced bool) (notify.State, []notify.Notice, bool) {
+	if err := s.Update(t.Context(), scope, "a", func(st notify.State, silenced bool) (notify.State, []notify.Notice,
+		bool) {
 		st.Count++
 		var out []notify.Notice
 		for _, id := range ids {
