@@ -40,9 +40,8 @@ type Options struct {
 	UserAgent  string
 	Log        *slog.Logger
 	Now        func() time.Time
-	// DigestKey keys digests of secrets; the same in all processes of a store, or a write in doubt is not recognised.
-	DigestKey []byte
-	Sleep     func(ctx context.Context, d time.Duration) error // nil: a timer
+	Digests    secret.Digests                                   // of secrets in acts
+	Sleep      func(ctx context.Context, d time.Duration) error // nil: a timer
 
 	// OnCall gets every phase of every call, and twice a second the progress of a large body. OnOperations gets
 	// operations that were read or changed: a page of the list (page true) or a single one, no older than the time of

@@ -2,13 +2,11 @@ package api
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
 
+	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
 
@@ -79,13 +77,8 @@ func SubjectOf(o Operation, d Document) Subject {
 		Document: d.FileName.Line(200)}
 }
 
-// SecretDigest identifies a secret of that use. Without the key of this installation it cannot be compared with a
-// guess.
-func (c *Client) SecretDigest(use, value string) string {
-	h := hmac.New(sha256.New, c.opt.DigestKey)
-	h.Write([]byte(use + "\x00" + value))
-	return hex.EncodeToString(h.Sum(nil))
-}
+// SecretDigest identifies a secret of that use in an act.
+func (c *Client) SecretDigest(use string, v secret.Value) string { return c.opt.Digests.Of(use, v) }
 
 // NeedsApproval reports whether a second person approves each write.
 func (c *Client) NeedsApproval() bool { return c.opt.Gate.Approve != nil }

@@ -40,7 +40,7 @@ var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost
 			field := w.client.Service().ShareTokenField
 			return plan{Object: "customer", ID: in.CUID, Body: jsonBody(map[string]string{field: in.Token.Reveal()}),
 				Shows: map[string]string{field: secret.Dots}, Token: in.Token,
-				Secret: w.client.SecretDigest("share", in.Token.Reveal()), Summary: "Share verified data with customer " + in.CUID,
+				Secret: w.client.SecretDigest("share", in.Token), Summary: "Share verified data with customer " + in.CUID,
 				Probe: api.Probe{CUID: in.CUID}, Guard: func() error {
 					_, err := api.CheckShareToken(in.Token.Reveal())
 					return err

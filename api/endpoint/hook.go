@@ -83,7 +83,7 @@ func planHooks(ctx context.Context, w *Wire, h api.HookSettings) (plan, error) {
 	salt := uuid.NewString()
 	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}),
 		Shows:  body{shownHooks(h)},
-		Secret: w.client.SecretDigest("hook", h.JWTSecret.Reveal()), Summary: "Set the service's webhook settings",
+		Secret: w.client.SecretDigest("hook", h.JWTSecret), Summary: "Set the service's webhook settings",
 		Guard: func() error { return maySetHooks(h) },
 		Probe: api.Probe{Salt: salt, Leaves: hookLeaves(salt, h.JWTSecret.Reveal(), api.ObjectOf(jsonBody(h)))}}, nil
 }

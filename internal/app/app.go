@@ -83,14 +83,14 @@ type App struct {
 	Sandbox   *sandbox.Service // nil against a real service
 	Living    bool             // the Sandbox changes on its own while Hooks.Apply runs
 
-	service   *endpoint.Wire  // for the program itself: unmasked
-	digestKey []byte          // of secrets in acts
-	ledger    receiver.Ledger // how far the inbox was merged into Index; kept where Index is
-	answers   *journal.Answers
-	getenv    func(string) string
-	calls     observers[api.Call]
-	changes   observers[api.Operation]
-	closers   []func() error
+	service *endpoint.Wire // for the program itself: unmasked
+	digests secret.Digests
+	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
+	answers *journal.Answers
+	getenv  func(string) string
+	calls   observers[api.Call]
+	changes observers[api.Operation]
+	closers []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)
@@ -254,7 +254,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
 		Session: sessionAdapter{a.Session, waitFor(maxWait), maxWait, factReader{a}.explained}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
-		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, DigestKey: a.digestKey,
+		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, Digests: a.digests,
 		OnCall: a.calls.notify, OnOperations: a.sawOperations})
 	if err != nil {
 		return err
@@ -307,7 +307,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if err != nil {
 		return bad(err)
 	}
-	a.digestKey = key.DigestKey()
+	a.digests = key.Digests()
 	rows, err := accounts.New(a.Store.Core, accounts.Options{Key: key, Log: a.Log})
 	if err != nil {
 		return bad(err)

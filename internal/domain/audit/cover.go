@@ -80,7 +80,7 @@ func (v *verifier) reportUncovered() {
 func (v *verifier) reportMissing(key string, claims map[int64]int64) {
 	var missing []int64
 	for n := range claims {
-		if !v.signed[key][n] && n >= v.r.First && n > v.storedOnly[key] {
+		if !v.signed[key][n] && n >= v.r.First && n > v.storedOnly[key] && !v.lostBefore(n, claims[n]) {
 			missing = append(missing, n)
 		}
 	}

@@ -87,6 +87,14 @@ func (v *verifier) excused(s Signed) bool {
 	return slices.ContainsFunc(v.r.Restores, func(r Restore) bool { return r.Seq <= v.r.Covered && r.excuses(s) })
 }
 
+// lostBefore reports whether the checkpoint for n records that the record seq mentions was lost by a restore: the record
+// was written between the restore and its act, by a host that knew the checkpoint and signed nothing meanwhile.
+func (v *verifier) lostBefore(n, seq int64) bool {
+	return slices.ContainsFunc(v.r.Restores, func(r Restore) bool {
+		return r.Seq <= v.r.Covered && n > r.To && seq > r.To && seq <= r.Seq
+	})
+}
+
 // compareNote compares the trail with a kept note. One of what a restore has lost is none of the trail, and explained.
 func (v *verifier) compareNote(n signedNote) Comparison {
 	c := v.compare(n, v.r)

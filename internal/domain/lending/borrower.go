@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"sync"
@@ -97,12 +96,6 @@ func Within(name string, role, most api.Role) error {
 
 // NewKey returns a key of 130 random bits.
 func NewKey() secret.Value { return secret.New(rand.Text()) }
-
-// Fingerprint identifies a key without revealing it.
-func Fingerprint(key secret.Value) string {
-	sum := sha256.Sum256([]byte(key.Reveal()))
-	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
-}
 
 // Keys maps keys to borrowers; it stores hashes of the keys only. It is safe for concurrent use.
 type Keys struct {

@@ -28,9 +28,10 @@ type people struct {
 	program string
 	service string
 	store   string
+	role    string // of their context
 }
 
-func newPeople(t *testing.T) *people {
+func newPeople(t *testing.T, role string) *people {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can be several users")
@@ -38,7 +39,7 @@ func newPeople(t *testing.T) *people {
 	if racedetector.Enabled {
 		t.Skip("the test binary is not the program under the race detector")
 	}
-	p := &people{t: t, dir: t.TempDir(), store: storetest.URL(t, store.Postgres)}
+	p := &people{t: t, dir: t.TempDir(), store: storetest.URL(t, store.Postgres), role: role}
 	open := []string{p.dir, filepath.Dir(p.dir)}
 	if u, err := url.Parse(p.store); err == nil && strings.Contains(u.Query().Get("host"), "opdeck-pg-") { // the throw-away server's socket
 		open = append(open, u.Query().Get("host"))
@@ -73,19 +74,25 @@ func newPeople(t *testing.T) *people {
 // run runs a command as a user id, who says that their name is $USER.
 func (p *people) run(uid uint32, user, command string) (said string, code int) {
 	p.t.Helper()
+	return p.exec(uid, user, strings.Fields(command)...)
+}
+
+// exec is run for arguments with spaces.
+func (p *people) exec(uid uint32, user string, args ...string) (said string, code int) {
+	p.t.Helper()
 	home := filepath.Join(p.dir, fmt.Sprint(uid))
 	if _, err := os.Stat(home); err != nil {
 		key, config := filepath.Join(home, "key"), filepath.Join(home, "config.toml")
 		for _, err := range []error{os.Mkdir(home, 0o700), os.WriteFile(key, []byte(strings.Repeat("0f", 32)+"\n"), 0o600),
-			os.WriteFile(config, fmt.Appendf(nil, "[store]\nurl = %q\nkey_file = %q\n[limits]\npolicy = \"warn\"\n[contexts.a]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nrole = \"operator\"\napproval = \"second_person\"\n",
-				p.store, key, p.service, sandbox.DefaultLogin), 0o600),
+			os.WriteFile(config, fmt.Appendf(nil, "[store]\nurl = %q\nkey_file = %q\n[limits]\npolicy = \"warn\"\n[contexts.a]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\nrole = %q\napproval = \"second_person\"\n",
+				p.store, key, p.service, sandbox.DefaultLogin, p.role), 0o600),
 			os.Chown(home, int(uid), int(uid)), os.Chown(key, int(uid), int(uid)), os.Chown(config, int(uid), int(uid))} {
 			if err != nil {
 				p.t.Fatal(err)
 			}
 		}
 	}
-	cmd := exec.Command(p.program, strings.Fields(command)...)
+	cmd := exec.Command(p.program, args...)
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "USER=" + user, "LOGNAME=" + user, "PW=" + sandbox.DefaultPassword,
 		"OPDECK_CONFIG=" + filepath.Join(home, "config.toml"), "OPDECK_STATE=" + filepath.Join(home, "state")}
@@ -106,28 +113,40 @@ func (p *people) want(uid uint32, user, command string, exit int, says string) s
 	return said
 }
 
+// Two users that are in every /etc/passwd.
+const daemon, bin = 1, 2
+
+// requestID is the id of a request for approval.
+var requestID = regexp.MustCompile(`r[0-9a-f]{11}`)
+
+// unlocked is an operation and a document of it that may be removed.
+func (p *people) unlocked(uid uint32) (op, doc string) {
+	p.t.Helper()
+	said := p.want(uid, "alice", "operation list --live --limit 50 --filter status:PENDING -o json", 0, "opid")
+	ops := regexp.MustCompile(`"opid": "([^"]+)"`).FindStringSubmatch(said)
+	if ops == nil {
+		p.t.Fatal(said)
+	}
+	docs := regexp.MustCompile(`"isLock": false[^}]*?"guid": "([^"]+)"|"guid": "([^"]+)"[^}]*?"isLock": false`)
+	found := docs.FindStringSubmatch(p.want(uid, "alice", "document list "+ops[1]+" -o json", 0, "guid"))
+	if found == nil {
+		p.t.Fatal("no unlocked document")
+	}
+	return ops[1], found[1] + found[2]
+}
+
 // Locally a person is a user id of this host. $USER makes nobody another one, and an
 // id without an entry in /etc/passwd asks, but does not approve.
 func TestLocalPeople(t *testing.T) {
-	p := newPeople(t)
-	const daemon, bin, nobody = 1, 2, 54321 // the first two are in every /etc/passwd
-	said := p.want(daemon, "alice", "operation list --live --limit 50 --filter status:PENDING -o json", 0, "opid")
+	p := newPeople(t, "operator")
+	const nobody = 54321
+	op, doc := p.unlocked(daemon)
 	for _, uid := range []uint32{daemon, bin, nobody} { // their state folders join the store; root only reads
 		p.want(uid, "alice", "audit key --new", 0, "PUBLIC KEY")
 	}
-	op := regexp.MustCompile(`"opid": "([^"]+)"`).FindStringSubmatch(said)
-	docs := regexp.MustCompile(`"isLock": false[^}]*?"guid": "([^"]+)"|"guid": "([^"]+)"[^}]*?"isLock": false`)
-	if op == nil {
-		t.Fatal(said)
-	}
-	doc := docs.FindStringSubmatch(p.want(daemon, "alice", "document list "+op[1]+" -o json", 0, "guid"))
-	if doc == nil {
-		t.Fatal("no unlocked document")
-	}
-	remove := "document remove " + op[1] + " " + doc[1] + doc[2] + " --yes"
-	id := regexp.MustCompile(`r[0-9a-f]{11}`)
+	remove := "document remove " + op + " " + doc + " --yes"
 	for _, requester := range []uint32{daemon, nobody} {
-		r := id.FindString(p.want(requester, "alice", remove, 5, "second person"))
+		r := requestID.FindString(p.want(requester, "alice", remove, 5, "second person"))
 		p.want(requester, "bob", "approval approve "+r+" --yes", 5, "own request")
 		switch requester {
 		case daemon:
@@ -139,7 +158,7 @@ func TestLocalPeople(t *testing.T) {
 		default:
 			p.want(bin, "alice", "approval approve "+r+" --yes", 5, "has no entry in /etc/passwd")
 		}
-		remove = "document restore " + op[1] + " " + doc[1] + doc[2] + " --yes"
+		remove = "document restore " + op + " " + doc + " --yes"
 	}
 	p.want(0, "root", "audit list", 0, "(local uid 54321, which has no entry in /etc/passwd)")
 	p.want(0, "root", "session status", 0, "audit key --new")

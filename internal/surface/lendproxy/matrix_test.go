@@ -139,7 +139,7 @@ func TestLockedAndUnapproved(t *testing.T) {
 		t.Fatalf("%d removals reached the service", n)
 	}
 	ctx := api.WithActor(t.Context(), api.Actor{Name: "bea", Role: api.Operator, Via: "ssh", Key: "SHA256:of-bea", Login: "bea"})
-	self := api.WithActor(t.Context(), api.Actor{Name: "operator", Role: api.Operator, Via: lending.Via, Key: lending.Fingerprint(lending.NewKey()), Login: "lend operator"})
+	self := api.WithActor(t.Context(), api.Actor{Name: "operator", Role: api.Operator, Via: lending.Via, Key: "HMAC:of-another", Login: "lend operator"})
 	if _, err := r.app.Approvals.Approve(self, a.filed, "", ""); err == nil {
 		t.Error("a borrower approved for itself")
 	}
