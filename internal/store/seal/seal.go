@@ -79,7 +79,9 @@ func (s *Sealer) Open(sealed []byte, at Place) (secret.Value, error) {
 }
 
 // Digests are the digests of secrets that people may see: the same for all hosts of a store.
-func (k Key) Digests() secret.Digests { return secret.NewDigests(k.derive("opdeck digests of secrets v1")) }
+func (k Key) Digests() secret.Digests {
+	return secret.NewDigests(k.derive("opdeck digests of secrets v1"))
+}
 
 // Pepper keys the fingerprints of passwords of one session.
 func (s *Sealer) Pepper(key session.Key) secret.Value {
