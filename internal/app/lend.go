@@ -34,8 +34,8 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 	return keys, nil
 }
 
-// keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH. Its fingerprint is keyed,
-// because people choose keys.
+// keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH. Its fingerprint is
+// keyed, because people choose keys.
 func (a *App) keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
 	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
 		Reveal: b.Reveal,

@@ -87,8 +87,8 @@ func (v *verifier) excused(s Signed) bool {
 	return slices.ContainsFunc(v.r.Restores, func(r Restore) bool { return r.Seq <= v.r.Covered && r.excuses(s) })
 }
 
-// lostBefore reports whether the checkpoint for n records that the record seq mentions was lost by a restore: the record
-// was written between the restore and its act, by a host that knew the checkpoint and signed nothing meanwhile.
+// lostBefore reports whether the checkpoint for n records that the record seq mentions was lost by a restore: the
+// record was written between the restore and its act, by a host that knew the checkpoint and signed nothing meanwhile.
 func (v *verifier) lostBefore(n, seq int64) bool {
 	return slices.ContainsFunc(v.r.Restores, func(r Restore) bool {
 		return r.Seq <= v.r.Covered && n > r.To && seq > r.To && seq <= r.Seq
