@@ -163,6 +163,7 @@ type AccountQuery struct {
 	Associate string // one of AssociateTypes
 	Page      int    // from 0
 	Size      int    // 0: the configured page size
+	Next      string // After.Next of the previous page; "": page by number
 }
 
 // The values that the service accepts for its filters (its page lists them all).

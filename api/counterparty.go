@@ -152,6 +152,7 @@ type CounterpartyQuery struct {
 	Name         string // part of the name
 	CUID         string // the customer whose counterparties are listed
 	CustomerName string
-	Page         int // from 0
-	Size         int // 0: the configured page size
+	Page         int    // from 0
+	Size         int    // 0: the configured page size
+	Next         string // After.Next of the previous page; "": page by number
 }

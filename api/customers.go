@@ -6,4 +6,5 @@ type CustomerQuery struct {
 	Name string // part of the name
 	Page int    // from 0
 	Size int    // 0: the configured page size
+	Next string // After.Next of the previous page; "": page by number
 }

@@ -106,6 +106,28 @@ type After struct {
 	ByNumber bool
 }
 
+// PageAt is where a page of a list begins: its number from 0 and, if the previous page named it, that page's
+// After.Next.
+type PageAt struct {
+	Page int
+	Next string
+}
+
+// chains reports whether the page names the next one by a cursor or link.
+func (a After) chains() bool { return a.Next != "" && !a.ByNumber }
+
+// Then returns where the page after p, which began at, begins. fresh says that p has records that no page before it
+// had; more is false if there is no next page to read. A cursor is followed if the list has no total, by which pages
+// are counted, or if pages by number repeat.
+func (p Page[T]) Then(at PageAt, fresh bool) (next PageAt, more bool) {
+	next = PageAt{Page: at.Page + 1}
+	repeats := !fresh && at.Page > 0 && at.Next == "" && len(p.Items) > 0
+	if p.After.chains() && (p.Total == "" || at.Next != "" || repeats) {
+		next.Next = p.After.Next
+	}
+	return next, fresh || repeats && next.Next != ""
+}
+
 var (
 	moreFlags = []string{"hasMore", "hasNext", "hasNextPage", "moreAvailable", "more", "truncated", "isTruncated"}
 	lastFlags = []string{"last", "isLast", "lastPage", "isLastPage", "endOfList"}

@@ -89,4 +89,5 @@ type TariffQuery struct {
 	CUID     string // the customer that they apply to
 	Page     int    // from 0
 	Size     int    // 0: the configured page size
+	Next     string // After.Next of the previous page; "": page by number
 }

@@ -13,6 +13,7 @@ var ListAccounts = read(Route{Kind: "account.list", Op: "list accounts", Path: "
 		query: func(s api.Service, q api.AccountQuery) queryValues {
 			return page(s, q.Page, q.Size, "currencyIso", q.Currency, "balance", q.Balance, "associateType", q.Associate)
 		},
+		next: func(q api.AccountQuery) string { return q.Next },
 		read: list[api.AccountQuery, api.Account](api.AccountRecord)})
 
 // GetAccount reads one account (one account call).

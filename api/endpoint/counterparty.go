@@ -20,6 +20,7 @@ var ListCounterparties = read(Route{Kind: "counterparty.list", Op: "list counter
 		query: func(s api.Service, q api.CounterpartyQuery) queryValues {
 			return page(s, q.Page, q.Size, "counterpartyName", q.Name, "customerId", q.CUID, "customerName", q.CustomerName)
 		},
+		next: func(q api.CounterpartyQuery) string { return q.Next },
 		read: list[api.CounterpartyQuery, api.Counterparty](api.CounterpartyRecord)})
 
 // GetCounterparty reads one counterparty with its accounts (one general call).

@@ -28,6 +28,7 @@ var ListCustomers = read(Route{Kind: "customer.list", Op: "list customers", Path
 		query: func(s api.Service, q api.CustomerQuery) queryValues {
 			return page(s, q.Page, q.Size, "customerId", q.CUID, "customerName", q.Name)
 		},
+		next: func(q api.CustomerQuery) string { return q.Next },
 		read: list[api.CustomerQuery, api.Customer](api.CustomerRecord)})
 
 // GetCustomer reads one customer: by GET; by POST if the service does not accept GET; else from the list filtered by

@@ -21,10 +21,11 @@ import (
 
 var fileCalls = []*Route{ListFiles.Route, DownloadDocument.Route, DeleteFile.Route}
 
-// FileQuery selects a page, from 0, of a customer's documents.
+// FileQuery selects a page, from 0, of a customer's documents; Next is After.Next of the previous one, "": by number.
 type FileQuery struct {
 	CUID string
 	Page int
+	Next string
 }
 
 // ListFiles reads one page of a customer's documents (one customer call).
@@ -33,6 +34,7 @@ var ListFiles = read(Route{Kind: "customer.files", Op: "list documents", Path: c
 	Query: paged(), Lent: Lending{Reads: true}}, reading[FileQuery, api.Page[api.CustomerFile]]{
 	ids:   func(q FileQuery) []string { return one(q.CUID) },
 	query: func(s api.Service, q FileQuery) queryValues { return page(s, q.Page, 0) },
+	next:  func(q FileQuery) string { return q.Next },
 	read:  list[FileQuery, api.CustomerFile](api.FileRecord)})
 
 // Download names a customer's file and where to write it.
@@ -293,9 +295,9 @@ const maxFilePages = 6
 // stops after most of them (0: never). whole is false if there may be more files.
 func (w *Wire) filesOf(ctx context.Context, cuid string, most int,
 	keep func(api.CustomerFile) bool) (files []api.CustomerFile, whole bool, calls int, err error) {
-	seen := map[string]bool{}
+	seen, at := map[string]bool{}, api.PageAt{}
 	for calls < maxFilePages {
-		page, err := Do(ctx, w, ListFiles, FileQuery{cuid, calls})
+		page, err := Do(ctx, w, ListFiles, FileQuery{cuid, at.Page, at.Next})
 		if calls++; err != nil {
 			return files, false, calls, err
 		}
@@ -311,9 +313,11 @@ func (w *Wire) filesOf(ctx context.Context, cuid string, most int,
 		if most > 0 && len(files) >= most {
 			return files, false, calls, nil
 		}
-		if whole = page.Whole(len(seen)); whole || !fresh {
+		next, more := page.Then(at, fresh)
+		if whole = page.Whole(len(seen)); whole || !more {
 			return files, whole, calls, nil
 		}
+		at = next
 	}
 	return files, false, calls, nil
 }

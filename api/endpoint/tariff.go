@@ -17,6 +17,7 @@ var ListPaymentLimits = read(Route{Kind: "tariff.limits", Op: "list payment limi
 		query: func(s api.Service, q api.TariffQuery) queryValues {
 			return page(s, q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerId", q.CUID)
 		},
+		next: func(q api.TariffQuery) string { return q.Next },
 		read: list[api.TariffQuery, api.Tariff](api.LimitRecord)})
 
 // ListCommissions reads one page of the commissions (one billing call).
@@ -27,6 +28,7 @@ var ListCommissions = read(Route{Kind: "tariff.commissions", Op: "list commissio
 		query: func(s api.Service, q api.TariffQuery) queryValues {
 			return page(s, q.Page, q.Size, "currencyIsoFrom", q.From, "currencyIsoTo", q.To, "customerCuid", q.CUID)
 		},
+		next: func(q api.TariffQuery) string { return q.Next },
 		read: list[api.TariffQuery, api.Tariff](api.CommissionRecord)})
 
 const commissionPath = "/v2/billing/commission"

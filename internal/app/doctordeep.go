@@ -156,8 +156,7 @@ func differs(p api.Inspection) []string {
 			add("it says under “%s” whether more follows", p.After.Key)
 		}
 		if p.After.Next != "" && !p.After.ByNumber && !strings.HasSuffix(p.Call, endpoint.ListOperations.Template()) {
-			add("opdeck follows a cursor to the next page for operations only; for this list it asks for pages by number, and " +
-				"no setting changes that")
+			add("lists that opdeck reads to their end follow its cursor; --page of a command asks for a page by number")
 		}
 	}
 	if len(p.Amounts) > 0 {

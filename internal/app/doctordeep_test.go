@@ -146,8 +146,8 @@ func TestDeepOnAContraryService(t *testing.T) {
 	}
 }
 
-// TestDeepNamesListsThatAreNotFollowed: of the lists of customers and documents it says that a cursor is not followed.
-func TestDeepNamesListsThatAreNotFollowed(t *testing.T) {
+// TestDeepNamesListsWithACursor: of the lists of customers and documents it says that --page asks by number.
+func TestDeepNamesListsWithACursor(t *testing.T) {
 	const more = `,"nextCursor":"abc"`
 	found, _, _ := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
 		switch path := r.URL.Path; {
@@ -161,7 +161,7 @@ func TestDeepNamesListsThatAreNotFollowed(t *testing.T) {
 		return false
 	})
 	for name, want := range map[string]bool{"operations": false, "customers": true, "documents": true} {
-		if said := strings.Join(found[name].Differs, "; "); strings.Contains(said, "for operations only") != want {
+		if said := strings.Join(found[name].Differs, "; "); strings.Contains(said, "--page of a command") != want {
 			t.Errorf("%s: %s", name, said)
 		}
 	}

@@ -13,16 +13,16 @@ type Pages[T any] struct {
 	All []T // in the order of the service, without duplicates
 	Odd int // records without an identifier, which are not in All
 
-	next  int    // the next page to read
-	total string // as the service sent it; "": it sent none
-	whole bool   // the last page proves that All is complete
-	ended bool   // or the last page had no new record
+	next  api.PageAt // the next page to read
+	more  bool       // there may be one
+	total string     // as the service sent it; "": it sent none
+	whole bool       // the last page proves that All is complete
 }
 
-// With returns the records with page n, counted from 0; page 0 replaces all earlier ones.
-func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
-	out := Pages[T]{ID: p.ID, next: n + 1, total: string(got.Total)}
-	if n > 0 {
+// With returns the records with the page at; the first page replaces all earlier ones.
+func (p Pages[T]) With(at api.PageAt, got api.Page[T]) Pages[T] {
+	out := Pages[T]{ID: p.ID, total: string(got.Total)}
+	if at.Page > 0 {
 		out.All, out.Odd = append(out.All, p.All...), p.Odd
 	}
 	out.Odd += got.Unusable
@@ -37,19 +37,20 @@ func (p Pages[T]) With(n int, got api.Page[T]) Pages[T] {
 			out.All = append(out.All, r)
 		}
 	}
-	out.whole, out.ended = got.Whole(len(out.All)), len(out.All) == before
+	out.whole = got.Whole(len(out.All))
+	out.next, out.more = got.Then(at, len(out.All) > before)
 	return out
 }
 
-// Next returns the number of the next page to read.
-func (p Pages[T]) Next() int { return p.next }
+// Next returns the next page to read.
+func (p Pages[T]) Next() api.PageAt { return p.next }
 
 // Whole reports whether these are all records, by api.Page.Whole.
 func (p Pages[T]) Whole() bool { return p.whole }
 
 // Ended reports whether there is nothing left to read: these are all records, or the
 // last page had no new one.
-func (p Pages[T]) Ended() bool { return p.whole || p.ended }
+func (p Pages[T]) Ended() bool { return p.whole || p.next.Page > 0 && !p.more }
 
 // Of returns the service's total as text, " of 45"; "" if the service sent none.
 func (p Pages[T]) Of() string {

@@ -11,6 +11,11 @@ func TestPages(t *testing.T) {
 	page := func(total string, ids ...string) api.Page[string] {
 		return api.Page[string]{Items: ids, Total: api.Number(total)}
 	}
+	chained := func(total, next string, ids ...string) api.Page[string] {
+		p := page(total, ids...)
+		p.After.Next, p.After.More = next, api.MoreFollows
+		return p
+	}
 	for name, c := range map[string]struct {
 		pages []api.Page[string]
 		all   int
@@ -28,17 +33,20 @@ func TestPages(t *testing.T) {
 		"a page repeated":    {[]api.Page[string]{page("", "a"), page("", "a")}, 1, false, "1 files read; the service lists no others"},
 		"a total too small":  {[]api.Page[string]{page("0", "a", "b")}, 2, false, "2 of 0 files read"},
 		"and its end":        {[]api.Page[string]{page("1", "a", "b"), page("1")}, 2, true, "All files read: 2"},
+		"a cursor":           {[]api.Page[string]{chained("", "cursor=2", "a"), chained("", "cursor=3", "b")}, 2, false, "2 files read"},
+		"numbers repeat":     {[]api.Page[string]{chained("3", "cursor=2", "a"), chained("3", "cursor=2", "a")}, 1, false, "1 of 3 files read"},
+		"a cursor repeats":   {[]api.Page[string]{chained("", "cursor=2", "a"), chained("", "cursor=2", "a")}, 1, false, "1 files read; the service lists no others"},
 		"a total of no kind": {[]api.Page[string]{page("many", "a")}, 1, false, "1 of many files read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Pages[string]{ID: func(s string) string { return s }}
-			for i, got := range c.pages {
-				p = p.With(i, got)
+			for _, got := range c.pages {
+				p = p.With(p.Next(), got)
 			}
 			if len(p.All) != c.all || p.Whole() != c.whole || p.Read("files") != c.said {
 				t.Errorf("%q, whole: %v, %q", p.All, p.Whole(), p.Read("files"))
 			}
-			if p = p.With(0, page("1", "z")); len(p.All) != 1 || p.Next() != 1 {
+			if p = p.With(api.PageAt{}, page("1", "z")); len(p.All) != 1 || p.Next().Page != 1 {
 				t.Errorf("the first page does not begin anew: %v", p)
 			}
 		})

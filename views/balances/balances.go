@@ -37,8 +37,8 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 		ID:   func(a api.Account) string { return string(a.ID) },
 		CUID: func(a api.Account) string { return string(a.Customer.ID) },
 		Raw:  func(a api.Account) json.RawMessage { return a.Raw },
-		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Account], error) {
-			return endpoint.Do(ctx, caller, endpoint.ListAccounts, api.AccountQuery{Page: page})
+		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Account], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListAccounts, api.AccountQuery{Page: at.Page, Next: at.Next})
 		},
 		Get: func(ctx context.Context, id string) (api.Account, error) {
 			return endpoint.Do(ctx, caller, endpoint.GetAccount, id)

@@ -51,8 +51,8 @@ func NewCustomers(env *ui.Env, caller endpoint.Caller,
 		ID:       identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },
 		Ask:  customerfilter.NameIn,
 		Card: present.Customer,
-		Read: func(ctx context.Context, page int, name string) (api.Page[api.Customer], error) {
-			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: page})
+		Read: func(ctx context.Context, at api.PageAt, name string) (api.Page[api.Customer], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: at.Page, Next: at.Next})
 		},
 		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
 		Warns: "a verification that was started and not finalized, or a name with hidden or unsafe characters"},

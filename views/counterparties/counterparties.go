@@ -48,8 +48,8 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 		ID:   func(p api.Counterparty) string { return string(p.ID) },
 		CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
 		Raw:  func(p api.Counterparty) json.RawMessage { return p.Raw },
-		Read: func(ctx context.Context, page int, _ string) (api.Page[api.Counterparty], error) {
-			return endpoint.Do(ctx, caller, endpoint.ListCounterparties, api.CounterpartyQuery{Page: page})
+		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Counterparty], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListCounterparties, api.CounterpartyQuery{Page: at.Page, Next: at.Next})
 		},
 		Get: func(ctx context.Context, id string) (api.Counterparty, error) {
 			return endpoint.Do(ctx, caller, endpoint.GetCounterparty, id)

@@ -52,8 +52,8 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start 
 		Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
-		Read: func(ctx context.Context, page int, _ string) (api.Page[api.CustomerFile], error) {
-			return endpoint.Do(ctx, caller, endpoint.ListFiles, endpoint.FileQuery{CUID: cuid, Page: page})
+		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.CustomerFile], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListFiles, endpoint.FileQuery{CUID: cuid, Page: at.Page, Next: at.Next})
 		},
 		Card: func(o present.Options, f api.CustomerFile) []present.Section {
 			return []present.Section{{Facts: present.File(o, cuid, f)}}

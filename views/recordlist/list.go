@@ -40,7 +40,7 @@ type Spec[T any] struct {
 	CUID      func(T) string // of the record's customer
 	Raw       func(T) json.RawMessage
 	// Read reads a page; asked is the result of Ask.
-	Read func(ctx context.Context, page int, asked string) (api.Page[T], error)
+	Read func(ctx context.Context, at api.PageAt, asked string) (api.Page[T], error)
 	Ask  func(filter.Expr[T]) string // the part of a filter that the service can apply; nil: none
 	// Added returns further columns after each read, for all records read so far; nil: none.
 	Added func(all []T) []Column[T]
@@ -181,7 +181,7 @@ func (s *List[T]) Init() tea.Cmd {
 }
 
 // Reload implements list.Screen: it begins at the first page.
-func (s *List[T]) Reload() tea.Cmd { return s.readPage(0) }
+func (s *List[T]) Reload() tea.Cmd { return s.readPage(api.PageAt{}) }
 
 // ask is what the service can look for of the filter that was confirmed.
 func (s *List[T]) ask() string {
@@ -214,14 +214,14 @@ func (s *List[T]) ReadOn() tea.Cmd {
 }
 
 // ended reports that nothing is left to read, or that nothing was read yet.
-func (s *List[T]) ended() bool { return s.read.Next() == 0 || s.read.Ended() }
+func (s *List[T]) ended() bool { return s.read.Next().Page == 0 || s.read.Ended() }
 
-func (s *List[T]) readPage(page int) tea.Cmd {
+func (s *List[T]) readPage(at api.PageAt) tea.Cmd {
 	read, asked := s.spec.Read, s.asked
-	get := func(ctx context.Context) (api.Page[T], error) { return read(ctx, page, asked) }
-	return ui.Reading(s.env, s.Loads, get, func(got api.Page[T], at time.Time, err error) {
+	get := func(ctx context.Context) (api.Page[T], error) { return read(ctx, at, asked) }
+	return ui.Reading(s.env, s.Loads, get, func(got api.Page[T], when time.Time, err error) {
 		if !s.Failed(err) {
-			s.At, s.read = at, s.read.With(page, got)
+			s.At, s.read = when, s.read.With(at, got)
 			s.Arrange(slices.Clone(s.read.All))
 		}
 	})
@@ -344,9 +344,9 @@ func (s *List[T]) HeadLines() []string {
 	switch {
 	case !s.ended():
 		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
-	case s.read.Next() > 0 && !s.read.Whole():
+	case s.read.Next().Page > 0 && !s.read.Whole():
 		head += s.read.Of() + ", the service lists no others"
-	case s.read.Next() > 1:
+	case s.read.Next().Page > 1:
 		head += ", all read"
 	}
 	if s.asked != "" {

@@ -32,9 +32,11 @@ func NewFileList(caller endpoint.Caller, cuid string) FileList {
 
 // ReadOn reads the next page, in a command, and returns the new list.
 func (f FileList) ReadOn(ctx context.Context) FileList {
-	got, err := endpoint.Do(ctx, f.caller, endpoint.ListFiles, endpoint.FileQuery{CUID: f.cuid, Page: f.Next()})
+	at := f.Next()
+	got, err := endpoint.Do(ctx, f.caller, endpoint.ListFiles,
+		endpoint.FileQuery{CUID: f.cuid, Page: at.Page, Next: at.Next})
 	if f.Err = err; err == nil {
-		f.Pages = f.With(f.Next(), got)
+		f.Pages = f.With(at, got)
 	}
 	return f
 }

@@ -46,9 +46,9 @@ func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen
 
 // reading reads a page of either.
 func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery,
-	api.Page[api.Tariff]]) func(context.Context, int, string) (api.Page[api.Tariff], error) {
-	return func(ctx context.Context, page int, _ string) (api.Page[api.Tariff], error) {
-		return endpoint.Do(ctx, caller, what, api.TariffQuery{Page: page})
+	api.Page[api.Tariff]]) func(context.Context, api.PageAt, string) (api.Page[api.Tariff], error) {
+	return func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Tariff], error) {
+		return endpoint.Do(ctx, caller, what, api.TariffQuery{Page: at.Page, Next: at.Next})
 	}
 }
 

@@ -138,7 +138,8 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 		}
 		out.Total, out.Read = p.Total, len(known)
 		total, err := strconv.Atoi(string(p.Total))
-		if q.Page++; f.Empty() || len(known) == before || err == nil && len(known) >= total {
+		next, more := p.Then(api.PageAt{Page: q.Page, Next: q.Next}, len(known) > before)
+		if q.Page, q.Next = next.Page, next.Next; f.Empty() || !more || err == nil && len(known) >= total {
 			return out, nil
 		}
 	}
