@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"opdeck/api"
@@ -87,10 +88,12 @@ type App struct {
 	digests secret.Digests
 	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
 	answers *journal.Answers
-	getenv  func(string) string
-	calls   observers[api.Call]
-	changes observers[api.Operation]
-	closers []func() error
+	// certificate is until when the service's certificate is valid; nil: not seen.
+	certificate atomic.Pointer[time.Time]
+	getenv      func(string) string
+	calls       observers[api.Call]
+	changes     observers[api.Operation]
+	closers     []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)
@@ -291,6 +294,7 @@ func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 		return nil, nil, err
 	}
 	a.Proxy = proxyName(proxy)
+	a.watchCertificate(conf)
 	t := newTransport(conf)
 	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
 	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
@@ -313,13 +317,22 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 		return bad(err)
 	}
 	a.closers = append(a.closers, rows.Close)
-	if boots := rows.Boots(); boots != nil {
-		a.Audit.Mark(boots)
-		a.alive = boots
-	}
 	name, err := session.NormalKey(a.Context.BaseURL, a.Context.Login)
 	if err != nil {
 		return bad(err)
+	}
+	if a.Store.Core.Engine() == store.Postgres {
+		seen, err := rows.Instances(ctx, name)
+		if err == nil {
+			err = a.checkKey(ctx, key.Check(), seen)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if boots := rows.Boots(); boots != nil {
+		a.Audit.Mark(boots)
+		a.alive = boots
 	}
 	a.Limits, err = limit.New(limit.Config{Store: rows, Key: name, PerMinute: a.Config.Limits.PerMinute,
 		Policy: limit.Policy(a.Config.Limits.Policy), MaxWait: a.Config.Limits.MaxWait.D()})

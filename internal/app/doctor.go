@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -174,7 +175,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 		where = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
 	}
 	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
-		if err := db.Write(ctx, func(*store.Tx) error { return nil }); err != nil {
+		if err := errors.Join(db.Usable(ctx), db.Write(ctx, func(*store.Tx) error { return nil })); err != nil {
 			e := &api.Error{Public: err.Error(), Hint: "Check the disk, the folder's permissions or the database."}
 			storeTrouble(e, err)
 			d.add("store", Failed, e.Public, remedy.Command(e))
@@ -312,7 +313,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 		d.add("audit", Skipped, "your role may not read the trail", "")
 		return
 	}
-	rep, err := a.Audit.Prover.Verify(ctx)
+	rep, err := VerifyAudit(ctx, a)
 	missing := a.Audit.Unrecorded()
 	switch {
 	case err != nil:

@@ -80,6 +80,9 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 	return nil
 }
 
+// errNoAuditKey: this host has signed checkpoints, and its key is gone.
+var errNoAuditKey = errors.New("the audit key of this host is missing")
+
 // errNewHost: the store has a trail, and this host never signed for it. Reads need no key.
 var errNewHost = errors.New("the trail began on another host")
 
@@ -128,7 +131,7 @@ func (a *App) auditKey(ctx context.Context, opt audit.Options, anew bool) (k *au
 // never did reads, and refuses with this error what must be recorded.
 func noAuditKey(file, begun string, signed bool) error {
 	if signed {
-		return &api.Error{Kind: api.BadConfig,
+		return &api.Error{Kind: api.BadConfig, Err: errNoAuditKey,
 			Public: "The audit key " + file + " is missing, but " + begun + ". opdeck does not create a new one by itself.",
 			Hint: "Restore the file from the backup (mode 0600). If the key is lost for good: opdeck audit key --new makes " +
 				"one, and the trail records it."}

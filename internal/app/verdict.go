@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -36,7 +37,11 @@ func recordAnswers(a *App) {
 	r := answers.NewRecorder(a.answers, a.Scope(), fmt.Sprintf("%s, process %d", o.Host, o.PID))
 	stop := a.OnCall(func(c api.Call) {
 		if c.Phase == api.CallEnded && c.Reached() {
-			r.Seen(string(c.Class), c.Method+" "+c.Route, c.Fault)
+			var cert time.Time
+			if until := a.certificate.Load(); until != nil {
+				cert = *until
+			}
+			r.Seen(string(c.Class), c.Method+" "+c.Route, c.Fault, cert)
 		}
 	})
 	a.closers = append(a.closers, func() error { stop(); return r.Close() })
@@ -102,23 +107,25 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		return f
 	}
 	f.Now = st.AsOf
-	f.Store = verdict.Known(verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()},
-		"a read of the store", f.Now, readHolds)
+	good := verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()}
+	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
+		if err := db.Usable(ctx); err != nil && ctx.Err() == nil && good.State == verdict.StoreGood {
+			good = storeFault(err, a.engine(), f.Now)
+		}
+	}
+	f.Store = verdict.Known(good, "a read of the store", f.Now, readHolds)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
 	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.Context, a.getenv)}, "this process", f.Now,
 		readHolds)
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
-		a.indexFacts, a.writeFacts, a.feedFacts, a.passwordFact} {
+		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.auditFact, a.noted} {
 		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
 			if trouble := (*store.Error)(nil); errors.As(err, &trouble) {
 				f.Store = verdict.Known(storeFault(err, a.engine(), f.Now), "a read of the store", f.Now, readHolds)
 			}
 		}
 	}
-	health := a.Audit.Health()
-	f.Audit = verdict.Known(verdict.Audit{Writable: health.Err == nil, NoKey: a.Audit.Unrecorded() != nil},
-		"this process's audit trail", f.Now, readHolds)
 	return f
 }
 
@@ -127,6 +134,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 func Unopened(err error, now time.Time) verdict.Verdict {
 	f := verdict.Facts{Now: now}
 	var e *store.Error
+	var key *KeyError
 	switch known := api.AsError(err); {
 	case errors.As(err, &e):
 		engine := "PostgreSQL"
@@ -134,6 +142,12 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 			engine = "SQLite"
 		}
 		f.Store = verdict.Known(storeFault(err, engine, now), "opening the store", now, readHolds)
+	case errors.As(err, &key):
+		f.Session = verdict.Known(verdict.Session{OtherKey: true}, "the store's note of the key: "+strings.Join(key.Hosts,
+			", "), now,
+			readHolds)
+	case errors.Is(err, errNoAuditKey):
+		f.Audit = verdict.Known(verdict.Audit{NoKey: true, Writable: true}, "opening the audit trail", now, readHolds)
 	case known.Kind == api.BadConfig:
 		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
 	}
@@ -158,6 +172,9 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	switch e.Kind {
 	case store.Busy:
 		out.State, out.Holder = verdict.StoreLocked, "which one is not known"
+		if pids := e.Holders(); len(pids) > 0 {
+			out.Holder = fmt.Sprintf("process %d of this host", pids[0])
+		}
 	case store.Full:
 		out.State = verdict.StoreFull
 	case store.Damaged:
@@ -169,7 +186,9 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	case store.Lost:
 		out.State = verdict.StoreDeleted
 	case store.ReadOnly:
-		out.State = verdict.StoreReadOnly
+		if out.State = verdict.StoreDenied; e.Mounted() {
+			out.State = verdict.StoreReadOnly
+		}
 	case store.Unavailable:
 		switch e.Code() {
 		case "28P01", "28000":
@@ -198,6 +217,9 @@ func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.S
 			newest = c.Failed
 		}
 		f.Calls = append(f.Calls, verdict.Known(c, l.By, newest, callHolds))
+		if !l.Certificate.IsZero() && c.Good.After(f.Certificate.At) {
+			f.Certificate = verdict.Known(verdict.Certificate{Until: l.Certificate}, "a connection of "+l.By, c.Good, noteHolds)
+		}
 	}
 	return err
 }

@@ -55,6 +55,12 @@ func (e *Error) Error() string {
 		return "store: " + e.Where +
 			" is not an opdeck database or is damaged; it was left unchanged: move it away, or replace it with a good copy"
 	case ReadOnly:
+		if e.text == "" && e.Code() == "25006" {
+			return "store: " + e.Where + " " + standby
+		}
+		if e.text != "" {
+			return "store: " + e.Where + " " + e.text
+		}
 		return "store: " + e.Where + " cannot be written; check the permissions of the file and of its folder"
 	case Unavailable:
 		return "store: " + e.Where + " does not answer: " + e.text

@@ -21,6 +21,9 @@ func fileError(path string, err error) error {
 		return err
 	}
 	if kind := fileKind(err); kind != "" {
+		if errors.Is(err, syscall.EROFS) {
+			return &Error{Kind: kind, Where: path, Err: err, text: onReadOnlyDisk}
+		}
 		return &Error{Kind: kind, Where: path, Err: err}
 	}
 	return fmt.Errorf("store: %w", err)

@@ -53,7 +53,8 @@ func TestExampleNamesEveryColumn(t *testing.T) {
 func TestExampleShowsEveryKey(t *testing.T) {
 	src := example(t)
 	for _, k := range knownKeys(reflect.TypeFor[Config]()) {
-		if !strings.Contains(src, k+" =") && !strings.Contains(src, "["+k) && !strings.Contains(src, "# "+k) && !strings.Contains(src, "."+k+".") {
+		if !strings.Contains(src, k+" =") && !strings.Contains(src, "["+k) && !strings.Contains(src, "# "+k) &&
+			!strings.Contains(src, "."+k+".") {
 			t.Errorf("the example does not show %s", k)
 		}
 	}
@@ -63,7 +64,8 @@ func TestExampleShowsEveryKey(t *testing.T) {
 		if strings.HasPrefix(l, "# [") {
 			inside = true
 		}
-		if inside && strings.HasPrefix(l, "# ") && (strings.Contains(l, "=") || strings.HasPrefix(l, "# [")) && !strings.HasPrefix(l, "# #") {
+		if inside && strings.HasPrefix(l, "# ") && (strings.Contains(l, "=") || strings.HasPrefix(l, "# [")) &&
+			!strings.HasPrefix(l, "# #") {
 			l = strings.TrimPrefix(l, "# ")
 		}
 		lines = append(lines, l)
@@ -78,7 +80,9 @@ func TestExampleShowsEveryKey(t *testing.T) {
 	if x != want {
 		t.Errorf("the example's context is\n%+v\nwant\n%+v", x, want)
 	}
-	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount", Columns: []string{"created", "status", "amount", "commission", "reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
+	if want := (View{Filter: "status:PENDING currency:EUR", Sort: "-amount",
+		Columns: []string{"created", "status", "amount", "commission",
+			"reference"}}); !reflect.DeepEqual(c.Views["pending-eur"], want) {
 		t.Errorf("the example's view is %+v", c.Views)
 	}
 }
@@ -106,11 +110,13 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
 		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; use one of created, status`},
-		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n", `f:3: views.a.columns: the column commission is listed twice`},
+		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n",
+			`f:3: views.a.columns: the column commission is listed twice`},
 		{"[views.a]\ncolumns = [\"created:5\"]\n", `f:2: views.a.columns: the width of created must be from 16 to 200`},
 		{"[views.a]\ncolumns = \"fee\"\n", `f:2: views.a.columns: `},
 		{"default_context = \"b\"\n" + ctx, `f:1: default_context: there is no [contexts.b]`},
-		{strings.Replace(ctx, "https://x", "http://far.example.com", 1), `f:2: contexts.a.base_url: plain http:// is refused`},
+		{strings.Replace(ctx, "https://x", "http://far.example.com", 1),
+			`f:2: contexts.a.base_url: plain http:// is refused`},
 		{ctx + "password_file = \"x\"\n", `f:1: contexts.a: exactly one of password_env`},
 		{ctx + "kind = \"prod\"\n", `f:5: contexts.a.kind: must be one of test, production`},
 		{ctx + "role = \"root\"\n", `f:5: contexts.a.role: must be viewer`},
@@ -135,7 +141,8 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 }
 
 func TestAges(t *testing.T) {
-	for text, want := range map[string]time.Duration{`"1d"`: 24 * time.Hour, `"36h"`: 36 * time.Hour, `"forever"`: 0, `"0"`: 0, `0`: 0, `"0d"`: 0, `"400d"`: 9600 * time.Hour} {
+	for text, want := range map[string]time.Duration{`"1d"`: 24 * time.Hour, `"36h"`: 36 * time.Hour, `"forever"`: 0,
+		`"0"`: 0, `0`: 0, `"0d"`: 0, `"400d"`: 9600 * time.Hour} {
 		c, err := Parse("f", []byte("[retention]\naudit = "+text+"\n"))
 		if err != nil || c.Retention.Audit.D() != want || c.Retention.Inbox != Default().Retention.Inbox {
 			t.Errorf("%s gives %v, %v", text, c.Retention, err)
@@ -156,10 +163,14 @@ func TestOneClassKeepsTheOthers(t *testing.T) {
 }
 
 func TestCheckBaseURL(t *testing.T) {
-	good := []string{"https://a.example", "https://a.example:8443/x/", "http://127.0.0.1:8787", "http://[::1]:1", "http://127.8.9.1", "https://a.example/v2x/pay-v2", "HTTPS://A.example"}
-	bad := []string{"", "a.example", "ftp://x", "http://localhost", "http://localhost:80", "http://127.0.0.1.evil.example", "http://2130706433",
-		"http://0x7f000001", "http://127.1", "http://0.0.0.0", "https://u:p@x", "https://x?q=1", "https://x?", "https://x#f", "https://x\\y",
-		"https://x\n", "http://[fe80::1%25eth0]", "https://", "https://x:99999", "https://x:0", "https:x", "//x", "http://10.0.0.1",
+	good := []string{"https://a.example", "https://a.example:8443/x/", "http://127.0.0.1:8787", "http://[::1]:1",
+		"http://127.8.9.1", "https://a.example/v2x/pay-v2", "HTTPS://A.example"}
+	bad := []string{"", "a.example", "ftp://x", "http://localhost", "http://localhost:80", "http://127.0.0.1.evil.example",
+		"http://2130706433",
+		"http://0x7f000001", "http://127.1", "http://0.0.0.0", "https://u:p@x", "https://x?q=1", "https://x?", "https://x#f",
+		"https://x\\y",
+		"https://x\n", "http://[fe80::1%25eth0]", "https://", "https://x:99999", "https://x:0", "https:x", "//x",
+		"http://10.0.0.1",
 		"https://a.example/v2", "https://a.example/v2/", "https://a.example/api/V2", "https://a.example/v2/auth/login"}
 	for _, u := range good {
 		if err := CheckBaseURL(u); err != nil {
@@ -202,7 +213,13 @@ func TestPassword(t *testing.T) {
 		{Context{PasswordFile: dir}, "not a regular file"},
 		{Context{PasswordFile: filepath.Join(dir, "none")}, "no such file"},
 		{Context{PasswordCommand: "echo cnry"}, ""},
-		{Context{PasswordCommand: "echo cnry >&2; exit 3"}, "exit status 3"},
+		{Context{PasswordCommand: "echo 'gpg: no secret key' >&2; echo more >&2; exit 3"},
+			`exit status 3; it says: "gpg: no secret key"`},
+		{Context{PasswordCommand: "echo cnry; echo 'not cnry today' >&2; exit 3"}, `exit status 3; it says: "not … today"`},
+		{Context{PasswordCommand: "printf '\\033[2J a\\007b' >&2; exit 1"}, `it says: "·[2J a·b"`},
+		{Context{PasswordCommand: "printf '%0300d' 7 | sed 's/0/a /g' >&2; exit 1"}, `a a…"`},
+		{Context{PasswordCommand: "echo token " + strings.Repeat("x", 50) + " >&2; exit 1"}, `it says: "token …"`},
+		{Context{PasswordCommand: "echo 'vault is sealed' >&2"}, `empty; it says: "vault is sealed"`},
 		{Context{}, "has no password setting"},
 	} {
 		v, err := c.x.Password(context.Background(), env)
@@ -229,7 +246,8 @@ func TestPaths(t *testing.T) {
 	if c, err := Load(filepath.Join(t.TempDir(), "none"), false); err != nil || c.Store.URL != "sqlite" {
 		t.Error(c, err)
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none"), true); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := Load(filepath.Join(t.TempDir(), "none"), true); err == nil ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
 	if Duration(time.Second).D() != time.Second {

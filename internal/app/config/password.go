@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
 	"opdeck/api/secret"
+	"opdeck/api/untrusted"
 )
 
 const (
@@ -66,15 +68,44 @@ func secretCommand(ctx context.Context, line string) (secret.Value, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.WaitDelay = commandLeft
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &limited{w: &out, left: maxSecret + 1}, io.Discard
-	if err := cmd.Run(); err != nil {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return secret.Value{}, fmt.Errorf("password_command did not end within %s", commandTimeout)
-		}
-		return secret.Value{}, fmt.Errorf("password_command failed: %w", err)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &limited{w: &out, left: maxSecret + 1}, &limited{w: &complaint, left: maxSecret}
+	began := time.Now()
+	err := cmd.Run()
+	said := complaintOf(complaint.String(), out.String())
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return secret.Value{}, fmt.Errorf("password_command did not end within %s%s",
+			max(time.Since(began).Round(time.Second), time.Second), said)
+	case err != nil:
+		return secret.Value{}, fmt.Errorf("password_command failed: %w%s", err, said)
 	}
-	return oneSecret(out.Bytes(), "password_command")
+	v, err := oneSecret(out.Bytes(), "password_command")
+	if err != nil {
+		return v, fmt.Errorf("%w%s", err, said)
+	}
+	return v, nil
+}
+
+// maxComplaint bounds what is quoted of a command's standard error, in characters.
+const maxComplaint = 200
+
+var longWord = regexp.MustCompile(`\S{40,}`)
+
+// complaintOf quotes the first line of a command's standard error, safe to draw: without what the command printed as
+// the password, whole or by line, and without anything like a token. It is "" if there is none.
+func complaintOf(complaint, printed string) string {
+	for _, line := range strings.Split(printed, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			complaint = strings.ReplaceAll(complaint, line, "…")
+		}
+	}
+	for line := range strings.Lines(complaint) {
+		if line = strings.TrimSpace(longWord.ReplaceAllString(line, "…")); line != "" {
+			return `; it says: "` + untrusted.Text(line).Line(maxComplaint) + `"`
+		}
+	}
+	return ""
 }
 
 func oneSecret(b []byte, what string) (secret.Value, error) {

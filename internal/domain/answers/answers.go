@@ -15,6 +15,7 @@ type Answer struct {
 	Fault        reach.Fault   // Class None: the service answered
 	Ago          time.Duration // since it came, ≥ 0
 	By           string        // the process, for people
+	Certificate  time.Time     // until when the service's certificate is valid; zero: not seen
 }
 
 func (a Answer) good() bool { return a.Fault.Class == reach.None }
@@ -28,12 +29,17 @@ type Last struct {
 	Since  time.Time   `json:"since,omitzero"` // the first failure after Good; zero: none
 	Fault  reach.Fault `json:"fault,omitzero"` // of the last failure
 	By     string      `json:"by"`             // who saw the newest outcome
+	// Certificate is until when the service's is valid, as seen at Good; zero: not seen.
+	Certificate time.Time `json:"certificate,omitzero"`
 }
 
 // With is l after an answer that came at that time. An older answer than the known one of its kind changes nothing.
 func (l Last) With(a Answer, at time.Time) Last {
 	switch {
 	case a.good() && at.After(l.Good):
+		if !a.Certificate.IsZero() {
+			l.Certificate = a.Certificate
+		}
 		if l.Good = at; !l.Failed.After(at) {
 			l.Since = time.Time{}
 			l.By = a.By

@@ -46,15 +46,16 @@ func NewRecorder(store Store, scope, by string) *Recorder {
 		wrote: map[[2]string]reach.Class{}}
 }
 
-// Seen notes an outcome that came just now.
-func (r *Recorder) Seen(class, route string, fault reach.Fault) {
+// Seen notes an outcome that came just now; certificate is until when the service's is valid, zero if not seen.
+func (r *Recorder) Seen(class, route string, fault reach.Fault, certificate time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return
 	}
 	key, now := [2]string{class, route}, time.Now()
-	r.pending[key] = seen{Answer{Class: class, Route: route, Fault: fault, By: r.by}, now}
+	r.pending[key] = seen{Answer{Class: class, Route: route, Fault: fault, By: r.by,
+		Certificate: certificate}, now}
 	wait := Steady
 	if was, known := r.wrote[key]; !known || was != fault.Class {
 		wait = Soon

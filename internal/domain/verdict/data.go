@@ -51,7 +51,7 @@ func trailCauses() []cause {
 					return "", "", time.Time{}
 				}
 				return count(w.Stuck, "replacement was", "replacements were") + " interrupted between two steps.",
-					count(w.Stuck, "open job", "open jobs"), time.Time{}
+					count(w.Stuck, "open job", "open jobs"), w.StuckSince
 			})},
 	}
 }

@@ -145,9 +145,10 @@ type Audit struct {
 
 // Writes are the writes without a known outcome, and interrupted jobs.
 type Writes struct {
-	Doubtful int64
-	Oldest   time.Time
-	Stuck    int64 // interrupted replacements
+	Doubtful   int64
+	Oldest     time.Time
+	Stuck      int64 // interrupted replacements
+	StuckSince time.Time
 }
 
 // Certificate is the service's.

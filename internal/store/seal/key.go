@@ -40,6 +40,9 @@ func (k Key) derive(purpose string) []byte {
 	return out
 }
 
+// Check identifies the key without revealing it: two hosts with the same key have the same one.
+func (k Key) Check() string { return hex.EncodeToString(k.derive("opdeck key check")[:16]) }
+
 // KeyFileError is why a key file is not used. It never holds the key.
 type KeyFileError struct{ Path, Reason string }
 

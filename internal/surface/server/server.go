@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,8 +73,16 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	for _, open := range []func(context.Context) error{s.openSSH, s.openHooks, s.openLend, s.openMetrics} {
-		if err := open(ctx); err != nil {
+	for _, port := range []struct {
+		name, addr string
+		open       func(context.Context) error
+	}{{"SSH", c.SSH.Listen, s.openSSH}, {"webhooks", c.Webhooks.Listen, s.openHooks},
+		{"lending", cmp.Or(c.Lend.Listen, c.Lend.Socket), s.openLend}, {"metrics", c.Serve.Metrics, s.openMetrics}} {
+		err := port.open(ctx)
+		if port.addr != "" {
+			app.NotePort(ctx, a, port.name, port.addr, err)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -131,6 +131,26 @@ func Incidents() map[string]Incident {
 			"Only billing calls fail: stage.example.com fails (500)."},
 		"28 foreign": {With(Live(), func(f *verdict.Facts) { f.Session.Value.Foreign, f.Session.Value.ForeignAt = 1, Noon }),
 			"Another client logs in with this account and ends opdeck's session: 1 time within ten minutes."},
+		"29 tokens end early": {With(Live(), func(f *verdict.Facts) {
+			f.Session.Value.Foreign, f.Session.Value.ForeignAt, f.Session.Value.EndsAfter = 3, Noon, 30*time.Second
+		}), "Access tokens end after about 30s, before their time: another client logs in that often, or the service ends " +
+			"them early."},
+		"34 database's clock": {With(Live(), func(f *verdict.Facts) {
+			f.Clock = Now(verdict.Clock{Host: "a", Ahead: time.Second, Database: -time.Hour})
+		}), "The clock of the database is 1h 00m behind that of the service."},
+		"38 permissions": {InStore(verdict.StoreDenied, ""), "The permissions of db:5432 do not let this user write the " +
+			"shared store. No process logs in or refreshes without it."},
+		"54 holder stopped in a login": {With(Base(), func(f *verdict.Facts) {
+			f.Session.Value.Holder, f.Session.Value.Holding = "host a, process 9", "login"
+			f.Session.Value.HolderSince = Noon.Add(-8 * time.Second)
+		}), "A login by host a, process 9 does not end; calls wait for it."},
+		"answer too long": {Login(said(reach.TooLong, 200, "")),
+			"The answers of stage.example.com are longer than an answer to a login can be."},
+		"refused, wait": {Login(reach.Fault{Class: reach.Refused, Status: 403, After: 4 * time.Minute}),
+			"The service refuses the login of m•••@example.com (403). It asks to wait until 12:03:20 UTC."},
+		"replacement interrupted": {With(Live(), func(f *verdict.Facts) {
+			f.Writes = Now(verdict.Writes{Stuck: 1, StuckSince: Noon.Add(-time.Hour)})
+		}), "1 replacement was interrupted between two steps."},
 		"30 refresh refused, login 503": {With(Login(said(reach.Maintenance, 503, "")), func(f *verdict.Facts) {
 			f.Attempts = append(f.Attempts, Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-time.Minute),
 				Fault: said(reach.Refused, 401, "")}))

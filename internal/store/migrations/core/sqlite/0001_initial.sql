@@ -326,3 +326,14 @@ CREATE TABLE notice (
 CREATE UNIQUE INDEX notice_order ON notice (scope, rule, seq);
 CREATE INDEX notice_open ON notice (scope, rule, seq) WHERE ended_us = 0;
 CREATE INDEX notice_ended ON notice (ended_us) WHERE ended_us > 0;
+
+-- What one process knows of its host and the others cannot see: ports that it could not open, the last check of the
+-- audit trail, the check value of the key that seals tokens (scope '').
+CREATE TABLE observation (
+    scope   TEXT    NOT NULL, -- base_url and account
+    part    TEXT    NOT NULL,
+    name    TEXT    NOT NULL,
+    body    TEXT    NOT NULL, -- JSON; no secrets
+    seen_us INTEGER NOT NULL, -- Unix time in µs, the store's
+    PRIMARY KEY (scope, part, name)
+);

@@ -1,0 +1,214 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/session"
+	"opdeck/internal/domain/answers"
+	"opdeck/internal/domain/replace"
+	"opdeck/internal/domain/verdict"
+)
+
+// watched opens an App on a service that answers with h, or on the built-in one without h.
+func watched(t *testing.T, h http.Handler, more string) *App {
+	t.Helper()
+	dir := t.TempDir()
+	conf := ""
+	if h != nil {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		conf = fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = \"m@example.com\"\nkind = \"test\"\n%s\n", s.URL, more)
+	}
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(t.Context(), Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"),
+		Getenv: func(name string) string { return map[string]string{"PW": "pw", "HOME": dir}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+// said are the sentences that opdeck check --all prints, first to last.
+func said(t *testing.T, a *App) string {
+	t.Helper()
+	var out []string
+	for _, f := range Verdict(t.Context(), a).Findings {
+		out = append(out, f.Line())
+	}
+	return strings.Join(out, "\n")
+}
+
+func (a *App) call(ctx context.Context) error {
+	_, err := endpoint.Do(api.WithActor(ctx, a.LocalActor("command")), a.service, endpoint.ListUsers, struct{}{})
+	return err
+}
+
+// answer is a service that answers each request in one way.
+func answer(status int, body string, header ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, body)
+	})
+}
+
+const passwordEnv = `password_env = "PW"`
+
+// TestFromTheSourceToTheSentence: each source of a fact ends in its sentence, and a command that fails without a
+// session
+// says the same one.
+func TestFromTheSourceToTheSentence(t *testing.T) {
+	for name, c := range map[string]struct {
+		service http.Handler
+		config  string
+		source  func(t *testing.T, a *App) error // the error of a command, if one fails
+		want    []string
+	}{
+		"locked": {answer(423, `{"message":"Account is locked"}`), passwordEnv, called,
+			[]string{`has locked the account m•••@example.com. It says: "Account is locked".`, "Have the account unlocked."}},
+		"gone": {answer(410, `{"message":"Use v3"}`), passwordEnv, called,
+			[]string{`no longer offers this version of its interface (410). It says: "Use v3".`}},
+		"redirection": {answer(302, "", "Location", "https://sso.example/"), passwordEnv, called,
+			[]string{"redirects calls to https://sso.example/"}},
+		"wrong password": {answer(401, `{"message":"Invalid credentials"}`), passwordEnv, called,
+			[]string{`refuses login or password of m•••@example.com. It says: "Invalid credentials".`, "Correct the password."}},
+		"wait at a refusal": {answer(403, `{"message":"Maintenance window"}`, "Retry-After", "240"), passwordEnv, called,
+			[]string{"It asks to wait until "}},
+		"no password": {answer(500, ""), `password_env = "NONE"`, called,
+			[]string{"The password of the machine account is not available: the environment variable NONE (password_env) is " +
+				"empty"}},
+		"password command": {answer(500, ""), `password_command = "echo gpg: no key >&2; exit 2"`, called,
+			[]string{`password_command failed: exit status 2; it says: "gpg: no key"`}},
+		"port": {nil, "", func(t *testing.T, a *App) error {
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = taken.Close() }()
+			addr := taken.Addr().String()
+			_, err = net.Listen("tcp", addr)
+			NotePort(t.Context(), a, "webhooks", addr, err)
+			return nil
+		}, []string{"opdeck does not listen for webhooks on 127.0.0.1:", ": another program uses the address."}},
+		"audit": {nil, "", func(t *testing.T, a *App) error {
+			if err := a.observations().Put(t.Context(), auditPart, "verified",
+				[]byte(`{"broken":["record 3 was changed."]}`)); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}, []string{"The audit trail does not verify: record 3 was changed."}},
+		"replacement": {nil, "", func(t *testing.T, a *App) error {
+			at := time.Now().Add(-time.Hour)
+			err := a.Jobs.Store.Save(t.Context(), replace.Job{ID: "j", OPID: "o", Step: replace.Removed, Created: at,
+				Updated: at},
+				time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}, []string{"1 replacement was interrupted between two steps."}},
+		"certificate": {nil, "", func(t *testing.T, a *App) error {
+			return a.answers.Put(t.Context(), a.Scope(), []answers.Answer{{Class: "general", Route: "GET /a", By: "alpha",
+				Certificate: time.Now().Add(72 * time.Hour)}})
+		}, []string{"The certificate of ", " ends on "}},
+		"deleted store": {nil, "", func(t *testing.T, a *App) error {
+			if err := os.Rename(a.Store.Core.Path(), a.Store.Core.Path()+".away"); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}, []string{"was deleted or replaced.", "Stop every opdeck process."}},
+		"stopped holder": {nil, "", func(t *testing.T, a *App) error {
+			st, err := a.Session.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Holder, st.Phase, st.HeldFor = &session.Owner{Host: "alpha", PID: 7}, session.SentLogin, 9*time.Second
+			v := verdict.Conclude(verdict.Facts{Now: st.AsOf, Session: verdict.Known(sessionFact(st), "x", st.AsOf,
+				time.Minute)})
+			if f, _ := v.First(); !strings.HasPrefix(f.Sentence, "A login by alpha, process 7 does not end") {
+				t.Error(f.Sentence)
+			}
+			return nil
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := watched(t, c.service, c.config)
+			err := c.source(t, a)
+			got := said(t, a)
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in %s", want, got)
+				}
+			}
+			if c.service == nil || len(c.want) == 0 {
+				return
+			}
+			if e := api.AsError(err); !strings.Contains(e.Public, c.want[0]) {
+				t.Errorf("the command says %s", e.Public)
+			}
+		})
+	}
+}
+
+func called(t *testing.T, a *App) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := a.call(ctx)
+	if err == nil {
+		t.Fatal("answered")
+	}
+	return err
+}
+
+// TestPortFaults: the reasons why a port cannot be opened are words, not the system's.
+func TestPortFaults(t *testing.T) {
+	for err, want := range map[error]string{syscall.EADDRINUSE: "another program uses the address",
+		syscall.EACCES:        "the system does not allow it to this user",
+		syscall.EADDRNOTAVAIL: "this host does not have the address"} {
+		if got := portFault(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", err)}); got != want {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
+
+// TestAnotherKey: a host with another key_file is refused while a process uses the known one, and not afterwards.
+func TestAnotherKey(t *testing.T) {
+	a := watched(t, nil, "")
+	ctx := t.Context()
+	if err := a.checkKey(ctx, "one", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.checkKey(ctx, "one", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := a.checkKey(ctx, "two", nil)
+	var e *KeyError
+	if !errors.As(err, &e) || len(e.Hosts) != 1 || api.KindOf(err) != api.BadConfig {
+		t.Fatalf("%v", err)
+	}
+	f, _ := Unopened(err, time.Now()).First()
+	if !strings.HasPrefix(f.Sentence, "Another host seals the shared tokens with a different key_file") {
+		t.Error(f.Sentence)
+	}
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// leastRoom is less than one write to a database needs, in bytes.
+const leastRoom = 64 << 10
+
+// noRoom reports whether the file system of a file has no space left for this user.
+func noRoom(path string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(filepath.Dir(path), &st) != nil || st.Blocks == 0 {
+		return false
+	}
+	return st.Bavail*uint64(st.Bsize) < leastRoom //nolint:gosec // no block size is negative
+}
+
+// lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them.
+func lockHolders(path string) []int {
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return nil
+	}
+	files := map[string]bool{}
+	for _, name := range []string{path, path + "-shm", path + ".lock"} {
+		var st unix.Stat_t
+		if unix.Stat(name, &st) == nil {
+			files[fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)] = true
+		}
+	}
+	var out []int
+	seen := map[int]bool{os.Getpid(): true}
+	for line := range strings.Lines(string(text)) { // "1: POSIX ADVISORY WRITE 1234 fe:00:5678 0 EOF"
+		f := strings.Fields(line)
+		if len(f) < 8 || f[1] == "->" || f[3] != "WRITE" || !files[f[5]] {
+			continue
+		}
+		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 && !seen[pid] {
+			seen[pid] = true
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func mayWrite(path string) error { return unix.Access(path, unix.W_OK) }

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+)
+
+// Usable returns what would keep a write from being stored, as an *Error, as far as it can be asked without writing:
+// the file was deleted or replaced, the file system or the server is read-only, the permissions, a full disk.
+func (db *DB) Usable(ctx context.Context) error {
+	if db.engine == Postgres {
+		var readOnly bool
+		err := db.QueryRow(ctx,
+			"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
+		if err != nil {
+			return err
+		}
+		if readOnly {
+			return &Error{Kind: ReadOnly, Where: db.where(), text: standby}
+		}
+		return nil
+	}
+	if db.path == "" {
+		return nil
+	}
+	if err := db.identity.check(true); err != nil {
+		return err
+	}
+	if err := writableFile(db.path); err != nil {
+		return err
+	}
+	if noRoom(db.path) {
+		return &Error{Kind: Full, Where: db.path}
+	}
+	return nil
+}
+
+// standby is what a server says of itself that accepts no writes.
+const standby = "accepts no writes: it is a standby, or set to be read-only; [store] url must name the primary server"
+
+// onReadOnlyDisk is why a file system accepts no writes.
+const onReadOnlyDisk = "is on a file system that is mounted read-only; mount it for writing"
+
+// writableFile asks the system whether this user may write a file. It does not open it: closing it would end SQLite's
+// locks of this process.
+func writableFile(path string) error {
+	err := mayWrite(path)
+	if err == nil {
+		return nil
+	}
+	return fileError(path, err)
+}
+
+// Mounted reports whether a ReadOnly error is about the file system or the server, and not about permissions.
+func (e *Error) Mounted() bool { return e.Kind == ReadOnly && (e.text != "" || e.Code() == "25006") }
+
+// Holders are the processes that hold the file of a Busy error locked, as far as the system says; on PostgreSQL none.
+func (e *Error) Holders() []int {
+	if e.Kind != Busy || !filepath.IsAbs(e.Where) {
+		return nil
+	}
+	return lockHolders(strings.TrimSuffix(e.Where, ".lock"))
+}
