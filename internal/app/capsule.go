@@ -124,7 +124,7 @@ func (c *collector) add(kind string, data any) {
 	c.records = append(c.records, capsule.Record{Kind: kind, Data: data})
 }
 
-// CollectEvidence reads what somebody else needs to look at an incident of the time since then. It makes no call to
+// CollectEvidence reads what another person needs to look at an incident of the time since then. It makes no call to
 // the service. No text from outside and no name is in it.
 func CollectEvidence(ctx context.Context, a *App, since time.Time) Evidence {
 	c := &collector{App: a, names: capsule.NewNames(), since: since}

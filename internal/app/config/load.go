@@ -217,6 +217,12 @@ func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
 	return out
 }
 
+// MistakeAt is a mistake in the value of a key, with its line if the file can still be read.
+func (c Config) MistakeAt(what string, key ...string) Mistake {
+	b, _ := read(c.Path) // without it the line is not known
+	return Mistake{File: c.Path, Line: lineOf(b, key), Key: toml.Key(key).String(), What: what}
+}
+
 // lineOf finds the line of a key: under its table's header, dotted, or as a header itself; 0 if it is written in
 // another way.
 func lineOf(b []byte, key toml.Key) int {

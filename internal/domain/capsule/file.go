@@ -1,4 +1,4 @@
-// Package capsule is the evidence of an incident for somebody else: one file with redacted records and a summary. What
+// Package capsule is the evidence of an incident for another person: one file with redacted records and a summary. What
 // goes into it is chosen field by field; texts that may come from outside stay out.
 package capsule
 
@@ -19,7 +19,7 @@ const (
 	recordsPart = "records.jsonl"
 )
 
-// Bounds of a capsule that is read: the file comes from somebody else.
+// Bounds of a capsule that is read: the file comes from another person.
 const (
 	maxFile    = 8 << 20  // bytes, compressed
 	maxPart    = 16 << 20 // bytes of a part

@@ -26,9 +26,8 @@ var capsuleCommands = commands{act.CapsuleShow: capsuleShowCommand}
 func capsuleCommand(r *root) *cobra.Command {
 	var since time.Duration
 	var log string
-	cmd := &cobra.Command{Long: "Writes what somebody else needs to look at an incident to one new file of mode 0600: " +
-		"the\n" +
-		"verdict with its evidence, versions, settings, the history of the session, budgets, answers of\n" +
+	cmd := &cobra.Command{Long: "Writes what another person needs to look at an incident to one new file,\n" +
+		"mode 0600: the verdict with its evidence, versions, settings, the history of the session, budgets, answers of\n" +
 		"calls, rejected deliveries, the sync, the head of the audit trail, writes in doubt, and lines of\n" +
 		"the log file. It sends no call. Texts of the service, names, paths, accounts, amounts and secrets\n" +
 		"stay out; ids, hosts, processes and people are digests under a key that is kept nowhere.\n" +
@@ -101,7 +100,7 @@ func capsuleSummary(e app.Evidence, since time.Time) string {
 	return b.String()
 }
 
-// capsuleJSON is a capsule of somebody else. A record's data are as they were written.
+// capsuleJSON is a capsule of another person. A record's data are as they were written.
 type capsuleJSON struct {
 	Summary []string     `json:"summary"`
 	Records []recordLine `json:"records"`
@@ -112,7 +111,7 @@ type recordLine struct {
 	Data map[string]any `json:"data"`
 }
 
-// Bounds of what is printed of a summary, which comes from somebody else.
+// Bounds of what is printed of a summary, which comes from another person.
 const (
 	summaryLines = 500
 	summaryWidth = 1000

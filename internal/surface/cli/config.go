@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
-	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/index"
@@ -43,35 +41,6 @@ func configPathCommand(r *root) *cobra.Command {
 			r.say("No such file yet. opdeck config init creates one.")
 		}
 		return out.data(pathJSON{path, err == nil, config.StateDir(r.state, r.env.Getenv)}, path)
-	})
-}
-
-// checkedJSON is a valid config file; an invalid one is an error.
-type checkedJSON struct {
-	Exists   bool     `json:"exists"`
-	File     string   `json:"file"`
-	Mistakes []string `json:"mistakes"`
-}
-
-func configCheckCommand(r *root) *cobra.Command {
-	return alone(r, &cobra.Command{}, func(_ context.Context, args []string, out one[checkedJSON]) error {
-		path, named := config.Path(r.config, r.env.Getenv)
-		if len(args) == 1 {
-			path, named = args[0], true
-		}
-		cfg, err := config.Load(path, named)
-		bad := append(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv)...)
-		if errors.As(err, &bad) || len(bad) > 0 {
-			return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
-		}
-		if err != nil {
-			return err
-		}
-		verdict := "%s is valid."
-		if cfg.Path == "" {
-			verdict = "No file at %s. The defaults apply."
-		}
-		return out.report(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
 	})
 }
 

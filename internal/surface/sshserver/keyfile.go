@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,9 +64,14 @@ func eachLine(b []byte, fn func(n int, line []byte)) {
 }
 
 func parseKeyLine(line []byte) (key []byte, e entry, err error) {
-	pub, _, options, _, err := gossh.ParseAuthorizedKey(line)
+	pub, behind, options, _, err := gossh.ParseAuthorizedKey(line)
 	if err != nil {
 		return nil, e, errors.New("not a public key in OpenSSH format")
+	}
+	if len(options) == 0 && slices.ContainsFunc(optionNames, func(o string) bool {
+		return strings.HasPrefix(behind, o+`="`) || strings.Contains(behind, ","+o+`="`)
+	}) {
+		return nil, e, fmt.Errorf(`the options are behind the key; put them in front: name="…",role="…" %s AAAA…`, pub.Type())
 	}
 	if _, cert := pub.(*gossh.Certificate); cert {
 		return nil, e, errors.New("this is a certificate; trusted_ca names the authorities that may sign them")
@@ -87,6 +93,9 @@ func parseKeyLine(line []byte) (key []byte, e entry, err error) {
 	return pub.Marshal(), e, nil
 }
 
+// optionNames are the options with a value.
+var optionNames = []string{"name", "role", "from", "expiry-time"}
+
 // option parses one option. An unknown one makes the line invalid, because it may be a restriction.
 func (e *entry) option(o string) (err error) {
 	name, value, has := strings.Cut(o, "=")
@@ -95,11 +104,11 @@ func (e *entry) option(o string) (err error) {
 	switch name {
 	case "no-port-forwarding", "no-agent-forwarding", "no-x11-forwarding", "no-user-rc": // never offered here
 		return nil
-	case "name", "role", "from", "expiry-time":
-		if !has || value == "" {
-			return fmt.Errorf("the option %s has no value", name)
-		}
-	default:
+	}
+	switch {
+	case slices.Contains(optionNames, name) && (!has || value == ""):
+		return fmt.Errorf("the option %s has no value", name)
+	case !slices.Contains(optionNames, name):
 		return errors.New("an option is unknown; the options are name, role, from and expiry-time")
 	}
 	switch name {

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/internal/app/config"
+	"opdeck/internal/store/seal"
+	"opdeck/internal/surface/sshserver"
+	"opdeck/internal/system/listen"
+)
+
+// checkedJSON is a valid config file; an invalid one is an error.
+type checkedJSON struct {
+	Exists   bool     `json:"exists"`
+	File     string   `json:"file"`
+	Mistakes []string `json:"mistakes"`
+}
+
+func configCheckCommand(r *root) *cobra.Command {
+	return alone(r, &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and\n" +
+		"passwords, lines of authorized_keys, contexts that are one account, and addresses, which it opens\n" +
+		"for a moment. An address that a running opdeck has is in order. Nothing is sent."},
+		func(_ context.Context, args []string, out one[checkedJSON]) error {
+			path, named := config.Path(r.config, r.env.Getenv)
+			if len(args) == 1 {
+				path, named = args[0], true
+			}
+			cfg, err := config.Load(path, named)
+			var bad config.Mistakes
+			if !errors.As(err, &bad) && err != nil {
+				return err
+			}
+			if err == nil {
+				bad = slices.Concat(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv), hostMistakes(cfg))
+			}
+			if len(bad) > 0 {
+				return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
+			}
+			verdict := "%s is valid."
+			if cfg.Path == "" {
+				verdict = "No file at %s. The defaults apply."
+			}
+			return out.report(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
+		})
+}
+
+// hostMistakes are mistakes that only this host can show: files that are missing, keys that are not accepted,
+// addresses that another program has.
+func hostMistakes(c config.Config) config.Mistakes {
+	if c.Path == "" {
+		return nil
+	}
+	bad := append(fileMistakes(c), sshMistakes(c)...)
+	bad = append(append(bad, accountMistakes(c)...), portMistakes(c)...)
+	slices.SortStableFunc(bad, func(a, b config.Mistake) int { return a.Line - b.Line })
+	return bad
+}
+
+// The unit of the packages copies the files of one folder to the other when it starts.
+const (
+	credentialsFolder = "/etc/opdeck/credentials"
+	copiesFolder      = "/run/opdeck"
+)
+
+// original returns the file to check: for a copy that the unit makes when it starts, its original.
+func original(path string) string {
+	if filepath.Dir(path) != copiesFolder {
+		return path
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return path
+	}
+	return filepath.Join(credentialsFolder, filepath.Base(path))
+}
+
+// fileMistakes are the files of secrets and certificates that cannot be used.
+func fileMistakes(c config.Config) (bad config.Mistakes) {
+	secret := func(path string, key ...string) {
+		if path == "" {
+			return
+		}
+		if _, err := config.SecretFile(original(path)); err != nil {
+			bad = append(bad, c.MistakeAt(err.Error(), key...))
+		}
+	}
+	readable := func(path string, key ...string) {
+		if path == "" {
+			return
+		}
+		if f, err := os.Open(original(path)); err != nil {
+			bad = append(bad, c.MistakeAt(path+": "+plainFile(err), key...))
+		} else {
+			_ = f.Close()
+		}
+	}
+	if c.Store.KeyFile != "" {
+		if _, err := seal.OpenKey(original(c.Store.KeyFile), nil); err != nil {
+			bad = append(bad, c.MistakeAt(err.Error()+`. "openssl rand -hex 32" makes one, mode 0600`, "store", "key_file"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
+		secret(c.Contexts[name].PasswordFile, "contexts", name, "password_file")
+		readable(c.Contexts[name].CAFile, "contexts", name, "ca_file")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Lend.Borrowers)) {
+		if file := c.Lend.Borrowers[name].KeyFile; file != "" {
+			if _, err := os.Lstat(original(file)); err != nil { // what it holds is checked with the borrowers
+				bad = append(bad, c.MistakeAt(file+": "+plainFile(err), "lend", "borrowers", name, "key_file"))
+			}
+		}
+	}
+	if c.Webhooks.Listen != "" {
+		readable(c.Webhooks.SecretFile, "webhooks", "secret_file")
+		readable(c.Webhooks.TLSCert, "webhooks", "tls_cert")
+		readable(c.Webhooks.TLSKey, "webhooks", "tls_key")
+	}
+	return bad
+}
+
+func plainFile(err error) string {
+	if errors.Is(err, os.ErrNotExist) {
+		return "there is no such file"
+	}
+	return "the file cannot be read"
+}
+
+// sshMistakes are a host key that cannot be used, and lines of authorized_keys and trusted_ca that are ignored.
+func sshMistakes(c config.Config) (bad config.Mistakes) {
+	if c.SSH.Listen == "" {
+		return nil
+	}
+	if _, err := sshserver.LoadHostKey(original(c.SSH.HostKey)); err != nil {
+		bad = append(bad, c.MistakeAt(err.Error(), "ssh", "host_key"))
+	}
+	keys, err := sshserver.LoadAuthorizedKeys(c.SSH.AuthorizedKeys, c.SSH.TrustedCA, time.Now)
+	if err != nil {
+		return append(bad, c.MistakeAt(err.Error()+`; each line is name="…",role="…" and a public key`, "ssh",
+			"authorized_keys"))
+	}
+	for _, m := range keys.Mistakes() {
+		bad = append(bad, config.Mistake{File: m.File, Line: m.Line, What: m.What})
+	}
+	if n, authorities := keys.Len(); n+authorities == 0 {
+		bad = append(bad, c.MistakeAt("no line is accepted, so no one can log in", "ssh", "authorized_keys"))
+	}
+	return bad
+}
+
+// accountMistakes are contexts of one account with different rules: they share its session, index and approvals.
+func accountMistakes(c config.Config) (bad config.Mistakes) {
+	first := map[session.Key]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
+		x := c.Contexts[name]
+		key, err := session.NormalKey(x.BaseURL, x.Login)
+		if err != nil || x.Sandbox {
+			continue
+		}
+		other, taken := first[key]
+		if !taken {
+			first[key] = name
+			continue
+		}
+		if y := c.Contexts[other]; y.Kind != x.Kind || y.Approval != x.Approval {
+			bad = append(bad, c.MistakeAt(fmt.Sprintf("is the same account as contexts.%s (base_url and login), with another "+
+				"kind or approval: both use one session, one index and one list of approvals, so the weaker rule counts", other),
+				"contexts", name))
+		}
+	}
+	return bad
+}
+
+// portMistakes are addresses that two parts share, or that another program has.
+func portMistakes(c config.Config) (bad config.Mistakes) {
+	used := map[string]string{}
+	for _, l := range []struct{ addr, section, key string }{{c.SSH.Listen, "ssh", "listen"},
+		{c.Webhooks.Listen, "webhooks", "listen"}, {c.Lend.Listen, "lend", "listen"}, {c.Serve.Metrics, "serve", "metrics"}} {
+		_, port, err := net.SplitHostPort(l.addr)
+		if l.addr == "" || err != nil || port == "0" {
+			continue
+		}
+		if other, twice := used[l.addr]; twice {
+			bad = append(bad, c.MistakeAt("is the address of "+other+", too", l.section, l.key))
+			continue
+		}
+		used[l.addr] = "[" + l.section + "] " + l.key
+		taken, err := listen.Taken(l.addr)
+		switch {
+		case err != nil:
+			bad = append(bad, c.MistakeAt(l.addr+" cannot be opened: "+err.Error(), l.section, l.key))
+		case taken && !listen.Ours(l.addr):
+			bad = append(bad, c.MistakeAt(l.addr+" is in use by another program; end it, or set another address", l.section,
+				l.key))
+		}
+	}
+	return bad
+}
