@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os/exec"
 	"strings"
 	"testing"
@@ -28,5 +29,22 @@ func TestALivePageSaysWhatItsFilterCannotJudge(t *testing.T) {
 		if err != nil || !strings.Contains(errs.String(), want) || !strings.Contains(out.String(), `"items": []`) {
 			t.Errorf("%s: %v\n%s%s", filter, err, errs.String(), out.String())
 		}
+	}
+}
+
+// TestALivePageHasTheLimit: a service that sends more rows than were asked for, and no total, gives at most the limit,
+// which is not called all.
+func TestALivePageHasTheLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	w.faults("fixed=list:50,without=list:total")
+	var list struct {
+		Items    []struct{ OPID string }
+		Total    *int
+		Complete bool
+	}
+	out := w.command("operation", "list", "--live", "--limit", "2", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || list.Total != nil || list.Complete {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
