@@ -219,6 +219,22 @@ var (
 		Without: map[Surface]string{Screen: "the evidence is a file; use the command"}})
 	CapsuleShow = declare(&reads, Act{Name: "capsule.show", Args: []Arg{{Name: "FILE", File: true}},
 		Short: "Show a capsule of another person", Without: onlyCommand("reads a file of this host")})
+	Backup = declare(&reads, Act{Name: "backup", Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
+		Args:    []Arg{{Name: "FILE", File: true}},
+		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",
+		Without: onlyCommand(ofHost)})
+	Restore = declare(&reads, Act{Name: "restore", Effect: Local, Ask: Typed, Need: api.MayAuditOut, Event: "audit.restored",
+		Args:  []Arg{{Name: "FILE", File: true}},
+		Short: "Put a snapshot of opdeck backup in place of the store; --check only verifies it",
+		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store by this snapshot?",
+			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",
+			Declined: "Not restored."},
+		Without: onlyCommand(ofHost)})
+	Migrate = declare(&reads, Act{Name: "migrate", Effect: Local, Ask: YesNo, Need: api.MayAuditOut,
+		Short: "Update the tables of an older opdeck's store, after a snapshot",
+		Words: Question{Title: "Migrate", Verb: "Migrate", Ask: "Update the tables of the store?",
+			Risk: "An older program cannot use the store afterwards.", Done: "Updated.", Declined: "Not updated."},
+		Without: onlyCommand(ofHost)})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
 		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
 	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},

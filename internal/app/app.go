@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -58,6 +59,8 @@ type Options struct {
 	// Waits gets what a call waits for when it takes long, or the progress of its body (moves). It is called from any
 	// goroutine.
 	Waits func(sentence string, moves bool)
+
+	migrations fs.FS // for tests, see store.Options
 }
 
 // App is one open context.
@@ -188,29 +191,6 @@ func (a *App) openLog(_ context.Context, opt Options) error {
 	}
 	a.closers = append(a.closers, f.Close)
 	a.Log = slog.New(slog.NewMultiHandler(a.Log.Handler(), NewLog(f, opt.Verbose).Handler()))
-	return nil
-}
-
-func (a *App) openStore(ctx context.Context, opt Options) error {
-	notice := noticeTo(a.Log, opt.Notice)
-	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, Notice: notice, Upgrading: func() {
-		a.Log.Info("the store of an older opdeck is updated")
-		if opt.Upgrading != nil {
-			opt.Upgrading()
-		}
-	}}
-	if a.ownClock {
-		at.Now = a.Now
-	}
-	st, err := store.Open(ctx, at)
-	if err != nil {
-		e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
-		storeTrouble(e, err)
-		e.Remedy = api.Remedy{Kind: api.Doctor, ID: "the store"}
-		return e
-	}
-	a.Store = st
-	a.closers = append(a.closers, st.Close)
 	return nil
 }
 
@@ -368,9 +348,12 @@ func (a *App) Scope() string {
 
 // LocalActor is the person at this terminal: the user id from the kernel, with the context's role. The name is only a
 // label.
-func (a *App) LocalActor(via string) api.Actor {
+func (a *App) LocalActor(via string) api.Actor { return LocalActor(a.Context, via) }
+
+// LocalActor is App.LocalActor for a context that is not open.
+func LocalActor(x config.Context, via string) api.Actor {
 	u := localuser.Current()
-	return api.Actor{Name: u.Name, Role: a.Context.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID,
+	return api.Actor{Name: u.Name, Role: x.Role, Via: via, From: HostName(), UID: u.UID, LoginUID: u.LoginUID,
 		Host: u.Host, Doubt: u.Doubt}
 }
 

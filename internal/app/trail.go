@@ -17,22 +17,11 @@ import (
 )
 
 // AuditKeyFile is the path of the key that signs the audit trail's checkpoints.
-func (a *App) AuditKeyFile() string {
-	if a.Config.Audit.KeyFile != "" {
-		return a.Config.Audit.KeyFile
-	}
-	return filepath.Join(a.State, "audit.key")
-}
+func (a *App) AuditKeyFile() string { return placesOf(a.Config, a.State).auditKey }
 
 func (a *App) openAudit(ctx context.Context, how Options) error {
-	points := a.Config.Audit.Checkpoints
-	if points == "" {
-		points = filepath.Join(a.State, "checkpoints")
-	}
-	archive := a.Config.Audit.Archive
-	if archive == "" && a.Store.Core.Path() != "" {
-		archive = filepath.Join(filepath.Dir(a.Store.Core.Path()), "audit-archive")
-	}
+	at := placesOf(a.Config, a.State)
+	points, archive := at.checkpoints, at.archive
 	made := ""
 	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
 		Archive: archive, Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},

@@ -183,6 +183,8 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 		out.State = verdict.StoreFailing
 	case store.Newer:
 		out.State = verdict.StoreNewer
+	case store.Older:
+		out.State = verdict.StoreOlder
 	case store.Lost:
 		out.State = verdict.StoreDeleted
 	case store.ReadOnly:

@@ -19,6 +19,9 @@ var steps = map[replace.Step]string{
 // JobStep says how far a replacement came.
 func JobStep(j replace.Job) string {
 	if words, known := steps[j.Step]; known {
+		if !j.Restored.IsZero() {
+			words += "; as of the backup of " + j.Restored.UTC().Format("2006-01-02 15:04:05 UTC")
+		}
 		return words
 	}
 	return safe(string(j.Step), 60)

@@ -27,6 +27,7 @@ const (
 	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses the connection
 	Unknown     Kind = "unknown"     // the connection broke during the commit, which may have succeeded
 	Newer       Kind = "newer"       // tables of a newer opdeck
+	Older       Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
 	Lost        Kind = "lost"        // the file was deleted or replaced while this process had it open
 	Failing     Kind = "failing"     // the disk reports errors
 )

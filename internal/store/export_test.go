@@ -1,31 +1,31 @@
 package store
 
 import (
-	"io/fs"
-	"testing/fstest"
+	"encoding/json"
+	"os"
+	"testing"
 	"time"
 )
 
-// WithMigration adds a migration of the core tables, in both engines, to those of
-// the program.
-func (o Options) WithMigration(name, sql string) Options {
-	all := fstest.MapFS{}
-	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			var b []byte
-			b, err = migrations.ReadFile(path)
-			all[path] = &fstest.MapFile{Data: b}
-		}
-		return err
-	})
+// LeaveReplacement is a process that decides on a replacement, takes some of its steps and is killed; left is how many
+// it did not take.
+func LeaveReplacement(t *testing.T, core string, list []Replacement, taken int) (left int) {
+	t.Helper()
+	text, err := json.Marshal(list)
+	if err == nil {
+		err = os.WriteFile(replacementList(core), text, 0o600)
+	}
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	for _, e := range []Engine{SQLite, Postgres} {
-		all["migrations/core/"+e.dir()+"/"+name] = &fstest.MapFile{Data: []byte(sql)}
+	steps := replaceSteps(core, list)
+	taken = min(taken, len(steps)-1) // the last one removes the list
+	for _, step := range steps[:taken] {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	o.migrations = all
-	return o
+	return len(steps) - 1 - taken
 }
 
 // WithSystem fakes the file system that folders are on.

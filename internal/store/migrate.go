@@ -19,6 +19,9 @@ const (
 //go:embed migrations
 var migrations embed.FS
 
+// Migrations are the migrations of this program, by set of tables and engine.
+func Migrations() fs.FS { return migrations }
+
 // history is a set of migrations: those of a program, or those of a database.
 type history struct{ newest, count int64 }
 
@@ -33,8 +36,8 @@ type migrator struct {
 // a transaction's advisory lock (PostgreSQL) admits one; the others then find nothing to do.
 func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	var all fs.FS = migrations
-	if opt.migrations != nil {
-		all = opt.migrations
+	if opt.Migrations != nil {
+		all = opt.Migrations
 	}
 	dir, err := fs.Sub(all, path.Join("migrations", string(r), db.engine.dir()))
 	if err != nil {
@@ -51,6 +54,11 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	}
 	if current, err := m.current(ctx, have, known); err != nil || current {
 		return err
+	}
+	if have.count > 0 && have.count < known.count && opt.KeepVersion {
+		return &Error{Kind: Older, Where: db.where(), text: fmt.Sprintf(
+			"the %s tables have version %d, and this program needs version %d; opdeck migrate takes a snapshot and then "+
+				"updates them", r, have.newest, known.newest)}
 	}
 	if err := db.switchToWAL(ctx); err != nil {
 		return err
@@ -97,6 +105,16 @@ func (m migrator) seenHistory(ctx context.Context) (history, error) {
 		return history{}, nil
 	}
 	return h, err
+}
+
+// Versions are the versions of the tables of both sets, 0 for none yet.
+func (s *Store) Versions(ctx context.Context) (core, bulk int64, err error) {
+	a, err := migrator{db: s.Core, set: coreTables}.seenHistory(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	b, err := migrator{db: s.Bulk, set: bulkTables}.seenHistory(ctx)
+	return a.newest, b.newest, err
 }
 
 func knownHistory(dir fs.FS) (history, error) {

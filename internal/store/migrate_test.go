@@ -29,7 +29,19 @@ func TestMigrationIsApplied(t *testing.T) {
 			if announced != 0 {
 				t.Error("a new store is announced as an upgrade")
 			}
-			up := old.WithMigration("0099_colour.sql", "-- +goose Up\nALTER TABLE probe ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';\n")
+			up := old
+			up.Migrations = storetest.Newer(t, "ALTER TABLE probe ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';")
+			keep := up
+			keep.KeepVersion = true
+			if _, err := store.Open(ctx, keep); !store.IsKind(err, store.Older) || !strings.Contains(err.Error(), "opdeck migrate") {
+				t.Errorf("a newer program that must not migrate: %v; want Older", err)
+			}
+			if s, err = store.Open(ctx, old); err != nil {
+				t.Fatalf("the old program afterwards: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
 			for range 2 {
 				if s, err = store.Open(ctx, up); err != nil {
 					t.Fatal(err)

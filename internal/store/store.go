@@ -32,12 +32,16 @@ type Options struct {
 	// Notice gets a sentence when a caller waits for more than two seconds; may be nil. It is called from any
 	// goroutine.
 	Notice func(string)
+	// KeepVersion makes an older store an error of kind Older instead of migrating it; nothing is changed.
+	KeepVersion bool
 	// Now replaces the store's clock (DB.Now), for tests and for programs with a time of their own; nil: the store's
 	// clock.
 	Now func() time.Time
 
-	system     func(dir string) (string, error) // for tests: the remote file system of dir
-	migrations fs.FS                            // for tests: replaces the program's migrations
+	// Migrations replaces the program's migrations in tests; nil: the program's.
+	Migrations fs.FS
+
+	system func(dir string) (string, error) // for tests: the remote file system of dir
 }
 
 // Store holds the two databases. With PostgreSQL both are the same.
@@ -48,9 +52,15 @@ type Store struct {
 	watching watchers
 }
 
-// Open opens and migrates the databases. Any number of processes may do so concurrently; one of them migrates.
+// Open opens and migrates the databases. Any number of processes may do so concurrently; one of them migrates. It
+// first completes a replacement of the files that was interrupted (Replace).
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	s, err := openURL(ctx, opt)
+	for err == nil && s.Core.path != "" && replacing(s.Core.path) { // it began while the files were opened
+		if err = s.Close(); err == nil {
+			s, err = openURL(ctx, opt)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +70,42 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	return s, nil
 }
 
+// OpenAsIs opens the files of a SQLite store of any version, to copy them.
+func OpenAsIs(ctx context.Context, core string) (*Store, error) {
+	s := new(Store)
+	var err error
+	if s.Core, err = openSQLite(ctx, core, nil); err != nil {
+		return nil, err
+	}
+	if s.Bulk, err = openSQLite(ctx, bulkPath(core), nil); err != nil {
+		return nil, errors.Join(err, s.Core.Close())
+	}
+	return s, nil
+}
+
 func openURL(ctx context.Context, opt Options) (*Store, error) {
+	if core, ok := corePath(opt.URL, opt.Dir); ok {
+		return openFiles(ctx, core, opt)
+	}
 	switch {
 	case opt.URL == "memory":
 		return openPair(ctx, opt, openMemory)
-	case opt.URL == "" || opt.URL == "sqlite":
-		return openFiles(ctx, filepath.Join(opt.Dir, "opdeck.db"), opt)
-	case strings.HasPrefix(opt.URL, "sqlite:"):
-		return openFiles(ctx, strings.TrimPrefix(opt.URL, "sqlite:"), opt)
 	case strings.HasPrefix(opt.URL, "postgres://"), strings.HasPrefix(opt.URL, "postgresql://"):
 		return openPair(ctx, opt, func(tableSet) (*DB, error) { return openPostgres(opt.URL, opt.Notice) })
 	}
 	return nil, fmt.Errorf("store: %q is not sqlite, sqlite:PATH or postgres://…", redactURL(opt.URL))
 }
+
+// corePath is the core file of a SQLite store; ok is false for another store.
+func corePath(url, dir string) (core string, ok bool) {
+	if url == "" || url == "sqlite" {
+		return filepath.Join(dir, "opdeck.db"), true
+	}
+	return strings.CutPrefix(url, "sqlite:")
+}
+
+// bulkPath is the bulk file beside a core file.
+func bulkPath(core string) string { return strings.TrimSuffix(core, ".db") + "-index.db" }
 
 // Close closes both databases.
 func (s *Store) Close() error {
@@ -95,7 +128,10 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	if err := files.OwnFolder(dir); err != nil {
 		return nil, fileError(dir, err)
 	}
-	bulk := strings.TrimSuffix(core, ".db") + "-index.db"
+	if err := Resume(ctx, core); err != nil {
+		return nil, err
+	}
+	bulk := bulkPath(core)
 	return openPair(ctx, opt, func(r tableSet) (*DB, error) {
 		if r == coreTables {
 			return openSQLite(ctx, core, opt.Notice)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
 	"github.com/BurntSushi/toml"
 
 	"opdeck/api/limit"
@@ -100,6 +101,8 @@ func (c *Config) checkGeneral(k *checker) {
 	if postgres && c.Store.KeyFile == "" {
 		k.add("is required with PostgreSQL: the hosts must share the key that seals the tokens", "store", "key_file")
 	}
+	k.oneOf(c.Store.Migrate, []string{"command", AutoMigrate}, "store", "migrate")
+	c.checkBackup(k)
 	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
 	for class, n := range c.Limits.PerMinute {
 		if !slices.Contains(limit.Classes, class) {
@@ -161,6 +164,15 @@ func (c *Config) checkRetention(k *checker) {
 		"audit": r.Audit} {
 		if a != 0 && (a.D() < day || a.D() > 36500*day) {
 			k.add(`must be from "1d" to "36500d", or "forever"`, "retention", name)
+		}
+	}
+}
+
+// checkBackup checks the public keys that snapshots are sealed for.
+func (c *Config) checkBackup(k *checker) {
+	for _, s := range c.Backup.Recipients {
+		if _, err := age.ParseX25519Recipient(s); err != nil {
+			k.add("contains an entry that is not a public key as age-keygen prints it (age1…)", "backup", "recipients")
 		}
 	}
 }

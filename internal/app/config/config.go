@@ -16,6 +16,7 @@ import (
 type Config struct {
 	DefaultContext string             `toml:"default_context"`
 	Store          Store              `toml:"store"`
+	Backup         Backup             `toml:"backup"`
 	Contexts       map[string]Context `toml:"contexts"`
 	Limits         Limits             `toml:"limits"`
 	Service        Service            `toml:"service"`
@@ -39,6 +40,18 @@ type Config struct {
 type Store struct {
 	URL     string `toml:"url"`
 	KeyFile string `toml:"key_file"`
+	Migrate string `toml:"migrate"` // command, auto
+}
+
+// AutoMigrate as Migrate lets every program that opens an older store migrate it, after a snapshot.
+const AutoMigrate = "auto"
+
+// Backup says how opdeck backup seals snapshots: for recipients if there are any, else with a passphrase.
+type Backup struct {
+	Recipients        []string `toml:"recipients"` // public keys of age
+	PassphraseEnv     string   `toml:"passphrase_env"`
+	PassphraseFile    string   `toml:"passphrase_file"`
+	PassphraseCommand string   `toml:"passphrase_command"`
 }
 
 // Kind says how serious a mistake in a context is.
@@ -273,7 +286,8 @@ func orAge(err error) error {
 // Default is the configuration without a file. It has no context, so the built-in service is used.
 func Default() Config {
 	return Config{
-		Store:    Store{URL: "sqlite"},
+		Store:    Store{URL: "sqlite", Migrate: "command"},
+		Backup:   Backup{Recipients: []string{}, PassphraseEnv: "OPDECK_BACKUP_PASSPHRASE"},
 		Contexts: map[string]Context{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service: Service{ShareTokenField: "token", ListPageSize: 100, Paging: "auto", PageName: api.PageName,

@@ -37,9 +37,23 @@ func (x Context) Password(ctx context.Context, env func(string) string) (secret.
 	case x.PasswordFile != "":
 		return SecretFile(x.PasswordFile)
 	case x.PasswordCommand != "":
-		return secretCommand(ctx, x.PasswordCommand)
+		return secretCommand(ctx, "password_command", x.PasswordCommand)
 	}
 	return secret.Value{}, fmt.Errorf("the context %s has no password setting", x.Name)
+}
+
+// Passphrase reads the passphrase of backups from the file, the command or the environment variable; empty if none of
+// them is set.
+func (b Backup) Passphrase(ctx context.Context, env func(string) string) (secret.Value, error) {
+	switch {
+	case b.PassphraseFile != "":
+		return SecretFile(b.PassphraseFile)
+	case b.PassphraseCommand != "":
+		return secretCommand(ctx, "passphrase_command", b.PassphraseCommand)
+	case b.PassphraseEnv != "":
+		return secret.New(env(b.PassphraseEnv)), nil
+	}
+	return secret.Value{}, nil
 }
 
 // SecretFile reads a secret from a regular file that only its owner can read.
@@ -63,7 +77,7 @@ func SecretFile(path string) (secret.Value, error) {
 	return oneSecret(b, "secret file "+path)
 }
 
-func secretCommand(ctx context.Context, line string) (secret.Value, error) {
+func secretCommand(ctx context.Context, name, line string) (secret.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -75,12 +89,12 @@ func secretCommand(ctx context.Context, line string) (secret.Value, error) {
 	said := complaintOf(complaint.String(), out.String())
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return secret.Value{}, fmt.Errorf("password_command did not end within %s%s",
+		return secret.Value{}, fmt.Errorf("%s did not end within %s%s", name,
 			max(time.Since(began).Round(time.Second), time.Second), said)
 	case err != nil:
-		return secret.Value{}, fmt.Errorf("password_command failed: %w%s", err, said)
+		return secret.Value{}, fmt.Errorf("%s failed: %w%s", name, err, said)
 	}
-	v, err := oneSecret(out.Bytes(), "password_command")
+	v, err := oneSecret(out.Bytes(), name)
 	if err != nil {
 		return v, fmt.Errorf("%w%s", err, said)
 	}

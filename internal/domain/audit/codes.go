@@ -18,6 +18,7 @@ const (
 	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
 	EventKey       = "audit.key"       // a person made a key, though the trail had begun
 	EventRestored  = "audit.restored"  // a person said that a backup was restored
+	EventBackup    = "backup"          // a person took a snapshot of the store
 	EventDenied    = "denied"
 )
 
@@ -47,7 +48,7 @@ var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806",
-	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810",
+	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventNotifyTested: "621", EventNotifySilenced: "622",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -26,18 +27,42 @@ type Restore struct {
 	At     time.Time `json:"at,omitzero"`           // when it was recorded
 	Actor  string    `json:"by,omitempty"`          // who recorded it
 	Lost   int64     `json:"missing"`               // records that were signed and are not there any more
+	Backup string    `json:"backup,omitempty"`      // id of the snapshot that was restored, where opdeck restored it
+	Taken  time.Time `json:"taken,omitzero"`        // when that snapshot was taken
+}
+
+// FromBackup is the snapshot that opdeck restore put in place, as it noted it beside the store.
+type FromBackup struct {
+	ID    string    `json:"id"`
+	Taken time.Time `json:"taken"`
+	Notes []string  `json:"notes,omitempty"` // checkpoints of the replaced store
 }
 
 // Sentence says from where to where the trail was restored, and what is missing.
 func (r Restore) Sentence() string {
-	return fmt.Sprintf("the trail was restored from %d to %d records: records %d to %d, signed on %s, are missing", r.From,
-		r.To, r.To+1, r.From, r.Signed.UTC().Format(time.RFC3339))
+	from := ""
+	if r.Backup != "" {
+		from = " by the snapshot " + r.Backup + " of " + r.Taken.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case r.Lost == 0 && r.Signed.IsZero():
+		return fmt.Sprintf("the trail was restored%s, with %d records; no later checkpoint is known here", from, r.To)
+	case r.Lost == 0:
+		return fmt.Sprintf("the trail was restored%s, with %d records: what was signed after it was taken, until %s, is "+
+			"missing", from, r.To, r.Signed.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("the trail was restored%s from %d to %d records: records %d to %d, signed on %s, are missing", from,
+		r.From, r.To, r.To+1, r.From, r.Signed.UTC().Format(time.RFC3339))
 }
 
 // excuses reports whether a checkpoint that the trail does not match was lost by this restore.
 func (r Restore) excuses(s Signed) bool {
-	return s.N > r.To && s.At.Before(r.At.Truncate(time.Millisecond))
+	return (s.N > r.To || r.since(s)) && s.At.Before(r.At.Truncate(time.Millisecond))
 }
+
+// since reports whether a checkpoint was signed after the restored snapshot was taken. Such a one may be of as many
+// records and differ: an older snapshot had been restored before.
+func (r Restore) since(s Signed) bool { return r.Backup != "" && s.At.After(r.Taken) }
 
 // suspicion is a checkpoint that the trail does not match, with the problem that this is unless a restore excuses it.
 type suspicion struct {
@@ -150,25 +175,28 @@ func (v *verifier) insert(at int, p Problem) {
 
 // findRestore is the restore that would explain everything that is wrong; the error says why none does.
 func (v *verifier) findRestore() (Restore, error) {
-	r := Restore{To: v.r.Covered, Found: v.r.Last}
-	first := v.suspected[0].s.N
+	r := Restore{To: v.r.Covered, Found: v.r.Last, From: v.r.Covered}
+	if v.from != nil {
+		r.Backup, r.Taken = v.from.ID, v.from.Taken
+	}
+	first := int64(math.MaxInt64) // records of the first checkpoint that may be of a change
 	for _, x := range v.suspected {
-		if x.s.N <= r.To {
+		switch {
+		case x.s.N <= r.To && !r.since(x.s):
 			return r, fmt.Errorf("a checkpoint for %d records differs, and a later one for %d matches: the trail was forked",
 				x.s.N, r.To)
-		}
-		if x.s.Chain != v.r.Chain {
+		case x.s.Chain != v.r.Chain:
 			return r, errors.New("a checkpoint belongs to another log")
+		case !r.since(x.s):
+			first = min(first, x.s.N)
 		}
-		if first = min(first, x.s.N); x.s.N > r.From {
-			r.From, r.Head, r.Signed = x.s.N, x.s.Head, x.s.At
+		if x.s.N > r.From || r.From == r.To && x.s.At.After(r.Signed) {
+			r.From, r.Head, r.Signed = max(x.s.N, r.From), x.s.Head, x.s.At
 		}
 	}
 	r.Lost = r.From - r.To
-	for _, p := range v.r.Problems {
-		if p.Kind != Unsigned { // what was written since the restore could not be signed
-			return r, errors.New(p.Text)
-		}
+	if err := v.onlyUnsigned(); err != nil {
+		return r, err
 	}
 	switch {
 	case r.To+v.tail.before >= first:
@@ -180,21 +208,37 @@ func (v *verifier) findRestore() (Restore, error) {
 	return r, nil
 }
 
-// Restorable says which restore the trail shows, by the checkpoints that are known here and by kept notes. The error is
-// a
-// refusal when there is none, or when the trail was changed or forked. The person in ctx needs api.MayAuditOut.
-func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote) (Restore, error) {
+// onlyUnsigned is an error if more is wrong with the trail than missing checkpoints: what was written since the restore
+// could not be signed.
+func (v *verifier) onlyUnsigned() error {
+	for _, p := range v.r.Problems {
+		if p.Kind != Unsigned {
+			return errors.New(p.Text)
+		}
+	}
+	return nil
+}
+
+// Restorable says which restore the trail shows, by the checkpoints that are known here and by kept notes. from is the
+// snapshot that opdeck restore put in place, nil for none: with it, the trail need not be older than any checkpoint. The
+// error is a refusal when there is no restore, or when the trail was changed or forked. The person in ctx needs
+// api.MayAuditOut.
+func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote, from *FromBackup) (Restore, error) {
 	const op = "record a restored trail"
 	if err := pr.log.mustMay(ctx, op, api.MayAuditOut); err != nil {
 		return Restore{}, err
 	}
-	v, err := pr.verified(ctx, notes, true)
+	v, err := pr.verified(ctx, append(slices.Clone(notes), pr.notesOf(from)...), true, from)
 	if err != nil {
 		return Restore{}, err
 	}
 	r, err := v.restore, v.noRestore
-	if len(v.suspected) == 0 {
+	switch {
+	case len(v.suspected) > 0:
+	case from == nil:
 		err = errors.New("the trail is not older than any known checkpoint")
+	default:
+		r, err = v.findRestore()
 	}
 	if err != nil {
 		return r, &api.Error{Op: op, Kind: api.Refused, Rule: api.RuleAudit, Unsent: true,
@@ -204,13 +248,28 @@ func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote) (Restore, er
 	return r, nil
 }
 
+// notesOf are the checkpoints of the replaced store that a known key signed.
+func (pr *Prover) notesOf(from *FromBackup) (notes []KeptNote) {
+	if from == nil {
+		return nil
+	}
+	for _, text := range from.Notes {
+		k := KeptNote{File: "the replaced store", Text: []byte(text)}
+		if _, err := k.read(pr.knownKeys()); err == nil {
+			notes = append(notes, k)
+		}
+	}
+	return notes
+}
+
 // AcceptRestore records the restore that Restorable finds: as one record that is signed as it is stored, by which the
 // checkpoint file goes on. second is who approved it.
-func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, reason, second string) (Restore, error) {
+func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, from *FromBackup, reason, second string) (Restore,
+	error) {
 	if !pr.signs() {
 		return Restore{}, pr.unsigned()
 	}
-	found, err := pr.Restorable(ctx, notes)
+	found, err := pr.Restorable(ctx, notes, from)
 	if err != nil {
 		return found, err
 	}

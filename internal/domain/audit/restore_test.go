@@ -38,7 +38,7 @@ func (p *placeOf) restore() {
 func (p *placeOf) accept(notes ...audit.KeptNote) (audit.Restore, error) {
 	p.t.Helper()
 	l := newLog(p.t, p.opt)
-	r, err := l.Prover.AcceptRestore(as(admin), notes, "the disk failed", "bo")
+	r, err := l.Prover.AcceptRestore(as(admin), notes, nil, "the disk failed", "bo")
 	p.now.add(time.Second)
 	return r, err
 }

@@ -21,17 +21,18 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	if err := pr.log.mustMay(ctx, "verify the audit trail", api.MayAudit); err != nil {
 		return Report{}, err
 	}
-	v, err := pr.verified(ctx, notes, false)
+	v, err := pr.verified(ctx, notes, false, nil)
 	if err != nil {
 		return Report{}, err
 	}
 	return v.r, nil
 }
 
-// verified checks the trail. accept: also the notes may show a restore.
-func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool) (*verifier, error) {
+// verified checks the trail. accept: also the notes may show a restore. from: the snapshot that was put in place; nil for
+// none.
+func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool, from *FromBackup) (*verifier, error) {
 	v := newVerifier()
-	v.accept, v.guest = accept, pr.Unrecorded() != nil
+	v.accept, v.from, v.guest = accept, from, pr.Unrecorded() != nil
 	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,8 @@ type Write struct {
 	// store's clock.
 	Date time.Time `json:"date,omitzero"`
 	Host time.Time `json:"host,omitzero"`
+	// Restored is when the backup was taken from which this write comes; zero: none. It may have been settled since.
+	Restored time.Time `json:"restored,omitzero"`
 }
 
 // Row is a write with its times, by the store's clock.
@@ -113,12 +115,22 @@ func (r Row) What() string {
 	return what
 }
 
+// FromBackup says from which backup the write comes, "" for none.
+func (r Row) FromBackup() string {
+	if r.Restored.IsZero() {
+		return ""
+	}
+	return "it comes from the backup of " + r.Restored.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
 // Why is the conclusion about the write with its evidence.
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": not known", Object: r.ID,
 		Open: "sent at " + at(r.Sent) + ", and no read since then shows whether it was done"}
 	switch {
+	case !r.Restored.IsZero():
+		c.Open = r.FromBackup() + ": what happened after that is not known here"
 	case r.State == NotSeen:
 		c.Says = r.What() + ": not seen"
 		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)

@@ -3,6 +3,7 @@ package followup
 import (
 	"context"
 	"slices"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
@@ -102,10 +103,38 @@ func (t *Tracker) adopt(ctx context.Context, e audit.Entry) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{Ref: e.UID, State: Sending, Sent: e.At, Until: e.At.Add(t.opt.LateAfter), Next: now,
+	r := ofIntent(e)
+	r.Until, r.Next = e.At.Add(t.opt.LateAfter), now
+	_, err = t.opt.Store.Add(ctx, r, nil)
+	return r, err
+}
+
+// ofIntent is the row of an intent that has none. Nothing can be read about it.
+func ofIntent(e audit.Entry) Row {
+	return Row{Ref: e.UID, State: Sending, Sent: e.At,
 		Write: Write{Kind: api.ActKind(e.Event), Object: e.Object, ID: e.ID, Item: e.Item,
 			Name: audit.Unquote(e.Name).Line(80), Summary: audit.Unquote(e.Summary).Line(300),
 			Who: audit.Unquote(e.Actor.Name).Line(80)}}
-	_, err = t.opt.Store.Add(ctx, r, nil)
-	return r, err
+}
+
+// Restored stores the row of an intent in a restored store that has none, and reports whether the intent is a write. It
+// may have been sent after the backup was taken, so it is in doubt and holds its claim.
+func Restored(ctx context.Context, st Store, e audit.Entry, taken time.Time, lateAfter time.Duration) (bool, error) {
+	is := endpoint.Of(api.ActKind(e.Event))
+	if e.Damaged || is == nil || !is.Writes() {
+		return false, nil
+	}
+	now, err := st.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	r := ofIntent(e)
+	r.State, r.Until, r.Next, r.Restored = Unknown, now.Add(lateAfter), now, taken
+	r.Claim = endpoint.Rule(r.Kind).Claim(api.Act{Kind: r.Kind, Object: r.Object, ID: r.ID, Item: r.Item})
+	holder, err := st.Add(ctx, r, nil)
+	if err == nil && holder != nil { // another write in doubt holds the claim
+		r.Claim = ""
+		_, err = st.Add(ctx, r, nil)
+	}
+	return true, err
 }

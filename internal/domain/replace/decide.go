@@ -17,6 +17,10 @@ var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Up
 // upload this makes a second file if the first one still arrives.
 func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 	ctx = hold(ctx, j)
+	if j.stale() {
+		j.Restored = time.Time{}
+		return r.Run(ctx, j)
+	}
 	switch {
 	case befores[j.Step] == "":
 		return r.Run(ctx, j)
@@ -50,7 +54,7 @@ func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
 			Public: "This job is not waiting for an uploaded file.",
 			Hint:   "It is at step " + string(j.Step) + "."}
 	}
-	j.NewGUID, j.Candidates = file, nil
+	j.NewGUID, j.Candidates, j.Restored = file, nil, time.Time{}
 	j, err := r.done(ctx, j, Uploaded)
 	if err != nil {
 		return j, err

@@ -70,6 +70,9 @@ type Job struct {
 	// Probe finds what the current step created; Candidates are the files that may be the upload.
 	Probe      *api.Probe `json:"probe,omitempty"`
 	Candidates []string   `json:"candidates,omitempty"`
+	// Restored is when the backup was taken from which the job comes; zero: none. Its next step may have been taken
+	// since, so a person decides whether it is sent.
+	Restored time.Time `json:"restored,omitzero"`
 }
 
 // ErrTaken: another process changed the job meanwhile.
@@ -273,6 +276,11 @@ func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
 	return saved, errors.Join(err, saveErr)
 }
 
+// stale reports whether the next call of a job that comes from a backup may have been sent after the backup was taken.
+func (j Job) stale() bool {
+	return !j.Restored.IsZero() && (j.Step == Planned || j.Step == Removed || j.Step == Uploaded)
+}
+
 // refused reports whether, by the trail, the call of the current step did nothing.
 func (r *Jobs) refused(ctx context.Context, j Job) bool {
 	if r.Verdict == nil || j.Probe == nil || j.Probe.Ref == "" {
@@ -289,5 +297,5 @@ func (r *Jobs) late(j Job) bool {
 
 // Undecided reports whether the job needs a person's decision: Again, Use or Abandon.
 func (r *Jobs) Undecided(j Job) bool {
-	return befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
+	return j.stale() || befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
 }

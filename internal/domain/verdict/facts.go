@@ -101,6 +101,7 @@ const (
 	StoreDamaged  StoreState = "damaged"
 	StoreFailing  StoreState = "failing" // its disk reports errors
 	StoreNewer    StoreState = "newer"   // a newer program has migrated it
+	StoreOlder    StoreState = "older"   // it must be migrated first
 )
 
 // Store is the shared store.

@@ -79,6 +79,9 @@ func storeCauses() []cause {
 			})}
 	}
 	const kept = " No process logs in or refreshes without it."
+	older := row(StoreOlder, "The shared store at {where} is of an older opdeck and was not migrated.",
+		"Stop the older program and migrate the store.", Admin)
+	older.next.Command = "opdeck migrate"
 	return []cause{
 		row(StoreAbsent, "The shared store ({engine} at {where}) does not answer."+kept,
 			"Start the database or fix the network.", Admin),
@@ -101,6 +104,7 @@ func storeCauses() []cause {
 			"Check the disk and the system's log.", Operator),
 		row(StoreNewer, "A newer opdeck has changed the shared store at {where}; this one cannot use it.",
 			"Install the same version on every host.", Admin),
+		older,
 	}
 }
 

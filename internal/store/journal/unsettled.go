@@ -98,6 +98,11 @@ func (u *Unsettled) Rows(ctx context.Context) ([]followup.Row, error) {
 		WHERE context = ? ORDER BY sent_us, ref LIMIT 1000`, u.context)
 }
 
+// UnsettledRefs are the writes of all accounts with an unknown outcome, by the UID of their intents.
+func UnsettledRefs(ctx context.Context, core *store.DB) ([]string, error) {
+	return store.List(ctx, core, store.Value[string], "SELECT ref FROM unsettled WHERE state <> 'not_seen' ORDER BY ref")
+}
+
 const unsettledColumns = `SELECT body, ref, state, claim, sent_us, until_us, looked_us, next_us, looks `
 
 func unsettledRow(scan store.Scan) (r followup.Row, err error) {

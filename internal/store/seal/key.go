@@ -55,7 +55,7 @@ func (e *KeyFileError) Error() string { return "store: key file " + e.Path + " "
 func OpenKey(file string, core *store.DB) (Key, error) {
 	switch {
 	case file != "":
-		return readKey(file)
+		return ReadKey(file)
 	case core.Engine() == store.Postgres:
 		return Key{}, &KeyFileError{"(none)",
 			`is needed with PostgreSQL: make one with "openssl rand -hex 32", mode 0600, ` +
@@ -63,19 +63,22 @@ func OpenKey(file string, core *store.DB) (Key, error) {
 	case core.Path() == "":
 		return newKey(randomBytes(keySize)), nil
 	}
-	file = core.Path() + ".key"
+	file = Beside(core.Path())
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		if err := wholefile.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil &&
 			!errors.Is(err, fs.ErrExist) {
 			return Key{}, fmt.Errorf("store: %w", err)
 		}
 	}
-	return readKey(file)
+	return ReadKey(file)
 }
 
-// readKey reads the key from a regular file of ours that nobody else can read, with 64 hex digits and at most one
-// line end.
-func readKey(file string) (Key, error) {
+// Beside is the key file beside a SQLite file, for an empty [store] key_file.
+func Beside(core string) string { return core + ".key" }
+
+// ReadKey reads the key from a regular file of ours that nobody else can read, with 64 hex digits and at most one
+// line end. Errors are a *KeyFileError.
+func ReadKey(file string) (Key, error) {
 	f, err := files.OpenNoFollow(file)
 	if err != nil {
 		return Key{}, keyOpenError(file, err)

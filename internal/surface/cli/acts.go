@@ -24,6 +24,7 @@ type commands map[*act.Act]func(*root) *cobra.Command
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
 	act.Schema: newSchemaCommand, act.Who: whoCommand, act.Capsule: capsuleCommand,
+	act.Backup: backupCommand, act.Restore: restoreCommand, act.Migrate: migrateCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
@@ -154,11 +155,14 @@ func (r *root) askable() error {
 			return usage("standard input holds the content, so opdeck cannot ask: use --yes to confirm, or --dry-run")
 		}
 	}
-	if !r.env.InTTY {
-		return &api.Error{Kind: api.Usage, Public: "This is a write, and standard input is not a terminal.",
-			Hint: "Use --yes to confirm, or --dry-run to see the request."}
+	if r.env.InTTY {
+		return nil
 	}
-	return nil
+	hint := "Use --yes to confirm."
+	if len(r.row.Sends) > 0 {
+		hint = "Use --yes to confirm, or --dry-run to see the request."
+	}
+	return &api.Error{Kind: api.Usage, Public: "This is a write, and standard input is not a terminal.", Hint: hint}
 }
 
 // refused is the refusal of the current act, before anything is read or sent; it is recorded. A dry run sends

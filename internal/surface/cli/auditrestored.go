@@ -29,7 +29,7 @@ func auditRestoredCommand(r *root) *cobra.Command {
 		if err != nil {
 			return asked{}, err
 		}
-		shown, err := a.Audit.Prover.Restorable(ctx, notes)
+		shown, err := app.Restorable(ctx, a, notes)
 		if err != nil {
 			return asked{}, err
 		}

@@ -69,6 +69,7 @@ type unsettledJSON struct {
 	Looks    int        `json:"looks"`
 	State    string     `json:"state"` // sending (it is not known whether its process still runs), unknown, not_seen
 	Advice   string     `json:"advice"`
+	Restored *time.Time `json:"restored_backup,omitempty"` // when the backup was taken from which it comes
 }
 
 func unsettledOf(row followup.Row) unsettledJSON {
@@ -81,6 +82,9 @@ func unsettledOf(row followup.Row) unsettledJSON {
 	}
 	if !row.Looked.IsZero() {
 		x.Looked = &row.Looked
+	}
+	if !row.Restored.IsZero() {
+		x.Restored = &row.Restored
 	}
 	return x
 }

@@ -25,6 +25,7 @@ var unmarked = map[string]string{
 	"document.download": "its content cannot be masked; it is recorded", "operation.report": "its content cannot be masked; it is recorded",
 	"event.replay": "sends the body; it is recorded", "event.forward": "sends the body; it is recorded",
 	"compliance.share": "needs the built-in service", "compliance.finalize": "needs the built-in service", "audit.restored": "needs a restored store",
+	"backup": "seals what it writes", "restore": "reads a sealed file", "migrate": "prints versions",
 }
 
 // printForms are the values of -o.

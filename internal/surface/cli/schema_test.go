@@ -90,6 +90,9 @@ const serviceRefused = "The service refused this"
 // untried are those that print JSON and are not run here, with the reason.
 var untried = map[string]string{
 	"config.init":  "prints what doctor prints",
+	"backup":       "needs a store in files; TestSnapshotsUnderLoad in internal/e2e decodes what it prints",
+	"restore":      "replaces the store, which must not be open; TestSnapshotsUnderLoad decodes what it prints",
+	"migrate":      "needs a store of an older version; TestMigration in internal/app makes one",
 	"event.listen": "prints what event tail prints, of what comes over the network",
 	"audit.restored": "needs a trail that is older than its checkpoints; internal/domain/audit TestRestoredBackup makes " +
 		"one",

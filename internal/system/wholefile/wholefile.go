@@ -111,10 +111,15 @@ func durable(name string, err error) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(name))
+	return SyncFolder(filepath.Dir(name))
+}
+
+// SyncFolder syncs the names in a folder to disk, where the system can.
+func SyncFolder(dir string) error {
+	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // not every system can
-	return dir.Close()
+	_ = f.Sync() // not every system can
+	return f.Close()
 }

@@ -234,6 +234,8 @@ func Incidents() map[string]Incident {
 		"75 live, then gone": {Call(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
 		"80 different key_file": {With(Live(), func(f *verdict.Facts) { f.Session.Value.OtherKey = true }),
 			"Another host seals the shared tokens with a different key_file: each host ends the session of the others."},
+		"older store": {InStore(verdict.StoreOlder, ""),
+			"The shared store at db:5432 is of an older opdeck and was not migrated."},
 		"newer store": {InStore(verdict.StoreNewer, ""),
 			"A newer opdeck has changed the shared store at db:5432; this one cannot use it."},
 		"writes in doubt": {With(Live(), func(f *verdict.Facts) {

@@ -21,6 +21,7 @@ import (
 
 // untried are acts without a row, and why.
 var untried = map[string]string{
+	"backup":          "takes a store in files, and these are in memory; backup.txtar tries it as another role",
 	"document.resume": "its steps are the gate's acts of document.replace",
 	"event.forward":   "runs until it is interrupted",
 }

@@ -1,0 +1,322 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"filippo.io/age"
+
+	"opdeck/api"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/store"
+	"opdeck/internal/store/backup"
+	"opdeck/internal/store/files"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/system/wholefile"
+)
+
+// BackupKey opens and seals snapshots. Identities may be empty if it can only seal.
+type BackupKey struct {
+	Recipients []age.Recipient
+	Identities []age.Identity
+}
+
+// Backup is a snapshot that was taken.
+type Backup struct {
+	File     string          `json:"file"`
+	Bytes    int64           `json:"bytes"`
+	ReadBack bool            `json:"read_back"` // false: sealed for a recipient, so only its bytes were compared
+	Snapshot backup.Manifest `json:"snapshot"`
+}
+
+// TakeBackup takes a snapshot of both stores, the keys, the checkpoints, the archive of the audit trail and the jobs while
+// other processes use them, verifies it and writes it, sealed, to a new file.
+func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done Backup, err error) {
+	at := placesOf(a.Config, a.State)
+	if err := backable(a.Config); err != nil {
+		return done, err
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return done, &api.Error{Kind: api.Usage, Public: file + " already exists; nothing was written."}
+	}
+	id := backup.NewID()
+	if err := a.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: audit.EventBackup, Object: "store",
+		ID: id}); err != nil {
+		return done, &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Err: err,
+			Public: "The audit trail cannot be written, so nothing is taken out.", Remedy: api.Remedy{Kind: api.CheckStore}}
+	}
+	dir, remove, err := workFolder(filepath.Dir(at.core))
+	if err != nil {
+		return done, backupError("The snapshot cannot be prepared", err)
+	}
+	defer remove()
+	m := backup.Manifest{Format: backup.Format, ID: id, Program: a.Version, Host: HostName(), Taken: time.Now().UTC()}
+	if err := a.Store.CopyTo(ctx, dir); err != nil {
+		return done, backupError("The store cannot be copied", err)
+	}
+	if err := fill(ctx, a, dir, at, &m); err != nil {
+		return done, backupError("The snapshot cannot be verified", err)
+	}
+	done = Backup{File: file, Snapshot: m}
+	done.Bytes, done.ReadBack, err = sealInto(ctx, file, dir, m, key)
+	if err != nil {
+		return done, backupError("The snapshot cannot be written to "+file, err)
+	}
+	return done, nil
+}
+
+// backable refuses stores that are not in SQLite files.
+func backable(cfg config.Config) error {
+	_, _, err := store.Files(cfg.Store.URL, "")
+	if err == nil {
+		return nil
+	}
+	if cfg.Store.URL == "memory" {
+		return &api.Error{Kind: api.Refused, Public: "This store is in memory, so there is nothing to save."}
+	}
+	return &api.Error{Kind: api.Refused, Public: "This store is in PostgreSQL, which has its own backups.",
+		Hint: "Save the database with pg_dump, and with it [store] key_file, [audit] key_file, [audit] checkpoints and " +
+			"[audit] archive. After pg_restore: opdeck audit restored. See docs/admin.md."}
+}
+
+// backupError words an error of a snapshot; one that is worded already stays.
+func backupError(what string, err error) error {
+	var worded *api.Error
+	var wrong *backup.FileError
+	switch {
+	case errors.As(err, &worded):
+		return err
+	case errors.As(err, &wrong):
+		return &api.Error{Kind: api.Unavailable, Public: what + ": the file " + wrong.Reason + ".", Err: err}
+	case files.NoRoom(err), store.IsKind(err, store.Full):
+		return &api.Error{Kind: api.Unavailable, Public: what + ": no space left. Nothing was written.", Err: err,
+			Hint: "A snapshot needs room for a copy of both files beside the store, and for the sealed file."}
+	}
+	return &api.Error{Kind: api.Unavailable, Public: what + ": " + err.Error() + ".", Err: err}
+}
+
+// workPrefix begins the names of folders for snapshots that are being made.
+const workPrefix = ".backup-"
+
+// workFolder creates a folder of ours below dir, and removes those of processes that have ended.
+func workFolder(dir string) (path string, remove func(), err error) {
+	old, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, name := range old {
+		if f, ok := files.Hold(filepath.Join(name, "lock")); ok {
+			_ = errors.Join(f.Close(), os.RemoveAll(name)) // the next one tries again
+		}
+	}
+	if path, err = os.MkdirTemp(dir, workPrefix); err != nil {
+		return "", nil, err
+	}
+	lock, ok := files.Hold(filepath.Join(path, "lock"))
+	if !ok {
+		return "", nil, errors.Join(fmt.Errorf("%s cannot be locked", path), os.RemoveAll(path))
+	}
+	return path, func() { _ = errors.Join(lock.Close(), os.RemoveAll(path)) }, nil
+}
+
+// fill adds keys, checkpoints, archive and jobs to the copies of both files in dir, verifies all of it and lists it.
+func fill(ctx context.Context, a *App, dir string, at places, m *backup.Manifest) error {
+	for from, to := range map[string]string{at.core: backup.CoreFile, at.bulk: backup.BulkFile} {
+		if err := os.Rename(filepath.Join(dir, filepath.Base(from)), filepath.Join(dir, to)); err != nil {
+			return err
+		}
+	}
+	for from, to := range map[string]string{at.storeKey: backup.StoreKey, at.auditKey: backup.AuditKey} {
+		if err := copyFile(from, filepath.Join(dir, to)); err != nil {
+			return err
+		}
+	}
+	st, err := store.Open(ctx, store.Options{URL: "sqlite:" + filepath.Join(dir, backup.CoreFile), KeepVersion: true})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(complete(ctx, a, st, dir, at, m), st.Close()); err != nil {
+		return err
+	}
+	m.Files, err = backup.List(ctx, dir)
+	return err
+}
+
+// complete completes and verifies the copy of the store in dir.
+func complete(ctx context.Context, a *App, st *store.Store, dir string, at places, m *backup.Manifest) (err error) {
+	trail := journal.NewAudit(st.Core)
+	head, err := trail.Head(ctx)
+	if err != nil {
+		return err
+	}
+	m.Trail = backup.Trail{Chain: head.Chain, Records: head.N, Head: head.Hash, At: head.At}
+	if m.Core, m.Bulk, err = st.Versions(ctx); err != nil {
+		return err
+	}
+	if err := copyCheckpoints(at.checkpoints, filepath.Join(dir, backup.Checkpoints), head.N); err != nil {
+		return err
+	}
+	segments, err := trail.Segments(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if err := copyInto(filepath.Join(at.archive, s.File), filepath.Join(dir, backup.Archive)); err != nil {
+			return err
+		}
+	}
+	jobs, err := filepath.Glob(filepath.Join(at.jobs, "replace-*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range jobs {
+		if err := copyInto(name, filepath.Join(dir, backup.Jobs)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // one that is missing has just ended
+		}
+	}
+	if m.Trail.Problems, err = verifyCopy(ctx, st, dir, a.Config.Audit.Keys, a.Now); err != nil {
+		return err
+	}
+	if err := backup.DropTokens(ctx, st); err != nil {
+		return err
+	}
+	return checkCopy(ctx, st)
+}
+
+// verifyCopy verifies the audit trail of a copy with the checkpoints and the archive beside it, and returns the number
+// of problems.
+func verifyCopy(ctx context.Context, st *store.Store, dir string, keys []string, now func() time.Time) (int, error) {
+	key, err := audit.ReadKey(filepath.Join(dir, backup.AuditKey))
+	if err != nil {
+		return 0, err
+	}
+	trusted, err := otherHosts(keys)
+	if err != nil {
+		return 0, err
+	}
+	points := filepath.Join(dir, backup.Checkpoints)
+	if err := os.MkdirAll(points, 0o700); err != nil {
+		return 0, err
+	}
+	trail, err := audit.New(audit.Options{Store: journal.NewAudit(st.Core), Key: key, Trusted: trusted, Now: now,
+		Checkpoints: points, Archive: filepath.Join(dir, backup.Archive)})
+	if err != nil {
+		return 0, err
+	}
+	rep, err := trail.Prover.Verify(ctx)
+	return len(rep.Problems) + rep.More, err
+}
+
+// checkCopy has SQLite check both files of a copy, and moves their logs into them.
+func checkCopy(ctx context.Context, st *store.Store) error {
+	for _, db := range []*store.DB{st.Core, st.Bulk} {
+		if err := store.Check(ctx, db); err != nil {
+			return err
+		}
+		if err := db.Tune(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealInto writes a snapshot to a new file and reads it back before the file gets its name. readBack is false if key
+// cannot
+// open it: then only the bytes are compared.
+func sealInto(ctx context.Context, file, dir string, m backup.Manifest, key BackupKey) (size int64, readBack bool,
+	err error) {
+	f, err := wholefile.New(file)
+	if err != nil {
+		return 0, false, err
+	}
+	wrote := sha256.New()
+	err = backup.Write(ctx, io.MultiWriter(f, wrote), dir, m, key.Recipients...)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			read := sha256.New()
+			in := io.TeeReader(f, read)
+			if readBack = len(key.Identities) > 0; readBack {
+				_, err = backup.Read(ctx, in, "", key.Identities...)
+			}
+			var rest int64
+			if err == nil {
+				rest, err = io.Copy(io.Discard, in)
+			}
+			if err == nil && (readBack && rest > 0 || !bytes.Equal(wrote.Sum(nil), read.Sum(nil))) {
+				err = errors.New("what was read back differs from what was written")
+			}
+		}
+	}
+	if info, statErr := f.Stat(); statErr == nil {
+		size = info.Size()
+	}
+	return size, readBack, f.Finish(err)
+}
+
+// copyCheckpoints copies the checkpoint files, without the checkpoints at their ends that are newer than the records.
+func copyCheckpoints(from, to string, records int64) error {
+	names, err := filepath.Glob(filepath.Join(from, "audit-*.jsonl"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		list, _, err := audit.ReadCheckpoints(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		for len(list) > 0 && list[len(list)-1].N > records {
+			list = list[:len(list)-1]
+		}
+		var text []byte
+		for _, s := range list {
+			text = append(append(text, s.Line...), '\n')
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if err := wholefile.Create(filepath.Join(to, filepath.Base(name)), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyInto copies a file into a folder.
+func copyInto(from, folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return copyFile(from, filepath.Join(folder, filepath.Base(from)))
+}
+
+// copyFile copies a file, which gets mode 0600.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	return wholefile.Write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}

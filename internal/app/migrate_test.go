@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"opdeck/api"
+	"opdeck/internal/app/config"
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
+)
+
+// TestMigration: a newer program changes an older store only when told to, after a snapshot that restore reads.
+func TestMigration(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	conf, state := filepath.Join(dir, "config.toml"), filepath.Join(dir, "state")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(conf, []byte(text+"[contexts.box]\nsandbox = true\nrole = \"admin\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	old := Options{ConfigFlag: conf, StateFlag: state}
+	newer := old
+	newer.migrations = storetest.Newer(t, "ALTER TABLE turn ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';")
+	note := func(opt Options) error {
+		a, err := Open(ctx, opt)
+		if err != nil {
+			return err
+		}
+		if err := a.Audit.Note(ctx, a.LocalActor("command"), api.Event{Name: "console.open"}); err != nil {
+			t.Error(err)
+		}
+		return a.Close()
+	}
+	if err := note(old); err != nil {
+		t.Fatal(err)
+	}
+	err := note(newer)
+	if e := api.AsError(err); !store.IsKind(err, store.Older) || e.Remedy.Kind != api.Migrate || e.Kind.Exit() != 1 {
+		t.Fatalf("a newer program: %v", err)
+	}
+	if err := note(old); err != nil {
+		t.Fatalf("the old program after it: %v", err)
+	}
+	person := func(x config.Context) context.Context { return api.WithActor(ctx, LocalActor(x, "command")) }
+	if _, needed, err := Older(ctx, newer, person); err != nil || !needed {
+		t.Fatal(needed, err)
+	}
+	done, err := Migrate(ctx, newer)
+	if err != nil || done.Core != 99 || done.Snapshot == "" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if err := note(newer); err != nil {
+		t.Error(err)
+	}
+	if err := note(old); !store.IsKind(err, store.Newer) {
+		t.Errorf("the old program on the new tables: %v", err)
+	}
+	back := func(opt Options, missing int64) {
+		t.Helper()
+		ctx, r, err := OpenBackup(ctx, opt, done.Snapshot, BackupKey{}, true, person)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Close() }()
+		if r.Replaced.Missing != missing {
+			t.Errorf("%+v", r.Replaced)
+		}
+		if err := r.Apply(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Record(api.WithConsent(ctx, api.Consent{Reason: "back to the old program"})); err != nil {
+			t.Error(err)
+		}
+	}
+	back(old, 1)
+	if err := note(old); err != nil {
+		t.Errorf("the old program on its snapshot: %v", err)
+	}
+	write("[store]\nmigrate = \"auto\"\n")
+	var said []string
+	auto := newer
+	auto.Notice = func(s string) { said = append(said, s) }
+	if err := note(auto); err != nil || len(said) != 1 || !strings.Contains(said[0], "before-migration-") {
+		t.Errorf("%q, %v", said, err)
+	}
+}

@@ -1,0 +1,368 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"filippo.io/age"
+
+	"opdeck/api"
+	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/store"
+	"opdeck/internal/store/backup"
+	"opdeck/internal/store/files"
+	"opdeck/internal/store/journal"
+	"opdeck/internal/store/seal"
+)
+
+// Restoring is a snapshot that was opened and verified, and may take the place of the store.
+type Restoring struct {
+	Snapshot backup.Manifest `json:"snapshot"`
+	Replaced Replaced        `json:"replaced"`
+	InDoubt  backup.Renewed  `json:"in_doubt"`
+	Problems int             `json:"problems"` // of the snapshot's audit trail
+	Aside    []string        `json:"kept"`     // the replaced files
+	Recorded *audit.Restore  `json:"recorded"` // null: not yet
+
+	opt  Options
+	cfg  config.Config
+	at   places
+	dir  string // with the files of the snapshot
+	lock *os.File
+}
+
+// Replaced is what is known of the store that a restore replaces.
+type Replaced struct {
+	There    bool      `json:"there"`
+	Readable bool      `json:"readable"`
+	Why      string    `json:"why,omitempty"` // why it is not readable
+	Records  int64     `json:"records"`       // of its audit trail
+	At       time.Time `json:"at,omitzero"`   // of the last record
+	// Missing is how many records of the trail the snapshot lacks; -1: another trail, or not known.
+	Missing int64    `json:"missing"`
+	InDoubt []string `json:"in_doubt"` // writes in doubt that the snapshot does not know
+
+	notes []string // its checkpoints
+}
+
+// OpenBackup reads and verifies a snapshot beside the store of the config, and changes nothing. The caller must close
+// the Restoring. person gets the context of the config. compare: also with the store that is there, for Apply.
+func OpenBackup(ctx context.Context, opt Options, file string, key BackupKey, compare bool,
+	person func(config.Context) context.Context) (_ context.Context, r *Restoring, err error) {
+	opt = opt.filled()
+	ctx, cfg, state, err := alone(ctx, opt, "restore", person)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if err := backable(cfg); err != nil {
+		return ctx, nil, err
+	}
+	r = &Restoring{opt: opt, cfg: cfg, at: placesOf(cfg, state)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(backupError("The snapshot cannot be used", err), r.Close())
+		}
+	}()
+	if err := store.OwnFolderOf(r.at.core); err != nil {
+		return ctx, r, err
+	}
+	if err := r.begin(); err != nil {
+		return ctx, r, err
+	}
+	return ctx, r, r.read(ctx, file, key, compare)
+}
+
+// BackupConfig is [backup] of the config that Open would read.
+func BackupConfig(opt Options) (config.Backup, error) {
+	_, cfg, _, err := alone(context.Background(), opt.filled(), "", nil)
+	return cfg.Backup, err
+}
+
+// restoreFolder is the folder beside the store in which a snapshot is prepared; its lock admits one restore.
+const restoreFolder = ".restore"
+
+func (r *Restoring) begin() error {
+	r.dir = filepath.Join(filepath.Dir(r.at.core), restoreFolder)
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	lock, ok := files.Hold(r.dir + ".lock")
+	if !ok {
+		r.dir = ""
+		return &api.Error{Kind: api.Refused, Public: "Another restore is running."}
+	}
+	r.lock = lock
+	if err := os.RemoveAll(r.dir); err != nil { // of a process that was killed
+		return err
+	}
+	return os.Mkdir(r.dir, 0o700)
+}
+
+// Close removes what was prepared.
+func (r *Restoring) Close() error {
+	if r.dir == "" || r.lock == nil {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(r.dir), r.lock.Close())
+}
+
+// read extracts and verifies the snapshot.
+func (r *Restoring) read(ctx context.Context, file string, key BackupKey, compare bool) error {
+	if own, err := seal.ReadKey(r.at.storeKey); err == nil { // a snapshot from before a migration
+		if id, err := age.NewScryptIdentity(own.SnapshotKey()); err == nil {
+			key.Identities = append(slices.Clone(key.Identities), id)
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + file + ".", Err: err}
+	}
+	defer func() { _ = f.Close() }()
+	r.Snapshot, err = backup.Read(ctx, f, r.dir, key.Identities...)
+	if errors.Is(err, backup.ErrSealed) {
+		return &api.Error{Kind: api.AuthFailed, Public: "The passphrase or the identity does not open " + file + ".",
+			Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	for name, own := range map[string]string{backup.StoreKey: r.at.storeKey, backup.AuditKey: r.at.auditKey} {
+		if !r.Snapshot.Has(name) { // a snapshot from before a migration has no keys
+			if err := copyFile(own, r.staged(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return r.verify(ctx, compare)
+}
+
+func (r *Restoring) staged(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
+
+// open opens the prepared store, migrated to the version of this program.
+func (r *Restoring) open(ctx context.Context) (*store.Store, error) {
+	return store.Open(ctx, store.Options{URL: "sqlite:" + r.staged(backup.CoreFile), Migrations: r.opt.migrations})
+}
+
+// verify checks both files and the trail, and compares with the store that is there.
+func (r *Restoring) verify(ctx context.Context, compare bool) error {
+	st, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	if err := checkCopy(ctx, st); err != nil {
+		return err
+	}
+	if !r.Snapshot.Has(backup.AuditKey) { // its trail and its checkpoints are this host's
+		head, err := journal.NewAudit(st.Core).Head(ctx)
+		if err != nil {
+			return err
+		}
+		r.Snapshot.Trail = backup.Trail{Chain: head.Chain, Records: head.N, Head: head.Hash, At: head.At}
+		if err := copyCheckpoints(r.at.checkpoints, r.staged(backup.Checkpoints), head.N); err != nil {
+			return err
+		}
+	}
+	if r.Problems, err = verifyCopy(ctx, st, r.dir, r.cfg.Audit.Keys, r.opt.Now); err != nil {
+		return err
+	}
+	if r.Replaced = (Replaced{Missing: -1, InDoubt: []string{}}); compare {
+		r.Replaced = r.compare(ctx, st)
+	}
+	return nil
+}
+
+// compare reads the store that is there without changing it. While another process uses it, nothing is known of it.
+func (r *Restoring) compare(ctx context.Context, snapshot *store.Store) Replaced {
+	out := Replaced{Missing: -1, InDoubt: []string{}}
+	if _, err := os.Lstat(r.at.core); err != nil {
+		return out
+	}
+	out.There = true
+	err := store.Held(r.at.core)
+	var st *store.Store
+	if err == nil {
+		st, err = store.OpenAsIs(ctx, r.at.core)
+	}
+	if err == nil {
+		err = errors.Join(out.read(ctx, st, snapshot, r.Snapshot.Trail), st.Close())
+	}
+	if out.Readable = err == nil; err != nil {
+		out.Why = err.Error()
+	}
+	return out
+}
+
+func (out *Replaced) read(ctx context.Context, st, snapshot *store.Store, trail backup.Trail) error {
+	there := journal.NewAudit(st.Core)
+	head, err := there.Head(ctx)
+	if err != nil {
+		return err
+	}
+	out.Records, out.At = head.N, head.At
+	if head.Chain == trail.Chain {
+		out.Missing = max(0, head.N-trail.Records)
+	}
+	points, err := there.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range points {
+		out.notes = append(out.notes, p.Note)
+	}
+	known, err := journal.UnsettledRefs(ctx, snapshot.Core)
+	if err != nil {
+		return err
+	}
+	doubt, err := journal.UnsettledRefs(ctx, st.Core)
+	for _, ref := range doubt {
+		if !slices.Contains(known, ref) {
+			out.InDoubt = append(out.InDoubt, ref)
+		}
+	}
+	return err
+}
+
+// Apply puts the snapshot in place of the store: all of it, or nothing if it returns an error. The old tokens are not
+// in it, and what may have happened since is in doubt.
+func (r *Restoring) Apply(ctx context.Context) error {
+	if err := store.Held(r.at.core); err != nil {
+		return held(err)
+	}
+	if err := r.renew(ctx); err != nil {
+		return backupError("The snapshot cannot be prepared", err)
+	}
+	list, err := r.replacements()
+	if err == nil {
+		err = store.Replace(ctx, r.at.core, list)
+	}
+	if err != nil {
+		for _, x := range list {
+			_ = os.Remove(x.New)
+		}
+		if e := held(err); e != nil {
+			return e
+		}
+		return backupError("The snapshot cannot be put in place", err)
+	}
+	r.Aside = []string{}
+	for _, x := range list {
+		if _, err := os.Lstat(x.Aside); err == nil {
+			r.Aside = append(r.Aside, x.Aside)
+		}
+	}
+	return nil
+}
+
+// held words a HeldError; nil for another error.
+func held(err error) error {
+	var h *store.HeldError
+	if !errors.As(err, &h) {
+		return nil
+	}
+	who := "another process"
+	if h.PID > 0 {
+		who = "process " + strconv.Itoa(h.PID)
+	}
+	return &api.Error{Kind: api.Refused, Public: "The store is in use by " + who + "; nothing was changed.", Err: err,
+		Hint: "Stop every opdeck process (opdeck serve, consoles), then run it again."}
+}
+
+// renew prepares the extracted store for its use.
+func (r *Restoring) renew(ctx context.Context) error {
+	st, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.renewStore(ctx, st), st.Close())
+}
+
+func (r *Restoring) renewStore(ctx context.Context, st *store.Store) error {
+	if err := backup.DropTokens(ctx, st); err != nil {
+		return err
+	}
+	var err error
+	if r.InDoubt, err = backup.Renew(ctx, st.Core, r.Snapshot.Taken); err != nil {
+		return err
+	}
+	if err := r.doubtIntents(ctx, st); err != nil {
+		return err
+	}
+	carried := false
+	if r.Replaced.Readable {
+		old, err := store.OpenAsIs(ctx, r.at.core)
+		if err != nil {
+			return err
+		}
+		carried, err = backup.CarryBudgets(ctx, old.Core, st.Core)
+		if err := errors.Join(err, old.Close()); err != nil {
+			return err
+		}
+	}
+	if !carried {
+		if err := backup.FillBudgets(ctx, st.Core, r.cfg.Limits.PerMinute, rand.Text); err != nil {
+			return err
+		}
+	}
+	return checkCopy(ctx, st)
+}
+
+// doubtIntents puts in doubt the writes of the snapshot that had not been sent when it was taken.
+func (r *Restoring) doubtIntents(ctx context.Context, st *store.Store) error {
+	trail, err := audit.New(audit.Options{Store: journal.NewAudit(st.Core), Now: r.opt.Now, Grace: time.Nanosecond})
+	if err != nil {
+		return err
+	}
+	open, _, err := trail.Intents.OpenIntents(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := journal.UnsettledRefs(ctx, st.Core)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if slices.Contains(known, e.UID) {
+			continue
+		}
+		rows := journal.NewUnsettled(st.Core, e.Context.BaseURL+" "+e.Context.Account)
+		is, err := followup.Restored(ctx, rows, e, r.Snapshot.Taken, r.cfg.Writes.LateAfter.D())
+		if err != nil {
+			return err
+		}
+		if is {
+			r.InDoubt.Writes++
+		}
+	}
+	return nil
+}
+
+// note is the text of the file that says what was put in place, until the trail records it.
+func (r *Restoring) note() ([]byte, error) {
+	return json.Marshal(audit.FromBackup{ID: r.Snapshot.ID, Taken: r.Snapshot.Taken, Notes: r.Replaced.notes})
+}
+
+// Record records the restore in the audit trail, through the gate.
+func (r *Restoring) Record(ctx context.Context) (err error) {
+	opt := r.opt
+	opt.Notice = nil // of a restore that is not recorded
+	a, err := Open(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	done, err := a.RecordRestore(api.WithTrail(ctx, a.Audit), nil)
+	if err == nil {
+		r.Recorded = &done
+	}
+	return err
+}
