@@ -223,8 +223,8 @@ var (
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",
 		Without: onlyCommand(ofHost)})
-	Restore = declare(&reads, Act{Name: "restore", Effect: Local, Ask: Typed, Need: api.MayAuditOut, Event: "audit.restored",
-		Args:  []Arg{{Name: "FILE", File: true}},
+	Restore = declare(&reads, Act{Name: "restore", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
+		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true}},
 		Short: "Put a snapshot of opdeck backup in place of the store; --check only verifies it",
 		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store by this snapshot?",
 			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",

@@ -38,8 +38,8 @@ type Backup struct {
 	Snapshot backup.Manifest `json:"snapshot"`
 }
 
-// TakeBackup takes a snapshot of both stores, the keys, the checkpoints, the archive of the audit trail and the jobs while
-// other processes use them, verifies it and writes it, sealed, to a new file.
+// TakeBackup takes a snapshot of both stores, the keys, the checkpoints, the archive of the audit trail and the jobs
+// while other processes use them, verifies it and writes it, sealed, to a new file.
 func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done Backup, err error) {
 	at := placesOf(a.Config, a.State)
 	if err := backable(a.Config); err != nil {

@@ -66,7 +66,8 @@ func UnsettledVerdict(n int) Sentence {
 func Unsettled(o Options, r followup.Row) string {
 	what, sent := safe(r.What(), 90), o.clock(r.Sent)
 	if from := r.FromBackup(); from != "" && r.State != followup.NotSeen {
-		return what + ": sent at " + sent + "; " + from + ", and its outcome is not known here. opdeck checks again by itself."
+		return what + ": sent at " + sent + "; " + from +
+			", and its outcome is not known here. opdeck checks again by itself."
 	}
 	if r.State == followup.NotSeen {
 		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})

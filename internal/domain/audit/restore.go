@@ -220,7 +220,7 @@ func (v *verifier) onlyUnsigned() error {
 }
 
 // Restorable says which restore the trail shows, by the checkpoints that are known here and by kept notes. from is the
-// snapshot that opdeck restore put in place, nil for none: with it, the trail need not be older than any checkpoint. The
+// snapshot that opdeck restore put in place, nil for none: with it, the trail need not be older than a checkpoint. The
 // error is a refusal when there is no restore, or when the trail was changed or forked. The person in ctx needs
 // api.MayAuditOut.
 func (pr *Prover) Restorable(ctx context.Context, notes []KeptNote, from *FromBackup) (Restore, error) {
@@ -264,8 +264,8 @@ func (pr *Prover) notesOf(from *FromBackup) (notes []KeptNote) {
 
 // AcceptRestore records the restore that Restorable finds: as one record that is signed as it is stored, by which the
 // checkpoint file goes on. second is who approved it.
-func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, from *FromBackup, reason, second string) (Restore,
-	error) {
+func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, from *FromBackup, reason,
+	second string) (Restore, error) {
 	if !pr.signs() {
 		return Restore{}, pr.unsigned()
 	}

@@ -28,8 +28,8 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 	return v.r, nil
 }
 
-// verified checks the trail. accept: also the notes may show a restore. from: the snapshot that was put in place; nil for
-// none.
+// verified checks the trail. accept: also the notes may show a restore. from: the snapshot that was put in place; nil
+// for none.
 func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool, from *FromBackup) (*verifier, error) {
 	v := newVerifier()
 	v.accept, v.from, v.guest = accept, from, pr.Unrecorded() != nil
