@@ -120,7 +120,8 @@ func (b *Budgets) Request(ctx context.Context, c Class) Request {
 	if d, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(d))
 	}
-	return Request{Class: c, Rule: b.Rule(c), MaxWait: max(0, wait), Background: IsBackground(ctx), Warn: b.warn}
+	return Request{Class: c, Rule: b.Rule(c), MaxWait: max(0, wait), Background: IsBackground(ctx), Warn: b.warn,
+		Who: by(ctx)}
 }
 
 // Take waits for a slot of c and returns when the call may be sent. over: it exceeds the budget (policy "warn"). The
@@ -202,6 +203,16 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+type byKey struct{}
+
+// By names who makes the calls with the returned context, for people.
+func By(ctx context.Context, who string) context.Context { return context.WithValue(ctx, byKey{}, who) }
+
+func by(ctx context.Context) string {
+	who, _ := ctx.Value(byKey{}).(string)
+	return who
 }
 
 type backgroundKey struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,12 @@ func TestUsage(t *testing.T) {
 	if u = limit.Summarise(limit.Billing, rule, st); u.Waiting != 9 || u.Goes != time.Second || u.Room != 0 ||
 		u.NextSlot < 1 {
 		t.Errorf("with waiters: %+v", u)
+	}
+	users := limit.State{Slots: []limit.Slot{{Ago: 5 * time.Minute, Who: "old"}, {Ago: 2 * time.Second, Who: "ana on a"},
+		{Ago: time.Second, Who: "borrower x on b"}, {Who: "borrower x on b"}, {}}}
+	if got := limit.Summarise(limit.Billing, rule, users).Users; !slices.Equal(got,
+		[]limit.User{{Who: "borrower x on b", Calls: 2}, {Who: "ana on a", Calls: 1}}) {
+		t.Errorf("used by %v", got)
 	}
 	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})
 	if u.Room != 0 || u.NextSlot != 20 || u.Blocked != 20*time.Second || u.Changes != time.Second {

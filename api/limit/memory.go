@@ -33,6 +33,7 @@ type memorySlot struct {
 	ticket           string
 	at               time.Duration
 	background, over bool
+	who              string
 }
 
 // NewMemory returns an empty store that uses clock's Steady time.
@@ -59,7 +60,7 @@ func (m *Memory) Take(_ context.Context, key Key, req Request) (Grant, error) {
 		ticket = cmp.Or(req.As, rand.Text())
 	}
 	if d.Fresh {
-		r.insert(memorySlot{ticket: ticket, at: d.At, background: req.Background, over: d.Over})
+		r.insert(memorySlot{ticket: ticket, at: d.At, background: req.Background, over: d.Over, who: req.Who})
 	}
 	return Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}, nil
 }
@@ -100,7 +101,8 @@ func (m *Memory) State(_ context.Context, key Key) (map[Class]State, error) {
 		r := m.ring(key, k.class, now)
 		st := State{NotBefore: max(0, r.notBefore-now)}
 		for _, s := range r.slots {
-			st.Slots = append(st.Slots, Slot{Ago: now - s.at, Background: s.background, Over: s.over})
+			st.Slots = append(st.Slots, Slot{Ago: now - s.at, Background: s.background, Over: s.over,
+				Who: s.who})
 		}
 		for _, at := range r.throttled {
 			st.Throttled = append(st.Throttled, now-at)

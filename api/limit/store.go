@@ -42,6 +42,8 @@ type Request struct {
 	// Ticket is "" for a new call, else the ticket of the Grant that made the caller wait: the slot is confirmed, or
 	// moved if the caller is too late or a 429 arrived in between.
 	Ticket string
+	// Who makes the call, for people: a person, a borrower or a part of a program, with the host; "" if not known.
+	Who string
 	// As is the ticket of a new slot; "": a random one.
 	As string
 	// MaxWait is the longest acceptable wait. If no slot is free by then, nothing is reserved.
@@ -69,6 +71,7 @@ type Slot struct {
 	Ago        time.Duration // negative: still ahead, and a caller waits for it
 	Background bool
 	Over       bool
+	Who        string // see Request
 }
 
 // State is what a store knows of one class.

@@ -1,8 +1,10 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -27,6 +29,24 @@ type Usage struct {
 	Held    int           `json:"-"`
 	Window  time.Duration `json:"-"` // how long a call occupies its slot
 	History History       `json:"-"`
+	Users   []User        `json:"-"` // who holds the slots of the window, most calls first
+}
+
+// User is somebody who made calls.
+type User struct {
+	Who   string
+	Calls int
+}
+
+func (u *Usage) usedBy(who string) {
+	if who == "" {
+		return
+	}
+	i := slices.IndexFunc(u.Users, func(one User) bool { return one.Who == who })
+	if i < 0 {
+		i, u.Users = len(u.Users), append(u.Users, User{Who: who})
+	}
+	u.Users[i].Calls++
 }
 
 // Sum explains why used, room and waiting do not add up to the recommended number; "" if they do, or if a 429 or
@@ -98,8 +118,12 @@ func Summarise(c Class, rule Rule, st State) Usage {
 		}
 		if s.Ago < rule.Window {
 			inWindow++
+			u.usedBy(s.Who)
 		}
 	}
+	slices.SortStableFunc(u.Users, func(a, b User) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Who, b.Who))
+	})
 	u.Held = inWindow - u.Used
 	at := tail(within(times, 0, rule.Window), max(0, st.NotBefore), rule)
 	if at > Soon {

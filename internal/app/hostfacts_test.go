@@ -16,8 +16,10 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/domain/answers"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/domain/verdict"
 )
@@ -130,6 +132,16 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 			return a.answers.Put(t.Context(), a.Scope(), []answers.Answer{{Class: "general", Route: "GET /a", By: "alpha",
 				Certificate: time.Now().Add(72 * time.Hour)}})
 		}, []string{"The certificate of ", " ends on "}},
+		"budget": {nil, "", func(t *testing.T, a *App) error {
+			ctx := limit.By(t.Context(), callerOf(api.WithActor(t.Context(), api.Actor{Name: "nightly", Via: lending.Via}),
+				"alpha"))
+			for range limit.Recommended()[limit.Billing] {
+				if _, err := a.Limits.Take(ctx, limit.Billing); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return nil
+		}, []string{"The budget of billing calls is used up until ", "Used by borrower nightly on alpha (12 of 12)."}},
 		"deleted store": {nil, "", func(t *testing.T, a *App) error {
 			if err := os.Rename(a.Store.Core.Path(), a.Store.Core.Path()+".away"); err != nil {
 				t.Fatal(err)

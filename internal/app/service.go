@@ -9,7 +9,9 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/api/untrusted"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/lending"
 )
 
 // sessionWait is the least wait of a person's call for a session (session protocol, caller deadline): longer than the
@@ -21,8 +23,9 @@ type sessionAdapter struct {
 	m interface {
 		Do(ctx context.Context, route session.Route, send session.Send) error
 	}
-	wait    time.Duration                      // of a person's call for pair and slot; background work waits without limit
-	awaited time.Duration                      // of a background call that a person waits for
+	wait    time.Duration // of a person's call for pair and slot; background work waits without limit
+	awaited time.Duration // of a background call that a person waits for
+	host    string
 	explain func(context.Context, error) error // converts the session's errors; nil: SessionError
 }
 
@@ -40,13 +43,30 @@ func (s sessionAdapter) Do(ctx context.Context, route session.Route, send api.Se
 		bound, stop = context.WithTimeout(ctx, wait)
 		defer stop()
 	}
-	err := s.m.Do(bound, route, func(_ context.Context, a session.Access) (int, http.Header, error) {
+	err := s.m.Do(limit.By(bound, callerOf(ctx, s.host)), route, func(_ context.Context, a session.Access) (int,
+		http.Header, error) {
 		return send(ctx, a.Token) // the sent request has its own deadline
 	})
 	if s.explain == nil {
 		return SessionError(err)
 	}
 	return s.explain(ctx, err)
+}
+
+// maxCaller bounds the name of a caller, in characters.
+const maxCaller = 80
+
+// callerOf names who makes a call, for the budgets: "borrower nightly on alpha".
+func callerOf(ctx context.Context, host string) string {
+	who := api.ActorOf(ctx)
+	if who.Name == "" {
+		return ""
+	}
+	name := untrusted.Text(who.Name).Line(maxCaller)
+	if who.Via == lending.Via {
+		name = "borrower " + name
+	}
+	return name + " on " + untrusted.Text(host).Line(maxCaller)
 }
 
 // sentence gives a text a capital letter and a full stop.

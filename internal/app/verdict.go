@@ -226,6 +226,9 @@ func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	return err
 }
 
+// mostUsers bounds how many users of a budget are named.
+const mostUsers = 3
+
 func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	use, err := a.Limits.Usage(ctx)
 	for _, u := range use {
@@ -237,6 +240,9 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 			Until: f.Now.Add(u.Blocked)}
 		if b.Asked {
 			b.AskedT = f.Now
+		}
+		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
+			b.Users = append(b.Users, fmt.Sprintf("%s (%d of %d)", who.Who, who.Calls, u.Recommended))
 		}
 		f.Budgets = append(f.Budgets, verdict.Known(b, "the shared budgets", f.Now, readHolds))
 	}

@@ -2,6 +2,7 @@ package present
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"opdeck/api/limit"
@@ -115,13 +116,25 @@ func BudgetNotes(list []Budget) []string {
 	var out, sums []string
 	for _, b := range list {
 		if held := b.held(); held != "" {
-			out = append(out, held+".")
+			out = append(out, held+"."+b.usedBy())
 		}
 		if sum := b.Sum(); sum != "" {
 			sums = append(sums, sum)
 		}
 	}
 	return append(out, sums...)
+}
+
+// usedBy names those who used the budget, most calls first.
+func (b Budget) usedBy() string {
+	var out []string
+	for _, u := range b.Users[:min(len(b.Users), 3)] {
+		out = append(out, fmt.Sprintf("%s (%d)", safe(u.Who, 100), u.Calls))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " Used by " + strings.Join(out, ", ") + "."
 }
 
 // held says that a class has no room, and until when; "" if it has.

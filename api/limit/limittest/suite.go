@@ -31,6 +31,7 @@ type testCase struct {
 }
 
 var cases = []testCase{
+	{"UsersAreNamed", users},
 	{"TwelveThenWait", twelveThenWait},
 	{"NoSlotInTimeReservesNothing", noSlotInTime},
 	{"FirstComeFirstServed", fifo},
@@ -112,5 +113,24 @@ func (b *bench) near(what string, got, want time.Duration) {
 	b.Helper()
 	if (got - want).Abs() > slack {
 		b.Fatalf("%s: %s, want about %s", what, got, want)
+	}
+}
+
+// users: a slot keeps who took it, also when a waiting call moves it.
+func users(b *bench) {
+	mine := func(r *limit.Request) { r.Who = "ana on alpha" }
+	b.settle(b.take(mine))
+	for range rule.N - 1 {
+		b.settle(b.take(func(r *limit.Request) { r.Who = "borrower nightly on beta" }))
+	}
+	later := b.take(mine)
+	b.Shift(limit.Window + time.Second)
+	b.settle(b.take(func(r *limit.Request) { mine(r); r.Ticket = later.Ticket }))
+	named := map[string]int{}
+	for _, s := range b.state(limit.Billing).Slots {
+		named[s.Who]++
+	}
+	if named["ana on alpha"] != 2 || named["borrower nightly on beta"] != rule.N-1 {
+		b.Errorf("%v", named)
 	}
 }

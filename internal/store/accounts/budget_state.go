@@ -90,7 +90,8 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 		var class limit.Class
 		var at time.Duration
 		var background, over int
-		if err := scan(&class, &at, &background, &over); err != nil {
+		var who string
+		if err := scan(&class, &at, &background, &over, &who); err != nil {
 			return err
 		}
 		if at > now+limit.MaxAhead {
@@ -98,10 +99,12 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
-		st.Slots = append(st.Slots, limit.Slot{Ago: now - at, Background: background != 0, Over: over != 0})
+		st.Slots = append(st.Slots, limit.Slot{Ago: now - at, Background: background != 0, Over: over != 0,
+			Who: who})
 		out[class] = st
 		return nil
-	}, "SELECT class, at_ns, background, over FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL,
+	}, "SELECT class, at_ns, background, over, who FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns",
+		key.BaseURL,
 		key.Account, int64(now-limit.Retention))
 	if err != nil {
 		return nil, false, err

@@ -113,9 +113,9 @@ func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, oth
 	p.grant = limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}
 	if d.Fresh {
 		p.write = append(p.write, store.Statement{
-			Query: "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over) " +
-				"VALUES (?, ?, ?, ?, ?, ?, ?)",
-			Args: r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over))})
+			Query: "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over, who) " +
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			Args: r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over), req.Who)})
 	}
 	return p
 }

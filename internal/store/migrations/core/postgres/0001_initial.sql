@@ -71,6 +71,7 @@ CREATE TABLE limit_slot (
     ticket     TEXT    NOT NULL,
     background BIGINT  NOT NULL,
     over       BIGINT  NOT NULL,
+    who        TEXT    NOT NULL DEFAULT '', -- who makes the call, for people
     PRIMARY KEY (base_url, account, class, at_ns, ticket)
 );
 CREATE TABLE limit_throttle (

@@ -77,6 +77,7 @@ CREATE TABLE limit_slot (
     ticket     TEXT    NOT NULL,
     background INTEGER NOT NULL,
     over       INTEGER NOT NULL,
+    who        TEXT    NOT NULL DEFAULT '', -- who makes the call, for people
     PRIMARY KEY (base_url, account, class, at_ns, ticket)
 ) WITHOUT ROWID;
 CREATE TABLE limit_throttle (
