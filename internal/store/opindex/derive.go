@@ -30,7 +30,7 @@ func (x *Store) Derived(ctx context.Context) (bool, error) {
 func (x *Store) Derive(ctx context.Context) error {
 	var b *batch
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		b = x.batch(tx)
+		b = newBatch(x, tx)
 		b.derives = true
 		return b.derive(ctx)
 	})

@@ -56,7 +56,7 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	refused := len(in.Entries) - len(rows)
 	var b *batch
 	err = x.db.Write(ctx, func(tx *store.Tx) error {
-		b = x.batch(tx)
+		b = newBatch(x, tx)
 		return b.run(ctx, rows, in)
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	return b.merged, nil
 }
 
-func (x *Store) batch(tx *store.Tx) *batch {
+func newBatch(x *Store, tx *store.Tx) *batch {
 	return &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
 		write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{},
 		parties: map[string]int64{}}
