@@ -27,7 +27,8 @@ import (
 // Notices are the rules of [notify.NAME] in one context.
 type Notices struct{ app *App }
 
-func (a *App) Notices() Notices { return Notices{a} }
+// NoticesOf returns those of an App.
+func NoticesOf(a *App) Notices { return Notices{a} }
 
 func (n Notices) store() notify.Store { return journal.NewNotices(n.app.Store.Core) }
 
@@ -259,7 +260,8 @@ func (n Notices) List(ctx context.Context) ([]NoticeRule, error) {
 	return out, nil
 }
 
-// verdictLog logs changes of the verdict: one line a minute for each first cause, so that one that flaps fills nothing.
+// verdictLog logs changes of the verdict: one line a minute for each state and first cause, so that one that flaps
+// fills nothing.
 type verdictLog struct {
 	known bool
 	state verdict.State
@@ -272,7 +274,7 @@ func (l *verdictLog) log(a *App, v verdict.Verdict) {
 	if l.known && l.state == v.State() && l.cause == f.Cause {
 		return
 	}
-	held, ok := l.lines.Allow("", string(f.Cause), v.At)
+	held, ok := l.lines.Allow("", v.State().String()+" "+string(f.Cause), v.At)
 	if !ok {
 		return // a later call logs it
 	}

@@ -34,6 +34,7 @@ type Episode struct {
 	Since    time.Time     `json:"since"`
 	Noticed  time.Time     `json:"noticed,omitzero"` // zero: it has not lasted long enough
 	Gone     time.Time     `json:"gone,omitzero"`    // facts have shown since then that it is over
+	Absent   time.Time     `json:"absent,omitzero"`  // not found since then, whatever facts show
 	Ended    time.Time     `json:"ended,omitzero"`
 	Again    int           `json:"again,omitempty"` // times that it began soon after its end
 	Muted    bool          `json:"muted,omitempty"` // its notice was silenced, so its end is too
@@ -164,14 +165,14 @@ func causeKey(c verdict.Cause) string { return "cause:" + string(c) }
 // causes follows the causes that mine accepts. Only the first finding begins one.
 func (st *step) causes(mine func(verdict.Finding) bool) {
 	v := st.seen.Verdict
-	if f, wrong := v.First(); wrong && f.Severity >= st.Min && mine(f) {
-		st.begin(causeKey(f.Cause), Episode{Cause: f.Cause, Part: f.Part})
-	}
 	found := map[verdict.Cause]verdict.Finding{}
 	for _, f := range v.Findings {
 		if _, have := found[f.Cause]; !have {
 			found[f.Cause] = f
 		}
+	}
+	if f, wrong := v.First(); wrong && f.Severity >= st.Min && mine(f) && !st.remainder(f, found) {
+		st.begin(causeKey(f.Cause), Episode{Cause: f.Cause, Part: f.Part})
 	}
 	for _, key := range slices.Sorted(maps.Keys(st.state.Episodes)) {
 		e := st.state.Episodes[key]
@@ -181,6 +182,12 @@ func (st *step) causes(mine func(verdict.Finding) bool) {
 		f, is := found[e.Cause]
 		e, lasted, ended := st.follow(key, is, !is && v.Of(e.Part) == verdict.Good, st.For)
 		name := fmt.Sprintf("%s:%d", key, e.N)
+		if open := !e.Noticed.IsZero() && e.Ended.IsZero(); open && is != e.Absent.IsZero() {
+			if e.Absent = st.now; is {
+				e.Absent = time.Time{}
+			}
+			st.set(key, e)
+		}
 		if lasted {
 			e.Severity, e.Sentence = f.Severity.String(), clean(f.Sentence)
 			st.set(key, e)
@@ -195,6 +202,19 @@ func (st *step) causes(mine func(verdict.Finding) bool) {
 				Ends: idOf(st.seen.Scope, st.Name, name)})
 		}
 	}
+}
+
+// remainder reports whether f is what is left of a worse cause of the same part, which has gone within Quiet: when a
+// service comes back, not all of its calls have succeeded yet.
+func (st *step) remainder(f verdict.Finding, found map[verdict.Cause]verdict.Finding) bool {
+	for _, e := range st.state.Episodes {
+		_, is := found[e.Cause]
+		worse := e.Part == f.Part && e.Severity == verdict.Critical.String() && f.Severity < verdict.Critical
+		if worse && !is && e.Ended.IsZero() && (e.Absent.IsZero() || st.now.Sub(e.Absent) < Quiet) {
+			return true
+		}
+	}
+	return false
 }
 
 // requests notices each request once while it waits, and once when it is decided.

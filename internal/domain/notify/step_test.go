@@ -143,6 +143,30 @@ func first(f verdict.Facts) verdict.Cause {
 	return found.Cause
 }
 
+// TestRemainder: while a service comes back, some calls still have their last failure. That is no new cause, unless it
+// stays.
+func TestRemainder(t *testing.T) {
+	some := func(f *verdict.Facts) {
+		before := f.Now.Add(-10 * time.Second)
+		f.Calls = append(f.Calls, verdict.Known(verdict.Call{Class: "billing", Route: "GET /b", Failed: before, Since: before,
+			Fault: reach.Fault{Class: reach.NoPort}}, "a call", f.Now, time.Minute))
+	}
+	whole, part := string(first(facts(noon, refused))), string(first(facts(noon, some)))
+	if whole == part || part == "" {
+		t.Fatal(whole, part)
+	}
+	s := causes()
+	s.during(time.Minute, refused)
+	s.during(50*time.Second, some)
+	s.during(time.Minute)
+	s.want(t, "cause "+whole)
+	s.during(30 * time.Second)
+	s.want(t, "end "+whole)
+	s.during(3*time.Hour, refused)
+	s.during(90*time.Second, some)
+	s.want(t, "cause "+whole+", cause "+part)
+}
+
 // TestLasting: with for, a cause that ends before is no notice.
 func TestLasting(t *testing.T) {
 	s := causes()

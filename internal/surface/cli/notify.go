@@ -68,7 +68,7 @@ func notifyListCommand(r *root) *cobra.Command {
 		"it is silenced and by whom, and what became of its notices within 30 days. opdeck serve sends\n" +
 		"them. -o json has the newest 20 of each."}
 	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[ruleJSON]) error {
-		list, err := a.Notices().List(ctx)
+		list, err := app.NoticesOf(a).List(ctx)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func notifyTestCommand(r *root) *cobra.Command {
 		"this host, also while the rule is silenced. The exit code is 1 if the receiver did not take it."}
 	cmd.ValidArgsFunction = completes(func() ([]string, error) { return ruleNames(r) })
 	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[notify.Notice]) error {
-		n, err := a.Notices().Try(ctx, args[0], r.env.Getenv)
+		n, err := app.NoticesOf(a).Try(ctx, args[0], r.env.Getenv)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func notifySilenceCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := a.Notices().Silence(ctx, args[0], end)
+		s, err := app.NoticesOf(a).Silence(ctx, args[0], end)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		return &api.Error{Kind: api.Unavailable, Public: "The audit trail cannot be written. The server does not start " +
 			"without it.", Err: err}
 	}
-	if s.stopNotices, err = s.app.Notices().Start(api.WithActor(ctx, who), s.opt.Getenv); err != nil {
+	if s.stopNotices, err = app.NoticesOf(s.app).Start(api.WithActor(ctx, who), s.opt.Getenv); err != nil {
 		return err
 	}
 	if err := s.announce(); err != nil {

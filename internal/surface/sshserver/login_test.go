@@ -27,6 +27,12 @@ func TestWhoComesIn(t *testing.T) {
 		t.Error("a stranger came in as ana")
 	}
 	apitest.Soon(t, "the refusal is recorded", func() bool { return len(h.trail.find("ssh.refused", "as 'ana'")) == 1 })
+	for _, want := range []string{`msg="ssh: login" person=ana role=operator from=127.0.0.1 by=key fingerprint=SHA256:`,
+		`msg="ssh: connection refused" from=127.0.0.1 reason=unknown_key unlogged_before=0 person=ana tries="as 'ana' with`} {
+		if !strings.Contains(h.log.String(), want) {
+			t.Errorf("no %s in the log:\n%s", want, h.log)
+		}
+	}
 	if n := h.srv.Counters().Refused["unknown_key"]; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}
