@@ -122,7 +122,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if a.Context, err = pick(cfg, opt.Context); err != nil {
 		return nil, err
 	}
-	a.ReadOnly = opt.ReadOnly || a.Context.ReadOnly
+	a.Config, a.ReadOnly = cfg.In(a.Context), opt.ReadOnly || a.Context.ReadOnly
 	if err := checkEnvironment(a.Context, opt.Getenv); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,7 @@ func (c *Config) check(file string, src []byte) Mistakes {
 	c.checkGeneral(k)
 	for name, x := range c.Contexts {
 		x.check(k, name)
+		c.checkPlace(k, name, x)
 	}
 	if c.DefaultContext != "" {
 		if _, ok := c.Contexts[c.DefaultContext]; !ok && c.DefaultContext != "sandbox" {
@@ -288,6 +289,23 @@ func (x Context) check(k *checker, name string) {
 	}
 	if n != 1 {
 		k.add("exactly one of password_env, password_file and password_command is needed", "contexts", name)
+	}
+}
+
+// checkPlace checks the listeners of a context as those of the sections are checked. What is wrong with the sections
+// themselves is reported there.
+func (c *Config) checkPlace(k *checker, name string, x Context) {
+	if x.Serve == (Place{}) {
+		return
+	}
+	in := c.In(x)
+	own := &checker{}
+	in.checkListeners(own)
+	in.checkLend(own)
+	for _, m := range own.bad {
+		if !slices.ContainsFunc(k.bad, func(o Mistake) bool { return o.Key == m.Key && o.What == m.What }) {
+			k.add(m.Key+" "+m.What, "contexts", name, "serve")
+		}
 	}
 }
 

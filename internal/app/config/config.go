@@ -77,11 +77,46 @@ type Context struct {
 	Approval        string   `toml:"approval"` // none, second_person
 	Role            api.Role `toml:"role"`
 	Sandbox         bool     `toml:"sandbox"`
+	Serve           Place    `toml:"serve"`
 
 	// Name is the context's key in the file.
 	Name string `toml:"-"`
 	// Proxy is copied from [service]: "", EnvironmentProxy or an address.
 	Proxy string `toml:"-"`
+}
+
+// Place is where opdeck serve -c NAME listens, and for whom, where that differs from the sections of the file; "": as
+// they say.
+type Place struct {
+	SSH            string `toml:"ssh"`
+	AuthorizedKeys string `toml:"authorized_keys"`
+	Webhooks       string `toml:"webhooks"`
+	SecretFile     string `toml:"secret_file"` // of webhooks
+	Lend           string `toml:"lend"`
+	Socket         string `toml:"socket"` // of lend
+	Metrics        string `toml:"metrics"`
+}
+
+// Off as an address of a Place turns that part off.
+const Off = "off"
+
+// In returns the config as opdeck serve uses it in a context.
+func (c Config) In(x Context) Config {
+	for to, value := range map[*string]string{&c.SSH.Listen: x.Serve.SSH, &c.SSH.AuthorizedKeys: x.Serve.AuthorizedKeys,
+		&c.Webhooks.Listen: x.Serve.Webhooks, &c.Webhooks.SecretFile: x.Serve.SecretFile, &c.Lend.Listen: x.Serve.Lend,
+		&c.Lend.Socket: x.Serve.Socket, &c.Serve.Metrics: x.Serve.Metrics} {
+		switch value {
+		case "":
+		case Off:
+			*to = ""
+		default:
+			*to = value
+		}
+	}
+	if x.Serve.SecretFile != "" {
+		c.Webhooks.SecretEnv = ""
+	}
+	return c
 }
 
 // EnvironmentProxy as Proxy means HTTPS_PROXY and NO_PROXY from the environment.

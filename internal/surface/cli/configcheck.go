@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,8 +63,14 @@ func hostMistakes(c config.Config) config.Mistakes {
 	if c.Path == "" {
 		return nil
 	}
-	bad := append(fileMistakes(c), sshMistakes(c)...)
-	bad = append(append(bad, accountMistakes(c)...), portMistakes(c)...)
+	bad := append(append(fileMistakes(c), accountMistakes(c)...), portMistakes(c)...)
+	for _, p := range places(c) {
+		for _, m := range sshMistakes(p.Config) {
+			if !slices.Contains(bad, m) {
+				bad = append(bad, m)
+			}
+		}
+	}
 	slices.SortStableFunc(bad, func(a, b config.Mistake) int { return a.Line - b.Line })
 	return bad
 }
@@ -181,28 +188,68 @@ func accountMistakes(c config.Config) (bad config.Mistakes) {
 	return bad
 }
 
-// portMistakes are addresses that two parts share, or that another program has.
+// serving is the config as one opdeck serve uses it: that of the sections, or that of a context with its own addresses.
+type serving struct {
+	config.Config
+	context string // "" : the sections
+}
+
+// places are the servers that one file can start beside each other.
+func places(c config.Config) []serving {
+	out, sections := []serving{}, len(c.Contexts) == 0
+	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
+		x := c.Contexts[name]
+		if sections = sections || x.Serve == (config.Place{}); x.Serve != (config.Place{}) {
+			out = append(out, serving{c.In(x), name})
+		}
+	}
+	if sections {
+		out = append([]serving{{c, ""}}, out...)
+	}
+	return out
+}
+
+// key is where an address of the place is set.
+func (p serving) key(section, name, part string) []string {
+	if p.context == "" {
+		return []string{section, name}
+	}
+	return []string{"contexts", p.context, "serve", part}
+}
+
+// portMistakes are addresses that two parts or two contexts share, or that another program has.
 func portMistakes(c config.Config) (bad config.Mistakes) {
 	used := map[string]string{}
-	for _, l := range []struct{ addr, section, key string }{{c.SSH.Listen, "ssh", "listen"},
-		{c.Webhooks.Listen, "webhooks", "listen"}, {c.Lend.Listen, "lend", "listen"}, {c.Serve.Metrics, "serve", "metrics"}} {
-		_, port, err := net.SplitHostPort(l.addr)
-		if l.addr == "" || err != nil || port == "0" {
-			continue
-		}
-		if other, twice := used[l.addr]; twice {
-			bad = append(bad, c.MistakeAt("is the address of "+other+", too", l.section, l.key))
-			continue
-		}
-		used[l.addr] = "[" + l.section + "] " + l.key
-		taken, err := listen.Taken(l.addr)
-		switch {
-		case err != nil:
-			bad = append(bad, c.MistakeAt(l.addr+" cannot be opened: "+err.Error(), l.section, l.key))
-		case taken && !listen.Ours(l.addr):
-			bad = append(bad, c.MistakeAt(l.addr+" is in use by another program; end it, or set another address", l.section,
-				l.key))
+	for _, p := range places(c) {
+		for _, l := range []struct{ addr, section, name, part string }{{p.SSH.Listen, "ssh", "listen", "ssh"},
+			{p.Webhooks.Listen, "webhooks", "listen", "webhooks"}, {p.Lend.Listen, "lend", "listen", "lend"},
+			{p.Serve.Metrics, "serve", "metrics", "metrics"}} {
+			_, port, err := net.SplitHostPort(l.addr)
+			if l.addr == "" || err != nil || port == "0" {
+				continue
+			}
+			key := p.key(l.section, l.name, l.part)
+			if other, twice := used[l.addr]; twice {
+				bad = append(bad, c.MistakeAt(l.addr+" is the address of "+other+", too", key...))
+				continue
+			}
+			used[l.addr] = strings.Join(key, ".")
+			if what := portFault(l.addr); what != "" {
+				bad = append(bad, c.MistakeAt(l.addr+" "+what, key...))
+			}
 		}
 	}
 	return bad
+}
+
+// portFault says why opdeck serve could not listen on an address; "" if it could, or does.
+func portFault(addr string) string {
+	taken, err := listen.Taken(addr)
+	switch {
+	case err != nil:
+		return "cannot be opened: " + err.Error()
+	case taken && !listen.Ours(addr):
+		return "is in use by another program; end it, or set another address"
+	}
+	return ""
 }

@@ -69,18 +69,24 @@ func TestConfigCheckLooksAtTheHost(t *testing.T) {
 		text string
 		says string // "" : valid
 	}{
-		"good":               {ssh("host", "good") + context("a", "m@h", "") + fmt.Sprintf("[store]\nkey_file = %q\n", in("seal")), ""},
-		"a comment":          {ssh("host", "comment"), ""},
-		"options behind":     {ssh("host", "behind"), in("behind") + `:1: the options are behind the key; put them in front: name="…",role="…" ssh-ed25519`},
-		"no host key":        {ssh("none", "good"), "config.toml:3: ssh.host_key: host key " + in("none") + ": there is no such file; create one with ssh-keygen"},
-		"no keys":            {ssh("host", "none"), "config.toml:4: ssh.authorized_keys: " + in("none") + ": there is no such file"},
-		"key file":           {fmt.Sprintf("[store]\nkey_file = %q\n", in("none")), "config.toml:2: store.key_file: "},
-		"password file":      {strings.Replace(context("a", "m@h", ""), "password\"", "none\"", 1), "config.toml:4: contexts.a.password_file: "},
-		"one address twice":  {ssh("host", "good") + fmt.Sprintf("[serve]\nmetrics = %q\n", addr), "serve.metrics: is the address of [ssh] listen, too"},
-		"not an address":     {"[serve]\nmetrics = \"203.0.113.7:9\"\n", "config.toml:2: serve.metrics: 203.0.113.7:9 cannot be opened: "},
-		"one account":        {context("a", "m@h", "") + context("b", "m@h", "approval = \"second_person\"\n"), "contexts.b: is the same account as contexts.a"},
-		"two accounts":       {context("a", "m@h", "") + context("b", "n@h", "approval = \"second_person\"\n"), ""},
-		"one, the same rule": {context("a", "m@h", "") + context("b", "m@h", "role = \"viewer\"\n"), ""},
+		"good":                       {ssh("host", "good") + context("a", "m@h", "") + fmt.Sprintf("[store]\nkey_file = %q\n", in("seal")), ""},
+		"a comment":                  {ssh("host", "comment"), ""},
+		"options behind":             {ssh("host", "behind"), in("behind") + `:1: the options are behind the key; put them in front: name="…",role="…" ssh-ed25519`},
+		"no host key":                {ssh("none", "good"), "config.toml:3: ssh.host_key: host key " + in("none") + ": there is no such file; create one with ssh-keygen"},
+		"no keys":                    {ssh("host", "none"), "config.toml:4: ssh.authorized_keys: " + in("none") + ": there is no such file"},
+		"key file":                   {fmt.Sprintf("[store]\nkey_file = %q\n", in("none")), "config.toml:2: store.key_file: "},
+		"password file":              {strings.Replace(context("a", "m@h", ""), "password\"", "none\"", 1), "config.toml:4: contexts.a.password_file: "},
+		"one address twice":          {ssh("host", "good") + fmt.Sprintf("[serve]\nmetrics = %q\n", addr), "serve.metrics: " + addr + " is the address of ssh.listen, too"},
+		"contexts beside each other": {ssh("host", "good") + context("a", "m@h", "") + context("b", "n@h", "serve = { ssh = \"127.0.0.1:0\" }\n"), ""},
+		"contexts, one address": {ssh("host", "good") + context("a", "m@h", "") + context("b", "n@h", "serve = { metrics = \"127.0.0.1:0\" }\n"),
+			"contexts.b.serve.ssh: " + addr + " is the address of ssh.listen, too"},
+		"a context's keys": {ssh("host", "good") + context("b", "n@h", fmt.Sprintf("serve = { authorized_keys = %q }\n", in("behind"))),
+			in("behind") + ":1: the options are behind the key"},
+		"a context's address": {context("b", "n@h", "serve = { lend = \"0.0.0.0:99\" }\n"), "contexts.b.serve: lend.listen must be a loopback address"},
+		"not an address":      {"[serve]\nmetrics = \"203.0.113.7:9\"\n", "config.toml:2: serve.metrics: 203.0.113.7:9 cannot be opened: "},
+		"one account":         {context("a", "m@h", "") + context("b", "m@h", "approval = \"second_person\"\n"), "contexts.b: is the same account as contexts.a"},
+		"two accounts":        {context("a", "m@h", "") + context("b", "n@h", "approval = \"second_person\"\n"), ""},
+		"one, the same rule":  {context("a", "m@h", "") + context("b", "m@h", "role = \"viewer\"\n"), ""},
 	} {
 		code, says := checkConfig(t, in("config.toml"), c.text)
 		if c.says == "" && code != 0 || c.says != "" && (code != 2 || !strings.Contains(says, c.says)) {
@@ -109,5 +115,30 @@ func TestPackagedConfig(t *testing.T) {
 	}
 	if code, says := checkConfig(t, "../../../config.example.toml", ""); code != 0 {
 		t.Errorf("exit %d: %s", code, says)
+	}
+}
+
+// TestTemplateIsTheUnit: the unit for one of several contexts is the other one, but for the context.
+func TestTemplateIsTheUnit(t *testing.T) {
+	t.Parallel()
+	lines := func(name string) (out []string) {
+		b, err := os.ReadFile("../../../packaging/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if !strings.HasPrefix(line, "#") {
+				out = append(out, line)
+			}
+		}
+		return out
+	}
+	one, many := lines("opdeck.service"), lines("opdeck@.service")
+	text := strings.NewReplacer(" for the context %i", "", " -c %i", "", "RuntimeDirectoryPreserve=yes\n", "").Replace(strings.Join(many, ""))
+	if text != strings.Join(one, "") {
+		t.Errorf("the template differs:\n%s", text)
+	}
+	if !strings.Contains(strings.Join(many, ""), "opdeck serve -c %i ") {
+		t.Error("the template does not choose the context")
 	}
 }
