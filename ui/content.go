@@ -8,6 +8,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -233,27 +234,21 @@ func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
 	return s.finish(o, a, cmd)
 }
 
-// Standing returns the state of session, budgets and feed in sentences.
+// Standing returns what is wrong, and the state of session and budgets, in sentences.
 func (s *topLine) Standing() []string {
 	now := s.now()
-	var out []string
+	out := []string{present.VerdictLine(s.verdictOptions(), s.shown.found.Verdict).Text}
 	if f := s.session; f.State != "" {
 		line := "The session is " + safe(f.State) + "."
 		if f.AccessUntil.After(now) {
 			left, _ := format.Until(f.AccessUntil, now)
 			line += " The access token expires in " + left + "."
 		}
-		if f.Note != "" {
-			line += " Attention: " + safe(f.Note)
-		}
 		out = append(out, line)
 	}
 	if b, ok := s.budgets["billing"]; ok {
 		out = append(out, "Budget: "+format.Plural(b.Room, "billing call", "billing calls")+" left of "+
 			format.Count(b.Limit)+" a minute.")
-	}
-	if f := s.feed; f.State != "" {
-		out = append(out, "The webhook feed is "+safe(f.State)+".")
 	}
 	if n := s.asked; n > 0 {
 		out = append(out, format.Plural(n, "write waits", "writes wait")+" for your approval.")

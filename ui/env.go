@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/domain/verdict"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 )
@@ -73,6 +74,10 @@ type display struct {
 	masked   bool
 	revealed time.Time // end of the current reveal; zero: none
 	alone    bool      // lists show no preview
+
+	found       VerdictFacts // the newest
+	reading     bool         // a read of it was begun
+	readVerdict func(context.Context) verdict.Verdict
 }
 
 func (d *display) hides() bool { return d.masked && d.revealed.IsZero() }

@@ -9,6 +9,8 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
 
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
@@ -214,20 +216,24 @@ func TestZone(t *testing.T) {
 	r.Has("Times are now local (CET, +01:00).")
 }
 
+// found is what follows from an incident, read now.
+func found(w *world, incident string) ui.VerdictFacts {
+	return ui.VerdictFacts{Verdict: verdict.Conclude(verdicttest.Incidents()[incident].Facts), Read: w.clock.Now()}
+}
+
 func TestHeaderShowsTrouble(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
-		ui.FeedFacts{State: "stalled"},
+		found(w, "43 no webhooks"),
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	r.Has("session blocked", "feed stalled", "billing 0 of 12, next call in 4s, throttled")
+	r.Has("session blocked", "! feed", "billing 0 of 12, next call in 4s, throttled", "No webhook came since")
 	r.Send(w.clock.Wait(2 * time.Second))
 	r.Has("next call in 2s")
-	r.Send(ui.FeedFacts{State: "stalled", Rejected: 3, Waiting: 2})
-	r.Has("feed stalled, hooks rejected, 2 not merged")
-	r.Send(ui.FeedFacts{State: "live", Rejected: 3})
-	r.Has("! hooks rejected")
-	r.Send(ui.FeedFacts{State: "live"})
-	r.HasNot("rejected")
+	r.Send(found(w, "02 refused"), w.clock.Wait(time.Minute))
+	r.Has("✗ service", "stage.example.com refuses connections. B shows more.")
+	r.Send(found(w, "58 budget"))
+	r.HasNot("✗ service", "refuses connections. B")
+	r.Has("Ended: stage.example.com refuses connections.")
 	r.Send(ui.Approvals{Waiting: 2})
 	r.Has("2 to approve")
 	r.Send(uitest.Size(50, 24))

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -19,7 +20,6 @@ type topLine struct {
 	*screenStack
 	session  SessionFacts
 	budgets  map[string]BudgetFacts
-	feed     FeedFacts
 	others   Presence
 	asked    int // writes of others that wait for this person
 	mine     []AskedWrite
@@ -41,8 +41,8 @@ func (s *topLine) header(now time.Time) string {
 		if asked := s.waiting(false); asked != "" {
 			left += " " + asked
 		}
-		if feed := s.feedWarning(); feed != "" { // matters more than the name
-			left += " " + feed
+		if wrong := s.wrong(); wrong != "" { // matters more than the name
+			left += " " + wrong
 		}
 		room := s.w - draw.Width(left) - 1
 		if room < 3 || who == "" {
@@ -74,8 +74,8 @@ func (s *topLine) header(now time.Time) string {
 		right = append(right, asked)
 	}
 	right = append(right, s.decided(now)...)
-	if feed := s.feedWarning(); feed != "" {
-		right = append(right, feed)
+	if wrong := s.wrong(); wrong != "" {
+		right = append(right, wrong)
 	}
 	right = append(right, s.access(now).long, s.room(now).long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
@@ -120,23 +120,15 @@ func (s *topLine) decided(now time.Time) (out []string) {
 	return out
 }
 
-// feedWarning says that news of the service do not arrive as they used to: what is
-// shown may be older than it looks.
-func (s *topLine) feedWarning() string {
-	var said []string
-	if s.feed.State == "stalled" || s.feed.State == "quiet" {
-		said = append(said, "feed "+s.feed.State)
-	}
-	if s.feed.Rejected > 0 {
-		said = append(said, "hooks rejected")
-	}
-	if n := s.feed.Waiting; n > 0 {
-		said = append(said, strconv.FormatInt(n, 10)+" not merged")
-	}
-	if len(said) == 0 {
+// wrong is the first cause in short, while there is one: its part, with the sign of its severity. The line of notices
+// has the sentence of a critical one.
+func (s *topLine) wrong() string {
+	f, is := s.cause()
+	if !is {
 		return ""
 	}
-	return s.th.Warn.Render(s.th.Signs.Warn + " " + strings.Join(said, ", "))
+	look := present.FindingLine(s.verdictOptions(), f).Look
+	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + string(f.Part))
 }
 
 func person(a About) string {

@@ -45,7 +45,6 @@ type SessionFacts struct {
 	Broadcast
 	State       string // live, none, rotating, doubtful, dead, blocked
 	AccessUntil time.Time
-	Note        string // one safe line: why it is not live
 }
 
 // BudgetFacts are the free calls of one budget class, for all instances together.
@@ -56,14 +55,6 @@ type BudgetFacts struct {
 	NextSlot    time.Time // when a person's next call can be sent; zero: now
 	Goes        time.Time // when the first waiting call is sent; zero: none waits
 	Throttled   int       // 429 answers in the last minute
-}
-
-// FeedFacts reports whether webhooks of the service arrive.
-type FeedFacts struct {
-	Broadcast
-	State    string // "off", "live", "quiet", "stalled"
-	Rejected int64  // all rejected deliveries; 0 if there was none lately
-	Waiting  int64  // events that are not merged into the index yet
 }
 
 // CallPhase is the phase of a call.

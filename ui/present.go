@@ -115,6 +115,24 @@ func alignAmounts(pairs []widget.Pair, facts []present.Fact) {
 	}
 }
 
+// Sentence draws a sentence behind its sign, wrapped at w cells; plain mode says it without.
+func (e *Env) Sentence(s present.Sentence, w int) []string {
+	if e.Theme.Linear {
+		return []string{s.Text}
+	}
+	sign := e.Theme.SignOf(s.Sign) + " "
+	out := draw.Hang(sign+s.Text, draw.Width(sign), max(w, 1))
+	for i, l := range out {
+		out[i] = e.Theme.Tone(s.Tone).Render(l)
+	}
+	return out
+}
+
+// VerdictLines draws the first line of the verdict, wrapped at w cells.
+func (e *Env) VerdictLines(w int) []string {
+	return e.Sentence(present.VerdictLine(e.Present(), e.Verdict()), w)
+}
+
 // Line draws the parts of a line.
 func (e *Env) Line(parts []present.Span) string {
 	var b strings.Builder

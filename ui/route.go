@@ -209,8 +209,10 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 		s.session = m
 	case BudgetFacts:
 		s.budgets[m.Class] = m
-	case FeedFacts:
-		s.feed = m
+	case VerdictFacts:
+		if t, changed := s.newVerdict(m); changed {
+			s.toast(t)
+		}
 	case Toast:
 		s.toast(m)
 	case Presence:

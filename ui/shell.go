@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api/evidence"
 	"opdeck/internal/act"
+	"opdeck/internal/domain/verdict"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -58,6 +59,8 @@ type Options struct {
 	// OnPlace is called with the person's place, and whether a question about a write is
 	// open, after each change of these. It must not block. May be nil.
 	OnPlace func(At)
+	// Verdict reads what is wrong, without a call to the service; nil: only the feeds send it.
+	Verdict func(ctx context.Context) verdict.Verdict
 	// Report receives notices (Notify) and texts to copy (Copy) if the shell is not
 	// drawn. It must not block. nil: they are drawn, and sent to the terminal.
 	Report func(Action)
@@ -123,7 +126,7 @@ func New(o Options) *Shell {
 	}
 	s := assemble(&window{
 		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
-		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview},
+		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview, readVerdict: o.Verdict},
 	})
 	s.lock.lastKey = s.now()
 	if s.concluded = evidence.Of(o.Context); s.concluded == nil {

@@ -3,9 +3,8 @@ package ui
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"opdeck/internal/domain/verdict"
 	"opdeck/ui/draw"
 )
 
@@ -50,8 +49,8 @@ func (s *statusLine) noticeLines(w, most int) []string {
 		if s.notice.times > 1 {
 			line = strings.TrimRight(line, ".") + " (" + times(s.notice.times) + ")."
 		}
-	} else if line = s.noSession(); line != "" {
-		sign = s.th.Signs.Warn
+	} else if line = s.outage(); line != "" {
+		sign, style = s.th.Signs.Bad, s.th.Bad
 	}
 	if line == "" {
 		return nil
@@ -71,19 +70,13 @@ func (s *statusLine) noticeLines(w, most int) []string {
 	return parts
 }
 
-// noSession says that there is no session, for as long as calls wait for one and nothing else
-// on the screen shows the reason. The Session screen shows it
-// itself.
-func (s *statusLine) noSession() string {
-	top := s.top()
-	if s.session.Note == "" || s.session.State == "live" || s.session.State == "rotating" || top == nil ||
-		top.screen.Place().Kind == KindSession {
+// outage is the first cause while it is critical, unless the screen on top prints it.
+func (s *statusLine) outage() string {
+	f, is := s.cause()
+	if !is || f.Severity < verdict.Critical || s.prints(f) {
 		return ""
 	}
-	said := safe(s.session.Note)
-	first, size := utf8.DecodeRuneInString(said)
-	said = strings.TrimRight(string(unicode.ToUpper(first))+said[size:], ".")
-	return said + ". " + s.keys.Global.Session.Help().Key + " shows more."
+	return safe(f.Sentence) + " " + s.keys.Global.OnCall.Help().Key + " shows more."
 }
 
 // placeNotice puts the notice into a frame whose header and body are drawn, and returns the

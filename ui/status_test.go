@@ -121,21 +121,20 @@ func TestLongNoticeBesideAQuestion(t *testing.T) {
 	}
 }
 
-// TestNoSessionToBeHad: what only waits says why, as long as that is so, and a
-// notice of the moment goes before it.
-func TestNoSessionToBeHad(t *testing.T) {
+// TestAnOutageIsSaid as long as it lasts, and a notice of the moment goes before it.
+func TestAnOutageIsSaid(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(80, 24))
-	const why = "The session cannot be renewed right now. 6 shows more."
+	const why = "The name stage.example.com cannot be looked up. B shows more."
 	r.Send(ui.SessionFacts{State: "none"})
-	r.HasNot("cannot be renewed")
-	r.Send(ui.SessionFacts{State: "none", Note: "the session cannot be renewed right now"})
+	r.HasNot(why)
+	r.Send(found(w, "01 DNS"))
 	r.Has(why)
 	r.Send(uitest.Key("#"))
 	r.Has("# does nothing here")
 	r.HasNot(why)
 	r.Send(w.clock.Wait(time.Minute))
 	r.Has(why)
-	r.Send(ui.SessionFacts{State: "live", Note: "another client logs in"})
-	r.HasNot("6 shows more")
+	r.Send(found(w, "nothing wrong"))
+	r.HasNot("B shows more")
 }

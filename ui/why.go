@@ -3,6 +3,7 @@ package ui
 import (
 	"slices"
 
+	"opdeck/internal/present"
 	"opdeck/ui/keymap"
 )
 
@@ -14,11 +15,14 @@ func has(screen Screen, p keymap.Press) bool {
 // mostReasons is the maximum of conclusions that are explained at once, newest first.
 const mostReasons = 12
 
-// why explains the conclusions about the object of a place, or all conclusions if it has
+// why explains the conclusions about the object of a place, or what is wrong and all conclusions if it has
 // none, with the evidence of each.
 func (s *Shell) why(at Place) Action {
 	said := s.concluded.About(at.ID)
-	lines := make([]string, 0, len(said))
+	var lines []string
+	if at.ID == "" {
+		lines = present.Evidence(s.verdictOptions(), s.shown.found.at(s.now()))
+	}
 	for _, c := range said[:min(len(said), mostReasons)] {
 		lines = append(lines, safe(c.Line(s.shown.zone)))
 	}

@@ -293,7 +293,7 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	host := a.Now()
 	at := func(t time.Time) time.Time { return f.Now.Add(t.Sub(host)) }
 	rhythm := receiver.RhythmOf(times, host)
-	d := verdict.Feed{Expected: a.Config.Webhooks.Listen != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
+	d := verdict.Feed{Expected: a.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
 	if !rhythm.Last.IsZero() {
 		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual
 	}

@@ -81,48 +81,33 @@ func (b Budget) Line() string {
 	return out + "."
 }
 
-// BudgetVerdict says whether calls can be sent now, and whether the service throttled any.
-func BudgetVerdict(list []Budget) Sentence {
-	out := Sentence{Look: Look{SignGood, Good}, Text: "calls left in every class"}
-	refused := 0
-	var held []string
-	for _, b := range list {
-		refused += b.Throttled
-		said, look := b.held(), b.Look()
-		if look.Tone == Bad || out.Tone == Good {
-			out.Look = look
-		}
-		switch {
-		case said != "" && look.Tone != Good:
-			held = append(held, said)
-		case b.Room == 0 && look.Tone == Good:
-			out.Text = "calls left in every class except " + b.class() + ", whose one call per minute is used"
-		}
-	}
-	if len(held) > 0 {
-		out.Text = held[0]
-	}
-	if n := len(held) - 1; n > 0 {
-		out.Text += "; " + format.Plural(n, "other class is", "other classes are") + " delayed, too"
-	}
-	if refused > 0 {
-		out.Text = format.Plural(refused, "answer", "answers") + " 429 in the last hour; " + out.Text
-	}
-	return out
-}
-
 // BudgetNotes say which calls wait, and why numbers do not add up to the rate.
 func BudgetNotes(list []Budget) []string {
-	var out, sums []string
+	var out []string
 	for _, b := range list {
 		if held := b.held(); held != "" {
 			out = append(out, held+"."+b.usedBy())
 		}
+	}
+	return append(out, BudgetSums(list)...)
+}
+
+// BudgetSums say which calls exceeded the rate, and why numbers do not add up to it.
+func BudgetSums(list []Budget) []string {
+	var out []string
+	for _, b := range list {
+		if b.Over > 0 {
+			out = append(out, b.over()+".")
+		}
 		if sum := b.Sum(); sum != "" {
-			sums = append(sums, sum)
+			out = append(out, sum)
 		}
 	}
-	return append(out, sums...)
+	return out
+}
+
+func (b Budget) over() string {
+	return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.class(), b.Over)
 }
 
 // usedBy names those who used the budget, most calls first.
@@ -143,8 +128,6 @@ func (b Budget) held() string {
 	case b.left(b.Blocked) > 0:
 		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", b.class(),
 			lasts(b.left(b.Blocked)))
-	case b.Over > 0:
-		return fmt.Sprintf("%s: %d calls in the last minute exceeded the recommended rate", b.class(), b.Over)
 	case b.Room == 0 && b.slot() > 0:
 		return fmt.Sprintf("%s: used up; the next call is sent in %s", b.class(), lasts(b.slot()))
 	}

@@ -13,7 +13,6 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/holdings"
-	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/field"
@@ -30,7 +29,7 @@ var presenters = map[string]any{
 	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditListed": AuditListed, "AuditObject": AuditObject,
 	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
 	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
-	"BudgetNotes": BudgetNotes, "BudgetVerdict": BudgetVerdict, "Counterparty": Counterparty, "Customer": Customer,
+	"BudgetNotes": BudgetNotes, "BudgetSums": BudgetSums, "Counterparty": Counterparty, "Customer": Customer,
 	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline,
@@ -38,7 +37,7 @@ var presenters = map[string]any{
 		line, remove := Holding(o, h)
 		return []string{line, remove}
 	}, "HookSettings": HookSettings,
-	"IndexVerdict": IndexVerdict, "InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
+	"InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
 	"JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
 		for _, step := range JourneySteps(j) {
@@ -66,21 +65,18 @@ var presenters = map[string]any{
 	"Options.Status":  func(o Options, a api.Customer) Fact { return o.Status("status", a.Status) }, "Rejected": Rejected,
 	"RejectedAt": RejectedAt, "RejectedColumns": RejectedColumns, "Request": Request, "RequestColumns": RequestColumns,
 	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
-	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, f index.Freshness) string {
-		return IndexVerdict(o,
-			f).Line(o)
-	}, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
+	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
-	"SessionPair": SessionPair, "SessionState": SessionState, "SessionTrouble": SessionTrouble, "SetAside": SetAside,
+	"SessionPair": SessionPair, "SessionState": SessionState, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
-	"Texts":         func(r audit.Record) []Fact { return Texts("label", r.Name) },
-	"Trouble.Facts": func(o Options, s session.Status) []Fact { return SessionTrouble(o, s).Facts() }, "Trust": Trust,
+	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
+	"Trust":     Trust,
 	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,
-	"FindingLine":     func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
-	"Findings":        func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
-	"PartLine":        func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
+	"FindingLine": func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
+	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
+	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
 	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
-	"UnsettledShort": UnsettledShort, "UnsettledVerdict": UnsettledVerdict, "Unseen": Unseen, "Value": Value, "Verified": Verified,
+	"UnsettledShort": UnsettledShort, "Unseen": Unseen, "Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
 	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),
@@ -94,7 +90,7 @@ var presenters = map[string]any{
 var noText = []string{"AuditOdd", "Budget.Look", "Budget.RowLook", "Budgets", "Columns", "Countdown", "Differences",
 	"DocumentsChanged", "Event.Sensitive", "EventOf", "Fact.Key", "Fields", "Held", "Important", "Named", "OnOff",
 	"StateLook",
-	"StatusOf", "StatusWords", "Timeline", "Trouble.Advice", "UnsettledState", "WebhookOf"}
+	"StatusOf", "StatusWords", "Timeline", "UnsettledState", "WebhookOf"}
 
 // eachField presents each field of an operation.
 func eachField(one func(Options, field.Field[api.Operation], api.Operation) any) func(Options, api.Operation) []any {

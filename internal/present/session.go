@@ -6,9 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api"
 	"opdeck/api/session"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -122,49 +120,6 @@ func SessionCountsLine(c session.Counts) Fact {
 		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
 }
 
-// Trouble is what is or was wrong with a session. All texts are safe to draw; "" is none.
-type Trouble struct {
-	Warning  string
-	Cause    string // "" too where the warning says it
-	Over     bool   // the cause holds no longer
-	Evidence []string
-	Remedy   api.Remedy
-}
-
-// SessionTrouble is what is or was wrong with a session, what that rests on, and what helps.
-func SessionTrouble(o Options, s session.Status) Trouble {
-	v := s.Verdict
-	out := Trouble{Warning: safe(s.Warning, 600), Over: v.Healed}
-	switch {
-	case v.Sentence == "":
-		return out
-	case v.Healed:
-		over, _ := format.Ago(v.Over, o.Now)
-		out.Cause = "Resolved at " + o.clock(v.Over) + " (" + over + "). " + safe(v.Full(), 600)
-	case v.Sentence != s.Warning:
-		out.Cause = safe(v.Sentence, 600)
-	}
-	for _, e := range v.Evidence {
-		out.Evidence = append(out.Evidence, safe(e, 600))
-	}
-	if v.Cause == session.ForeignClient {
-		out.Remedy.Kind = api.LendSession
-	}
-	return out
-}
-
-// Advice words the remedy, the same on every surface; "" for none.
-func (t Trouble) Advice() string { return remedy.Command(&api.Error{Remedy: t.Remedy}) }
-
-// Facts are the trouble where there is a label before each sentence.
-func (t Trouble) Facts() []Fact {
-	out := Texts("warning", t.Warning, "cause", t.Cause)
-	for _, e := range t.Evidence {
-		out = append(out, Texts("evidence", e)...)
-	}
-	return append(out, Texts("advice", t.Advice())...)
-}
-
 // Session is all of a session but its history, with the name of its context, after what the verdict finds.
 func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	state, means := SessionState(s)
@@ -197,14 +152,14 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	out := append(found, []Section{{Facts: status}, {Title: "Pair", Facts: pair},
 		{Title: "Counts", Facts: SessionCounts(s.Counts)},
 		{Title: "Use", Facts: use}}...)
-	if past := earlier(o, s); past != nil {
+	if past := SessionEarlier(o, s); past != nil {
 		out = append(out, Section{Title: "Earlier", Facts: past})
 	}
 	return out
 }
 
-// earlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh met it.
-func earlier(o Options, s session.Status) []Fact {
+// SessionEarlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh met it.
+func SessionEarlier(o Options, s session.Status) []Fact {
 	v := s.Verdict
 	switch v.Cause {
 	case session.NoCause:

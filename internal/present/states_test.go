@@ -7,7 +7,6 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 
-	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
@@ -92,19 +91,5 @@ func TestALifeRunsDown(t *testing.T) {
 	if got := SessionLives(Options{Now: noon}, session.Status{Access: session.Lifetime{TTL: 300e9, ExpiresAt: end}})[0].Line(); got !=
 		"2:30 of 5:00 left, until 2026-03-02 12:02:30 UTC" {
 		t.Errorf("commands print %q", got)
-	}
-}
-
-// TestTroubleIsSaidOnce: a cause that the warning says is not said again; one that is over says since when.
-func TestTroubleIsSaidOnce(t *testing.T) {
-	v := session.Verdict{Cause: session.ForeignClient, Sentence: "another client logged in", Evidence: []string{"e"}}
-	for _, s := range []session.Status{{Warning: v.Sentence, Verdict: v}} {
-		if got := SessionTrouble(as, s); got.Cause != "" || len(got.Evidence) != 1 || got.Remedy.Kind != api.LendSession {
-			t.Errorf("%+v", got)
-		}
-	}
-	v.Healed, v.Over = true, noon.Add(-20e9)
-	if got := SessionTrouble(as, session.Status{Verdict: v}).Cause; got != "Resolved at 11:59:40 (20s ago). Another client logged in." {
-		t.Error(got)
 	}
 }

@@ -54,14 +54,6 @@ var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "w
 // UnsettledShort are the columns of the writes with an unknown outcome beside other tables.
 var UnsettledShort = Named(UnsettledColumns, "sent", "write")
 
-// UnsettledVerdict says how many writes have no known outcome.
-func UnsettledVerdict(n int) Sentence {
-	if n > 0 {
-		return Sentence{Look{SignWarn, Warn}, format.Plural(n, "write has", "writes have") + " no known outcome"}
-	}
-	return Sentence{Look{SignGood, Good}, "every write has a known outcome"}
-}
-
 // Unsettled says of a write that its outcome is not known, and what is done about it.
 func Unsettled(o Options, r followup.Row) string {
 	what, sent := safe(r.What(), 90), o.clock(r.Sent)

@@ -2,6 +2,7 @@ package present
 
 import (
 	"slices"
+	"strings"
 
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
@@ -41,12 +42,27 @@ func FindingLine(o Options, f verdict.Finding) Sentence {
 	return Sentence{severityLook(f.Severity), safe(line, 1200)}
 }
 
-// PartLine is the state of some parts: the first finding about them, else good or not known.
-func PartLine(v verdict.Verdict, parts ...verdict.Part) Sentence {
-	state := v.StateOf(parts...)
-	out := Sentence{StateLook(state), state.String()}
-	found := about(v, parts)
+// FindingStep is a finding with its next step, for a screen that shows the rest.
+func FindingStep(o Options, f verdict.Finding) Sentence {
+	return Sentence{severityLook(f.Severity), safe(f.Sentence, 600) + " " + stepLine(o, f.Next)}
+}
+
+func stepLine(o Options, n verdict.Next) string {
+	if o.Keys {
+		return safe(n.KeyLine(), 600)
+	}
+	return safe(n.Line(), 600)
+}
+
+// PartLine is the state of a part: the first finding about it, else good or not known with what that rests on.
+func PartLine(v verdict.Verdict, p verdict.Part) Sentence {
+	out := Sentence{StateLook(v.Of(p)), v.Of(p).String()}
+	found := about(v, []verdict.Part{p})
+	found = slices.DeleteFunc(found, func(f verdict.Finding) bool { return f.Severity == verdict.Info })
 	if len(found) == 0 {
+		if because := v.Shows(p); because != "" {
+			out.Text += ": " + safe(because, 300)
+		}
 		return out
 	}
 	out.Text = safe(found[0].Sentence, 600)
@@ -61,9 +77,40 @@ func PartLine(v verdict.Verdict, parts ...verdict.Part) Sentence {
 func Findings(o Options, v verdict.Verdict, parts ...verdict.Part) []Section {
 	var out []Section
 	for _, f := range about(v, parts) {
-		out = append(out, Section{Facts: findingFacts(o, v, f)})
+		out = append(out, Section{Title: partTitle(f.Part), Facts: findingFacts(o, v, f)})
 	}
 	return out
+}
+
+// mostEvidence is the maximum of lines of evidence for a finding, newest first.
+const mostEvidence = 4
+
+// Evidence is each finding with what shows it, in lines.
+func Evidence(o Options, v verdict.Verdict) []string {
+	var out []string
+	for _, f := range v.Findings {
+		out = append(out, safe(f.Sentence, 600))
+		for _, line := range EvidenceOf(o, f) {
+			out = append(out, "shown by: "+line)
+		}
+	}
+	return out
+}
+
+// EvidenceOf is what shows a finding, newest first.
+func EvidenceOf(o Options, f verdict.Finding) []string {
+	var out []string
+	for i, e := range slices.Backward(f.Evidence) {
+		if len(out) == mostEvidence {
+			return append(out, format.Plural(i+1, "earlier line", "earlier lines"))
+		}
+		out = append(out, o.evidence(e))
+	}
+	return out
+}
+
+func (o Options) evidence(e verdict.Evidence) string {
+	return safe(e.Text, 600) + " (" + safe(e.From, 200) + ", seen at " + o.clock(e.At) + ")"
 }
 
 // about are the findings about some parts, all without any.
@@ -73,6 +120,14 @@ func about(v verdict.Verdict, parts []verdict.Part) []verdict.Finding {
 	}
 	return slices.DeleteFunc(slices.Clone(v.Findings),
 		func(f verdict.Finding) bool { return !slices.Contains(parts, f.Part) })
+}
+
+// partTitle is the name of a part as a heading.
+func partTitle(p verdict.Part) string {
+	if p == "" {
+		return ""
+	}
+	return strings.ToUpper(safe(string(p[:1]), 4)) + safe(string(p[1:]), 60)
 }
 
 func findingFacts(o Options, v verdict.Verdict, f verdict.Finding) []Fact {
@@ -87,17 +142,10 @@ func findingFacts(o Options, v verdict.Verdict, f verdict.Finding) []Fact {
 	if !f.Since.IsZero() {
 		out = append(out, Fact{Label: "since", Value: o.moment(f.Since)})
 	}
-	for _, e := range f.Evidence {
-		out = append(out, Fact{Label: "evidence", Long: true, Tone: Dim,
-			Value: safe(e.Text, 600) + " (" + safe(e.From, 200) + ", seen at " + o.clock(e.At) + ")"})
+	for _, line := range EvidenceOf(o, f) {
+		out = append(out, Fact{Label: "evidence", Value: line, Tone: Dim, Long: true})
 	}
-	next := safe(f.Next.Do, 600)
-	switch {
-	case o.Keys && f.Next.Key != "":
-		next += " (press " + safe(f.Next.Key, 60) + ")"
-	case f.Next.Command != "":
-		next += " (" + safe(f.Next.Command, 200) + ")"
-	}
+	next := stepLine(o, f.Next)
 	return append(out, Fact{Label: "next step", Value: next, Long: true},
 		Fact{Label: "who", Value: safe(string(f.Who), 120)})
 }

@@ -243,7 +243,7 @@ func globalKeys() Global {
 		After:    Bind("after", "forward", "forward, after [", "]").extra(),
 		Previous: Bind("previous", "previous row", "inside a record: the previous row of its list", "<").extra(),
 		Next:     Bind("next", "next row", "inside a record: the next row of its list", ">").extra(),
-		OnCall: Bind("oncall", "on call", "on call: session, limits, feed, index and unsettled writes on one page",
+		OnCall: Bind("oncall", "on call", "on call: what is wrong, what to do, and the state of each part on one page",
 			"B").extra(),
 		Why: Bind("why", "why", "conclusions here, with the read that showed each (E where e is another key)", "e",
 			"E").extra().yields().quiet(),

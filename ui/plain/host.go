@@ -225,6 +225,10 @@ func (h *Host) open(ctx context.Context, p Place) error {
 func (h *Host) take(ctx context.Context, typed string) error {
 	word, arg, _ := strings.Cut(typed, " ")
 	arg = strings.TrimSpace(arg)
+	h.loop.start(h.sh.ReadVerdict(), false)
+	if err := h.settle(ctx); err != nil {
+		return err
+	}
 	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && arg == "" {
 		return h.number(ctx, n)
 	}

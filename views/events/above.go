@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
-	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 )
 
 // HeadLines implements list.Screen: what is shown, and why it may be less than there is.
@@ -16,30 +16,10 @@ func (s *Screen) HeadLines() []string {
 	w, h := s.Size()
 	warnings := s.warnings(w)
 	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Filter.Text == "" && s.cfg.Listen == "" &&
-		len(s.rejections().troubles(w)) == 0 {
+		len(s.env.Verdict().In(verdict.PartFeed)) == 0 {
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)
-}
-
-// Verdict returns the line about the feed: its most important problem, else the number of
-// events.
-func (s *Screen) Verdict() string {
-	th := s.env.Theme
-	w, _ := s.Size()
-	switch warnings := s.warnings(w); {
-	case s.Err != nil:
-		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
-	case !s.Loaded:
-		return th.Dim.Render("Reading the inbox …")
-	case len(warnings) > 0:
-		return warnings[0]
-	case s.cfg.Listen == "":
-		return th.Dim.Render(th.Signs.Off + " " + unreceived)
-	case s.counts[receiver.Quarantined]+s.counts[receiver.Conflict] > 0:
-		return th.Warn.Render(th.Signs.Warn+" ") + s.following()
-	}
-	return th.Good.Render(th.Signs.Good+" ") + s.following()
 }
 
 // unreceived says that this host receives no webhooks.
@@ -53,7 +33,6 @@ func (s *Screen) following() string {
 		head += th.Dim.Render(", older ones above")
 	}
 	switch {
-	case s.cfg.Part:
 	case s.follow:
 		head += th.Good.Render("  " + th.Signs.Down + " following")
 	default:
@@ -73,44 +52,25 @@ func (s *Screen) following() string {
 // unheard says that this host receives nothing, and what to do; in a small window with a
 // shorter reason.
 func (s *Screen) unheard(w int) string {
-	cure := s.helps(" ", s.keys.Settings, "shows the webhook settings.")
+	key := s.keys.Settings.Help().Key
+	cure := " " + key + " shows the webhook settings."
 	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty). These events came through other "+
 		"processes or by hand."+
 		cure,
 		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure,
-		"No receiver here"+s.helps("; ", s.keys.Settings, "shows more."))
-}
-
-// helps returns a sentence about a key, or "" if the screen is part of another page.
-func (s *Screen) helps(before string, k keymap.Key, does string) string {
-	if s.cfg.Part {
-		return ""
-	}
-	return before + k.Help().Key + " " + does
+		"No receiver here; "+key+" shows more.")
 }
 
 // warnings returns the reasons why events may be missing.
 func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
-	warn := func(tone theme.Tone, l string) {
-		out = append(out, th.Tone(tone).Render(draw.Cut(th.Signs.Warn+" "+l, w)))
-	}
-	if r := s.rhythm; r.Known {
-		if r.Quiet = s.env.Now().Sub(r.Last); r.Quiet > r.Limit {
-			r.Stalled = true
-			cure, more := s.helps(" ", s.keys.Settings, "shows the webhook settings."),
-				s.helps(" ", s.keys.Settings, "shows more.")
-			warn(theme.Bad, draw.Fitting(w-2, "Feed may be stalled: "+r.String()+"; rows may be out of date."+cure,
-				"Feed may be stalled: "+r.String()+"."+more,
-				"Feed may be stalled."+more))
-		}
+	for _, f := range s.env.Verdict().In(verdict.PartFeed) {
+		out = append(out, s.env.Sentence(present.FindingStep(s.env.Present(), f), w)...)
 	}
 	if s.broken != nil {
-		warn(theme.Warn, "The live feed stopped: "+line(s.broken.Public, 200)+" r restarts it.")
-	}
-	for _, l := range s.rejections().troubles(w) {
-		warn(theme.Warn, l)
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" The live feed stopped: "+line(s.broken.Public, 200)+
+			" r restarts it.", w)))
 	}
 	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {
 		out = append(out, th.Dim.Render(s.unheard(w)))
@@ -148,5 +108,5 @@ func (s *Screen) switchOn(w, h int) []string {
 			return draw.Lay(out, w, h)
 		}
 	}
-	return []string{s.Verdict()}
+	return []string{th.Dim.Render(th.Signs.Off + " " + unreceived)}
 }

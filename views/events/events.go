@@ -24,7 +24,6 @@ type Inbox interface {
 	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
 	LastSeq(ctx context.Context) (int64, error)
 	Counts(ctx context.Context) ([]receiver.Count, error)
-	Times(ctx context.Context, limit int) ([]time.Time, error)
 	Attempts(ctx context.Context, key string) ([]receiver.Attempt, error)
 }
 
@@ -48,7 +47,6 @@ type Feed interface {
 type Config struct {
 	Listen string // [webhooks] listen; "": no receiver on this host
 	Verify string // [webhooks] verify
-	Part   bool   // it is part of another page, where its keys have no effect
 }
 
 // Screen implements ui.Screen.
@@ -68,14 +66,11 @@ type Screen struct {
 	replays *ui.Requests // replays of the event on the page
 	hooks   *ui.Requests // the service's settings
 	rejects *ui.Requests // the rejected deliveries
-	watch   *ui.Requests // the counts of rejected deliveries and of events that are not merged
 
 	seq    int64 // the newest event of the stream, or its position at the start
 	older  int64 // Seq below which older events may be; 0: none
 	counts map[receiver.Status]int64
 	bad    receiver.Trouble
-	times  []time.Time
-	rhythm receiver.Rhythm
 	codes  hook.Meanings
 	cells  []present.Column[item] // for codes
 	broken *api.Error             // why the live feed stopped
@@ -87,7 +82,7 @@ func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config
 	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
 		keys: env.Keys.Events, follow: true, cells: present.EventColumns(nil),
 		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(),
-		rejects: env.Requests(), watch: env.Requests()}
+		rejects: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(),
 		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
@@ -114,8 +109,11 @@ func (s *Screen) newestFirst(yield func(receiver.Stored) bool) {
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	if _, ok := msg.(ui.FeedFacts); ok {
-		return nil, s.rejections().loadTrouble()
+	switch msg.(type) {
+	case ui.Shown:
+		return nil, s.env.ReadVerdict()
+	case ui.VerdictFacts:
+		s.Changed()
 	}
 	return nil, nil
 }
@@ -222,15 +220,11 @@ func (s *Screen) Refresh() {
 	s.keys.Operation.Set(operation)
 }
 
-// NextChange implements list.Screen: ages on screen, and the time from which the
-// feed is quiet.
+// NextChange implements list.Screen: ages on screen, and the end of the verdict.
 func (s *Screen) NextChange(now time.Time) time.Time {
 	from, to := s.Table.Visible()
-	next := s.rows.Ages(from, to, now, func(it item) time.Time { return it.ReceivedAt })
-	if quiet := s.rhythm.Last.Add(s.rhythm.Limit); s.rhythm.Known && quiet.After(now) {
-		next = ui.Sooner(next, quiet.Add(time.Second))
-	}
-	return next
+	return ui.Sooner(s.env.VerdictEnds(now),
+		s.rows.Ages(from, to, now, func(it item) time.Time { return it.ReceivedAt }))
 }
 
 // Empty implements list.Screen.

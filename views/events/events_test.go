@@ -13,6 +13,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -116,21 +117,18 @@ func TestStreamThatBreaks(t *testing.T) {
 	r.Has("10 events")
 }
 
-func TestStalledFeed(t *testing.T) {
-	f := full()
-	for i := range 40 {
-		f.times = append(f.times, noon.Add(-2*time.Hour-time.Duration(i)*4*time.Minute))
+// TestWhatIsWrongWithTheFeed: the page prints the findings about it, a port that another program has among them.
+func TestWhatIsWrongWithTheFeed(t *testing.T) {
+	for name, want := range map[string]string{
+		"43 no webhooks":  "No webhook came since 11:00:00 UTC; usually one comes within 4m.",
+		"44 wrong secret": "The receiver rejected 3 deliveries, the last one at 12:00:00 UTC: signed with another secret than",
+		"45 port in use":  "opdeck does not listen for webhooks on 127.0.0.1:8788: the address is in use.",
+	} {
+		r, _ := open(t, full(), here, shelltest.Found(verdicttest.Incidents()[name].Facts))
+		r.Says(want)
 	}
-	r, _ := open(t, f, here)
-	r.Has("Feed may be stalled: no events for 2 h, usually every 4 min")
-	f.times = []time.Time{}
-	for i := range 40 {
-		f.times = append(f.times, noon.Add(-time.Duration(i)*4*time.Minute))
-	}
-	r, clock := open(t, f, here)
-	r.HasNot("stalled")
-	r.Send(clock.Wait(time.Hour))
-	r.Has("Feed may be stalled")
+	r, _ := open(t, &fake{}, Config{}, shelltest.Found(verdicttest.Incidents()["44 wrong secret"].Facts))
+	r.Says("The receiver rejected 3 deliveries")
 }
 
 func TestFilter(t *testing.T) {

@@ -29,7 +29,6 @@ type fake struct {
 	rows     []receiver.Stored // newest first
 	err      error
 	queries  []receiver.Filter
-	times    []time.Time
 	attempts []receiver.Attempt
 	codes    []hook.Meaning
 	bad      receiver.Trouble
@@ -74,7 +73,6 @@ func (f *fake) Counts(context.Context) ([]receiver.Count, error) {
 	}
 	return out, nil
 }
-func (f *fake) Times(context.Context, int) ([]time.Time, error) { f.calls++; return f.times, nil }
 func (f *fake) Attempts(context.Context, string) ([]receiver.Attempt, error) {
 	f.calls++
 	return f.attempts, nil

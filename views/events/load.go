@@ -19,7 +19,6 @@ const (
 	pageSize = 300
 	maxPages = 20   // pages that one search for words reads
 	maxRows  = 5000 // rows that the screen keeps
-	pauses   = 500  // deliveries from which the usual interval is computed
 )
 
 // loaded is the result of one read of the inbox.
@@ -28,7 +27,6 @@ type loaded struct {
 	older  int64
 	seq    int64
 	counts []receiver.Count
-	times  []time.Time
 	codes  []hook.Meaning
 	bad    receiver.Trouble
 	at     time.Time
@@ -39,7 +37,7 @@ type loaded struct {
 func (s *Screen) Reload() tea.Cmd {
 	s.More.Stop()
 	inbox, feed, f, now := s.inbox, s.feed, s.Filter.Applied, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
+	read := s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
 		m := loaded{at: now()}
 		steps := []func() error{
 			// first, because the stream also returns events that arrive during the read
@@ -49,7 +47,6 @@ func (s *Screen) Reload() tea.Cmd {
 				return
 			},
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
-			func() (err error) { m.times, err = inbox.Times(ctx, pauses); return },
 			func() (err error) { m.codes, err = feed.Codes(ctx); return },
 			func() (err error) { m.bad, err = feed.Trouble(ctx); return },
 		}
@@ -60,11 +57,12 @@ func (s *Screen) Reload() tea.Cmd {
 		}
 		return func() (ui.Action, tea.Cmd) { return nil, s.onLoaded(m) }
 	})
+	return tea.Batch(s.env.ReadVerdict(), read)
 }
 
 func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	s.Failed(nil)
-	s.At, s.older, s.times, s.bad = msg.at, msg.older, msg.times, msg.bad
+	s.At, s.older, s.bad = msg.at, msg.older, msg.bad
 	s.counts = map[receiver.Status]int64{}
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
@@ -72,7 +70,6 @@ func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	s.codes, s.cells = msg.codes, present.EventColumns(msg.codes)
 	s.rows.Set(older(nil, msg.list))
 	s.rows.Partial = s.older != 0
-	s.rhythm = receiver.RhythmOf(s.times, s.env.Now())
 	s.changed()
 	if s.stream.Busy() {
 		return nil // one wait for the stream
@@ -120,20 +117,16 @@ func (s *Screen) onArrived(msg arrived) tea.Cmd {
 	for _, e := range msg.list {
 		s.seq = max(s.seq, e.Seq)
 		s.counts[e.Status]++
-		if e.Status != receiver.Quarantined && e.Source != receiver.Manual {
-			s.times = append(s.times, e.ReceivedAt)
-		}
 		if s.Filter.Applied.Match(e, now) {
 			mine = append(mine, e)
 		}
 	}
-	s.times = s.times[max(len(s.times)-pauses, 0):] // the order does not matter to the rhythm
 	all, dropped := newer(s.rows.All(), mine)
 	if dropped {
 		s.older = all[0].Seq
 	}
 	s.rows.Set(all)
-	s.rhythm, s.At = receiver.RhythmOf(s.times, now), now
+	s.At = now
 	s.changed()
 	return s.wait()
 }

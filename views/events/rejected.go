@@ -17,40 +17,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-// troubles returns lines about rejected deliveries and events that are not merged, as far as
-// the window allows.
-func (s rejections) troubles(w int) []string {
-	var out []string
-	if n, last := s.bad.Refusals(); n > 0 {
-		ago, _ := format.Ago(last.Last, s.env.Now())
-		what, shows := format.Plural(int(n), "delivery", "deliveries")+" rejected", "shows them."
-		if n == 1 {
-			shows = "shows it."
-		}
-		out = append(out, draw.Fitting(w-2, what+", the last one "+ago+": "+line(last.Detail, 300)+s.helps(" ",
-			s.keys.Rejected, shows),
-			what+", last "+ago+": "+line(last.Reason, 40)+s.helps(". ", s.keys.Rejected, shows),
-			what+s.helps("; ", s.keys.Rejected, shows)))
-	}
-	if b := s.bad.Backlog; b.Waiting > 0 {
-		what := format.Plural(int(b.Waiting), "event", "events") + " could not be merged yet"
-		out = append(out, draw.Fitting(w-2, what+" and will be tried again: "+line(b.Reason, 200)+
-			" Filter has:waiting shows them.",
-			what+"; filter has:waiting shows them.", what+": / has:waiting"))
-	}
-	return out
-}
-
-// loadTrouble reads the rejected deliveries and the events that are not merged, after the header
-// was notified of a change.
-func (s rejections) loadTrouble() tea.Cmd {
-	return ui.Reading(s.env, s.watch, s.feed.Trouble, func(bad receiver.Trouble, _ time.Time, err error) {
-		if err == nil { // the store says elsewhere that it is in trouble
-			s.bad = bad
-		}
-	})
-}
-
 // loadRejected reads the rejected deliveries.
 func (s rejections) loadRejected() tea.Cmd {
 	p := s.page

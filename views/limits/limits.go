@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -49,13 +50,14 @@ func NewScreen(env *ui.Env, budgets Budgets, policy string) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.budgets.Usage, func(u []limit.Usage, at time.Time, err error) {
+	read := ui.Reading(s.env, s.Loads, s.budgets.Usage, func(u []limit.Usage, at time.Time, err error) {
 		if err == nil {
 			s.usage, s.At, s.Err = u, at, nil
 		} else {
 			s.failed(err)
 		}
 	})
+	return tea.Batch(s.env.ReadVerdict(), read)
 }
 
 // Answer implements ui.PageScreen.
@@ -65,6 +67,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.failed(news.Err)
 	case ok:
 		s.usage, s.At, s.Err = news.Usage, news.At, nil
+	case msg == ui.Shown{}:
+		return nil, s.env.ReadVerdict()
 	}
 	return nil, nil
 }
@@ -89,10 +93,15 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 }
 
 // Content implements ui.Contenter.
-func (s *Screen) Content() ui.Content {
+func (s *Screen) Content() ui.Content { return s.Details() }
+
+// Details is the content; the on-call page shows it, too.
+func (s *Screen) Details() ui.Content {
 	switch th := s.env.Theme; {
 	case s.Err != nil:
 		return s.Failed(s.Err)
+	case s.env.Verdict().Of(verdict.PartStore) == verdict.Bad:
+		return ui.Content{Lines: []string{th.Dim.Render("The budgets cannot be read now.")}}
 	case s.usage == nil:
 		return ui.Content{Lines: []string{th.Dim.Render(reading)}}
 	case th.Linear:
@@ -106,19 +115,6 @@ const reading = "Reading the budgets …"
 // budgetsNow returns the current budgets.
 func (s *Screen) budgetsNow() []present.Budget {
 	return present.Budgets(s.usage, s.env.Now().Sub(s.At))
-}
-
-// Verdict returns whether calls are sent now, and whether the service refused some.
-func (s *Screen) Verdict() string {
-	th := s.env.Theme
-	switch {
-	case s.Err != nil:
-		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
-	case s.usage == nil:
-		return th.Dim.Render(reading)
-	}
-	v := present.BudgetVerdict(s.budgetsNow())
-	return th.Tone(v.Tone).Render(th.SignOf(v.Sign)+" ") + v.Text
 }
 
 // spoken returns the content of the table in sentences.
@@ -178,7 +174,7 @@ func (s *Screen) table() []string {
 
 // NextTick implements ui.Ticker: slots and waits run down.
 func (s *Screen) NextTick(now time.Time) time.Time {
-	var next time.Time
+	next := s.env.VerdictEnds(now)
 	for _, u := range s.usage {
 		for _, d := range []time.Duration{time.Duration(u.NextSlot * float64(time.Second)), u.Blocked} {
 			if left := s.At.Add(d).Sub(now); d > 0 && left > 0 {
@@ -200,6 +196,9 @@ func (s *Screen) cells(b present.Budget) map[string]string {
 
 func (s *Screen) row(b present.Budget, c columns) string {
 	th, look, cell := s.env.Theme, b.RowLook(), s.cells(b)
+	if look.Tone == theme.Good && !s.env.StoreKnown() {
+		look = present.StateLook(verdict.Unknown)
+	}
 	line := th.Tone(look.Tone).Render(th.SignOf(look.Sign)) + " " + draw.Fit(cell["class"], 9) + widget.Gauge(th, b.Used,
 		b.Recommended, c.gauge, look.Tone) + draw.FitRight(cell["used"]+"/"+cell["per minute"], 8) +
 		draw.FitRight(cell["room"], 6) + draw.FitRight(cell["next slot"], 9) + draw.FitRight(cell["waiting"], c.waiting) +
@@ -212,7 +211,11 @@ func (s *Screen) row(b present.Budget, c columns) string {
 
 // sentences returns the meaning of the numbers for the next call.
 func (s *Screen) sentences() []string {
-	out := present.BudgetNotes(s.budgetsNow())
+	var out []string
+	for _, f := range s.env.Verdict().In(verdict.PartBudget) {
+		out = append(out, present.FindingStep(s.env.Present(), f).Text)
+	}
+	out = append(out, present.BudgetSums(s.budgetsNow())...)
 	if s.policy == "warn" {
 		out = append(out, "Policy warn: calls above the recommended rate are sent and marked; the service may answer 429.")
 	} else {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api/limit"
+	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -81,9 +82,9 @@ func TestStatesInWords(t *testing.T) {
 		policy string
 		want   []string
 	}{
-		{usedUp, "wait", []string{"billing: used up; the next call is sent in 17s.", "12/12", "Policy wait"}},
+		{usedUp, "wait", []string{"12/12 0 17s", "Policy wait"}},
 		{waiting, "wait", []string{"12/12 0 42s 3"}},
-		{throttled, "wait", []string{"general: the service asked all clients to wait; the next call is sent in 30s."}},
+		{throttled, "wait", []string{"5/12 0 30s 0 4"}},
 		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "Policy warn", "19/12"}},
 	} {
 		r, _ := open(t, &fake{usage: classes(c.change)}, c.policy)
@@ -91,31 +92,34 @@ func TestStatesInWords(t *testing.T) {
 	}
 }
 
-// TestTheTableAndTheVerdictSayTheSame: a budget of one call that was made is no alarm,
-// until another call waits for it; a larger one that is used up is.
-func TestTheTableAndTheVerdictSayTheSame(t *testing.T) {
+// TestSigns: a budget of one call a minute that was used is not marked until another call waits for it; a larger one that
+// is used up is.
+func TestSigns(t *testing.T) {
 	for name, c := range map[string]struct {
-		change       func(*limit.Usage)
-		sign, wanted string
+		change func(*limit.Usage)
+		sign   string
 	}{
-		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓", "calls left in every class except refresh, whose one call per minute is used"},
-		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!", "refresh: used up; the next call is sent in 40s"},
-		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!", "refresh: used up; the next call is sent in 40s"},
-		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗", "2 answers 429 in the last hour; calls left in every class"},
+		"one made":            {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot = 1, 1, 0, 40 }, "✓"},
+		"one made, one waits": {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.NextSlot, u.Waiting = 1, 1, 0, 40, 1 }, "!"},
+		"twelve made":         {func(u *limit.Usage) { u.Used, u.Room, u.NextSlot = 12, 0, 40 }, "!"},
+		"one made, refused":   {func(u *limit.Usage) { u.Recommended, u.Used, u.Room, u.Throttled = 1, 1, 0, 2 }, "✗"},
 	} {
-		usage := classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})
-		for i := range usage {
-			if usage[i].Class != limit.Refresh {
-				usage[i].Used, usage[i].Room = 1, 11
-			}
-		}
-		var s *Screen
-		r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { s = NewScreen(env, &fake{usage: usage}, "wait"); return s }, ui.Place{Kind: ui.KindLimits})
-		if v := s.Verdict(); !strings.HasPrefix(v, c.sign+" ") || !strings.Contains(v, c.wanted) {
-			t.Errorf("%s: the verdict is %q", name, v)
-		}
-		r.Says(c.sign + " refresh")
+		t.Run(name, func(t *testing.T) {
+			r, clock := open(t, &fake{usage: classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})}, "wait")
+			r.Says(c.sign + " refresh")
+			r.Send(clock.Wait(10 * time.Second)) // nobody has read the store since
+			r.HasNot("✓ ")
+		})
 	}
+}
+
+// TestWhoUsedItUp: the page names who used a budget up if that is known.
+func TestWhoUsedItUp(t *testing.T) {
+	f := verdicttest.Incidents()["58 budget"].Facts
+	clock := uitest.NewClock()
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, &fake{usage: classes(usedUp)}, "wait") }
+	r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}, shelltest.Found(f))
+	r.Says("The budget of billing calls is used up until 12:00:56 UTC. Used by borrower nightly (12).")
 }
 
 func TestNewsAndErrors(t *testing.T) {
@@ -123,10 +127,10 @@ func TestNewsAndErrors(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	r.Says("The budgets cannot be read from the store.", "r tries again")
 	r.Send(News{Usage: classes(usedUp), At: clock.Now()})
-	r.Says("used up")
+	r.Says("12/12")
 	f.err, f.usage = nil, classes(nil)
 	r.Send(uitest.Key("r"))
-	if strings.Contains(r.View(), "used up") {
+	if strings.Contains(r.View(), "12/12") {
 		t.Errorf("r does not read anew:\n%s", r.View())
 	}
 }
@@ -137,7 +141,7 @@ func TestTheCountdownRuns(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	r.Says("the next call is sent in 7s.")
+	r.Says("12/12 0 7s")
 	if f.calls != calls {
 		t.Error("the store was asked")
 	}

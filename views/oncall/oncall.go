@@ -1,17 +1,17 @@
-// Package oncall is the page of the person on call: session, budgets, feed, index and writes
-// in doubt on one screen. For session, budgets and feed it shows the content of
-// their own screens, which it embeds; it costs no call.
+// Package oncall is the page of the person on call: what is wrong, the state of each part, and below it session,
+// budgets and the writes in doubt. It prints the verdict, embeds the content of other screens, and costs no call.
 package oncall
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/internal/domain/followup"
-	"opdeck/internal/domain/index"
-	"opdeck/internal/format"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -20,72 +20,57 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Store reads the data of the page that no other screen has.
-type Store struct {
-	Freshness func(ctx context.Context) (index.Freshness, error) // how complete and how old the index is
-	Pending   func(ctx context.Context) ([]followup.Row, error)  // the writes whose outcome is not known, oldest first
-}
+// Pending reads the writes whose outcome is not known, oldest first.
+type Pending func(ctx context.Context) ([]followup.Row, error)
 
-// Part is a screen that this page holds.
-type Part interface {
+// Embedded is a screen whose details this page shows.
+type Embedded interface {
 	ui.Screen
-	ui.Contenter
 	ui.Ticker
 	Reload() tea.Cmd
-	// Verdict returns the line about its state. Its Content begins with this line or
-	// derives from the same data.
-	Verdict() string
+	// Details is its content without the verdict.
+	Details() ui.Content
 }
 
 // Screen implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env   *ui.Env
-	store Store
-	parts []Part
-
-	fresh    index.Freshness
-	freshErr error
+	env      *ui.Env
+	pending  Pending
+	embedded []Embedded
 	writes   []followup.Row
-	wroteErr error
-	read     bool
 }
 
-// New returns the page of parts, most urgent first; the parts have the same env.
-func New(env *ui.Env, store Store, parts ...Part) *Screen {
-	s := &Screen{env: env, store: store, parts: parts}
+// New returns the page with embedded screens, which have the same env.
+func New(env *ui.Env, pending Pending, embedded ...Embedded) *Screen {
+	s := &Screen{env: env, pending: pending, embedded: embedded}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	cmds := []tea.Cmd{s.load()}
-	for _, p := range s.parts {
+	cmds := []tea.Cmd{s.env.ReadVerdict(), s.load()}
+	for _, p := range s.embedded {
 		cmds = append(cmds, p.Reload())
 	}
 	return tea.Batch(cmds...)
 }
 
-// load reads the data of the Store.
+// load reads the writes in doubt.
 func (s *Screen) load() tea.Cmd {
-	store, now := s.store, s.env.Now
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		fresh, freshErr := store.Freshness(ctx)
-		writes, wroteErr := store.Pending(ctx)
-		at := now()
-		return func() (ui.Action, tea.Cmd) {
-			s.fresh, s.freshErr, s.writes, s.wroteErr, s.At, s.read = fresh, freshErr, writes, wroteErr, at, true
-			return nil, nil
+	return ui.Reading(s.env, s.Loads, s.pending, func(rows []followup.Row, at time.Time, err error) {
+		if s.Err = api.AsError(err); err == nil {
+			s.writes, s.At = rows, at
 		}
 	})
 }
 
-// Answer implements ui.PageScreen: it passes news to the parts, as to their own screens.
+// Answer implements ui.PageScreen: it passes news to the embedded screens.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var acts ui.Many
 	var cmds []tea.Cmd
-	for _, p := range s.parts {
+	for _, p := range s.embedded {
 		a, cmd := ui.Update(p, msg)
 		if a != nil {
 			acts = append(acts, a)
@@ -93,8 +78,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 		cmds = append(cmds, cmd)
 	}
 	changed, ok := msg.(ui.Changed)
-	if _, shown := msg.(ui.Shown); shown || ok && (changed.Kind == ui.KindOperations || changed.Kind == ui.KindAudit) {
-		cmds = append(cmds, s.load())
+	if _, shown := msg.(ui.Shown); shown || ok && changed.Kind == ui.KindAudit {
+		cmds = append(cmds, s.env.ReadVerdict(), s.load())
 	}
 	if acts == nil {
 		return nil, tea.Batch(cmds...)
@@ -104,110 +89,100 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 
 // OwnKey implements ui.PageScreen.
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
-	if s.env.Keys.List.Open.Match(p) && s.Link().ID != "" {
-		return ui.Open{Place: ui.Place{Kind: s.Link().ID}}, nil, true
+	if !s.env.Keys.List.Open.Match(p) {
+		return nil, nil, false
+	}
+	for _, r := range rows() {
+		if string(r.part) == s.Link().ID {
+			return ui.Open{Place: ui.Place{Kind: r.place}}, nil, true
+		}
 	}
 	return nil, nil, false
 }
 
-// partHeight is the height that parts get: what they say is not to be filled up.
-const partHeight = 4
+// embeddedHeight is the height that embedded screens get: what they say is not to be filled up.
+const embeddedHeight = 4
 
-// Refresh implements ui.PageScreen: the parts are as wide as their sections.
+// Refresh implements ui.PageScreen: the embedded screens are as wide as their sections.
 func (s *Screen) Refresh() {
 	left, right := s.Widths()
-	for i, p := range s.parts {
+	for i, p := range s.embedded {
 		w := left
 		if s.beside(i) && right > 0 {
 			w = right
 		}
-		p.Update(tea.WindowSizeMsg{Width: w, Height: partHeight})
+		p.Update(tea.WindowSizeMsg{Width: w, Height: embeddedHeight})
 	}
 }
 
-// beside reports whether a part is to the right of the first one.
+// beside reports whether an embedded screen is to the right of the first one.
 func (s *Screen) beside(i int) bool { return i == 1 }
 
-// titles is the width of the titles of the verdicts with the gap after them.
-const titles = 9
+// row is the line of a part: its title, and the screen that enter opens.
+type row struct {
+	part         verdict.Part
+	title, place string
+}
 
-// Content implements ui.Contenter: the verdicts first, then what each rests on.
+// rows are the lines of the parts, in the order in which a person reads them.
+func rows() []row {
+	return []row{{verdict.PartService, "Service", ui.KindSession}, {verdict.PartSession, "Session", ui.KindSession},
+		{verdict.PartStore, "Store", ui.KindSession}, {verdict.PartBudget, "Limits", ui.KindLimits},
+		{verdict.PartFeed, "Events", ui.KindEvents}, {verdict.PartIndex, "Index", ui.KindOperations},
+		{verdict.PartWrites, "Writes", ui.KindAudit}, {verdict.PartAudit, "Audit", ui.KindAudit},
+		{verdict.PartCertificate, "Certificate", ui.KindSession}, {verdict.PartClock, "Clock", ui.KindSession},
+		{verdict.PartConfig, "Config", ui.KindSession}}
+}
+
+// titles is the width of the titles of the lines with the gap after them.
+const titles = 13
+
+// Content implements ui.Contenter: what is wrong, the parts, and then what they rest on.
 func (s *Screen) Content() ui.Content {
-	how := ui.Section{Title: "Status", Hang: titles + draw.Width(s.env.Theme.Sign(theme.Good)) + 1}
-	if s.W >= 60 {
-		how.Hint = s.env.Keys.List.Open.Help().Key + " opens the screen of the line"
-	}
-	verdict := func(title, line, place string) {
-		if !s.env.Theme.Linear {
-			title = draw.Fit(title, titles)
-		} else {
-			title += ": "
-		}
-		how.Lines = append(how.Lines, s.env.Theme.Dim.Render(title)+line)
-		how.Links = append(how.Links, widget.Link{ID: place, Opens: true})
-	}
-	c := ui.Content{}
-	var more []ui.Section // of the parts, where there is room
-	for i, p := range s.parts {
-		part := p.Content()
-		verdict(p.Title(), p.Verdict(), p.Place().Kind)
-		if lines := rest(part.Lines, p.Verdict()); len(lines) > 0 {
-			c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: lines, Beside: s.beside(i)})
-		}
+	c := ui.Content{Lines: s.env.VerdictLines(s.W), Sections: []ui.Section{s.parts()}}
+	var more []ui.Section // of the embedded screens, where there is room
+	for i, p := range s.embedded {
+		details := p.Details()
+		c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: details.Lines, Beside: s.beside(i)})
 		if _, right := s.Widths(); right > 0 {
-			more = append(more, part.Sections...)
+			more = append(more, details.Sections...)
 		}
 	}
-	verdict("Index", s.index(), ui.KindOperations)
-	verdict("Writes", s.doubt(), ui.KindAudit)
-	c.Sections = append([]ui.Section{how}, c.Sections...)
-	if len(s.writes) > 0 {
+	if len(s.writes) > 0 && s.Err == nil {
 		c.Sections = append(c.Sections, s.list())
 	}
 	c.Sections = append(c.Sections, more...)
 	return c
 }
 
-// rest is lines without the verdict, when they begin with it, and without blank lines at
-// both ends.
-func rest(list []string, verdict string) []string {
-	for len(list) > 0 && (list[0] == "" || list[0] == verdict) {
-		list = list[1:]
+// parts are a line for each part, and one for those of which nothing is known and nothing has to be.
+func (s *Screen) parts() ui.Section {
+	th, v := s.env.Theme, s.env.Verdict()
+	out := ui.Section{Title: "Status", Hang: titles + draw.Width(th.Sign(theme.Good)) + 1}
+	if s.W >= 60 {
+		out.Hint = s.env.Keys.List.Open.Help().Key + " opens the screen of the line"
 	}
-	for len(list) > 0 && list[len(list)-1] == "" {
-		list = list[:len(list)-1]
+	var unknown []string
+	for i, r := range rows() {
+		if i >= optional && v.Of(r.part) == verdict.Unknown {
+			unknown = append(unknown, string(r.part))
+			continue
+		}
+		title, line := r.title+": ", present.PartLine(v, r.part)
+		if !th.Linear {
+			title = th.Dim.Render(draw.Fit(r.title, titles)) + th.Tone(line.Tone).Render(th.SignOf(line.Sign)+" ")
+		}
+		out.Lines = append(out.Lines, title+line.Text)
+		out.Links = append(out.Links, widget.Link{ID: string(r.part), Opens: true})
 	}
-	return list
+	if len(unknown) > 0 {
+		out.Lines = append(out.Lines, th.Dim.Render("Not known now: "+strings.Join(unknown, ", ")+"."))
+	}
+	return out
 }
 
-// line is a verdict with its sign.
-func (s *Screen) line(tone theme.Tone, text string) string {
-	return s.env.Theme.Tone(tone).Render(s.env.Theme.Sign(tone)+" ") + text
-}
-
-// index returns the line about age and completeness of the index.
-func (s *Screen) index() string {
-	switch {
-	case !s.read:
-		return s.env.Theme.Dim.Render("being read …")
-	case s.freshErr != nil:
-		return s.line(theme.Bad, "cannot be read")
-	}
-	v := present.IndexVerdict(s.env.Present(), s.fresh)
-	return s.line(v.Tone, v.Text)
-}
-
-// doubt returns the line about writes without a known outcome.
-func (s *Screen) doubt() string {
-	switch {
-	case !s.read:
-		return s.env.Theme.Dim.Render("being read …")
-	case s.wroteErr != nil:
-		return s.line(theme.Bad, "the audit trail cannot be read")
-	}
-	v := present.UnsettledVerdict(len(s.writes))
-	return s.line(v.Tone, v.Text)
-}
+// optional is the first of rows of which nothing has to be known.
+const optional = 8
 
 // list names the writes without a known outcome.
 func (s *Screen) list() ui.Section {
@@ -217,11 +192,8 @@ func (s *Screen) list() ui.Section {
 
 // NextTick implements ui.Ticker.
 func (s *Screen) NextTick(now time.Time) time.Time {
-	_, next := format.Ago(s.fresh.AsOf, now)
-	if s.fresh.AsOf.IsZero() {
-		next = time.Time{}
-	}
-	for _, p := range s.parts {
+	next := s.env.VerdictEnds(now)
+	for _, p := range s.embedded {
 		next = ui.Sooner(next, p.NextTick(now))
 	}
 	return next

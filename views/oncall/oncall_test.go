@@ -12,78 +12,66 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
-	"opdeck/api/hook"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/domain/followup"
-	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
-	"opdeck/views/events"
 	"opdeck/views/limits"
 	"opdeck/views/sessions"
 )
 
-type (
-	sessionCalls = sessions.Session
-	eventCalls   = events.Feed
-)
+type sessionCalls = sessions.Session
 
 // world is what all parts ask; what none of them may call ends the test.
 type world struct {
 	sessionCalls
-	events.Inbox
-	eventCalls
-	status  session.Status
-	usage   []limit.Usage
-	fresh   index.Freshness
-	writes  []followup.Row
-	trouble receiver.Trouble
-	err     error
-	reads   int
+	status session.Status
+	usage  []limit.Usage
+	writes []followup.Row
+	err    error
+	reads  int
 }
 
 func (w *world) Status(context.Context) (session.Status, error) {
 	w.reads++
 	return w.status, w.err
 }
-func (w *world) Usage(context.Context) ([]limit.Usage, error) { w.reads++; return w.usage, w.err }
-func (w *world) List(context.Context, receiver.Filter) ([]receiver.Stored, error) {
-	return nil, w.err
-}
-func (w *world) LastSeq(context.Context) (int64, error)           { w.reads++; return 0, w.err }
-func (w *world) Counts(context.Context) ([]receiver.Count, error) { return nil, w.err }
-func (w *world) Times(context.Context, int) ([]time.Time, error)  { return nil, w.err }
-func (w *world) Codes(context.Context) ([]hook.Meaning, error)    { return nil, w.err }
-func (w *world) Trouble(context.Context) (receiver.Trouble, error) {
-	return w.trouble, w.err
-}
-func (w *world) freshness(context.Context) (index.Freshness, error) { w.reads++; return w.fresh, w.err }
-func (w *world) pending(context.Context) ([]followup.Row, error)    { return w.writes, w.err }
-func (w *world) Next(ctx context.Context, _ int64) ([]receiver.Stored, error) {
-	return nil, context.Canceled
-}
+func (w *world) Usage(context.Context) ([]limit.Usage, error)    { w.reads++; return w.usage, w.err }
+func (w *world) pending(context.Context) ([]followup.Row, error) { w.reads++; return w.writes, w.err }
 
 func newWorld() *world {
 	now := uitest.NewClock().Now()
 	return &world{
-		status: session.Status{State: "blocked", Account: "ops@example.com", BaseURL: "https://pay.example", Generation: 3, AsOf: now,
-			Access:  session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: now.Add(-2 * time.Minute), Dead: true},
-			Verdict: session.Verdict{Cause: session.RevokedPair, Sentence: "the tokens were revoked at about 11:58:00", Evidence: []string{"a login was refused"}}},
+		status: session.Status{State: "live", Account: "ops@example.com", BaseURL: "https://pay.example", Generation: 3, AsOf: now,
+			Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: now.Add(4 * time.Minute)}},
 		usage: []limit.Usage{{Class: limit.Billing, Used: 12, Recommended: 12, NextSlot: 21, Throttled: 2}, {Class: limit.General, Used: 1, Recommended: 20, Room: 19}},
-		fresh: index.Freshness{Sights: index.Sights{Rows: 1240}, AsOf: now.Add(-3 * time.Minute), Complete: true, Total: 1240},
 		writes: []followup.Row{{State: followup.Unknown, Sent: now.Add(-time.Minute),
 			Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: "7f3a2b10-0000", Item: "g-1", Name: "a\x1b[31m.pdf"}}},
 	}
 }
 
+// trouble is a service that is gone, with an index that is old and a write in doubt.
+func trouble() verdict.Facts {
+	f := verdicttest.Incidents()["75 live, then gone"].Facts
+	f.Writes = verdicttest.Incidents()["writes in doubt"].Facts.Writes
+	f.Index = verdicttest.Incidents()["57 index old"].Facts.Index
+	return f
+}
+
+// gone is a store of which the file was deleted: nothing else can be read.
+func gone() verdict.Facts {
+	return verdict.Facts{Now: verdicttest.Noon, Store: verdicttest.Incidents()["36 store deleted"].Facts.Store}
+}
+
 func factory(w *world, places *[]ui.Place) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == ui.KindOnCall {
-			return New(env, Store{w.freshness, w.pending}, sessions.New(env, w), limits.NewScreen(env, w, "wait"), events.New(env, w, w, nil, events.Config{Part: true}, ""))
+			return New(env, w.pending, sessions.New(env, w), limits.NewScreen(env, w, "wait"))
 		}
 		if places != nil {
 			*places = append(*places, p)
@@ -100,12 +88,15 @@ func open(t *testing.T, w *world, places *[]ui.Place, opts ...shelltest.Option) 
 
 func TestScreens(t *testing.T) {
 	well := newWorld()
-	well.status.State, well.status.Access, well.status.Verdict = "live", session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: uitest.NewClock().Now().Add(4 * time.Minute)}, session.Verdict{}
 	well.usage, well.writes = well.usage[1:], nil
-	for name, w := range map[string]*world{"trouble": newWorld(), "well": well} {
+	for name, c := range map[string]struct {
+		w *world
+		f verdict.Facts
+	}{"trouble": {newWorld(), trouble()}, "well": {well, verdicttest.Live()},
+		"store": {newWorld(), gone()}} {
 		for _, wh := range [][2]int{{40, 12}, {80, 24}, {120, 40}, {160, 45}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, wh[0], wh[1]), func(t *testing.T) {
-				r, _ := open(t, w, nil)
+				r, _ := open(t, c.w, nil, shelltest.Found(c.f))
 				r.Send(uitest.Size(wh[0], wh[1]))
 				golden.RequireEqual(t, r.View())
 			})
@@ -113,9 +104,10 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestALineOpensItsScreen: enter on a verdict opens what it rests on.
+// TestALineOpensItsScreen: enter on a line opens what it is about.
 func TestALineOpensItsScreen(t *testing.T) {
-	for i, want := range []string{ui.KindSession, ui.KindLimits, ui.KindEvents, ui.KindOperations, ui.KindAudit} {
+	for i, want := range []string{ui.KindSession, ui.KindSession, ui.KindSession, ui.KindLimits, ui.KindEvents, ui.KindOperations,
+		ui.KindAudit, ui.KindAudit} {
 		var places []ui.Place
 		r, _ := open(t, newWorld(), &places)
 		for range i {
@@ -127,46 +119,39 @@ func TestALineOpensItsScreen(t *testing.T) {
 	}
 }
 
-// TestNewsChangeThePage: the parts receive the same news as their own screens.
+// TestNewsChangeThePage: the embedded screens receive the same news as their own, and the lines follow the verdict.
 func TestNewsChangeThePage(t *testing.T) {
 	w := newWorld()
 	r, clock := open(t, w, nil)
-	st := w.status
-	st.State = "rotating"
-	r.Send(sessions.News{Status: st}, limits.News{Usage: []limit.Usage{{Class: limit.Account, Recommended: 12, Room: 12}}, At: clock.Now()})
+	r.Send(limits.News{Usage: []limit.Usage{{Class: limit.Account, Recommended: 12, Room: 12}}, At: clock.Now()},
+		ui.VerdictFacts{Verdict: verdict.Conclude(trouble()), Read: clock.Now()})
+	r.Says("stage.example.com refuses connections. Since 11:59:40 UTC.", "Service ✗ stage.example.com refuses",
+		"Writes ! 1 write has no known outcome")
+	r.Send(uitest.Size(80, 60))
+	r.Says("✓ account", "Writes without a known outcome")
 	w.writes = nil
 	r.Send(ui.Changed{Kind: ui.KindAudit})
-	for _, want := range []string{"rotating", "calls left in every class", "every write has a known outcome"} {
-		if !strings.Contains(r.View(), want) {
-			t.Errorf("%q is not on screen:\n%s", want, r.View())
-		}
-	}
+	r.HasNot("Writes without a known outcome")
 }
 
-// TestTheStoreIsGone: each line says so, none is left from before without a word.
-func TestTheStoreIsGone(t *testing.T) {
+// TestNothingStaleIsGood: when nobody has read the facts for some seconds, nothing is drawn as good; and with the store
+// gone nothing of it is drawn at all.
+func TestNothingStaleIsGood(t *testing.T) {
+	r, clock := open(t, newWorld(), nil)
+	r.Has("✓")
+	r.Send(clock.Wait(5 * time.Second))
+	r.HasNot("✓")
+	r.Says("No fault known. Not known now: service, session, store.", "Store ? not known")
+
 	w := newWorld()
+	r, clock = open(t, w, nil)
 	w.err = errors.New("the disk is gone")
-	r, _ := open(t, w, nil)
-	for _, want := range []string{"The budgets cannot be read from the store.", "Index    ✗ cannot be read", "Writes   ✗ the audit trail cannot be read"} {
-		if !strings.Contains(r.View(), want) {
-			t.Errorf("%q is not on screen:\n%s", want, r.View())
-		}
-	}
+	r.Send(ui.VerdictFacts{Verdict: verdict.Conclude(gone()), Read: clock.Now()})
+	r.HasNot("✓", "4:00 of 5:00", "billing  ██")
+	r.Says("The file of the shared store at db:5432 was deleted or replaced.", "Index ? not known")
 }
 
-// TestNoKeysOfOtherScreens: what the page says of the feed names none of its screen's keys.
-func TestNoKeysOfOtherScreens(t *testing.T) {
-	w := newWorld()
-	w.trouble = receiver.Trouble{Rejected: []receiver.RejectCount{{Reason: "header", Detail: "No token.", N: 3, Last: uitest.NewClock().Now()}}}
-	r, _ := open(t, w, nil)
-	r.Send(uitest.Size(160, 45))
-	if got := r.View(); !strings.Contains(got, "3 deliveries rejected") || strings.Contains(got, "shows them") || strings.Contains(got, "shows where") {
-		t.Errorf("keys that do nothing here:\n%s", got)
-	}
-}
-
-// TestItIsSaid: plain mode says the verdicts as sentences, in the words of the screens.
+// TestItIsSaid: plain mode says the same as sentences, with commands instead of keys.
 func TestItIsSaid(t *testing.T) {
 	var s *Screen
 	words := func(o *ui.Options) { o.Theme = theme.Words() }
@@ -174,9 +159,14 @@ func TestItIsSaid(t *testing.T) {
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s = factory(w, nil)(env, p).(*Screen)
 		return s
-	}, ui.Place{Kind: ui.KindOnCall}, words)
+	}, ui.Place{Kind: ui.KindOnCall}, words, shelltest.Found(trouble()))
+	if want := verdict.Conclude(trouble()).Findings[0].Line(); len(s.Content().Lines) != 1 || s.Content().Lines[0] != want {
+		t.Errorf("it begins with %q, not %q", s.Content().Lines, want)
+	}
 	said := strings.Join(s.Content().Sections[0].Lines, "\n")
-	for _, want := range []string{"Session: ", "blocked", "Limits: ", "2 answers 429 in the last hour; billing: used up", "Writes: ", "1 write has no known outcome", "1,240 operations known, as of 3m ago"} {
+	for _, want := range []string{"Service: stage.example.com refuses connections.",
+		"Session: good: the access token is valid until 12:03:00 UTC", "Writes: 1 write has no known outcome",
+		"Index: The lists are 6h 00m old.", "Events: not known", "Not known now: certificate, clock, config."} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)
 		}
@@ -192,13 +182,13 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 }
 
 func TestEverySize(t *testing.T) {
-	r, _ := open(t, newWorld(), nil)
+	r, _ := open(t, newWorld(), nil, shelltest.Found(trouble()))
 	shelltest.Sizes(r)
 }
 
 func TestViewIsPure(t *testing.T) {
 	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		return ui.New(shelltest.Options(c, factory(newWorld(), nil), ui.Place{Kind: ui.KindOnCall}))
+		return ui.New(shelltest.Options(c, factory(newWorld(), nil), ui.Place{Kind: ui.KindOnCall}, shelltest.Found(trouble())))
 	}, func(c *uitest.Clock) []tea.Msg {
 		return []tea.Msg{uitest.Size(80, 24), uitest.Keys("j", "j", "pgdown", "k"), c.Wait(time.Minute), uitest.Size(160, 45), uitest.Key("tab"), c.Wait(time.Hour)}
 	})

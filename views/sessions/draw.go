@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -12,50 +13,67 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Content implements ui.Contenter: the two lifetimes, the diagnosis of the history, the
-// processes, and the history itself.
+// Content implements ui.Contenter: what is wrong, then the session.
 func (s *Screen) Content() ui.Content {
+	c := s.Details()
+	c.Lines = append(append(s.verdict(), ""), c.Lines...)
+	if c.Problem > 0 {
+		c.Problem += len(s.verdict()) + 1
+	}
+	return c
+}
+
+// verdict is the first line of the verdict, with its evidence if it is about the session.
+func (s *Screen) verdict() []string {
+	out := s.env.VerdictLines(s.W)
+	if f, wrong := s.env.Verdict().First(); wrong && f.Part == verdict.PartSession {
+		for _, e := range present.EvidenceOf(s.present(), f) {
+			out = append(out, s.env.Sentence(present.Sentence{Look: present.Look{Sign: present.SignNext, Tone: theme.Dim},
+				Text: e},
+				s.W)...)
+		}
+	}
+	return out
+}
+
+// Details are the two lifetimes, the processes, the history and its findings. The on-call page shows them below its
+// own first line.
+func (s *Screen) Details() ui.Content {
 	switch {
-	case s.unreadable():
+	case s.Err != nil:
 		return s.Failed(s.Err)
+	case s.env.Verdict().Of(verdict.PartStore) == verdict.Bad:
+		return ui.Content{Lines: []string{s.env.Theme.Dim.Render("The session cannot be read now.")}}
 	case !s.loaded:
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
 	}
-	lines := append([]string{s.Verdict(), ""}, s.lives()...)
-	sections := ui.Sections(s.facts())
+	lines := s.lives()
+	if s.Doing != "" {
+		lines = append(lines, s.env.Theme.Info.Render(s.Doing+" in progress …"))
+	}
+	sections := append(s.findings(), ui.Sections(s.facts())...)
+	if past := present.SessionEarlier(s.present(), s.st); past != nil {
+		sections = append(sections, ui.Section{Title: "Earlier", Facts: s.env.Pairs(past, nil)})
+	}
 	if all := s.st.Borrowers; len(all) > 0 {
 		sections = append(sections, ui.Section{Title: "Borrowers",
 			Lines: listed(s, s.env.Present(), present.BorrowerColumns, all[:min(len(all), most)], "")})
 	}
 	history := slices.Clone(s.st.History)
 	slices.Reverse(history)
-	return ui.Content{Lines: append(lines, s.trouble()...), Doing: s.Doing,
+	return ui.Content{Lines: lines, Doing: s.Doing,
 		Sections: append(sections, ui.Section{Title: "Instances",
 			Lines: listed(s, s.present(), present.InstanceColumns, s.st.Seen[:min(len(s.st.Seen), most)], "none yet")},
 			ui.Section{Title: "History", Lines: listed(s, s.present(), present.SessionEventColumns, history, "nothing yet")})}
 }
 
-// unreadable reports that there is nothing to show but the error: nothing was read
-// yet, or the store is lost and what it said holds no longer.
-func (s *Screen) unreadable() bool {
-	return s.Err != nil && (!s.loaded || s.Err.Remedy.Kind == api.RestoreStore)
-}
-
-// Verdict returns the line about the state of the session.
-func (s *Screen) Verdict() string {
-	th := s.env.Theme
-	switch {
-	case s.unreadable():
-		return th.Bad.Render(th.Signs.Bad + " " + s.Err.Public)
-	case !s.loaded:
-		return th.Dim.Render(reading)
+// findings are those about the session that the first line does not say.
+func (s *Screen) findings() []ui.Section {
+	v := s.env.Verdict()
+	if f, wrong := v.First(); wrong && f.Part == verdict.PartSession {
+		v.Findings = v.Findings[1:]
 	}
-	state, means := present.SessionState(s.st)
-	line := th.Tone(state.Tone).Render(th.SignOf(state.Sign)+" "+state.Word) + "  " + th.Dim.Render(means)
-	if s.Doing != "" {
-		line += "  " + th.Info.Render(s.Doing+" in progress …")
-	}
-	return line
+	return s.env.Sections(present.Findings(s.present(), v, verdict.PartSession), nil)
 }
 
 const reading = "Reading the session from the store …"
@@ -76,6 +94,9 @@ func (s *Screen) lives() []string {
 	th := s.env.Theme
 	var out []string
 	for _, l := range present.SessionLives(s.present(), s.st) {
+		if l.Tone == theme.Good && !s.env.StoreKnown() {
+			l.Tone = theme.Plain
+		}
 		name := th.Dim.Render(draw.Pad(l.Token, 7) + "  ")
 		switch {
 		case th.Linear:
@@ -95,39 +116,9 @@ func (s *Screen) lives() []string {
 	return out
 }
 
-// trouble is what is or was wrong, with its evidence.
-func (s *Screen) trouble() []string {
-	th, t := s.env.Theme, present.SessionTrouble(s.present(), s.st)
-	var out []string
-	say := func(tone theme.Tone, sign, text string) {
-		for _, l := range draw.Hang(sign+text, draw.Width(sign), max(s.W, 1)) {
-			out = append(out, th.Tone(tone).Render(l))
-		}
-	}
-	if t.Warning != "" {
-		say(theme.Warn, th.Signs.Warn+" ", t.Warning)
-	}
-	if t.Cause != "" {
-		tone := theme.Strong
-		if t.Over {
-			tone = theme.Dim
-		}
-		say(tone, "", t.Cause)
-	}
-	for _, e := range t.Evidence {
-		say(theme.Dim, "  "+th.Signs.Sep+" ", e)
-	}
-	if advice := t.Advice(); advice != "" {
-		say(theme.Info, "", advice)
-	}
-	if len(out) > 0 {
-		return append([]string{""}, out...)
-	}
-	return nil
-}
-
 func (s *Screen) facts() []widget.Pair {
-	pair := present.Section{Title: "Pair", Facts: present.SessionPair(s.present(), s.st)}
+	state := present.Fact{Label: "state", Value: untrusted.Text(s.st.State).Line(20)}
+	pair := present.Section{Title: "Pair", Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
 	if s.W < roomy { // one column: the history is not pushed off the screen
 		pair.Facts = append(pair.Facts, present.SessionCountsLine(s.st.Counts))
 		return s.env.Headed([]present.Section{pair})

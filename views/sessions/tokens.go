@@ -63,11 +63,12 @@ func New(env *ui.Env, shared Session) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.session.Status, func(st session.Status, _ time.Time, err error) {
+	read := ui.Reading(s.env, s.Loads, s.session.Status, func(st session.Status, _ time.Time, err error) {
 		if s.Err = api.AsError(err); err == nil {
 			s.show(st)
 		}
 	})
+	return tea.Batch(s.env.ReadVerdict(), read)
 }
 
 func (s *Screen) show(st session.Status) {
@@ -84,6 +85,8 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 		s.Err = news.Err
 	case ok:
 		s.show(news.Status)
+	case msg == ui.Shown{}:
+		return nil, s.env.ReadVerdict()
 	}
 	return nil, nil
 }
@@ -162,10 +165,10 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 
 // NextTick implements ui.Ticker: the lifetimes run down.
 func (s *Screen) NextTick(now time.Time) time.Time {
+	next := s.env.VerdictEnds(now)
 	if !s.loaded {
-		return time.Time{}
+		return next
 	}
-	var next time.Time
 	for _, end := range []time.Time{s.st.Access.ExpiresAt, s.st.Refresh.ExpiresAt, s.st.NextRotation} {
 		if end = end.Add(-s.st.Ahead); end.After(now) {
 			next = ui.Sooner(next, end.Add(-end.Sub(now).Truncate(time.Second)))

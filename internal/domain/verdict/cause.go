@@ -63,6 +63,14 @@ func of[T any](fact func(Facts) Fact[T], says func(Facts, T) (sentence, evidence
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
+// moment is the time of day, with the day if that is not clear.
+func moment(t, now time.Time) string {
+	if now.Sub(t).Abs() > 20*time.Hour {
+		return day(t)
+	}
+	return clock(t)
+}
+
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 func quoted(said string) string {

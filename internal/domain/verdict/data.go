@@ -36,13 +36,14 @@ func trailCauses() []cause {
 			})},
 		{id: "writes_in_doubt", part: PartWrites, severity: Warning, who: Operator,
 			next: Next{Do: "Check each of them.", Command: "opdeck audit unsettled"},
-			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
+			found: of(writes, func(f Facts, w Writes) (string, string, time.Time) {
 				if w.Doubtful == 0 {
 					return "", "", time.Time{}
 				}
-				return count(w.Doubtful, "write has", "writes have") + " no known outcome, the oldest since " + clock(w.Oldest) +
+				return count(w.Doubtful, "write has", "writes have") + " no known outcome, the oldest since " + moment(w.Oldest,
+						f.Now) +
 						".",
-					"sent at " + clock(w.Oldest), w.Oldest
+					"sent at " + moment(w.Oldest, f.Now), w.Oldest
 			})},
 		{id: "jobs_stuck", part: PartWrites, severity: Warning, who: Operator,
 			next: Next{Do: "Resume or abandon them.", Command: "opdeck document resume"},
@@ -61,31 +62,32 @@ func feedCauses() []cause {
 	return []cause{
 		{id: "webhooks_rejected", part: PartFeed, severity: Warning, who: Operator, explains: []Part{PartFeed},
 			next: Next{Do: "Correct the named setting here or at the service.", Command: "opdeck event list --rejected"},
-			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if d.Rejected == 0 {
 					return "", "", time.Time{}
 				}
-				return "The receiver rejected " + count(d.Rejected, "delivery", "deliveries") + ", the last one at " + clock(d.At) +
+				return "The receiver rejected " + count(d.Rejected, "delivery", "deliveries") + ", the last one at " + moment(d.At,
+					f.Now) +
 					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
 			})},
 		{id: "feed_stalled", part: PartFeed, severity: Warning, who: Operator,
 			next: Next{Do: "Compare address and secret with the service, then check the proxy.", Command: "opdeck hook get"},
-			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if !d.Expected || !d.Stalled {
 					return "", "", time.Time{}
 				}
-				return "No webhook came since " + clock(d.Last) + "; usually one comes within " + span(d.Usual) + ".",
-					"the last event at " + clock(d.Last), d.Last
+				return "No webhook came since " + moment(d.Last, f.Now) + "; usually one comes within " + span(d.Usual) + ".",
+					"the last event at " + moment(d.Last, f.Now), d.Last
 			})},
 		{id: "events_waiting", part: PartFeed, severity: Warning, who: Operator,
 			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting"},
-			found: of(feed, func(_ Facts, d Feed) (string, string, time.Time) {
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if d.Waiting == 0 {
 					return "", "", time.Time{}
 				}
 				return count(d.Waiting, "event is", "events are") + " not merged into the index, the oldest since " +
-					clock(d.Oldest) +
-					".", "received at " + clock(d.Oldest), d.Oldest
+					moment(d.Oldest, f.Now) +
+					".", "received at " + moment(d.Oldest, f.Now), d.Oldest
 			})},
 	}
 }

@@ -33,35 +33,40 @@ func (v Verdict) Unknown() []string {
 func (v Verdict) State() State { return v.StateOf(Parts()...) }
 
 // Line is a finding in one line: what, since when, what to do and who can do it.
-func (f Finding) Line() string { return f.said(f.Next.Command) }
+func (f Finding) Line() string { return f.said(f.Next.Line()) }
 
 // KeyLine is Line for somebody at the console: with keys instead of the command if there are any.
-func (f Finding) KeyLine() string {
-	if f.Next.Key != "" {
-		return f.said("press " + f.Next.Key)
-	}
-	return f.Line()
-}
+func (f Finding) KeyLine() string { return f.said(f.Next.KeyLine()) }
 
-func (f Finding) said(way string) string { return f.What() + " " + f.step(way) }
+func (f Finding) said(step string) string { return f.What() + " " + f.by(step) }
 
 // What is the sentence of a finding with its beginning.
 func (f Finding) What() string {
 	if f.Since.IsZero() {
 		return f.Sentence
 	}
-	return f.Sentence + " Since " + clock(f.Since) + "."
+	return f.Sentence + " Since " + moment(f.Since, f.concluded) + "."
 }
 
 // Do is the next step, with its command, and who can do it.
-func (f Finding) Do() string { return f.step(f.Next.Command) }
+func (f Finding) Do() string { return f.by(f.Next.Line()) }
 
-func (f Finding) step(way string) string {
-	out := f.Next.Do
-	if way != "" {
-		out += " (" + way + ")"
+func (f Finding) by(step string) string { return step + " Who: " + string(f.Who) + "." }
+
+// Line is the step with its command.
+func (n Next) Line() string {
+	if n.Command == "" {
+		return n.Do
 	}
-	return out + " Who: " + string(f.Who) + "."
+	return n.Do + " (" + n.Command + ")"
+}
+
+// KeyLine is the step with its keys if there are any, else with its command.
+func (n Next) KeyLine() string {
+	if n.Key == "" {
+		return n.Line()
+	}
+	return n.Do + " (press " + n.Key + ")"
 }
 
 // keys are those of the console that show or do what a command does.

@@ -70,6 +70,8 @@ type Finding struct {
 	Next     Next       `json:"next"`
 	Who      Who        `json:"who"`
 	Follows  Cause      `json:"follows,omitempty"` // the earlier finding that explains this one
+
+	concluded time.Time
 }
 
 // State of a part.
@@ -90,14 +92,26 @@ type Verdict struct {
 	At       time.Time
 	Findings []Finding
 	states   map[Part]State
+	shows    map[Part]string
 }
 
-// First returns the cause; ok is false if nothing is wrong as far as known.
+// First returns the cause; ok is false if nothing is wrong as far as known. An Info is no cause.
 func (v Verdict) First() (f Finding, ok bool) {
-	if len(v.Findings) == 0 {
+	if len(v.Findings) == 0 || v.Findings[0].Severity == Info {
 		return f, false
 	}
 	return v.Findings[0], true
+}
+
+// Shows returns the fact that shows a part to be good, or why nothing is known of it; "" for neither.
+func (v Verdict) Shows(p Part) string { return v.shows[p] }
+
+// Stale returns the verdict as it may be used after its facts have lapsed: what was found is still said, and nothing is
+// good.
+func (v Verdict) Stale() Verdict {
+	out := Verdict{At: v.At, Findings: v.Findings, states: map[Part]State{}}
+	out.judge()
+	return out
 }
 
 // Of returns the state of a part.
@@ -132,12 +146,14 @@ func Conclude(f Facts) Verdict {
 			next := cmp.Or(h.next, c.next)
 			next.Key = keys(next.Command)
 			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
-				Since: h.since, Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who)})
+				Since: h.since, Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
+				concluded: f.Now})
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	v.relate()
-	v.judge(f)
+	v.show(f)
+	v.judge()
 	return v
 }
 
@@ -157,13 +173,8 @@ func (v *Verdict) relate() {
 	}
 }
 
-// judge sets the state of each part: by its findings, else by a fact that shows it to be good.
-func (v *Verdict) judge(f Facts) {
-	for part, good := range shown(f) {
-		if good {
-			v.states[part] = Good
-		}
-	}
+// judge sets the state of each part with a finding.
+func (v *Verdict) judge() {
 	for _, found := range v.Findings {
 		switch state := v.states[found.Part]; {
 		case found.Severity == Critical:
@@ -172,40 +183,6 @@ func (v *Verdict) judge(f Facts) {
 			v.states[found.Part] = Warned
 		}
 	}
-}
-
-// loginWorks reports whether the newest login or refresh succeeded and the service still answers: a session whose
-// tokens have expired unused is renewed by the next call.
-func loginWorks(f Facts) bool {
-	var newest Attempt
-	for _, one := range f.Attempts {
-		if a, known := one.at(f.Now); known && a.At.After(newest.At) {
-			newest = a
-		}
-	}
-	return newest.OK && reached(f)
-}
-
-// shown reports for which parts a fact that still holds shows that they work.
-func shown(f Facts) map[Part]bool {
-	_, config := f.Config.at(f.Now)
-	store, ok := f.Store.at(f.Now)
-	_, clock := f.Clock.at(f.Now)
-	_, cert := f.Certificate.at(f.Now)
-	s, session := f.Session.at(f.Now)
-	audit, audited := f.Audit.at(f.Now)
-	_, writes := f.Writes.at(f.Now)
-	feed, fed := f.Feed.at(f.Now)
-	index, indexed := f.Index.at(f.Now)
-	room, used := false, false
-	for _, one := range f.Budgets {
-		b, known := one.at(f.Now)
-		room, used = room || known, used || known && (b.Asked || b.Room <= 0)
-	}
-	return map[Part]bool{PartConfig: config, PartStore: ok && store.State == StoreGood, PartClock: clock,
-		PartCertificate: cert, PartService: reached(f), PartBudget: room && !used, PartAudit: audited && audit.Writable,
-		PartSession: session && (s.AccessUntil.After(f.Now) || s.RefreshUntil.After(f.Now) || loginWorks(f)),
-		PartWrites:  writes, PartFeed: fed && feed.Expected && !feed.Last.IsZero(), PartIndex: indexed && index.Whole}
 }
 
 // StateOf is the worst state of some parts. Of a part that is not needed, nothing known counts as nothing wrong.

@@ -50,11 +50,11 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindSession:
 		return sessions.New(env, sharedSession{d.SharedSession(), d.App})
 	case ui.KindEvents:
-		return d.events(env, p.Arg, false)
+		return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
+			events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindOnCall:
-		return oncall.New(env, oncall.Store{Freshness: d.Index.Freshness, Pending: d.Follow.Pending},
-			sessions.New(env, sharedSession{d.SharedSession(), d.App}), limits.NewScreen(env, d.Limits, d.Config.Limits.Policy),
-			d.events(env, "", true))
+		return oncall.New(env, d.Follow.Pending, sessions.New(env, sharedSession{d.SharedSession(), d.App}),
+			limits.NewScreen(env, d.Limits, d.Config.Limits.Policy))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:
@@ -73,12 +73,6 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites}, p.ID)
 	}
 	return nil
-}
-
-// events is the screen of webhooks; part: as part of the on-call page.
-func (d *backend) events(env *ui.Env, start string, part bool) *events.Screen {
-	return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
-		events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify, Part: part}, start)
 }
 
 // commands are palette entries that no screen has.

@@ -23,6 +23,7 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format/shellwords"
 	"opdeck/ui"
 	"opdeck/ui/paint"
@@ -123,8 +124,9 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
 		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
 		Context:  ctx, About: about(a, who), Theme: themed(a.Config.UI.Theme), Make: d.screen,
-		Feeds: []tea.Cmd{feed.next, newFeedMonitor(ctx, a, feed.wait).start}, IdleLock: idleLock(a, opt),
-		May: mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: masks(ctx, a),
+		Feeds: []tea.Cmd{feed.next}, IdleLock: idleLock(a, opt),
+		Verdict: func(ctx context.Context) verdict.Verdict { return conclude(ctx, a) },
+		May:     mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: masks(ctx, a),
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
 	}

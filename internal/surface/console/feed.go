@@ -46,7 +46,6 @@ type feed struct {
 	written <-chan struct{} // signals writes to the store
 	watches bool            // written works; else poll
 	moved   chan struct{}   // holds one token: the person went to another place
-	reads   chan struct{}   // holds one token: the store was read
 
 	mu      sync.Mutex
 	waiting map[string]any // guarded by mu: latest news by key
@@ -55,21 +54,21 @@ type feed struct {
 	sync atomic.Pointer[string] // a line about the background sync; nil while idle
 
 	session   ui.SessionFacts // as passed on last; used by read only
-	newsCount int             // numbers news that must not replace each other
-	stamp     store.Version   // of the store at the last read
+	verdict   verdictFeed
+	newsCount int           // numbers news that must not replace each other
+	stamp     store.Version // of the store at the last read
 	readAt    time.Time
 	polled    time.Time
 	moving    bool          // the session changes every second
 	counting  time.Duration // until the budgets change; 0: they do not
 	status    session.Status
 	usage     []limit.Usage
-	lost      bool      // the loss of the store's file was reported
 	listed    time.Time // time of the last request for all rows of the list; used by read only
 }
 
 func newFeed(ctx context.Context, a *app.App, people *people) *feed {
 	f := &feed{ctx: ctx, app: a, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1),
-		reads: make(chan struct{}, 1), waiting: map[string]any{}}
+		waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
 	people.onMove = f.pollSoon
@@ -227,9 +226,9 @@ func (f *feed) pause() time.Duration {
 	case !f.watches || f.moving:
 		return pollEvery
 	case f.counting > 0: // calls that expire together are shown together
-		return min(max(f.counting+pollEvery/2, 2*pollEvery), f.rest())
+		return min(max(f.counting+pollEvery/2, 2*pollEvery), f.rest(), f.verdictDue())
 	}
-	return f.rest()
+	return min(f.rest(), f.verdictDue())
 }
 
 // rest is the longest time between reads of the store without events.
@@ -251,6 +250,7 @@ func (f *feed) poll() {
 		if f.counting > 0 {
 			f.readUsage(context.WithoutCancel(f.ctx))
 		}
+		f.readVerdict(false)
 		return
 	}
 	f.stamp, f.readAt = stamp, now
@@ -258,7 +258,7 @@ func (f *feed) poll() {
 		f.read(context.WithoutCancel(f.ctx))
 		return
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(f.ctx, 3*time.Second)
 	defer cancel()
 	f.read(ctx)
 }
@@ -269,25 +269,6 @@ func (f *feed) known(stamp store.Version) bool {
 		f.stamp = stamp
 	}
 	return stamp == f.stamp
-}
-
-// wait sleeps for d; false if ctx ended first. The feed's next read wakes a caller that waits as long as an idle
-// feed, so that the process wakes once, not twice.
-func (f *feed) wait(ctx context.Context, d time.Duration) bool {
-	if d != readEvery {
-		return sleep(ctx, d)
-	}
-	due := f.app.Now().Add(d - d/4)
-	for {
-		select {
-		case <-f.reads:
-			if !f.app.Now().Before(due) {
-				return true
-			}
-		case <-ctx.Done():
-			return false
-		}
-	}
 }
 
 // read reads session, budgets and index and puts the changes since the last time.
@@ -316,28 +297,17 @@ func (f *feed) read(ctx context.Context) {
 	}
 	f.confirm(ctx)
 	f.readUsage(ctx)
-	select {
-	case f.reads <- struct{}{}:
-	default:
-	}
+	f.readVerdict(true)
 }
 
-// unreadable reports why the store cannot be read to the screens with its data and, once, that its file is lost.
+// unreadable passes on that the store cannot be read to the screens with its data.
 func (f *feed) unreadable(err *api.Error) {
-	note := "the store does not answer"
-	if err.Kind != api.Internal {
-		note = untrusted.Text(err.Public).Line(300)
-	}
 	f.status, f.session, f.usage = session.Status{}, ui.SessionFacts{}, nil // passed on again once readable
-	f.put("session", ui.SessionFacts{State: "unknown", Note: note})
-	if err.Remedy.Kind != api.RestoreStore || f.lost {
-		return
-	}
-	f.lost = true
+	f.put("session", ui.SessionFacts{State: "unknown"})
 	f.put("status", sessions.News{Err: err})
 	f.put("usage", limits.News{Err: err})
 	f.put("index", ui.Changed{Kind: ui.KindOperations})
-	f.put("lost", ui.Toast{Level: ui.Error, Text: untrusted.Text(err.Public + " " + remedy.Screen(err)).Line(400)})
+	f.verdict.at = time.Time{} // the reason is due at once
 }
 
 // confirm tells the list that news or a complete pass were read again without changes: its rows are newer than shown.

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"opdeck/api"
@@ -59,31 +57,4 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 	if looks() {
 		t.Error("it looks when nobody wrote")
 	}
-}
-
-// Who waits as long as the feed rests wakes with its look, not with one that is
-// much too early; other waits are exact, and all end with ctx.
-func TestWaitingWithTheFeed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{app: &app.App{Now: time.Now}, reads: make(chan struct{}, 1)}
-		ctx, cancel := context.WithCancel(t.Context())
-		began := time.Now()
-		go func() {
-			for range 3 {
-				time.Sleep(25 * time.Second)
-				f.reads <- struct{}{}
-			}
-		}()
-		if !f.wait(ctx, readEvery) || time.Since(began) != 50*time.Second {
-			t.Errorf("woken after %v, want the look after 50 s", time.Since(began))
-		}
-		began = time.Now()
-		if !f.wait(ctx, recheckStalled) || time.Since(began) != recheckStalled {
-			t.Errorf("woken after %v, want %v", time.Since(began), recheckStalled)
-		}
-		time.AfterFunc(time.Hour, cancel)
-		if f.wait(ctx, readEvery) { // the third look is much too early
-			t.Error("it waits on when it is over")
-		}
-	})
 }

@@ -44,8 +44,7 @@ func sessionFacts(st session.Status) ui.SessionFacts {
 	if st.Access.Dead && state == "doubtful" {
 		state = "dead"
 	}
-	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second),
-		Note: st.Warning}
+	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second)}
 }
 
 func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {

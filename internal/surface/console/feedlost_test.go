@@ -7,17 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/verdict"
 	"opdeck/ui"
 	"opdeck/views/limits"
 	"opdeck/views/sessions"
 )
 
-// TestDeletedStoreIsShown: header, notice, session, budgets and doctor say that the
-// store's file was deleted and what to do, as soon as the feed looks.
+// TestDeletedStoreIsShown: header, session, budgets and doctor say that the store's file was deleted and what to do, as
+// soon as the feed looks, and no part is good.
 func TestDeletedStoreIsShown(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": dir, "OPDECK_STATE": dir}
@@ -38,7 +37,6 @@ func TestDeletedStoreIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.poll()
-	const remedy = "costs one login"
 	gone := func(what, text, want string) {
 		t.Helper()
 		if !strings.Contains(text, file+" was deleted") || !strings.Contains(text, want) {
@@ -48,11 +46,14 @@ func TestDeletedStoreIsShown(t *testing.T) {
 	shown := 0
 	for _, msg := range f.take() {
 		shown++
-		switch m := tea.Msg(msg).(type) {
-		case ui.SessionFacts:
-			gone("header", m.Note, "")
-		case ui.Toast:
-			gone("notice", m.Text, remedy)
+		switch m := msg.(type) {
+		case ui.VerdictFacts:
+			gone("verdict", m.Verdict.Headline(), "")
+			for _, p := range verdict.Parts() {
+				if m.Verdict.Of(p) == verdict.Good {
+					t.Errorf("%s is good", p)
+				}
+			}
 		case sessions.News:
 			gone("session", m.Err.Public, "")
 		case limits.News:
@@ -61,20 +62,17 @@ func TestDeletedStoreIsShown(t *testing.T) {
 			shown--
 		}
 	}
-	if shown != 4 {
-		t.Errorf("%d of 4 places say it", shown)
+	if shown != 3 {
+		t.Errorf("%d of 3 places say it", shown)
 	}
 	found := false
 	app.Doctor(ctx, opt, a, app.Shallow, func(x app.Finding) {
 		if x.Name == "store" && x.Health == app.Failed {
 			found = true
-			gone("doctor", x.Text+" "+x.Hint, remedy)
+			gone("doctor", x.Text+" "+x.Hint, "costs one login")
 		}
 	})
 	if !found {
 		t.Error("the doctor finds the store well")
-	}
-	if f.poll(); len(f.take()) > 4 {
-		t.Error("it is announced again")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
@@ -21,7 +20,6 @@ import (
 	"opdeck/views/approvals"
 	"opdeck/views/balances"
 	"opdeck/views/counterparties"
-	"opdeck/views/sessions"
 )
 
 // PlainOptions describe the terminal and the person of the plain mode. In and Out are required.
@@ -67,6 +65,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	people.opens, people.greeted = "approvals", true
 	defer people.leave()
 	feed := newFeed(ctx, a, people)
+	feed.verdict.soon = true
 	defer feed.close()
 	n := &plainNews{alone: true}
 	host := plain.NewHost(talk,
@@ -122,7 +121,7 @@ var plainPlaces = []plain.Place{
 	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: balances.Kind}, IDs: true},
 	{Name: "Counterparties and the status of their accounts", Word: "counterparties",
 		Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
-	{Name: "On call: session, limits, feed, index and unsettled writes", Word: "on-call",
+	{Name: "On call: what is wrong, and the state of each part", Word: "on-call",
 		Place: ui.Place{Kind: ui.KindOnCall}},
 }
 
@@ -168,13 +167,9 @@ func ground(a *app.App, who api.Actor) string {
 	return s + " You are " + untrusted.Text(who.Name).Line(60) + ", role " + role + "."
 }
 
-// plainNews reports a session that died, is blocked or cannot be renewed, and others at the same place. It does not
-// report successful rotations.
+// plainNews reports others at the same place; the shell reports what is wrong.
 type plainNews struct {
-	known          bool
-	alone          bool  // nobody else was at the place last reported
-	seq            int64 // of the session's history
-	state, warning string
+	alone bool // nobody else was at the place last reported
 }
 
 func (n *plainNews) said(msg tea.Msg) []string {
@@ -185,35 +180,8 @@ func (n *plainNews) said(msg tea.Msg) []string {
 			out = append(out, n.said(m)...)
 		}
 		return out
-	case sessions.News:
-		return n.session(msg.Status)
 	case ui.Presence:
 		return n.company(msg)
-	}
-	return nil
-}
-
-func (n *plainNews) session(st session.Status) []string {
-	died, first := false, !n.known
-	for _, e := range st.History {
-		if e.Seq > n.seq {
-			n.seq = e.Seq
-			died = died || e.Kind == session.EventPremature || e.Kind == session.EventBlocked || e.Kind == session.EventRollback
-		}
-	}
-	before, warned := n.state, n.warning
-	n.known, n.state, n.warning = true, st.State, st.Warning
-	line := func(s string) []string { return []string{untrusted.Text(s).Line(600)} }
-	switch {
-	case st.Warning != "" && st.Warning != warned:
-		return line("The session: " + st.Warning)
-	case first:
-	case died && st.Verdict.Sentence != "":
-		return line("The session was revoked: " + st.Verdict.Sentence)
-	case st.State != before && (st.State == "blocked" || st.State == "doubtful"):
-		return line("The session is " + st.State + ". See Session for details.")
-	case st.Warning == "" && warned != "" || before == "blocked" && st.State == "live":
-		return line("The session is OK again.")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@
 package shelltest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -35,6 +38,13 @@ func ReadOnly(o *ui.Options) { o.About.ReadOnly = true }
 // Unmasked shows account numbers.
 func Unmasked(o *ui.Options) { o.Mask = false }
 
+// Found makes f what is known.
+func Found(f verdict.Facts) Option {
+	return func(o *ui.Options) {
+		o.Verdict = func(context.Context) verdict.Verdict { return verdict.Conclude(f) }
+	}
+}
+
 // Dark draws in the dark theme, 24 bit; without it frames hold no colours.
 func Dark(o *ui.Options) {
 	o.Theme = theme.New(uitest.Renderer(termenv.TrueColor), theme.Night())
@@ -53,6 +63,7 @@ func Options(clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Optio
 		Make:  make, Start: start, Local: time.UTC, Mask: true,
 		Copy: func(string) error { return nil },
 		Now:  clock.Now, Tick: clock.Tick,
+		Verdict: func(context.Context) verdict.Verdict { return verdict.Conclude(verdicttest.Live()) },
 	}
 	for _, f := range opts {
 		f(&o)
