@@ -173,6 +173,46 @@ func TestItIsSaid(t *testing.T) {
 	}
 }
 
+// TestOneFirstSentence: header, on-call page, Session screen and plain mode say the same first sentence of each incident.
+func TestOneFirstSentence(t *testing.T) {
+	for name, one := range verdicttest.Incidents() {
+		v := verdict.Conclude(one.Facts)
+		first, wrong := v.First()
+		for _, place := range []string{ui.KindOnCall, ui.KindSession, "list"} { // the list has the header and its notices only
+			factory := func(env *ui.Env, p ui.Place) ui.Screen {
+				if p.Kind == "list" {
+					return limits.NewScreen(env, newWorld(), "wait")
+				}
+				return factory(newWorld(), nil)(env, p)
+			}
+			clock := uitest.NewClock()
+			r := shelltest.Open(t, clock, factory, ui.Place{Kind: place}, shelltest.Found(one.Facts))
+			r.Send(uitest.Size(120, 40), ui.VerdictFacts{Verdict: v, Read: clock.Now()})
+			switch {
+			case place != "list":
+				r.Says(one.Want)
+			case wrong && first.Part != verdict.PartBudget: // the header shows budgets by itself
+				r.Says(one.Want, string(first.Part))
+			default:
+				r.HasNot("B shows more")
+			}
+		}
+		var plain []string
+		for _, kind := range []string{ui.KindOnCall, ui.KindSession} {
+			var s ui.Contenter
+			shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
+				made := factory(newWorld(), nil)(env, p)
+				s = made.(ui.Contenter)
+				return made
+			}, ui.Place{Kind: kind}, shelltest.Found(one.Facts), func(o *ui.Options) { o.Theme = theme.Words() })
+			plain = append(plain, s.Content().Lines[0])
+		}
+		if plain[0] != plain[1] || !strings.HasPrefix(plain[0], one.Want) {
+			t.Errorf("%s: plain mode says %q and %q", name, plain[0], plain[1])
+		}
+	}
+}
+
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	w := newWorld()
 	shelltest.PressAll(uitest.NewClock(), factory(w, nil), ui.Place{Kind: ui.KindOnCall}, sessions.News{Status: w.status})

@@ -277,7 +277,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("menu")
 	p.say("5", "billing: ", " of 1000 used in the last minute, ", "Policy wait")
 	p.say("back", "Main menu.")
-	p.say("6", "live, Session OK. Tokens are valid.", "Access token: ", " of 5:00 left", "Refresh token: ",
+	p.say("6", "No fault known.", "state: live", "Access token: ", " of 5:00 left", "Refresh token: ",
 		"generation: 1")
 	p.say("history", "login ok")
 	p.say("instances", "process")
@@ -286,7 +286,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("login", "at most six logins per minute")
 	p.say("", "No. Nothing was sent.")
 	p.say("reset", "Sends nothing now")
-	p.say("yes", "Done. The session was reset", "no tokens yet")
+	p.say("yes", "Done. The session was reset", "state: none")
 	p.say("where", "SANDBOX.", "The session is none.")
 	p.say("activity", "list operations")
 	if err := p.leave(); err != nil {

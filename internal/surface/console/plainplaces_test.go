@@ -258,7 +258,7 @@ func TestSessionThatDiesIsTold(t *testing.T) {
 	// Somebody else logs the account in: our pair dies before its time.
 	admin(t, a, "POST", "login", "{}")
 	p.say("1")
-	p.say("live", "News. The session was revoked: ")
+	p.say("live", "News. Attention. Another client logs in with this account and ends opdeck's session: 1 time", "Find the other program")
 	p.never("again", "News.") // once is enough
 	if err := p.leave(); err != nil {
 		t.Error(err)
