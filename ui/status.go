@@ -30,7 +30,7 @@ func (s *window) status(line string) string {
 
 // noticeLine returns the notice in one line.
 func (s *statusLine) noticeLine(w int) string {
-	lines := s.noticeLines(w, 1)
+	lines := s.noticeLines(w, 1, false)
 	if len(lines) == 0 {
 		return ""
 	}
@@ -38,12 +38,12 @@ func (s *statusLine) noticeLine(w int) string {
 }
 
 // noticeLines returns the notice in at most most lines of w cells; none if there is
-// no notice.
-func (s *statusLine) noticeLines(w, most int) []string {
+// no notice. shown: the body has the text of the notice.
+func (s *statusLine) noticeLines(w, most int, shown bool) []string {
 	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
 	if s.leaving {
 		line = "Closing after the answer to: " + strings.Join(s.Waiting(), ", ")
-	} else if s.notice.text != "" {
+	} else if s.notice.text != "" && !shown {
 		look, _, tone := s.notice.kind.look(s.th)
 		sign, line, style = look, s.notice.text, s.th.Tone(tone)
 		if s.notice.times > 1 {
@@ -85,10 +85,8 @@ func (s *statusLine) outage() string {
 // the end, the notice is at the top of the body. placeNotice omits a notice that the body
 // already shows (noticed).
 func (s *statusLine) placeNotice(frame []string, shown bool) string {
-	if shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") == strings.TrimRight(safe(s.source().Problem),
-		".") {
-		return s.status("")
-	}
+	shown = shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") ==
+		strings.TrimRight(safe(s.source().Problem), ".")
 	most := noticeMost
 	switch {
 	case s.h < 10 || len(s.overlays) > 0: // nothing may cover a dialog
@@ -96,7 +94,7 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	case s.h < 16:
 		most = 2
 	}
-	lines := s.noticeLines(s.w-4, most)
+	lines := s.noticeLines(s.w-4, most, shown)
 	if len(lines) == 0 {
 		return s.status("")
 	}

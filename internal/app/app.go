@@ -30,6 +30,7 @@ import (
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/replace"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
@@ -93,10 +94,12 @@ type App struct {
 	answers *journal.Answers
 	// certificate is until when the service's certificate is valid; nil: not seen.
 	certificate atomic.Pointer[time.Time]
-	getenv      func(string) string
-	calls       observers[api.Call]
-	changes     observers[api.Operation]
-	closers     []func() error
+	// storeFault is what was wrong with the store at the last read of the verdict; nil: nothing
+	storeFault atomic.Pointer[verdict.Store]
+	getenv     func(string) string
+	calls      observers[api.Call]
+	changes    observers[api.Operation]
+	closers    []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)

@@ -103,7 +103,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 	}
 	st, err := a.Session.Status(ctx)
 	if err != nil {
-		f.Store = verdict.Known(storeFault(err, a.engine(), f.Now), "a read of the store", f.Now, readHolds)
+		f.Store = a.faulty(err, f.Now)
 		return f
 	}
 	f.Now = st.AsOf
@@ -122,9 +122,12 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.auditFact, a.noted} {
 		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
 			if trouble := (*store.Error)(nil); errors.As(err, &trouble) {
-				f.Store = verdict.Known(storeFault(err, a.engine(), f.Now), "a read of the store", f.Now, readHolds)
+				f.Store = a.faulty(err, f.Now)
 			}
 		}
+	}
+	if f.Store.Value.State == verdict.StoreGood {
+		a.storeFault.Store(nil)
 	}
 	return f
 }
@@ -152,6 +155,16 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
 	}
 	return verdict.Conclude(f)
+}
+
+// faulty is the fact that the store cannot be read, since this process saw that first.
+func (a factReader) faulty(err error, now time.Time) verdict.Fact[verdict.Store] {
+	found := storeFault(err, a.engine(), now)
+	if was := a.storeFault.Load(); was != nil && was.State == found.State {
+		found.Since = was.Since
+	}
+	a.storeFault.Store(&found)
+	return verdict.Known(found, "a read of the store", now, readHolds)
 }
 
 func (a factReader) engine() string {

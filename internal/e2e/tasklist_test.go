@@ -123,7 +123,7 @@ var tasks = []task{
 		h.press("7").shows("Events").press("c").shows("codes")
 	}},
 	{user: "on call", want: "is it healthy, when does it expire", before: "1", do: func(h *hands) {
-		h.press("6").shows("live  Session OK", "access")
+		h.press("6").shows("No fault known.", "access")
 	}},
 	{user: "on call", want: "who killed the session", before: "1", do: func(h *hands) {
 		if err := h.service.ForeignLogin(h.t.Context()); err != nil {

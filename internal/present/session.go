@@ -158,7 +158,8 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	return out
 }
 
-// SessionEarlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh met it.
+// SessionEarlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh
+// met it.
 func SessionEarlier(o Options, s session.Status) []Fact {
 	v := s.Verdict
 	switch v.Cause {

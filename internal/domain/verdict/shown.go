@@ -89,9 +89,9 @@ func showSession(f Facts) (bool, string) {
 	case loginWorks(f):
 		return true, "the tokens have expired, and the last login succeeded"
 	case s.State == "none":
-		return false, "there are no tokens; the next call logs in"
+		return false, "there are no tokens yet"
 	}
-	return false, "there are no valid tokens; the next call logs in"
+	return false, "there are no valid tokens"
 }
 
 func showBudget(f Facts) (bool, string) {

@@ -71,7 +71,7 @@ func TestRunbookIsComplete(t *testing.T) {
 	}
 	// reminders and toasts
 	want = append(want, "is stuck", "started, not finalized", "no known outcome", "asks for approval",
-		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "feed stalled", "feed quiet",
+		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "`✗ service`", "`! feed`",
 		"revealed")
 	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy",
 		"budget_throttled", "hook_last_rejected_timestamp_seconds"} {
