@@ -48,8 +48,8 @@ func (e *Env) VerdictEnds(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// ReadVerdict reads the verdict again, for the header and all screens, unless that is under way. It makes no call to the
-// service.
+// ReadVerdict reads the verdict again, for the header and all screens, unless that is under way. It makes no call to
+// the service.
 func (e *Env) ReadVerdict() tea.Cmd {
 	read, ctx, now := e.shared.readVerdict, e.Root, e.Now
 	if read == nil || e.shared.reading {
