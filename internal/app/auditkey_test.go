@@ -133,7 +133,7 @@ func TestNewHostReads(t *testing.T) {
 	if left, err := a.Approvals.List(ctx); err != nil || len(left) != 1 {
 		t.Errorf("requests: %v, %v", left, err)
 	}
-	rep, err := a.Audit.Prover.Verify(ctx)
+	rep, err := VerifyAudit(ctx, a)
 	if err != nil || len(rep.Problems) > 0 || rep.Intact() || rep.Exit() != audit.ExitUnreadable {
 		t.Errorf("%+v, %v", rep, err)
 	}
@@ -143,6 +143,9 @@ func TestNewHostReads(t *testing.T) {
 	}
 	if p := Verdict(ctx, a).Of(verdict.PartAudit); p != verdict.Warned {
 		t.Errorf("audit: %v", p)
+	}
+	if p := Verdict(ctx, first).Of(verdict.PartAudit); p != verdict.Good {
+		t.Errorf("audit on the first host, after the check on the second: %v", p)
 	}
 }
 

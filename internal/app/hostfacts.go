@@ -73,8 +73,12 @@ func VerifyAudit(ctx context.Context, a *App) (audit.Report, error) {
 	return rep, nil
 }
 
-// NoteAudit notes the result of a check of the trail for other processes.
+// NoteAudit notes the result of a check of the trail for other processes. A host that knows too few keys to prove
+// anything notes nothing.
 func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
+	if len(rep.Problems) == 0 && len(rep.Unknown) > 0 {
+		return
+	}
 	var note auditNote
 	if !rep.Intact() {
 		note.Broken = []string{rep.Summary()}
