@@ -71,7 +71,9 @@ func Facts(f verdict.Facts, n Names) verdict.Facts {
 			p.Fault = "the reason is left out"
 		}
 	})
-	one(&f.Session, n, func(s *verdict.Session) { s.State, s.Holder = Word(s.State), n.Of("process", s.Holder) })
+	one(&f.Session, n, func(s *verdict.Session) {
+		s.State, s.Holding, s.Holder = Word(s.State), Word(s.Holding), n.Of("process", s.Holder)
+	})
 	f.Budgets = each(f.Budgets, n, func(b *verdict.Budget) {
 		users := b.Users
 		b.Class, b.Users = Word(b.Class), nil
