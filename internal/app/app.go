@@ -278,7 +278,7 @@ func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
 		return nil, nil, err
 	}
 	a.Proxy = proxyName(proxy)
-	a.watchCertificate(conf)
+	watchCertificate(a, conf)
 	t := newTransport(conf)
 	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
 	a.closers = append(a.closers, func() error { t.CloseIdleConnections(); return nil })
@@ -308,7 +308,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if a.Store.Core.Engine() == store.Postgres {
 		seen, err := rows.Instances(ctx, name)
 		if err == nil {
-			err = a.checkKey(ctx, key.Check(), seen)
+			err = checkKey(ctx, a, key.Check(), seen)
 		}
 		if err != nil {
 			return err

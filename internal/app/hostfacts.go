@@ -25,7 +25,7 @@ const (
 	stuckAfter          = 2 * time.Minute // since the last step of a replacement
 )
 
-func (a *App) observations() *journal.Observations {
+func observations(a *App) *journal.Observations {
 	return journal.NewObservations(a.Store.Core, a.Scope())
 }
 
@@ -34,11 +34,11 @@ func (a *App) observations() *journal.Observations {
 func NotePort(ctx context.Context, a *App, name, addr string, err error) {
 	id := name + " on " + HostName()
 	if err == nil {
-		err = a.observations().Remove(ctx, portPart, id)
+		err = observations(a).Remove(ctx, portPart, id)
 	} else {
 		body, bad := json.Marshal(verdict.Port{Name: name, Addr: addr, Fault: portFault(err)})
 		if err = bad; bad == nil {
-			err = a.observations().Put(ctx, portPart, id, body)
+			err = observations(a).Put(ctx, portPart, id, body)
 		}
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 	}
 	body, err := json.Marshal(note)
 	if err == nil {
-		err = a.observations().Put(ctx, auditPart, "verified", body)
+		err = observations(a).Put(ctx, auditPart, "verified", body)
 	}
 	if err != nil {
 		a.Log.Warn("the check of the audit trail is not noted for other processes", "err", err)
@@ -94,7 +94,7 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 
 // noted reads what other processes noted: ports and the audit trail.
 func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	list, now, err := a.observations().All(ctx)
+	list, now, err := observations(a.App).All(ctx)
 	by := f.Now.Sub(now)
 	for _, o := range list {
 		at := o.Seen.Add(by)
@@ -148,7 +148,7 @@ func (a factReader) jobFacts(ctx context.Context, f *verdict.Facts, _ session.St
 }
 
 // watchCertificate notes until when the certificate of each connection to the service is valid.
-func (a *App) watchCertificate(conf *tls.Config) {
+func watchCertificate(a *App, conf *tls.Config) {
 	conf.VerifyConnection = func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) > 0 {
 			until := s.PeerCertificates[0].NotAfter
@@ -174,7 +174,7 @@ const keyHolds = 15 * time.Minute
 
 // checkKey refuses a key_file that differs from the one of the processes that share this database. A key that no
 // process uses any more is replaced.
-func (a *App) checkKey(ctx context.Context, value string, seen []session.Instance) error {
+func checkKey(ctx context.Context, a *App, value string, seen []session.Instance) error {
 	const part, name = "key_file", "check"
 	notes := journal.NewObservations(a.Store.Core, "")
 	list, now, err := notes.All(ctx)

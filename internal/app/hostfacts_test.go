@@ -112,7 +112,7 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 			return nil
 		}, []string{"opdeck does not listen for webhooks on 127.0.0.1:", ": another program uses the address."}},
 		"audit": {nil, "", func(t *testing.T, a *App) error {
-			if err := a.observations().Put(t.Context(), auditPart, "verified",
+			if err := observations(a).Put(t.Context(), auditPart, "verified",
 				[]byte(`{"broken":["record 3 was changed."]}`)); err != nil {
 				t.Fatal(err)
 			}
@@ -208,13 +208,13 @@ func TestPortFaults(t *testing.T) {
 func TestAnotherKey(t *testing.T) {
 	a := watched(t, nil, "")
 	ctx := t.Context()
-	if err := a.checkKey(ctx, "one", nil); err != nil {
+	if err := checkKey(ctx, a, "one", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.checkKey(ctx, "one", nil); err != nil {
+	if err := checkKey(ctx, a, "one", nil); err != nil {
 		t.Fatal(err)
 	}
-	err := a.checkKey(ctx, "two", nil)
+	err := checkKey(ctx, a, "two", nil)
 	var e *KeyError
 	if !errors.As(err, &e) || len(e.Hosts) != 1 || api.KindOf(err) != api.BadConfig {
 		t.Fatalf("%v", err)

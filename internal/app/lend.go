@@ -27,7 +27,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 		if other, taken := keys.Find(key.Reveal()); taken {
 			return nil, bad(fmt.Sprintf("The borrowers %s and %s have the same key; each needs its own.", other.Name, name), nil)
 		}
-		if err := keys.Add(key, a.keyedBorrower(name, b, key)); err != nil {
+		if err := keys.Add(key, keyedBorrower(a, name, b, key)); err != nil {
 			return nil, err
 		}
 	}
@@ -36,7 +36,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 
 // keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH. Its fingerprint is
 // keyed, because people choose keys.
-func (a *App) keyedBorrower(name string, b config.Borrower, key secret.Value) lending.Borrower {
+func keyedBorrower(a *App, name string, b config.Borrower, key secret.Value) lending.Borrower {
 	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
 		Reveal: b.Reveal,
 		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: "HMAC:" + a.digests.Of("borrower", key),
