@@ -49,7 +49,11 @@ func (p *person) runs(typed, hidden string, args ...string) int {
 func TestConfigInitAsks(t *testing.T) {
 	t.Parallel()
 	p := atTerminal(t)
-	answers := "st ge\nsandbox!\n\"\nstage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:/run/secret\nmaybe\nproduction\n"
+	kept := filepath.Join(p.dir, "secret")
+	if err := os.WriteFile(kept, []byte("a password\n"), 0o600); err != nil { // config check reads it
+		t.Fatal(err)
+	}
+	answers := "st ge\nsandbox!\n\"\nstage\nhttp://far.example.com\nhttps://stage.example.com\nm@example.com\nfile:" + kept + "\nmaybe\nproduction\n"
 	if code := p.runs(answers, "", "config", "init", "--offline"); code != 0 {
 		t.Fatalf("exit %d: %s", code, p.err.String())
 	}
@@ -65,7 +69,7 @@ func TestConfigInitAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"[contexts.stage]", `base_url = "https://stage.example.com"`,
-		`password_file = "/run/secret"`, `kind = "production"`} {
+		`password_file = "` + kept + `"`, `kind = "production"`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in\n%s", want, b)
 		}
