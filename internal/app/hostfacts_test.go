@@ -19,6 +19,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/domain/answers"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/domain/verdict"
@@ -222,5 +223,23 @@ func TestAnotherKey(t *testing.T) {
 	f, _ := Unopened(err, time.Now()).First()
 	if !strings.HasPrefix(f.Sentence, "Another host seals the shared tokens with a different key_file") {
 		t.Error(f.Sentence)
+	}
+}
+
+// TestWhatIsNotProvenIsNotBroken: a check that this host cannot finish says nothing about the trail, and a later one
+// that proves it ends the finding.
+func TestWhatIsNotProvenIsNotBroken(t *testing.T) {
+	a := watched(t, nil, "")
+	ctx := t.Context()
+	broken := audit.Report{Problems: []audit.Problem{{Text: "record 3 was changed"}}}
+	unknown := audit.Report{Unknown: []string{"k"}}
+	for i, step := range []struct {
+		rep  audit.Report
+		want bool
+	}{{unknown, false}, {broken, true}, {unknown, true}, {audit.Report{}, false}} {
+		NoteAudit(ctx, a, step.rep)
+		if got := strings.Contains(said(t, a), "The audit trail does not verify: NOT intact"); got != step.want {
+			t.Errorf("step %d: %v", i, got)
+		}
 	}
 }

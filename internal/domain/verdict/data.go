@@ -16,7 +16,8 @@ func trailCauses() []cause {
 				if len(a.Broken) == 0 {
 					return "", "", time.Time{}
 				}
-				return "The audit trail does not verify: " + a.Broken[0], strings.Join(a.Broken, "; "), a.Since
+				return "The audit trail does not verify: " + strings.TrimRight(a.Broken[0], ". ") + ".",
+					strings.Join(a.Broken, "; "), a.Since
 			})},
 		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, explains: []Part{PartWrites},
 			next: Next{Do: "Make the key of this host, or restore the one that it had.", Command: "opdeck audit key --new"},

@@ -61,6 +61,9 @@ func auditVerifyCommand(r *root) *cobra.Command {
 			if err != nil {
 				return unreadableInput(r, err)
 			}
+			if len(notes) == 0 { // a note of another trail says nothing about this one
+				app.NoteAudit(ctx, a, rep)
+			}
 			return printReport(r, rep, report)
 		})
 	}
