@@ -170,12 +170,12 @@ func Steps(t *testing.T, stores []notify.Store, clock *Clock, w *World, restarts
 			all[dying].i, all[dying].n = begin(stores[dying])
 			dying = -1
 		}
-		if dying < 0 && killed < restarts*(step+1)/len(times) {
+		if dying < 0 && killed < min(restarts, restarts*(step+1)*3/(2*len(times))+1) {
 			dying = r.IntN(len(all))
 			killed++
 			doomed = step
 			all[dying].i.Kill(Death(r.IntN(int(Deaths))))
-		} else if dying >= 0 && step-doomed > 10 { // there is nothing to send
+		} else if dying >= 0 && step-doomed > 30 { // there is nothing to send
 			all[dying].i.Kill(AtOnce)
 		}
 		for _, k := range r.Perm(len(all)) {
