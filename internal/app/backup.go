@@ -162,7 +162,7 @@ func complete(ctx context.Context, a *App, st *store.Store, dir string, at place
 	if m.Core, m.Bulk, err = st.Versions(ctx); err != nil {
 		return err
 	}
-	if err := copyCheckpoints(at.checkpoints, filepath.Join(dir, backup.Checkpoints), head.N); err != nil {
+	if err := copyCheckpoints(ctx, trail, at.checkpoints, filepath.Join(dir, backup.Checkpoints)); err != nil {
 		return err
 	}
 	segments, err := trail.Segments(ctx)
@@ -183,7 +183,7 @@ func complete(ctx context.Context, a *App, st *store.Store, dir string, at place
 			return err // one that is missing has just ended
 		}
 	}
-	if m.Trail.Problems, err = verifyCopy(ctx, st, dir, a.Config.Audit.Keys, a.Now); err != nil {
+	if m.Trail.Problems, m.Trail.First, err = verifyCopy(ctx, st, dir, a.Config.Audit.Keys, a.Now); err != nil {
 		return err
 	}
 	if err := backup.DropTokens(ctx, st); err != nil {
@@ -193,27 +193,31 @@ func complete(ctx context.Context, a *App, st *store.Store, dir string, at place
 }
 
 // verifyCopy verifies the audit trail of a copy with the checkpoints and the archive beside it, and returns the number
-// of problems.
-func verifyCopy(ctx context.Context, st *store.Store, dir string, keys []string, now func() time.Time) (int, error) {
+// of problems and the first of them.
+func verifyCopy(ctx context.Context, st *store.Store, dir string, keys []string, now func() time.Time) (n int,
+	first string, err error) {
 	key, err := audit.ReadKey(filepath.Join(dir, backup.AuditKey))
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	trusted, err := otherHosts(keys)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	points := filepath.Join(dir, backup.Checkpoints)
 	if err := os.MkdirAll(points, 0o700); err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	trail, err := audit.New(audit.Options{Store: journal.NewAudit(st.Core), Key: key, Trusted: trusted, Now: now,
 		Checkpoints: points, Archive: filepath.Join(dir, backup.Archive)})
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	rep, err := trail.Prover.Verify(ctx)
-	return len(rep.Problems) + rep.More, err
+	if len(rep.Problems) > 0 {
+		first = rep.Problems[0].Text
+	}
+	return len(rep.Problems) + rep.More, first, err
 }
 
 // checkCopy has SQLite check both files of a copy, and moves their logs into them.
@@ -265,39 +269,70 @@ func sealInto(ctx context.Context, file, dir string, m backup.Manifest, key Back
 	return size, readBack, f.Finish(err)
 }
 
-// copyCheckpoints copies the checkpoint files, without the checkpoints at their ends that are newer than the records.
-func copyCheckpoints(from, to string, records int64) error {
+// copyCheckpoints copies the checkpoint files as of the copied trail: without the checkpoints at their ends that are
+// newer than its records, and with those that the store has and that were not written to the files yet.
+func copyCheckpoints(ctx context.Context, trail audit.Store, from, to string) error {
+	head, err := trail.Head(ctx)
+	if err != nil {
+		return err
+	}
+	stored, err := trail.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
 	names, err := filepath.Glob(filepath.Join(from, "audit-*.jsonl"))
 	if err != nil {
 		return err
 	}
+	newest, points := map[string]audit.Signed{}, map[string][]audit.Signed{} // by file name
+	for _, p := range stored {
+		if newest["audit-"+head.Chain+"-"+p.Key+".jsonl"], err = audit.ParseCheckpoint(p.Note); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		until := head.N
+		if s, ok := newest[filepath.Base(name)]; ok { // the store has each before its file
+			until = s.N
+		}
+		if points[filepath.Base(name)], err = checkpointsUntil(name, until); err != nil {
+			return err
+		}
+	}
+	for name, s := range newest {
+		if list := points[name]; len(list) == 0 || list[len(list)-1].N < s.N {
+			points[name] = append(list, s)
+		}
+	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		list, _, err := audit.ReadCheckpoints(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		for len(list) > 0 && list[len(list)-1].N > records {
-			list = list[:len(list)-1]
-		}
+	for name, list := range points {
 		var text []byte
 		for _, s := range list {
 			text = append(append(text, s.Line...), '\n')
 		}
-		if len(text) == 0 {
-			continue
-		}
-		if err := wholefile.Create(filepath.Join(to, filepath.Base(name)), text); err != nil {
+		if err := wholefile.Create(filepath.Join(to, name), text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkpointsUntil reads a checkpoint file without the checkpoints at its end that are for more records.
+func checkpointsUntil(name string, records int64) ([]audit.Signed, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := audit.ReadCheckpoints(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	for len(list) > 0 && list[len(list)-1].N > records {
+		list = list[:len(list)-1]
+	}
+	return list, nil
 }
 
 // copyInto copies a file into a folder.

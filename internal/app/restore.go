@@ -30,6 +30,7 @@ type Restoring struct {
 	Replaced Replaced        `json:"replaced"`
 	InDoubt  backup.Renewed  `json:"in_doubt"`
 	Problems int             `json:"problems"` // of the snapshot's audit trail
+	First    string          `json:"problem,omitempty"`
 	Aside    []string        `json:"kept"`     // the replaced files
 	Recorded *audit.Restore  `json:"recorded"` // null: not yet
 
@@ -163,16 +164,17 @@ func (r *Restoring) verify(ctx context.Context, compare bool) error {
 		return err
 	}
 	if !r.Snapshot.Has(backup.AuditKey) { // its trail and its checkpoints are this host's
-		head, err := journal.NewAudit(st.Core).Head(ctx)
+		trail := journal.NewAudit(st.Core)
+		head, err := trail.Head(ctx)
 		if err != nil {
 			return err
 		}
 		r.Snapshot.Trail = backup.Trail{Chain: head.Chain, Records: head.N, Head: head.Hash, At: head.At}
-		if err := copyCheckpoints(r.at.checkpoints, r.staged(backup.Checkpoints), head.N); err != nil {
+		if err := copyCheckpoints(ctx, trail, r.at.checkpoints, r.staged(backup.Checkpoints)); err != nil {
 			return err
 		}
 	}
-	if r.Problems, err = verifyCopy(ctx, st, r.dir, r.cfg.Audit.Keys, r.opt.Now); err != nil {
+	if r.Problems, r.First, err = verifyCopy(ctx, st, r.dir, r.cfg.Audit.Keys, r.opt.Now); err != nil {
 		return err
 	}
 	if r.Replaced = (Replaced{Missing: -1, InDoubt: []string{}}); compare {

@@ -52,7 +52,8 @@ type Trail struct {
 	Records  int64     `json:"records"`
 	Head     string    `json:"head"` // hash of the last record
 	At       time.Time `json:"at,omitzero"`
-	Problems int       `json:"problems"` // of its verification, when the snapshot was taken
+	Problems int       `json:"problems"`          // of its verification, when the snapshot was taken
+	First    string    `json:"problem,omitempty"` // the first of them
 }
 
 // File is one file of a snapshot.

@@ -21,7 +21,9 @@ func DropTokens(ctx context.Context, s *store.Store) error {
 			`UPDATE session SET incarnation = lower(hex(randomblob(16))), pair_state = 'none', sealed_access = NULL,
 				sealed_refresh = NULL, access_until_ns = 0, refresh_until_ns = 0, fence = fence + 1, owner = '{}',
 				phase = 'free', has_lock = 0, lease_boot = '', lease_for_ns = 0, lease_until_ns = 0, routes = '[]'`,
-			`DELETE FROM session_instance`, `DELETE FROM presence`, `UPDATE turn SET owner = '', until_us = 0`)
+			`DELETE FROM session_instance`, `DELETE FROM presence`,
+			`DELETE FROM observation WHERE scope <> ''`, `UPDATE notice SET owner = '', until_us = 0 WHERE ended_us = 0`,
+			`UPDATE turn SET owner = '', until_us = 0`)
 	})
 	if err != nil {
 		return err

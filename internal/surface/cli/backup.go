@@ -50,7 +50,8 @@ func backupCommand(r *root) *cobra.Command {
 			return err
 		}
 		if n := done.Snapshot.Trail.Problems; n > 0 {
-			r.say("The audit trail is not intact (%s): opdeck audit verify.", format.Plural(n, "problem", "problems"))
+			r.say("The audit trail is not intact: %s; the first: %s. opdeck audit verify lists them.",
+				format.Plural(n, "problem", "problems"), done.Snapshot.Trail.First)
 			return exitError(api.Unavailable.Exit())
 		}
 		return nil

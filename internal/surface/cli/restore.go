@@ -164,7 +164,7 @@ func snapshotFacts(x *app.Restoring) []present.Fact {
 	trail := fmt.Sprintf("%s, intact", format.Plural(int(m.Trail.Records), "record", "records"))
 	if x.Problems > 0 {
 		trail = fmt.Sprintf("%s, NOT intact: %s", format.Plural(int(m.Trail.Records), "record", "records"),
-			format.Plural(x.Problems, "problem", "problems"))
+			format.Plural(x.Problems, "problem", "problems")+"; the first: "+x.First)
 	}
 	return []present.Fact{{Label: "snapshot", Value: m.ID}, {Label: "taken", Value: moment(m.Taken) + " on " + m.Host},
 		{Label: "by", Value: "opdeck " + m.Program},
