@@ -182,6 +182,8 @@ func (v *verifier) findRestore() (Restore, error) {
 	first := int64(math.MaxInt64) // records of the first checkpoint that may be of a change
 	for _, x := range v.suspected {
 		switch {
+		case x.Kind == Unsigned && v.from != nil: // the file is that of the replaced store
+			continue
 		case x.s.N <= r.To && !r.since(x.s):
 			return r, fmt.Errorf("a checkpoint for %d records differs, and a later one for %d matches: the trail was forked",
 				x.s.N, r.To)
