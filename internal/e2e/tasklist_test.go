@@ -131,7 +131,7 @@ var tasks = []task{
 		}
 		h.press("r").until("a new pair", func(string) bool { return h.stats().Logins == 2 })
 		h.begins()
-		h.press("6").shows("Another client logged in")
+		h.press("6").shows("Another client logs in with this account")
 	}},
 	{user: "on call", want: "the pair is revoked and the password changed", before: "1; the bar looked alive", do: func(h *hands) {
 		h.faults("status=login:401")
