@@ -85,6 +85,7 @@ func blockedError(b Block) *Error {
 	switch b.Reason {
 	case BlockTwoFactor:
 		e.Kind, e.Fault.Class = TwoFactorDemanded, reach.TwoFactor
+		e.Public = "the service refuses the login without a two-factor code"
 	case BlockUnreadable:
 		e.Kind, e.Fault = LoginUnreadable, reach.Fault{Class: reach.Unreadable}
 		e.Public = "the login succeeds, but its answer, which contains " + b.Said + ", has no tokens that opdeck can read"
