@@ -182,7 +182,7 @@ func reachRows() []reachRow {
 		{reach.TooLong, "The answers of {s} are longer than an answer to a login can be.",
 			"Correct base_url; if it is right, report it.", Operator},
 		{reach.Slow, "{s} accepts connections and does not answer in time.", "Report it if it lasts.", Provider},
-		{reach.Cut, "{s} ends its answers in the middle.", "Report it if it lasts.", Provider},
+		{reach.Cut, "{s} closes connections before its answer is complete.", "Report it if it lasts.", Provider},
 		{reach.NotAnswered, "Calls to {s} fail for a reason that is not known.", "Check each step.", Operator},
 	}
 }

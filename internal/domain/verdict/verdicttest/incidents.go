@@ -126,7 +126,7 @@ func Incidents() map[string]Incident {
 		"24 garbage": {Login(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
 		"25 slow": {Call(said(reach.Slow, 0, "")),
 			"stage.example.com accepts connections and does not answer in time."},
-		"26 cut": {Call(said(reach.Cut, 0, "")), "stage.example.com ends its answers in the middle."},
+		"26 cut": {Call(said(reach.Cut, 0, "")), "stage.example.com closes connections before its answer is complete."},
 		"27 billing 500": {With(Call(said(reach.Failed, 500, "")), func(f *verdict.Facts) { f.Calls[0].Value.Good = Noon }),
 			"Only billing calls fail: stage.example.com fails (500)."},
 		"28 foreign": {With(Live(), func(f *verdict.Facts) { f.Session.Value.Foreign, f.Session.Value.ForeignAt = 1, Noon }),
