@@ -85,9 +85,9 @@ func TestSettingsShowNoName(t *testing.T) {
 // TestNames: one value is one digest within a capsule, and another in the next one.
 func TestNames(t *testing.T) {
 	a, b := capsule.NewNames(), capsule.NewNames()
-	if a.Of("id", "x") != a.Of("id", "x") || a.Of("id", "x") == a.Of("id", "y") || a.Of("id", "x") == b.Of("id", "x") ||
-		a.Of("id", "") != "" {
-		t.Error(a.Of("id", "x"), a.Of("id", "y"), b.Of("id", "x"))
+	first, again := a.Of("id", "x"), a.Of("id", "x")
+	if first != again || first == a.Of("id", "y") || first == b.Of("id", "x") || a.Of("id", "") != "" {
+		t.Error(first, again, a.Of("id", "y"), b.Of("id", "x"))
 	}
 }
 
