@@ -331,6 +331,10 @@ func (s *sink) Send(_ context.Context, n notify.Notice) error {
 	return nil
 }
 
+func (s *sink) sent() []string { s.mu.Lock(); defer s.mu.Unlock(); return slices.Clone(s.ids) }
+
+func (s *sink) failing(n int) { s.mu.Lock(); defer s.mu.Unlock(); s.fail = n }
+
 // down is a store that cannot be read for a while.
 type down struct {
 	notify.Store
@@ -393,10 +397,10 @@ func TestStoreCauses(t *testing.T) {
 		cancel()
 		run.Wait()
 		count := map[string]int{}
-		for _, id := range to.ids {
+		for _, id := range to.sent() {
 			count[id]++
 		}
-		if len(count) != 4 || len(to.ids) != 12 { // two causes and two ends, from three instances
+		if len(count) != 4 || len(to.sent()) != 12 { // two causes and two ends, from three instances
 			t.Errorf("%v", count)
 		}
 	})
@@ -421,10 +425,10 @@ func TestRetries(t *testing.T) {
 		add("n1")
 		add("n2")
 		time.Sleep(10 * time.Minute)
-		if !slices.Equal(to.ids, []string{"n1", "n2"}) {
-			t.Errorf("%v", to.ids)
+		if !slices.Equal(to.sent(), []string{"n1", "n2"}) {
+			t.Errorf("%v", to.sent())
 		}
-		to.fail = 1 << 20
+		to.failing(1 << 20)
 		add("n3")
 		began := time.Now()
 		for {
