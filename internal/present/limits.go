@@ -97,7 +97,7 @@ func BudgetSums(list []Budget) []string {
 	var out []string
 	for _, b := range list {
 		if b.Over > 0 {
-			out = append(out, b.over()+".")
+			out = append(out, b.over()+"."+b.usedBy())
 		}
 		if sum := b.Sum(); sum != "" {
 			out = append(out, sum)
