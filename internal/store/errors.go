@@ -28,6 +28,7 @@ const (
 	Unknown     Kind = "unknown"     // the connection broke during the commit, which may have succeeded
 	Newer       Kind = "newer"       // tables of a newer opdeck
 	Older       Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
+	Unreleased  Kind = "unreleased"  // tables of a build that was never released; no migration reads them
 	Lost        Kind = "lost"        // the file was deleted or replaced while this process had it open
 	Failing     Kind = "failing"     // the disk reports errors
 )

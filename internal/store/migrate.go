@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -55,6 +56,9 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	if current, err := m.current(ctx, have, known); err != nil || current {
 		return err
 	}
+	if err := m.refuseUnreleased(ctx, have); err != nil {
+		return err
+	}
 	if have.count > 0 && have.count < known.count && opt.KeepVersion {
 		return &Error{Kind: Older, Where: db.where(), text: fmt.Sprintf(
 			"the %s tables have version %d, and this program needs version %d; opdeck migrate takes a snapshot and then "+
@@ -84,6 +88,25 @@ func (m migrator) current(ctx context.Context, have, known history) (bool, error
 		return m.db.isWAL(ctx)
 	}
 	return true, nil
+}
+
+// refuseUnreleased is an error if a build between two releases made the tables: it numbered its migrations from 1
+// again, and the first of them made a table that comes with a later one here.
+func (m migrator) refuseUnreleased(ctx context.Context, have history) error {
+	table, since := "audit_tree", int64(10)
+	if m.set == bulkTables {
+		table, since = "index_sight", 8
+	}
+	if have.count == 0 || have.newest >= since {
+		return nil
+	}
+	err := m.db.QueryRow(ctx, "SELECT COUNT(*) FROM "+table).Scan(new(int))
+	if missingTable(err) {
+		return nil
+	}
+	return cmp.Or(err, error(&Error{Kind: Unreleased, Where: m.db.where(), text: fmt.Sprintf(
+		"an unreleased build of opdeck made the %s tables, and no program can update them; use that build, or give this "+
+			"program a database of its own", m.set)}))
 }
 
 func (r tableSet) table() string { return "opdeck_" + string(r) + "_version" }

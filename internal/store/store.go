@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"opdeck/internal/store/files"
@@ -143,6 +144,9 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 // openPair opens and migrates both databases; with PostgreSQL they are one.
 func openPair(ctx context.Context, opt Options, open func(tableSet) (*DB, error)) (*Store, error) {
 	s := new(Store)
+	if opt.Upgrading != nil {
+		opt.Upgrading = sync.OnceFunc(opt.Upgrading) // for both sets
+	}
 	for _, r := range []tableSet{coreTables, bulkTables} {
 		db := s.Core
 		if db == nil || db.engine == SQLite {

@@ -2,30 +2,64 @@ package storetest
 
 import (
 	"io/fs"
+	"path"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"opdeck/internal/store"
 )
 
+// engines are the folders of a set's migrations.
+var engines = []string{"sqlite", "postgres"}
+
 // Newer are the migrations of a newer program, for store.Options: one more of the core tables, in both engines.
 func Newer(t testing.TB, sql string) fs.FS {
 	t.Helper()
+	all := some(t, func(string, string) bool { return true })
+	for _, engine := range engines {
+		all["migrations/core/"+engine+"/0099_newer.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + sql + "\n")}
+	}
+	return all
+}
+
+// FirstRelease are the migrations of the first release: core tables of version 15, bulk tables of version 9.
+func FirstRelease(t testing.TB) fs.FS {
+	t.Helper()
+	return some(t, func(set, name string) bool {
+		return set == "core" && name < "0016" || set == "bulk" && name < "0010"
+	})
+}
+
+// Unreleased are migrations of a build between two releases: more than the first one of today's, under its number.
+func Unreleased(t testing.TB) fs.FS {
+	t.Helper()
+	all := some(t, func(_, name string) bool { return strings.HasPrefix(name, "0001_") })
+	for name, f := range all {
+		f.Data = append([]byte("-- +goose Up\nCREATE TABLE audit_tree (n INTEGER);\nCREATE TABLE index_sight (n INTEGER);\n"),
+			strings.TrimPrefix(string(f.Data), "-- +goose Up\n")...)
+		if strings.HasPrefix(name, "migrations/bulk/postgres/") { // one database holds both sets
+			f.Data = []byte("-- +goose Up\nCREATE TABLE index_scope (n INTEGER);\n")
+		}
+	}
+	return all
+}
+
+// some are the program's migrations that want selects by their set of tables and name.
+func some(t testing.TB, want func(set, name string) bool) fstest.MapFS {
+	t.Helper()
 	all := fstest.MapFS{}
 	known := store.Migrations()
-	err := fs.WalkDir(known, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	err := fs.WalkDir(known, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !want(path.Base(path.Dir(path.Dir(file))), path.Base(file)) {
 			return err
 		}
-		b, err := fs.ReadFile(known, path)
-		all[path] = &fstest.MapFile{Data: b}
+		b, err := fs.ReadFile(known, file)
+		all[file] = &fstest.MapFile{Data: b}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, engine := range []string{"sqlite", "postgres"} {
-		all["migrations/core/"+engine+"/0099_newer.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + sql + "\n")}
 	}
 	return all
 }
