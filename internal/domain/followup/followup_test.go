@@ -572,6 +572,38 @@ func TestDoubtOfTheOpposite(t *testing.T) {
 	})
 }
 
+// TestDoubtOfAnOlderProgram: a write that a program without claims has stored is in doubt as any other, if its intent
+// shows the whole request. Two of them with one claim do not stop anything.
+func TestDoubtOfAnOlderProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.st.Close()
+		_, other := r.process()
+		file := api.Act{Kind: api.ActDeleteFile, Method: "DELETE", Path: "/v2/c/c1/f1", Object: "customer", ID: "c1", Item: "f1"}
+		upload := api.Act{Kind: api.ActUploadDocument, Object: "customer", ID: "c1", Body: []byte(`{"a":1}`)}
+		var refs []string
+		for _, act := range []api.Act{removal, file, upload} {
+			refs = append(refs, r.send(r.log, r.tracker, act, false))
+		}
+		for _, sql := range []string{"UPDATE unsettled SET claim = ''",
+			`INSERT INTO unsettled (ref, context, object_id, state, body, sent_us, next_us, until_us)
+				SELECT ref || '2', context, object_id, state, body, sent_us + 1, next_us, until_us FROM unsettled`} {
+			if err := r.st.Core.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range map[int]api.Act{0: removal, 1: file} {
+			d, err := other.Doubt(t.Context(), claim(want), time.Time{})
+			if err != nil || d == nil || d.Ref != refs[i] {
+				t.Errorf("%s: %+v, %v", want.Kind, d, err)
+			}
+		}
+		if d, err := other.Doubt(t.Context(), claim(upload), time.Time{}); err != nil || d != nil {
+			t.Errorf("a request that no intent shows: %+v, %v", d, err)
+		}
+	})
+}
+
 // TestClaimed: what another write of ours made is not taken for what this one made.
 func TestClaimed(t *testing.T) {
 	in(t, func(r *rig) {

@@ -138,3 +138,25 @@ func Restored(ctx context.Context, st Store, e audit.Entry, taken time.Time, lat
 	}
 	return true, err
 }
+
+// claim is the claim of r among rows. A write of an opdeck without claims gets that of its request, as far as its
+// intent shows the request, unless another write holds it.
+func (t *Tracker) claim(ctx context.Context, r Row, rows []Row) string {
+	is := endpoint.Of(r.Kind)
+	if r.Claim != "" || r.State == NotSeen || is == nil || !is.Writes() {
+		return r.Claim
+	}
+	rule, act := endpoint.Rule(r.Kind), api.Act{Kind: r.Kind, Object: r.Object, ID: r.ID, Item: r.Item}
+	if rule.Opposite == "" {
+		e, err := t.opt.Trail.Entry(ctx, r.Ref)
+		if err != nil || e.Body != "" || e.Secret != "" { // the whole request is not known
+			return ""
+		}
+		act.Method, act.Path = e.Method, e.Path
+	}
+	claim := rule.Claim(act)
+	if slices.ContainsFunc(rows, func(other Row) bool { return other.Claim == claim }) {
+		return ""
+	}
+	return claim
+}

@@ -172,7 +172,8 @@ func (t *Tracker) rows(ctx context.Context) ([]Row, time.Time, error) {
 	}
 	for i, r := range rows {
 		next := t.notBeyond(r, now)
-		if next.Until.Equal(r.Until) && next.Next.Equal(r.Next) {
+		next.Claim = t.claim(ctx, r, rows)
+		if next.Until.Equal(r.Until) && next.Next.Equal(r.Next) && next.Claim == r.Claim {
 			continue
 		}
 		moved, err := t.opt.Store.Move(ctx, r, next)
