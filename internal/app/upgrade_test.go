@@ -1,0 +1,178 @@
+package app
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/session"
+	"opdeck/internal/domain/approval"
+	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/seal"
+)
+
+// firstRelease is the state folder of a program with core tables of version 15 and bulk tables of version 9, after a
+// login, a list, a removed document, a removal and a replacement that were not answered, a request for approval, a
+// webhook and a checkpoint. The service was its own sandbox.
+const firstRelease = "testdata/upgrade"
+
+// unpacked copies the folder, with the modes that opdeck requires.
+func unpacked(t *testing.T) string {
+	t.Helper()
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(firstRelease, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == firstRelease {
+			return err
+		}
+		rel, err := filepath.Rel(firstRelease, path)
+		if err != nil || d.IsDir() {
+			return errors.Join(err, os.MkdirAll(filepath.Join(state, rel), 0o700))
+		}
+		b, err := content(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(state, strings.TrimSuffix(rel, ".gz")), b, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// content is the content of a file, without the compression of one that ends with .gz.
+func content(path string) ([]byte, error) {
+	if !strings.HasSuffix(path, ".gz") {
+		return os.ReadFile(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// kept are tables whose rows an upgrade neither adds nor removes.
+var kept = map[bool]string{
+	true: "session session_event session_count audit audit_head audit_open audit_tree audit_signed approval job journey " +
+		"unsettled borrower",
+	false: "hook hook_attempt hook_code hook_scope hook_rejected index_scope index_op index_raw index_party index_kind " +
+		"index_history index_look index_absent",
+}
+
+// rows counts the rows of a store of any version.
+func rows(t *testing.T, state string) map[string]int {
+	t.Helper()
+	ctx, out := context.Background(), map[string]int{}
+	st, err := store.OpenAsIs(ctx, filepath.Join(state, "opdeck.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	for core, tables := range kept {
+		db := st.Bulk
+		if core {
+			db = st.Core
+		}
+		for _, name := range strings.Fields(tables) {
+			var n int
+			if err := db.QueryRow(ctx, "SELECT COUNT(*) FROM "+name).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			out[name] = n
+		}
+	}
+	return out
+}
+
+// TestUpgrade: a store that an older program wrote is migrated, and nothing that people rely on is lost.
+func TestUpgrade(t *testing.T) {
+	ctx, state := context.Background(), unpacked(t)
+	conf := filepath.Join(t.TempDir(), "config.toml")
+	text := "[contexts.stage]\nbase_url = \"http://127.0.0.1:18787\"\nlogin = \"machine@sandbox\"\n" +
+		"password_env = \"UPGRADE_PASSWORD\"\nkind = \"test\"\nrole = \"admin\"\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{ConfigFlag: conf, StateFlag: state}
+	before := rows(t, state)
+	if _, err := Open(ctx, opt); !store.IsKind(err, store.Older) {
+		t.Fatalf("%v; want Older", err)
+	}
+	done, err := Migrate(ctx, opt)
+	if err != nil || !done.Needed || done.Snapshot == "" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	after := rows(t, state)
+	for table, n := range before {
+		if after[table] != n {
+			t.Errorf("%s: %d rows of %d", table, after[table], n)
+		}
+	}
+	for _, table := range strings.Fields("session audit audit_signed approval job unsettled hook index_op index_history") {
+		if before[table] == 0 {
+			t.Errorf("the old store has no %s", table)
+		}
+	}
+	a, err := Open(ctx, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	upgraded(t, a)
+}
+
+// upgraded checks what is read of the upgraded store.
+func upgraded(t *testing.T, a *App) {
+	t.Helper()
+	ctx := api.WithActor(context.Background(), a.LocalActor("command"))
+	rep, err := a.Audit.Prover.Verify(ctx)
+	if err != nil || len(rep.Problems)+rep.More > 0 {
+		t.Errorf("audit: %+v, %v", rep.Problems, err)
+	}
+	key, err := seal.ReadKey(filepath.Join(a.State, "opdeck.db.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := accounts.New(a.Store.Core, accounts.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := st.Load(ctx, a.Session.Key())
+	if err != nil || row.State != session.Live || row.Gen != 2 || row.Access.Empty() || row.Refresh.Empty() {
+		t.Errorf("session: %s, generation %d, %v", row.State, row.Gen, err)
+	}
+	writes, err := a.Follow.Pending(ctx)
+	if err != nil || len(writes) != 2 {
+		t.Errorf("in doubt: %+v, %v", writes, err)
+	}
+	for _, w := range writes {
+		if w.Claim == "" || w.Until.Before(w.Sent.Add(10*time.Minute)) {
+			t.Errorf("%+v", w)
+		}
+	}
+	jobs, err := a.Jobs.Store.Unfinished(ctx)
+	if err != nil || len(jobs) != 1 {
+		t.Errorf("replacements: %+v, %v", jobs, err)
+	}
+	asked, err := a.Approvals.List(ctx)
+	if err != nil || len(asked) != 1 || asked[0].State != approval.Lapsed || asked[0].Ended != "opdeck was upgraded" {
+		t.Errorf("approvals: %+v, %v", asked, err)
+	}
+}
