@@ -104,6 +104,11 @@ func (m migrator) refuseUnreleased(ctx context.Context, have history) error {
 	if missingTable(err) {
 		return nil
 	}
+	now, seenErr := m.seenHistory(ctx)
+	if seenErr == nil && now != have { // another process is migrating
+		return m.refuseUnreleased(ctx, now)
+	}
+	err = cmp.Or(err, seenErr)
 	return cmp.Or(err, error(&Error{Kind: Unreleased, Where: m.db.where(), text: fmt.Sprintf(
 		"an unreleased build of opdeck made the %s tables, and no program can update them; use that build, or give this "+
 			"program a database of its own", m.set)}))

@@ -23,8 +23,8 @@ const (
 	migrationWait = 5 * time.Minute        // until it gives up: a large index takes a while
 )
 
-// up applies the missing migrations, one transaction each, on the connection that holds the lock: a second connection
-// could block forever behind a small pooler.
+// up applies the missing migrations, each step one transaction, on the connection that holds the lock: a second
+// connection could block forever behind a small pooler.
 func (m migrator) up(ctx context.Context) error {
 	began := time.Now()
 	for {
@@ -57,11 +57,12 @@ type progress int
 
 const (
 	stepDone   progress = iota // the tables have this program's version
-	stepMore                   // one migration was applied; there may be more
+	stepMore                   // something was applied; there may be more
 	stepLocked                 // another process is migrating
 )
 
-// step takes the lock if it is free and applies the oldest missing migration.
+// step takes the lock if it is free and applies the oldest missing migration; to an empty database it applies all, so
+// that nobody sees one that looks older.
 func (m migrator) step(ctx context.Context) (progress, error) {
 	left := stepLocked
 	err := m.db.Write(ctx, func(tx *Tx) error {
@@ -80,8 +81,20 @@ func (m migrator) step(ctx context.Context) (progress, error) {
 			left = stepDone
 			return nil
 		}
+		known, err := knownHistory(m.dir)
+		if err != nil {
+			return err
+		}
 		left = stepMore
-		return m.apply(ctx, tx, names[0])
+		if int64(len(names)) < known.count {
+			names = names[:1]
+		}
+		for _, name := range names {
+			if err := m.apply(ctx, tx, name); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return left, err
 }

@@ -185,3 +185,23 @@ func TestUnreleasedStore(t *testing.T) {
 		})
 	}
 }
+
+// TestNoHalfMadeStore: a new store has all of its tables or none, so that no process takes one that is being made for
+// an older one.
+func TestNoHalfMadeStore(t *testing.T) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) {
+			ctx, at := context.Background(), storetest.Bare(t, e)
+			if _, err := store.Open(ctx, store.Options{URL: at, Migrations: storetest.Newer(t, "no SQL;")}); err == nil {
+				t.Fatal("a wrong migration is applied")
+			}
+			s, err := store.Open(ctx, store.Options{URL: at, KeepVersion: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
