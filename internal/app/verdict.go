@@ -194,7 +194,7 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 		out.State = verdict.StoreDamaged
 	case store.Failing:
 		out.State = verdict.StoreFailing
-	case store.Newer:
+	case store.Newer, store.Unreleased: // the program that made it is needed
 		out.State = verdict.StoreNewer
 	case store.Older:
 		out.State = verdict.StoreOlder
