@@ -105,7 +105,7 @@ func (m *Memory) State(_ context.Context, key Key) (map[Class]State, error) {
 				Who: s.who})
 		}
 		for _, at := range r.throttled {
-			st.Throttled = append(st.Throttled, now-at)
+			st.Throttled = append(st.Throttled, max(0, now-at))
 		}
 		out[k.class] = st
 	}
@@ -122,7 +122,7 @@ func (m *Memory) ring(key Key, class Class, now time.Duration) *memoryRing {
 	}
 	r.slots = slices.DeleteFunc(r.slots, func(s memorySlot) bool { return s.at <= now-Retention || s.at > now+MaxAhead })
 	r.throttled = slices.DeleteFunc(r.throttled, func(at time.Duration) bool {
-		return at <= now-ThrottleRetention || at > now
+		return at <= now-ThrottleRetention || at > now+MaxAhead
 	})
 	r.notBefore = min(r.notBefore, now+MaxNotBefore)
 	return r

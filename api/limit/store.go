@@ -18,8 +18,8 @@ const (
 	Retention = 10 * time.Minute
 	// ThrottleRetention is how long 429 answers are counted.
 	ThrottleRetention = time.Hour
-	// MaxAhead is the furthest that a slot may be ahead. A stored slot further ahead is from a clock that was set
-	// back and is deleted (rule G3).
+	// MaxAhead is the furthest that a slot may be ahead. A stored slot or 429 further ahead is from a clock that was set
+	// back and is deleted (rule G3). One that is less far ahead was stored after the reader read the clock.
 	MaxAhead = 5 * time.Minute
 	// MaxNotBefore bounds the wait that a 429 may ask for (rule D4). A stored value further ahead is cut and written
 	// back (rule G3).

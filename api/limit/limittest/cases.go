@@ -168,6 +168,23 @@ func throttle(b *bench) {
 	}
 }
 
+// throttleMeanwhile: a reader of State reads the clock first; a 429 that another process stores after that is there.
+func throttleMeanwhile(b *bench) {
+	if err := b.Peer.Throttle(context.Background(), key1, limit.Billing, time.Minute); err != nil {
+		b.Fatal(err)
+	}
+	for _, d := range []time.Duration{-time.Second, 2 * time.Second} {
+		b.Shift(d)
+		if st := b.state(limit.Billing); len(st.Throttled) != 1 || st.Throttled[0] < 0 {
+			b.Fatalf("the 429s are %v after a shift of %s", st.Throttled, d)
+		}
+	}
+	b.Shift(-time.Hour)
+	if st := b.state(limit.Billing); len(st.Throttled) != 0 {
+		b.Fatalf("a 429 of a clock that was set back: %v", st.Throttled)
+	}
+}
+
 func throttleMoves(b *bench) {
 	b.fill(12)
 	g := b.take(nil)

@@ -42,6 +42,7 @@ var cases = []testCase{
 	{"BackgroundBehindPeople", backgroundWaits},
 	{"WarnSendsAndMarks", warn},
 	{"ThrottleHoldsEverybody", throttle},
+	{"ThrottleMeanwhile", throttleMeanwhile},
 	{"ThrottleMovesWaiters", throttleMoves},
 	{"ClockSetBack", clockSetBack},
 	{"KeysAndClassesApart", apart},

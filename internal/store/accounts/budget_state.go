@@ -26,7 +26,7 @@ func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, 
 			return err
 		}
 		if err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
-			r.args(int64(now-limit.ThrottleRetention), int64(now))...); err != nil {
+			r.args(int64(now-limit.ThrottleRetention), int64(now+limit.MaxAhead))...); err != nil {
 			return err
 		}
 		return tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)",
@@ -57,8 +57,9 @@ func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit
 // cut removes implausible future times (rule G3).
 func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.Duration) error {
 	const where = " WHERE base_url = ? AND account = ? AND "
-	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now+limit.MaxAhead))
-	err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, int64(now))
+	ahead := int64(now + limit.MaxAhead)
+	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, ahead)
+	err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, ahead)
 	most := int64(now + limit.MaxNotBefore)
 	err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL,
 		key.Account, most)
@@ -115,12 +116,12 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 		if err := scan(&class, &at); err != nil {
 			return err
 		}
-		if at > now {
+		if at > now+limit.MaxAhead {
 			impossible = true
 			return nil
 		}
 		st := out[class]
-		st.Throttled = append(st.Throttled, now-at)
+		st.Throttled = append(st.Throttled, max(0, now-at))
 		out[class] = st
 		return nil
 	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account,
