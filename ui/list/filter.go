@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	maxFilter   = 1000 // characters
-	seenRecords = 1000 // newest records whose values are offered
+	maxFilter   = 16000 // characters: a pasted list of some hundred ids
+	seenRecords = 1000  // newest records whose values are offered
 )
 
 // FilterLine is the filter of a list and its input line.
@@ -28,7 +29,8 @@ type FilterLine[T any] struct {
 	Text    string         // Applied as typed
 
 	env      *ui.Env
-	kind     string // of the list, for the stored filters
+	zone     *time.Location // in which Shown reads days
+	kind     string         // of the list, for the stored filters
 	language *filter.Table[T]
 	example  string
 	records  iter.Seq[T]
@@ -43,7 +45,18 @@ type FilterLine[T any] struct {
 func (l *FilterLine[T]) parse(text string) (filter.Expr[T], error) {
 	e, err := l.language.Parse(text)
 	e = e.For(l.env.Ctx) // a person with masked values cannot search the hidden characters
-	return e, err
+	l.zone = l.env.Zone()
+	return e.In(l.zone), err
+}
+
+// follow reads the days of the filter in the time zone that lists show now.
+func (l *FilterLine[T]) follow() tea.Cmd {
+	if l.zone == l.env.Zone() || l.Shown.Empty() {
+		return nil
+	}
+	l.zone = l.env.Zone()
+	l.Shown, l.Applied = l.Shown.In(l.zone), l.Applied.In(l.zone)
+	return l.filtered(true)
 }
 
 // Typing reports whether a filter is being typed.
@@ -53,12 +66,17 @@ func (l *FilterLine[T]) Typing() bool { return l.bar != nil }
 func (l *FilterLine[T]) unsaved() bool { return l.bar != nil && l.bar.Value() != l.Text }
 
 // Show sets the filter, as if the person had typed and confirmed it.
-func (l *FilterLine[T]) Show(e filter.Expr[T], text string) { l.Shown, l.Applied, l.Text = e, e, text }
+func (l *FilterLine[T]) Show(e filter.Expr[T], text string) {
+	l.zone = l.env.Zone()
+	e = e.In(l.zone)
+	l.Shown, l.Applied, l.Text = e, e, text
+}
 
 // open opens the input line. Each key applies a valid filter; for an invalid one the line shows
 // the mistake, and the list keeps the last valid filter.
 func (l *FilterLine[T]) open() tea.Cmd {
 	l.bar = widget.NewFilterBar(l.Text, l.example, maxFilter)
+	l.bar.Select()
 	return tea.Batch(l.readPast(), l.offer())
 }
 
@@ -110,7 +128,7 @@ func (l *FilterLine[T]) try() tea.Cmd {
 		l.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 		return nil
 	}
-	l.bar.Right()
+	l.bar.Right(e.Understood()...)
 	if e.String() == l.Shown.String() {
 		return nil
 	}

@@ -135,7 +135,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 		l.refresh() // a menu's answer is not a message to the list
 	}}
 	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
-		records: spec.Records, ask: spec.Ask, filtered: screen.Filtered, seek: env.Requests()}
+		records: spec.Records, ask: spec.Ask, filtered: l.otherFilter, seek: env.Requests()}
 	if e, err := l.Filter.parse(spec.Start); err == nil {
 		l.Filter.Show(e, strings.TrimSpace(spec.Start))
 	}
@@ -161,6 +161,8 @@ func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 		action, cmd = l.key(msg)
 	case offersMsg:
 		l.Filter.offered(msg)
+	case ui.DisplayChanged:
+		cmd = l.Filter.follow()
 	default:
 		var ok bool
 		if action, cmd, ok = ui.Answered(msg); !ok {
@@ -226,9 +228,15 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	}
 	if !l.Filter.Shown.Empty() {
 		l.Filter.Show(filter.Expr[T]{}, "")
-		return ui.Handled{}, l.screen.Filtered(false)
+		return ui.Handled{}, l.otherFilter(false)
 	}
 	return nil, nil
+}
+
+// otherFilter shows the rows of the changed filter.
+func (l *List[T]) otherFilter(live bool) tea.Cmd {
+	l.Table.Other()
+	return l.screen.Filtered(live)
 }
 
 // remark restores the marks that were cleared last.

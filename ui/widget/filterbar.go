@@ -26,6 +26,8 @@ type FilterBar struct {
 	column int    // of the first wrong character, from 1, in characters; 0: nothing is wrong
 	what   string // is wrong
 	still  string // what is shown while it is wrong
+	read   string // how it was understood; empty: as typed
+	old    bool   // the filter is selected: the next text replaces it
 	offers []Offer
 	chosen int // into offers; -1: none yet
 	end    int // where the chosen one ends
@@ -48,8 +50,17 @@ func (b *FilterBar) At() int { return b.edit.At() }
 // Type takes a key and reports whether the filter changed. A key that only moves
 // the cursor ends a choice among offers.
 func (b *FilterBar) Type(msg keymap.Press) (changed bool) {
-	at := b.At()
-	changed = b.edit.Type(msg)
+	at, was := b.At(), b.Value()
+	if changed = b.edit.Type(msg); changed && b.old {
+		typed, added := strings.CutPrefix(b.Value(), was)
+		switch {
+		case !added:
+			b.edit.Set("")
+		case !strings.HasPrefix(typed, " "):
+			b.edit.Set(typed)
+		}
+	}
+	b.old = false
 	if changed || b.At() != at {
 		b.chosen = -1
 	}
@@ -63,8 +74,13 @@ func (b *FilterBar) Wrong(column int, what, still string) {
 	b.column, b.what, b.still = max(column, 1), safeLine(what, maxSaid), safeLine(still, maxSaid)
 }
 
-// Right takes back what Wrong said.
-func (b *FilterBar) Right() { b.column, b.what, b.still = 0, "", "" }
+// Right takes back what Wrong said. read are sentences about how the filter was understood.
+func (b *FilterBar) Right(read ...string) {
+	b.column, b.what, b.still, b.read = 0, "", "", safeLine(strings.Join(read, "; "), maxSaid)
+}
+
+// Select selects the filter: text replaces it; a space or a key that moves the cursor continues it.
+func (b *FilterBar) Select() { b.old = b.Value() != "" }
 
 // IsWrong reports whether something is wrong.
 func (b *FilterBar) IsWrong() bool { return b.column > 0 }
@@ -87,6 +103,7 @@ func (b *FilterBar) Complete() bool {
 		return false
 	}
 	to := b.end
+	b.old = false
 	if b.chosen < 0 {
 		to = b.offers[0].To
 	}
@@ -104,7 +121,11 @@ func (b *FilterBar) Complete() bool {
 // is nothing to offer, six at most.
 func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	room := max(w-2, 1)
-	out := []string{th.Accent.Render("/ ") + b.edit.View(th, room, true, b.hint)}
+	line := b.edit.View(th, room, true, b.hint)
+	if b.old {
+		line = th.Selected(theme.Plain).Render(safeLine(draw.Cut(b.Value(), room), room))
+	}
+	out := []string{th.Accent.Render("/ ") + line}
 	if b.column > 0 {
 		if b.unfinished() { // somebody is about to type it
 			out = append(out, th.Dim.Render(draw.Cut(b.what, w)))
@@ -115,6 +136,12 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 		if b.still != "" {
 			out = append(out, th.Warn.Render(draw.Cut(b.still, w)))
 		}
+	}
+	switch {
+	case b.old:
+		out = append(out, th.Dim.Render(draw.Cut("typing replaces it; a space or an arrow key continues it", w)))
+	case b.read != "" && b.column == 0:
+		out = append(out, th.Dim.Render(draw.Cut(b.read, w)))
 	}
 	if offers := b.offerLine(th, w); offers != "" {
 		out = append(out, offers)

@@ -94,6 +94,7 @@ type tableCursor struct {
 	id      string // id of the row under the cursor
 	rows    int    // how many there were at the last SetSource
 	above   int    // rows that came above the cursor since the list was at its top
+	other   bool   // the next rows are another list: none of them arrived
 	blurred bool   // the cursor is elsewhere: its row looks like the others
 }
 
@@ -126,7 +127,9 @@ func (t *Table) SetSource(s Source) {
 	t.note = ""
 	if t.id != "" {
 		if i := s.IndexOf(t.id); i >= 0 {
-			t.above += max(min(i-t.at, s.Len()-t.rows), 0)
+			if t.above += max(min(i-t.at, s.Len()-t.rows), 0); t.other {
+				t.above = 0
+			}
 			if t.top > 0 {
 				t.top += i - t.at
 			}
@@ -138,8 +141,12 @@ func (t *Table) SetSource(s Source) {
 	if lost := t.marks.keep(func(id string) bool { return s.IndexOf(id) >= 0 }); lost > 0 {
 		t.note = format.Plural(lost, "mark", "marks") + " removed: no longer in this list."
 	}
+	t.other = false
 	t.settle()
 }
+
+// Other says that the next rows are those of another filter: what is above the cursor then did not arrive.
+func (t *tableCursor) Other() { t.other = true }
 
 // ArrivedAbove is the number of rows that arrived above the cursor since the list was at its top.
 func (t *tableCursor) ArrivedAbove() int { return min(t.above, t.at) }

@@ -24,6 +24,9 @@ type window struct {
 // load reads rows around anchor ("": from the beginning), and how many there are.
 func (s loader) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
 
+// asked is the filter with the zone in which it reads days.
+func (s loader) asked() string { return s.Filter.Shown.String() + " " + s.env.Zone().String() }
+
 // loadWith is load with the columns that the person chose, which come together with
 // the rows: the list is not drawn in columns that change at once.
 func (s loader) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
@@ -32,7 +35,7 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	}
 	s.More.Stop()
 	s.counts.Stop()
-	s.loaded = s.Filter.Shown.String()
+	s.loaded = s.asked()
 	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
 	ix, whole := s.index, s.whole
 	s.whole = false
@@ -160,6 +163,10 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 		s.rows.set(w.total, max(w.base, 0), w.Rows)
 		s.fresh = w.fresh
 		s.partial = len(w.Rows) == 0 && !w.fresh.Complete
+	}
+	if s.listed != s.loaded {
+		s.listed = s.loaded
+		s.Table.Other()
 	}
 	if s.restart {
 		s.restart = false

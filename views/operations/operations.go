@@ -104,7 +104,8 @@ type Screen struct {
 	sort   index.Sort
 	rows   *rows
 	fresh  index.Freshness // of the index when the rows were read
-	loaded string          // the filter of the present rows
+	loaded string          // the filter that was read, as asked; listed is that of the present rows
+	listed string
 
 	counts *ui.Requests // how many rows there are
 	judges *ui.Requests // how many the filter cannot judge
@@ -202,7 +203,7 @@ func (s *Screen) Reload() tea.Cmd { return s.loader().live() }
 func (s *Screen) Filtered(live bool) tea.Cmd {
 	var load tea.Cmd
 	switch {
-	case s.Filter.Shown.String() == s.loaded:
+	case s.loader().asked() == s.loaded:
 	case s.Filter.Typing():
 		s.restart = true
 		load = s.loader().load("")

@@ -102,7 +102,7 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 		var words bool
 		err := b.tx.QueryRow(ctx, "SELECT o.n, s.seen_us, "+hasWords+`
 			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`,
-			b.x.scope, filter.Fold(g.OPID), g.OPID).Scan(&n, &seen, &words)
+			b.x.scope, filter.FoldID(g.OPID), g.OPID).Scan(&n, &seen, &words)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // announced only, or gone already
 			if err := b.tx.Exec(ctx, "DELETE FROM index_absent WHERE scope = ? AND opid = ? AND gone_us = 0", b.x.scope,
@@ -144,7 +144,7 @@ func (b *batch) noteAsked(ctx context.Context, opids []string) error {
 		if err := b.tx.Exec(ctx,
 			"UPDATE index_sight SET asked_us = ? WHERE n = "+
 				"(SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?)",
-			b.now, b.x.scope, filter.Fold(opid), opid); err != nil {
+			b.now, b.x.scope, filter.FoldID(opid), opid); err != nil {
 			return err
 		}
 	}

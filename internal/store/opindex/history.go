@@ -105,7 +105,7 @@ func (x *Store) Owe(ctx context.Context, opid string, at time.Time) error {
 		n, err := store.Affected(tx.Result(ctx,
 			"UPDATE index_op SET doubt = CASE WHEN doubt > 0 THEN doubt ELSE 1 END, doubt_us = ? "+
 				"WHERE scope = ? AND opid_fold = ? AND opid = ?",
-			at.UnixMicro(), x.scope, filter.Fold(opid), opid))
+			at.UnixMicro(), x.scope, filter.FoldID(opid), opid))
 		if err != nil || n > 0 {
 			return err
 		}
@@ -117,7 +117,7 @@ func (x *Store) Owe(ctx context.Context, opid string, at time.Time) error {
 func (x *Store) Postpone(ctx context.Context, opid string, until time.Time) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		err := tx.Exec(ctx, "UPDATE index_op SET doubt_us = ? WHERE scope = ? AND opid_fold = ? AND opid = ? AND doubt > 0",
-			until.UnixMicro(), x.scope, filter.Fold(opid), opid)
+			until.UnixMicro(), x.scope, filter.FoldID(opid), opid)
 		if err == nil {
 			err = tx.Exec(ctx, "UPDATE index_absent SET due_us = ? WHERE scope = ? AND opid = ? AND due_us > 0",
 				until.UnixMicro(), x.scope, opid)

@@ -3,6 +3,7 @@ package opindex
 import (
 	"context"
 	"slices"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -31,6 +32,69 @@ func kindLeaf(l *filter.Leaf) bool {
 	return slices.Contains(kindFields, l.Field) ||
 		l.Field == filter.FieldHas &&
 			!slices.ContainsFunc(l.Values, func(v filter.Value) bool { return rowFlags[v.Text] != "" })
+}
+
+// kindTerms decides the comparisons of a filter that the kinds of a scope decide.
+type kindTerms struct {
+	f   filter.OperationExpr
+	all []kind
+	now time.Time
+}
+
+// matching lists the kinds that fulfil a comparison.
+func (t kindTerms) matching(l *filter.Leaf) (out []kind) {
+	only := t.f.Of(l)
+	for _, k := range t.all {
+		if only.Match(*k.like, t.now) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// prune drops the alternatives that no kind fulfils; none: nothing can match the parts.
+func (t kindTerms) prune(parts filter.And) (out filter.And, none bool) {
+	for _, n := range parts {
+		n, never := t.pruned(n)
+		if never {
+			return nil, true
+		}
+		out = append(out, n)
+	}
+	return out, false
+}
+
+func (t kindTerms) pruned(n filter.Node) (out filter.Node, never bool) {
+	switch n := n.(type) {
+	case *filter.Leaf:
+		return n, kindLeaf(n) && len(t.matching(n)) == 0
+	case filter.And:
+		all, none := t.prune(n)
+		return all, none
+	case filter.Or:
+		var all filter.Or
+		for _, part := range n {
+			if part, never := t.pruned(part); !never {
+				all = append(all, part)
+			}
+		}
+		if len(all) == 1 {
+			return all[0], false
+		}
+		return all, len(all) == 0
+	}
+	return n, false
+}
+
+// ofKinds is a SELECT of the rows of few kinds.
+func (p *opPlan) ofKinds(l *filter.Leaf) (c filter.Cond, ok bool) {
+	kinds := p.is.matching(l)
+	var rows int64
+	for _, k := range kinds {
+		rows += k.sum.ops
+	}
+	in := p.x.kindIn("kind", kinds)
+	return cond("SELECT n FROM index_op "+p.x.by("index_op_kind")+"WHERE "+in.SQL, in.Args...), rows <= scanLimit
 }
 
 func kindOnly(e filter.OperationExpr, n filter.Node) bool {

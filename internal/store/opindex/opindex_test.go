@@ -22,6 +22,7 @@ import (
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 	"opdeck/internal/store/storetest"
@@ -188,6 +189,12 @@ func drawFilter(rt *rapid.T, ops []api.Operation) string {
 			"has:locked", "is:hidden,parent", "has:badamount", "has:comment", "id:" + quoted(o.OPID[:3]), quoted(o.OPID), sub(o.Destination.Name()), sub(o.Reference),
 			"to:" + sub(number), "party=" + quoted(number), sub(number), "to:" + sub(mask.Number(number)), "doc:DE8937", "comment:0400440532", sub(o.Comment), `"DE89370400440532013000"`,
 		}
+		shownAs := []string{ // as a list shows them
+			format.Money(o.SourceAmount.Sum), format.Money(o.CommissionAmount.Sum), amount, string(o.Status), "pend", "EUR", "wArp", format.Minute(o.CreatedAt.Time, time.UTC),
+			cmp.Or(o.CreatedAt.Time, now).Format("2 Jan"), "yesterday", "now", string(o.OPID[:6]), string(o.OPID[:6]) + "…" + string(o.OPID[31:]), string(o.OPID[:8]) + "…", "société", "societe",
+			"moller maschinenbau", "Möll…", "2d ago", "1", "1,2…", string(o.OPID) + " " + string(ops[0].OPID), "NOT 5", "sev…лес",
+		}
+		terms = append(terms, rapid.SampledFrom(shownAs).Draw(rt, "shown"), rapid.SampledFrom(shownAs).Draw(rt, "other"))
 		for _, f := range field.Operations.All() { // whatever the catalogue has, the store answers as the filter means it
 			if f.Example != "" {
 				terms = append(terms, f.Example)

@@ -30,6 +30,7 @@ type opPlan struct {
 
 	short  bool                      // driver is a list of at most listed numbers
 	parts  filter.And                // what the kinds do not decide
+	is     kindTerms                 // what the kinds decide
 	driven bool                      // driver has been chosen
 	whole  bool                      // everything matches; kinds were not even read
 	single filter.Cond               // rest, for rows that are checked one by one
@@ -60,7 +61,9 @@ func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Ti
 			restParts = append(restParts, n)
 		}
 	}
-	p := &opPlan{x: x, now: now, pure: len(restParts) == 0, rest: filter.True}
+	is := kindTerms{f: f, all: all, now: now}
+	restParts, none := is.prune(restParts)
+	p := &opPlan{x: x, now: now, pure: len(restParts) == 0, rest: filter.True, is: is}
 	only := f.Of(kindParts)
 	for _, k := range all {
 		p.total += k.sum.ops
@@ -72,13 +75,16 @@ func (x *Store) outline(ctx context.Context, f filter.OperationExpr, now time.Ti
 	if len(kindParts) == 0 {
 		p.kinds, p.rows = all, p.total
 	}
+	if none {
+		p.kinds, p.rows, p.pure = nil, 0, true
+	}
 	p.all = len(p.kinds) == len(all)
 	p.parts = restParts
 	if len(p.kinds) == 0 || p.pure {
 		return p, nil
 	}
 	p.restBy = func(party partyIs) filter.Cond {
-		return filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, f, all, now, party) })
+		return filter.NodeSQL(restParts, func(l *filter.Leaf) filter.Cond { return x.leaf(l, is, party) })
 	}
 	p.rest, p.single = p.restBy(x.partyIn), p.restBy(x.partyOf)
 	return p, nil
@@ -99,7 +105,7 @@ func (p *opPlan) driveFew(ctx context.Context) (bool, error) {
 	if len(p.parts) != 1 {
 		return false, nil
 	}
-	d, ok := p.x.candidates(p.parts[0], p.now)
+	d, ok := p.candidates(p.parts[0])
 	if !ok {
 		return false, nil
 	}
@@ -186,7 +192,7 @@ func (p *opPlan) chooseDriver(ctx context.Context, parts filter.And) error {
 		p.driver = filter.Cond{SQL: "SELECT n FROM index_op WHERE " + in.SQL, Args: in.Args}
 	}
 	for _, n := range parts {
-		d, ok := p.x.candidates(n, p.now)
+		d, ok := p.candidates(n)
 		if !ok || best < 200 {
 			continue
 		}
@@ -232,18 +238,18 @@ func commas(ns []int64) string {
 }
 
 // candidates is a SELECT of numbers that includes all rows that match n; ok is false if no index helps.
-func (x terms) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool) {
+func (p *opPlan) candidates(n filter.Node) (c filter.Cond, ok bool) {
 	switch n := n.(type) {
 	case filter.And:
 		for _, part := range n {
-			if c, ok := x.candidates(part, now); ok {
+			if c, ok := p.candidates(part); ok {
 				return c, true
 			}
 		}
 	case filter.Or:
 		var all []filter.Cond
 		for _, part := range n {
-			c, ok := x.candidates(part, now)
+			c, ok := p.candidates(part)
 			if !ok {
 				return c, false
 			}
@@ -251,7 +257,10 @@ func (x terms) candidates(n filter.Node, now time.Time) (c filter.Cond, ok bool)
 		}
 		return union(all...), true
 	case *filter.Leaf:
-		return x.leafCandidates(n, now)
+		if kindLeaf(n) {
+			return p.ofKinds(n)
+		}
+		return p.x.leafCandidates(n, p.now)
 	}
 	return c, false
 }
@@ -295,7 +304,7 @@ func (x terms) leafCandidates(l *filter.Leaf, now time.Time) (c filter.Cond, ok 
 	case l.Field == "":
 		words, ok := x.ofWords(l)
 		id := filter.Cond{SQL: "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ?",
-			Args: []any{x.scope, filter.Fold(l.Values[0].Text)}}
+			Args: []any{x.scope, filter.FoldID(l.Values[0].Text)}}
 		return union(words, x.ofParties(l, columns...), id), ok
 	case len(columns) == 1:
 		return x.ofParty(columns[0], l), true
@@ -319,18 +328,20 @@ func (x terms) by(name string) string {
 }
 
 // leaf is the exact condition of one comparison on a row o; party makes the condition on a party column.
-func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time.Time, party partyIs) filter.Cond {
+func (x terms) leaf(l *filter.Leaf, is kindTerms, party partyIs) filter.Cond {
 	if column, ok := ordered(l.Field); ok {
-		return l.Column(x.engine, "o."+column, now)
+		return l.Column(x.engine, "o."+column, is.now)
 	}
-	text := func(column string) filter.Cond { return open(l, texts[column], l.Column(x.engine, "o."+column, now)) }
+	text := func(column string) filter.Cond {
+		return open(l, texts[column], l.Column(x.engine, "o."+column, is.now))
+	}
 	var alts []filter.Cond
 	for _, column := range parties[l.Field] {
 		alts = append(alts, party(column, l))
 	}
 	switch {
 	case l.Field == "":
-		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.Fold(l.Values[0].Text)}}
+		id := filter.Cond{SQL: "o.opid_fold = ?", Args: []any{filter.FoldID(l.Values[0].Text)}}
 		if l.Masks(l.Values[0]) {
 			id = filter.False
 		}
@@ -350,14 +361,7 @@ func (x terms) leaf(l *filter.Leaf, f filter.OperationExpr, all []kind, now time
 	if alts != nil {
 		return filter.Any(alts...)
 	}
-	var match []kind
-	only := f.Of(l)
-	for _, k := range all {
-		if only.Match(*k.like, now) {
-			match = append(match, k)
-		}
-	}
-	c := x.kindIn("o.kind", match)
+	c := x.kindIn("o.kind", is.matching(l))
 	if l.Field != filter.FieldHas {
 		return c
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func likeAny(s string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(filter.Fold(s)) + "%"
+	return "%" + filter.Like(filter.Fold(s)) + "%"
 }
 
 // trigrams is a full-text query for rows that contain s, and some more.

@@ -137,7 +137,7 @@ func (b *batch) merge(ctx context.Context) error {
 func (b *batch) load(ctx context.Context, rows []*opRow) error {
 	folded := make([]string, len(rows))
 	for i, r := range rows {
-		folded[i] = filter.Fold(r.opid)
+		folded[i] = filter.FoldID(r.opid)
 	}
 	return store.EachIn(ctx, b.tx, folded, func(scan store.Scan) error {
 		var opid string

@@ -16,7 +16,7 @@ import (
 // Get returns one operation, index.ErrNone when there is none.
 func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 	n, found, err := store.Find[int64](ctx, x.q, "SELECT n FROM index_op WHERE scope = ? AND opid_fold = ? AND opid = ?",
-		x.scope, filter.Fold(opid), opid)
+		x.scope, filter.FoldID(opid), opid)
 	if err != nil {
 		return index.Record{}, err
 	}
@@ -86,7 +86,7 @@ func (x *Store) cursor(ctx context.Context, by, opid string) (*cursor, error) {
 	}
 	err := x.q.QueryRow(ctx,
 		"SELECT o.n, o.created_us, "+what+" FROM index_op o "+join+"WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?",
-		x.scope, filter.Fold(opid), opid).Scan(dest...)
+		x.scope, filter.FoldID(opid), opid).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

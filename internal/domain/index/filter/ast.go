@@ -54,7 +54,10 @@ type Leaf struct {
 	// Masked leaves match masked values only; see Expr.Masked.
 	Masked  bool
 	index   int
-	settled bool // a condition with two values: see settle
+	settled bool           // a condition with two values: see settle
+	shown   bool           // a part of a Word: it has two values
+	quoted  bool           // free text that was typed in quotes
+	zone    *time.Location // of the times of a Word; nil: UTC
 }
 
 // Value is one value as typed, with its meaning.
@@ -65,6 +68,7 @@ type Value struct {
 	// Missing matches records without the field that Text names.
 	Missing bool
 	lo, hi  point
+	tail    string // Ident: the other end, where the middle is cut
 }
 
 // point is one bound of an ordered value.
@@ -77,6 +81,7 @@ type point struct {
 	relative   bool
 	day        int // Time: days from today's beginning, with today set
 	today      bool
+	spoken     *spoken // Time: as people say it, of a Word
 }
 
 func (a And) write(b *strings.Builder, inside level) { join(b, a, " ", inside >= inNot, inAnd) }
@@ -98,11 +103,19 @@ func join(b *strings.Builder, parts []Node, sep string, brackets bool, inside le
 }
 
 func (n Not) write(b *strings.Builder, _ level) {
-	b.WriteByte('-')
+	if w, ok := n.X.(Word); ok && signed("-"+w.Text) { // a minus before a number is its sign
+		b.WriteString("NOT ")
+	} else {
+		b.WriteByte('-')
+	}
 	n.X.write(b, inNot)
 }
 
 func (l *Leaf) write(b *strings.Builder, _ level) {
+	if l.Kind == Free && l.quoted {
+		b.WriteString(Quoted(l.Values[0].Text))
+		return
+	}
 	if l.Kind == Free {
 		b.WriteString(quoteFree(l.Values[0].Text))
 		return
@@ -111,7 +124,7 @@ func (l *Leaf) write(b *strings.Builder, _ level) {
 	b.WriteString(string(l.Op))
 	for i, v := range l.Values {
 		if i > 0 {
-			b.WriteByte(',')
+			b.WriteByte(l.separator())
 		}
 		b.WriteString(quote(v.Text, l.Kind))
 		if v.Range {
@@ -119,6 +132,14 @@ func (l *Leaf) write(b *strings.Builder, _ level) {
 			b.WriteString(quote(v.To, l.Kind))
 		}
 	}
+}
+
+// separator is between values: a comma could belong to an amount.
+func (l *Leaf) separator() byte {
+	if l.Kind == Money || l.Kind == Count {
+		return '|'
+	}
+	return ','
 }
 
 const special = " \t\r\n()\",\\"
@@ -227,6 +248,9 @@ func rebuild(n Node, of func(*Leaf) Node) Node {
 		return Not{rebuild(n.X, of)}
 	case *Leaf:
 		return of(n)
+	case Word:
+		n.Means = rebuild(n.Means, of)
+		return n
 	}
 	return n
 }
@@ -253,6 +277,15 @@ func (e Expr[T]) Masked() Expr[T] {
 		masked := *l
 		masked.Masked = true
 		return &masked
+	}))
+}
+
+// In is e for a person who sees times in that zone: days and times of day without a field are of it. Nil is UTC.
+func (e Expr[T]) In(zone *time.Location) Expr[T] {
+	return e.Of(rebuild(e.root, func(l *Leaf) Node {
+		there := *l
+		there.zone = zone
+		return &there
 	}))
 }
 

@@ -37,6 +37,7 @@ type Field[T any] struct {
 	Example string   // a term that uses it
 	Values  []string // Flag: all values; Code: values known without data
 	Exact   bool     // Code: case-sensitive
+	Age     bool     // Time: lists show how long ago it was
 
 	// Strings returns the record's values of a Code, Text, Ident or Free field.
 	Strings func(T) []string
@@ -65,6 +66,7 @@ type Table[T any] struct {
 	fields []Field[T]
 	byName map[string]int
 	free   int
+	words  bool // words without a field mean what lists show: see Word
 }
 
 // NewTable returns a table. It panics if two fields share a name or none is Free.
@@ -88,6 +90,12 @@ func NewTable[T any](fields ...Field[T]) *Table[T] {
 	return t
 }
 
+// Shown is t, in which words without a field mean what lists show, not only texts.
+func (t *Table[T]) Shown() *Table[T] {
+	t.words = true
+	return t
+}
+
 // Fields lists the named fields in the table's order.
 func (t *Table[T]) Fields() []Field[T] {
 	return slices.DeleteFunc(slices.Clone(t.fields), func(f Field[T]) bool { return f.Kind == Free })
@@ -100,51 +108,4 @@ func (t *Table[T]) Names() []string {
 		n = append(n, f.Name)
 	}
 	return n
-}
-
-// joint separates texts that share a column; no folded text contains it.
-const joint = "\x1f"
-
-// Fold is the form for comparing texts: lower case, no NUL, valid UTF-8. The store has folded copies of searchable
-// texts.
-func Fold(s string) string {
-	if plain(s) {
-		return strings.ToLower(s)
-	}
-	return strings.ReplaceAll(strings.ToLower(Clean(s)), joint, " ")
-}
-
-// JoinTexts packs folded texts into one column: the column contains a folded text if one of them does, and contains
-// Joined(text) if one of them equals it. No texts give "".
-func JoinTexts(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, t := range texts {
-		b.WriteString(joint + Fold(t))
-	}
-	b.WriteString(joint)
-	return b.String()
-}
-
-// Joined is contained in a column made by JoinTexts if one of its texts is s.
-func Joined(s string) string { return joint + Fold(s) + joint }
-
-// Clean replaces what databases reject in a text (NUL, invalid UTF-8) by U+FFFD.
-func Clean(s string) string {
-	if plain(s) {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// plain reports whether all of s is printable ASCII, as most texts are.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

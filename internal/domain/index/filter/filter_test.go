@@ -42,7 +42,7 @@ func TestMatch(t *testing.T) {
 		"id:5B55db": true, "id:b55": false, "party:söhne": true, "to:GB29": true, "from:GB29": false, "from:u1": true, "party:first": true,
 		"doc:g1": true, "has:doc": true, "has:docs": true, "docs>=1": true, "docs:2": false, "docs:0..1": true, "is:parent": false, "has:comment,parent": true, "phase:open": true, "phase:completed": false,
 		`"(say: now)"`: true, "inv-2026": true, "zebra": false, "zebra OR rush": true, "zebra rush": false, "-zebra -(status:NEW OR has:parent)": true,
-		"(status:NEW OR status:PENDING) currency:EUR": true, "NOT zebra AND rush": true, "--rush": true, "zebra | rush": true, "5b55db86-17E5": true, "5b55": false,
+		"(status:NEW OR status:PENDING) currency:EUR": true, "NOT zebra AND rush": true, "--rush": true, "zebra | rush": true, "5b55db86-17E5": true, "5b55": true, "b55": false,
 	} {
 		e, err := Parse(in)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 		col  int
 		says string
 	}{
-		"statsu:X": {1, `Did you mean "status"`}, "status:PENDING é colour:red": {18, "There is no field"}, "amount>=1,000": {10, "Only one value"},
+		"statsu:X": {1, `Did you mean "status"`}, "status:PENDING é colour:red": {18, "There is no field"}, "amount>=1,5": {10, "Only one value"},
 		"amount>=abc": {9, "Write digits with a point"}, "amount:1e5": {8, "is not an amount"}, "created>soon": {9, "is not a time"}, "docs>x": {6, "whole number"},
 		"has:wings": {5, "Known are locked"}, "status>5": {7, "cannot be compared"}, "(a": {1, "not closed"}, "a)": {2, "no opening bracket"},
 		`"abc`: {1, "quote is not closed"}, "a OR": {5, "missing at the end"}, "OR a": {1, "before it"}, "a AND": {3, "AND needs"}, "- a": {1, "minus has no term"},
@@ -95,7 +95,7 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 func TestCanonical(t *testing.T) {
 	for in, want := range map[string]string{
 		" STATUS:A   opid:b ": "status:A id:b", "(a)": "a", "((a b) c)": "a b c", "a OR (b OR c)": "a OR b OR c", "(a OR b) c": "(a OR b) c",
-		"-(a b)": "-(a b)", "-(-(a))": "a", "amount=5": "amount:5", "ref!=x": "-reference=x", `"a b"`: `"a b"`, `"a"`: "a", `"OR"`: `"OR"`, `"-x"`: `"-x"`,
+		"-(a b)": "-(a b)", "-(-(a))": "a", "amount=5": "amount:5", "ref!=x": "-reference=x", `"a b"`: `"a b"`, `"a"`: `"a"`, "amount:0,5": "amount:0|5", "amount:1,682.00,5": "amount:1,682.00|5", "-5 NOT 5": "-5 NOT 5", "22 Nov, x": "22 Nov x", `"OR"`: `"OR"`, `"-x"`: `"-x"`,
 		`customer:"a\"b\\"`: `customer:"a\"b\\"`, "a b OR c": "a b OR c", "a (b OR c d)": "a (b OR c d)", "status:A,B": "status:A,B", "amount:1..": "amount:1..",
 	} {
 		e, err := Parse(in)

@@ -37,8 +37,10 @@ times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; ` +
 	`a date means the whole day: created>2026-01-31 starts on 1 February)
                  ages 30m 2h 3d 2w: updated<2h changed within the last two hours, ` +
 	`created>3d more than three days ago; today, yesterday
-amounts          exact decimals: 1000.50, -5; never rounded
-"free text"      without a field: contained in any text; ` +
+amounts          exact decimals: 1000.50, 1,000.50, -5; never rounded; ` +
+	`a list is amount:100|200
+words            without a field: what a list shows, in any text, without case or accents; several narrow
+"free text"      in quotes: contained in any text as it is; ` +
 	`quoted text may contain spaces and : = < > ( ) , and \" is a quote`
 
 // Help describes the language for a screen: the grammar, then the fields.

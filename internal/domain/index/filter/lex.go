@@ -39,24 +39,26 @@ const (
 )
 
 type token struct {
-	kind  tokenKind
-	text  string // word, value, or name as typed
-	op    string // tField
-	glued bool   // no space before it
-	pos   int    // byte offset
+	kind   tokenKind
+	text   string // word, value, or name as typed
+	op     string // tField
+	glued  bool   // no space before it
+	quoted bool   // tWord: in quotes
+	pos    int    // byte offset
 }
 
 const (
-	maxInput = 4096 // bytes
+	maxInput = 16 << 10 // bytes: some hundred identifiers
 	maxTerms = 200
 	maxDepth = 50
 )
 
-// lexer splits the input into tokens, regardless of fields.
+// lexer splits the input into tokens.
 type lexer struct {
-	in  string
-	pos int
-	out []token
+	in   string
+	pos  int
+	out  []token
+	kind func(field string) (k Kind, ok bool) // of a field by its name
 }
 
 func column(in string, pos int) int { return utf8.RuneCountInString(in[:min(pos, len(in))]) + 1 }
@@ -65,8 +67,8 @@ func (l *lexer) fail(pos int, what, hint string, args ...any) error {
 	return &Error{Column: column(l.in, pos), What: fmt.Sprintf(what, args...), Hint: hint}
 }
 
-func lex(in string) ([]token, error) {
-	l := &lexer{in: in}
+func lex(in string, kind func(string) (Kind, bool)) ([]token, error) {
+	l := &lexer{in: in, kind: kind}
 	if len(in) > maxInput {
 		return nil, l.fail(maxInput, "The filter is longer than %d bytes.", "Use fewer terms.", maxInput)
 	}
@@ -117,6 +119,9 @@ func (l *lexer) next() error {
 		l.add(token{kind: tOr, pos: at})
 		return nil
 	case '-':
+		if signed(l.in[at:]) {
+			break
+		}
 		l.pos++
 		l.add(token{kind: tNot, pos: at})
 		return nil
@@ -126,28 +131,25 @@ func (l *lexer) next() error {
 	case '"':
 		s, err := l.quotedText()
 		if err == nil {
-			l.add(token{kind: tWord, text: s, pos: at})
+			l.add(token{kind: tWord, text: s, quoted: true, pos: at})
 		}
 		return err
 	}
 	if name, op, ok := l.fieldAhead(); ok {
 		l.pos += len(name) + len(op)
 		l.add(token{kind: tField, text: name, op: op, pos: at})
-		return l.values()
+		return l.values(name)
 	}
-	w := l.bare()
-	switch w {
+	switch w := l.word(); w {
 	case "OR":
 		l.add(token{kind: tOr, pos: at})
 	case "AND":
 		l.add(token{kind: tAnd, pos: at})
 	case "NOT":
 		l.add(token{kind: tNot, pos: at, text: "NOT"})
-	case "":
-		return l.fail(at, "This character has no meaning here.", "Put text that contains it in quotes.")
 	default:
-		if i := strings.IndexAny(w, ":=<>!"); i >= 0 {
-			return l.fail(at+i, "A field's name is missing before %q.", "Put text that contains it in quotes.", w[i:i+1])
+		if strings.HasPrefix(w, "!=") || w != "!" && strings.IndexAny(w, ":=<>!") == 0 {
+			return l.fail(at, "A field's name is missing before %q.", "Put text that contains it in quotes.", w[:1])
 		}
 		l.add(token{kind: tWord, text: w, pos: at})
 	}
@@ -164,15 +166,62 @@ func (l *lexer) fieldAhead() (name, op string, ok bool) {
 		return "", "", false
 	}
 	for _, op := range []string{"!=", "<=", ">=", ":", "=", "<", ">"} {
-		if strings.HasPrefix(rest[i:], op) {
-			return rest[:i], op, true
+		if after, ok := strings.CutPrefix(rest[i:], op); ok {
+			return rest[:i], op, !l.isText(rest[:i], op, after)
 		}
 	}
 	return "", "", false
 }
 
-// values reads a comma-separated list directly after a comparison.
-func (l *lexer) values() error {
+// isText reports whether a name and a comparison are a part of a text: a time of day (10:44), a number of a document
+// (INV7:3) or the end of a clause (Re: invoice).
+func (l *lexer) isText(name, op, after string) bool {
+	if _, known := l.kind(name); known {
+		return false
+	}
+	next := strings.TrimLeftFunc(after, unicode.IsSpace)
+	clause := next != after && next != "" && next[0] != ')'
+	return op == ":" && clause || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsDigit(r) || unicode.IsUpper(r) })
+}
+
+// signed reports whether s begins with an amount below zero, as lists draw it.
+func signed(s string) bool {
+	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
+		s = s[:end]
+	}
+	number, ok := strings.CutPrefix(strings.TrimRight(s, "),;"), "-")
+	if !ok {
+		return false
+	}
+	if cut, was := strings.CutSuffix(number, cutMark); was {
+		return leading.MatchString(cut)
+	}
+	digits, ok := readAmount(number)
+	return ok && digits[0] != '-' && digits[0] != '+'
+}
+
+// word reads a word that has no field: up to a space, bracket or quote. Commas at its end part words.
+func (l *lexer) word() string {
+	w := l.until(" \t\r\n()\"")
+	if text := strings.TrimRight(w, ",;"); text != "" {
+		return text
+	}
+	return w
+}
+
+// values reads a list directly after a comparison: parted by commas, those of amounts and numbers also by bars.
+func (l *lexer) values(field string) error {
+	if k, _ := l.kind(field); (k == Money || k == Count) && !strings.HasPrefix(l.in[l.pos:], `"`) {
+		at := l.pos
+		for i, v := range amounts(l.until(" \t\r\n()\"\\")) {
+			if i > 0 {
+				l.add(token{kind: tComma, pos: at - 1})
+			}
+			l.add(token{kind: tValue, text: v, pos: at})
+			at += len(v) + 1
+		}
+		return nil
+	}
 	for {
 		at := l.pos
 		switch {
@@ -194,11 +243,14 @@ func (l *lexer) values() error {
 }
 
 // bare reads up to a space, bracket, comma or quote.
-func (l *lexer) bare() string {
+func (l *lexer) bare() string { return l.until(special) }
+
+// until reads up to a space or one of the characters.
+func (l *lexer) until(stops string) string {
 	at := l.pos
 	for l.pos < len(l.in) {
 		r, w := utf8.DecodeRuneInString(l.in[l.pos:])
-		if unicode.IsSpace(r) || strings.ContainsRune(special, r) {
+		if unicode.IsSpace(r) || strings.ContainsRune(stops, r) {
 			break
 		}
 		l.pos += w

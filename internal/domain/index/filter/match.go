@@ -43,6 +43,9 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 	case f.Kind == Flag:
 		return f.Flag(r, v.Text)
 	}
+	if f.Kind == Ident {
+		return slices.ContainsFunc(f.Strings(r), func(id string) bool { return v.identifies(FoldID(id)) })
+	}
 	want, texts := Fold(v.Text), f.Strings
 	if l.Masked && f.Masked != nil {
 		texts = f.Masked
@@ -55,13 +58,18 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 			return s == v.Text
 		}
 		switch s = Fold(s); {
+		case l.Op == begins:
+			return strings.HasPrefix(s, want)
 		case f.Kind == Code || l.Op == Eq:
 			return s == want
-		case f.Kind == Ident:
-			return strings.HasPrefix(s, want)
 		}
 		return strings.Contains(s, want)
 	})
+}
+
+// identifies reports whether a folded identifier has the ends of v.
+func (v Value) identifies(id string) bool {
+	return strings.HasPrefix(id, FoldID(v.Text)) && strings.HasSuffix(id, FoldID(v.tail))
 }
 
 // Masks reports whether no identifier may match v: the leaf is masked, and v would be masked too.

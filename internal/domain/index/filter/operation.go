@@ -15,7 +15,7 @@ type OperationExpr = Expr[api.Operation]
 // Parse reads a filter over operations; see Table.Parse.
 func Parse(input string) (OperationExpr, error) { return Operations().Parse(input) }
 
-var operations = NewTable(operationFields()...)
+var operations = NewTable(operationFields()...).Shown()
 
 // Operations is the language of the operations list. The caller must not change it.
 func Operations() *Table[api.Operation] { return operations }
@@ -62,7 +62,8 @@ func operationFields() []Field[api.Operation] {
 		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
 			Example: "has:locked", Values: Flags, Flag: HasFlag,
 			Needs: func(flag string) string { return flagNeeds[flag] }, Lacks: lacks},
-		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier", Example: `"free text"`,
+		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier; without quotes also an amount, a day, a status, " +
+			"a type, a currency, the beginning of the id", Example: `1,682.00 eur "free text"`,
 			Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
 }
@@ -108,7 +109,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 	case field.Money:
 		out.Kind, out.Key = Money, func(r T) string { return MoneyKey(f.Money(r)) }
 	case field.Time:
-		out.Kind, out.Time = Time, func(r T) time.Time { return f.Time(r).Time }
+		out.Kind, out.Age, out.Time = Time, f.Column.Age, func(r T) time.Time { return f.Time(r).Time }
 	case field.Count:
 		out.Kind, out.Count = Count, func(r T) int64 {
 			if f.Reported != nil && !f.Reported(r) {

@@ -16,7 +16,7 @@ type parser[T any] struct {
 
 // Parse parses a filter. An empty text matches everything. An error is an *Error with the column of the mistake.
 func (t *Table[T]) Parse(input string) (Expr[T], error) {
-	toks, err := lex(input)
+	toks, err := lex(input, t.kindOf)
 	if err != nil {
 		return Expr[T]{}, err
 	}
@@ -32,6 +32,15 @@ func (t *Table[T]) Parse(input string) (Expr[T], error) {
 		return Expr[T]{}, p.fail(k.pos, "This bracket has no opening bracket.", "Remove it, or add an opening bracket.")
 	}
 	return t.of(n), nil
+}
+
+// kindOf is the kind of a field by its name as typed.
+func (t *Table[T]) kindOf(name string) (Kind, bool) {
+	at, ok := t.byName[strings.ToLower(name)]
+	if !ok {
+		return 0, false
+	}
+	return t.fields[at].Kind, true
 }
 
 func (p *parser[T]) peek() token { return p.toks[p.i] }
@@ -63,6 +72,7 @@ func (p *parser[T]) and() (Node, error) {
 			if len(all) == 0 {
 				return nil, p.missing(k)
 			}
+			withoutNoise(all)
 			return flat(all), nil
 		case tAnd:
 			p.take()
@@ -142,7 +152,11 @@ func (p *parser[T]) term() (Node, error) {
 		if Fold(k.text) == "" {
 			return nil, p.fail(k.pos, "The quotes are empty.", "Write the text to look for.")
 		}
-		return &Leaf{Kind: Free, Op: Has, Values: []Value{{Text: k.text}}, index: p.t.free}, nil
+		if p.t.words && !k.quoted {
+			return p.words(k), nil
+		}
+		return &Leaf{Kind: Free, Op: Has, Values: []Value{{Text: k.text}}, index: p.t.free,
+			quoted: k.quoted && p.t.words}, nil
 	case tField:
 		return p.leaf(k)
 	default:

@@ -105,13 +105,27 @@ func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
 	}
 	want := Fold(v.Text)
 	switch {
+	case l.Kind == Ident:
+		return ident(column, v)
+	case l.Op == begins:
+		return Prefix(column, want)
 	case l.Kind == Code || l.Op == Eq:
 		return Cond{column + " = ?", []any{want}}
-	case l.Kind == Ident:
-		return Prefix(column, want)
 	}
 	return Cond{e.Instr + "(" + column + ", ?) > 0", []any{want}}
 }
+
+// ident holds if the identifier has the ends of v.
+func ident(column string, v Value) Cond {
+	c := Prefix(column, FoldID(v.Text))
+	if v.tail == "" {
+		return c
+	}
+	return All(c, Cond{column + ` LIKE ? ESCAPE '\'`, []any{"%" + Like(FoldID(v.tail))}})
+}
+
+// Like is s as a part of a pattern of LIKE with the escape character \.
+func Like(s string) string { return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s) }
 
 // Prefix holds if the column (folded, collated bytewise) begins with the text.
 func Prefix(column, want string) Cond {

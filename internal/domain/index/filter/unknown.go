@@ -25,6 +25,8 @@ func (t *Table[T]) settle(n Node, negated bool) Node {
 		return Or(t.settleAll(n, negated))
 	case Not:
 		return t.settle(n.X, !negated)
+	case Word:
+		return t.settle(n.Means, negated)
 	case *Leaf:
 		l := *n
 		if !l.settled && negated {
@@ -52,6 +54,8 @@ func (t *Table[T]) settleAll(parts []Node, negated bool) []Node {
 func (t *Table[T]) needs(l *Leaf) (names []string) {
 	f := &t.fields[l.index]
 	switch {
+	case l.shown:
+		return nil
 	case f.Kind.ordered():
 		return []string{f.Name}
 	case f.Needs == nil:

@@ -61,16 +61,25 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (Value, error) {
 	return val, nil
 }
 
+// ungrouped is a whole number without the commas of its thousands.
+func ungrouped(s string) string {
+	if grouped.MatchString(strings.TrimPrefix(s, "-")) {
+		return strings.ReplaceAll(s, ",", "")
+	}
+	return s
+}
+
 func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
 	switch f.Kind {
 	case Money:
-		key, ok := decimalKey(s)
+		digits, _ := readAmount(s)
+		key, ok := decimalKey(digits)
 		if !ok {
-			return point{}, p.fail(pos, "%q is not an amount.", "Write digits with a point, no separators: 1000.50.", s)
+			return point{}, p.fail(pos, "%q is not an amount.", "Write digits with a point: 1000.50 or 1,000.50.", s)
 		}
 		return point{set: true, key: key}, nil
 	case Count:
-		n, err := strconv.ParseInt(s, 10, 64)
+		n, err := strconv.ParseInt(ungrouped(s), 10, 64)
 		if err != nil {
 			return point{}, p.fail(pos, "%q is not a whole number.", "Write "+f.Example+".", s)
 		}
@@ -212,6 +221,10 @@ func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
 }
 
 func (l *Leaf) timeBounds(v Value, now time.Time) Bounds[int64] {
+	if v.lo.spoken != nil {
+		from, to := v.lo.spoken.span(now, l.zone)
+		return Bounds[int64]{Lo: from, HasLo: true, LoWith: true, Hi: to, HasHi: true}
+	}
 	lo, loEnd := v.lo.span(now)
 	if v.Range {
 		_, hi := v.hi.span(now)

@@ -1,0 +1,123 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"opdeck/api"
+	"opdeck/api/untrusted"
+)
+
+// shown is an operation as a list of a person in Paris shows it.
+func shown() api.Operation {
+	o := sample()
+	o.OPID = "237f91d0-aaaa-4bbb-8ccc-1234568bf1b4"
+	o.SourceAmount = money("1682", "0")
+	o.DestinationAmount = money("-1250000", "-500000000")
+	o.Customer.Name = "José Łukasz & Zażółć"
+	o.CreatedAt = api.At(time.Date(2026, 3, 6, 23, 44, 10, 0, time.UTC)) // the 7th in Paris
+	o.UpdatedAt = api.At(now.Add(-50 * time.Hour))
+	o.Reference = "Re: order 12"
+	return o
+}
+
+// TestWordsMeanWhatListsShow: what a list shows, and what people say for it, matches the row; its neighbours do not.
+func TestWordsMeanWhatListsShow(t *testing.T) {
+	paris, err := time.LoadLocation("Europe/Paris")
+	if err != nil {
+		t.Skip(err)
+	}
+	for in, want := range map[string]bool{
+		"1,682.00": true, "1682": true, "1.682,00": true, "1'682.00": true, "1682,00": true, "1,682": true, "1,682.00 EUR": true, "1682.01": false, "1.682": false,
+		"16,820": false, "-1,250,000.50": true, "1,250,000.50": false, "-1,250,…": true, "1,6…": true, "1,7…": false, "1,682.0… EUR": true, "NOT 1682": false,
+		"PENDING": true, "pend": true, "◌ PENDING": true, "FAILED": false, "swift": true, "eur": true, "withdraw swift pending": true, "pending success": false,
+		"2026-03-07": true, "2026-03-06": false, "7 Mar": true, "7 march 2026": true, "Mar 7": true, "8 Mar": false, "2026-03": true, "2026-03-07 00:44": true, "2026-03-07 00:45": false,
+		"2026-03-06 23:44 UTC": true, "2026-03-06T23:44:10Z": true, "7 Mar 00:44": true, "07.03.2026": true, "yesterday": false, "2d ago": true, "3d ago": false, "in 3m": false, "now": true, // "rush (say: now)"
+		"237f91d": true, "237F91": true, "237f91d…8bf1b4": true, "237f91d...8bf1b4": true, "237f91d…8bf1b5": false, "237f91d0…": true, "237f92": false,
+		"jose": true, "JOSÉ": true, "lukasz zazolc": true, "zażółć": true, "Jos…": true, "joze": false, "mo…sohne": true, `"josé łukasz"`: true, `"1,682.00"`: false,
+		"Re: order 12": true, "order": true, "rush (say: now)": true, "-1682": false, "-pending": false, "-failed": true, "pending, swift": true,
+		"237f91d0-aaaa-4bbb-8ccc-1234568bf1b4, 00000000-0000-4000-8000-000000000000": true,
+		"00000000-0000-4000-8000-000000000000\n237f91d…8bf1b4":                       true,
+		"00000000-0000-4000-8000-000000000000 00000000-0000-4000-8000-000000000001":  false,
+		"amount:1,682.00": true, "amount:1682,00": true, "amount>1,681.99": true, "amount:1,000..2,000": true, "amount:5|1,682": true, "amount:1,5": false, "amount:1,682,000": false,
+		"amount:1682,5": true, "documents:1": true, "1": true,
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if got := e.In(paris).Match(shown(), now); got != want {
+			t.Errorf("%q = %v, want %v", in, got, want)
+		}
+		again, err := Parse(e.String())
+		if err != nil || again.String() != e.String() || again.In(paris).Match(shown(), now) != want {
+			t.Errorf("%q prints as %q: %v", in, e.String(), err)
+		}
+		if opposite, err := Parse("-(" + in + ")"); err != nil || opposite.In(paris).Match(shown(), now) == want {
+			t.Errorf("%q and its opposite have the same answer, %v", in, err)
+		}
+	}
+}
+
+// TestAWordIsNeverUnknown: a row that lacks a value does not show it.
+func TestAWordIsNeverUnknown(t *testing.T) {
+	e, err := Parse("NOT 1682")
+	if err != nil || !e.Match(api.Operation{OPID: "x", Status: "NEW"}, now) {
+		t.Fatalf("NOT 1682 does not match an operation without an amount: %v", err)
+	}
+	e, err = Parse("NOT 1682 NOT 2026-01-01 NOT pending")
+	if err != nil || !e.Match(api.Operation{OPID: "x"}, now) || len(e.Needs()) > 0 {
+		t.Errorf("needs %v, %v", e.Needs(), err)
+	}
+}
+
+func TestAmountsAsPeopleWriteThem(t *testing.T) {
+	for in, want := range map[string]string{
+		"1682": "1682", "1,682": "1682", "1,682.00": "1682.00", "1.682,00": "1682.00", "1.682.000": "1682000", "1'682.5": "1682.5", "0,50": "0.50", "12,5": "12.5",
+		"-1,682": "-1682", "+5": "5", "1,682,000.123456789": "1682000.123456789", "0,001": "0.001", "1.682": "1.682",
+		"": "", "1,6822": "1.6822", "1,68,2": "", "1.68.2": "", "1,682.": "", ",5": "", "5,": "", "1e5": "", "1,682,00": "", "--5": "", "٣": "",
+	} {
+		if got, ok := readAmount(in); got != want || ok != (want != "") {
+			t.Errorf("%q is %q (%v), want %q", in, got, ok, want)
+		}
+	}
+}
+
+func TestAListOfAmountsIsNoAmount(t *testing.T) {
+	for in, want := range map[string]string{
+		"100,200": "100,200", "100|200": "100 200", "1,5": "1 5", "1,682.00,1,700.00": "1,682.00 1,700.00", "1,000..2,000": "1,000..2,000", "1,2..3": "1 2..3",
+		"1682,00": "1682,00", "0,5": "0 5", "1000,2000": "1000 2000", "5,1,682": "5 1,682",
+	} {
+		if got := strings.Join(amounts(in), " "); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWhatWasUnderstood(t *testing.T) {
+	for in, want := range map[string]string{
+		"amount:100,200": "100,200 is one amount, a list is amount:100|200", "1,682.00 eur": "1,682.00 is the amount 1682.00", "1682": "", "22 Nov": "22 Nov is created on 22 November",
+		"pending": "", "amount:100|200": "",
+	} {
+		e, err := Parse(in)
+		if got := strings.Join(e.Understood(), "; "); err != nil || got != want {
+			t.Errorf("%q is understood as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestFoldIsWhatListsDraw: texts are equal if lists draw them alike, whatever they hold.
+func TestFoldIsWhatListsDraw(t *testing.T) {
+	for _, s := range []string{"José", "Zażółć Gęślą", "Har\u200bbour", "a\x00b", "x\x1b[2J", "ΟΔΟΣ", "İstanbul", "ひかり", "한국", "Straße", "\xff"} {
+		drawn := untrusted.Text(s).Line(0)
+		if Fold(s) != Fold(drawn) || Fold(s) != Fold(strings.ToUpper(s)) && s != "Straße" || Fold(Fold(s)) != Fold(s) {
+			t.Errorf("%q folds to %q, as drawn to %q", s, Fold(s), Fold(drawn))
+		}
+	}
+	if !slices.Equal([]string{Fold("José"), Fold("ŁÓDŹ"), Fold("Søren"), Fold("Straße")}, []string{"jose", "lodz", "soren", "strasse"}) {
+		t.Error("accents are kept")
+	}
+}
