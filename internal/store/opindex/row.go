@@ -248,7 +248,8 @@ func sideParty(s api.Party) party {
 func (r *opRow) values(scope int64) []any {
 	return []any{r.n, scope, r.kindN, r.customerN, r.sourceN, r.destN, r.created, r.updated, r.updatedNs, r.sum.hi,
 		r.sum.lo, r.sum.nanos, r.docs, r.seen, r.changed, int64(r.origin), r.doubt, r.doubtAt, r.digest,
-		r.amountKey, r.receivedKey, r.feeKey, r.opid, filter.FoldID(r.opid), r.reference, r.comment, r.docText, int64(r.hidden)}
+		r.amountKey, r.receivedKey, r.feeKey, r.opid, filter.FoldID(r.opid), r.reference, r.comment, r.docText,
+		int64(r.hidden)}
 }
 
 const opColumns = `n, scope, kind, customer, source, destination, created_us, updated_us, updated_ns, hi, lo, nanos,

@@ -181,7 +181,10 @@ func (l *lexer) isText(name, op, after string) bool {
 	}
 	next := strings.TrimLeftFunc(after, unicode.IsSpace)
 	clause := next != after && next != "" && next[0] != ')'
-	return op == ":" && clause || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsDigit(r) || unicode.IsUpper(r) })
+	return op == ":" && clause || strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsDigit(r) ||
+			unicode.IsUpper(r)
+	})
 }
 
 // signed reports whether s begins with an amount below zero, as lists draw it.

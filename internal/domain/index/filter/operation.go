@@ -62,7 +62,8 @@ func operationFields() []Field[api.Operation] {
 		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
 			Example: "has:locked", Values: Flags, Flag: HasFlag,
 			Needs: func(flag string) string { return flagNeeds[flag] }, Lacks: lacks},
-		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier; without quotes also an amount, a day, a status, " +
+		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier; without quotes also an amount, a " +
+			"day, a status, " +
 			"a type, a currency, the beginning of the id", Example: `1,682.00 eur "free text"`,
 			Strings: freeTexts, Masked: freeMasked,
 			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
