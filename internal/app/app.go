@@ -62,6 +62,14 @@ type Options struct {
 	Waits func(sentence string, moves bool)
 
 	migrations fs.FS // for tests, see store.Options
+	around     *around
+}
+
+// around takes the place of this host's clock and of the network in tests that simulate time.
+type around struct {
+	clock   session.Clock
+	stored  store.Clock       // of the accounts
+	service http.RoundTripper // API calls, logins and refreshes
 }
 
 // App is one open context.
@@ -229,7 +237,7 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 }
 
 func (a *App) openClient(ctx context.Context, opt Options) error {
-	calls, auth, err := a.carriers()
+	calls, auth, err := a.carriers(opt)
 	if err != nil {
 		return err
 	}
@@ -265,9 +273,12 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 }
 
 // carriers returns the transports of API calls and of logins and refreshes.
-func (a *App) carriers() (calls, auth http.RoundTripper, err error) {
-	if a.Sandbox != nil {
+func (a *App) carriers(opt Options) (calls, auth http.RoundTripper, err error) {
+	switch {
+	case a.Sandbox != nil:
 		return a.Sandbox.Transport(), a.Sandbox.Transport(), nil
+	case opt.around != nil:
+		return opt.around.service, opt.around.service, nil
 	}
 	conf, err := tlsConfig(a.Context)
 	if err != nil {
@@ -296,7 +307,12 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 		return bad(err)
 	}
 	a.digests = key.Digests()
-	rows, err := accounts.New(a.Store.Core, accounts.Options{Key: key, Log: a.Log})
+	made := accounts.Options{Key: key, Log: a.Log}
+	var clock session.Clock
+	if opt.around != nil {
+		made.Clock, clock = opt.around.stored, opt.around.clock
+	}
+	rows, err := accounts.New(a.Store.Core, made)
 	if err != nil {
 		return bad(err)
 	}
@@ -323,11 +339,12 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if err != nil {
 		return bad(err)
 	}
-	var clock func() time.Time
+	var shown func() time.Time
 	if a.ownClock {
-		clock = a.Now
+		shown = a.Now
 	}
-	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, StatusClock: clock,
+	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, StatusClock: shown,
+		Clock:    clock,
 		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
 		Names:  namesOf(a.Config.Service),

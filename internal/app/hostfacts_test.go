@@ -243,3 +243,14 @@ func TestWhatIsNotProvenIsNotBroken(t *testing.T) {
 		}
 	}
 }
+
+// TestASlowRotation: a process that waits for the answer to a refresh has not stopped while an answer may come.
+func TestASlowRotation(t *testing.T) {
+	for held, stopped := range map[time.Duration]bool{time.Second: false, 7 * time.Second: false, 10 * time.Second: false,
+		12 * time.Second: true} {
+		st := session.Status{Holder: &session.Owner{Host: "a", PID: 7}, Phase: session.SentRefresh, HeldFor: held}
+		if got := sessionFact(st); (got.Holder != "") != stopped {
+			t.Errorf("held for %s: %+v", held, got)
+		}
+	}
+}

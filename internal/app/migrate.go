@@ -25,7 +25,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 				opt.Upgrading()
 			}
 		}}
-	if a.ownClock {
+	if a.ownClock || opt.around != nil {
 		at.Now = a.Now
 	}
 	st, err := store.Open(ctx, at)

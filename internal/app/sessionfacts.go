@@ -21,7 +21,7 @@ func sessionFact(st session.Status) verdict.Session {
 	if ttl := st.Access.TTL; ttl > 0 && ttl < shortestLife {
 		out.ShortLife = ttl
 	}
-	if h := st.Holder; h != nil && st.Phase.Sent() && st.HeldFor >= rotationTime {
+	if h := st.Holder; h != nil && st.Phase.Sent() && st.HeldFor >= rotationTime() {
 		out.Holder, out.HolderSince = fmt.Sprintf("%s, process %d", h.Host, h.PID), st.AsOf.Add(-st.HeldFor)
 		out.Holding = "refresh"
 		if st.Phase == session.SentLogin {
@@ -47,8 +47,8 @@ func sessionFact(st session.Status) verdict.Session {
 	return out
 }
 
-// rotationTime is how long a login or refresh may take before its process seems to have stopped.
-const rotationTime = 6 * time.Second
+// rotationTime is from when on a login or refresh has lasted longer than its process waits for an answer.
+func rotationTime() time.Duration { return session.Defaults().AuthDeadline + time.Second }
 
 // shortestLife is the lifetime of access tokens below which refreshes and logins cannot keep a session without waits.
 const shortestLife = 20 * time.Second

@@ -299,13 +299,12 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	if err != nil {
 		return err
 	}
-	times, err := a.Hooks().Inbox().Times(ctx, 1000)
+	host := a.Now()
+	rhythm, err := receiver.RhythmIn(ctx, a.Hooks().Inbox(), host)
 	if err != nil {
 		return err
 	}
-	host := a.Now()
 	at := func(t time.Time) time.Time { return f.Now.Add(t.Sub(host)) }
-	rhythm := receiver.RhythmOf(times, host)
 	d := verdict.Feed{Expected: a.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
 	if !rhythm.Last.IsZero() {
 		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual

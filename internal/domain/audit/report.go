@@ -83,7 +83,7 @@ type Report struct {
 	Warnings    []string     `json:"warnings"`
 	Restores    []Restore    `json:"restores,omitempty"` // backups that were restored, as the trail records them
 	Against     []Comparison `json:"against,omitempty"`  // one for each kept note
-	// Unknown are keys whose checkpoints a host without a key of its own could not check: nothing is proven.
+	// Unknown are keys of other hosts whose checkpoints could not be checked here: their records are not proven.
 	Unknown []string `json:"unknown_keys,omitempty"`
 
 	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven

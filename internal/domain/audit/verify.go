@@ -82,6 +82,7 @@ type verifier struct {
 	noRestore error
 	accept    bool              // the notes may show a restore that is to be recorded
 	guest     bool              // this host has no key: those of other hosts are perhaps not known here
+	known     map[string]bool   // the keys that can be checked here; nil for an export
 	from      *FromBackup       // the snapshot that opdeck put in place; nil: none
 	suspected []suspicion       // checkpoints that the trail does not match
 	lastOf    map[string]Signed // the last line of the file of each key

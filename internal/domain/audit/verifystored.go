@@ -32,7 +32,10 @@ func (pr *Prover) VerifyAgainst(ctx context.Context, notes []KeptNote) (Report, 
 // for none.
 func (pr *Prover) verified(ctx context.Context, notes []KeptNote, accept bool, from *FromBackup) (*verifier, error) {
 	v := newVerifier()
-	v.accept, v.from, v.guest = accept, from, pr.Unrecorded() != nil
+	v.accept, v.from, v.guest, v.known = accept, from, pr.Unrecorded() != nil, map[string]bool{}
+	for _, k := range pr.knownKeys() {
+		v.known[Fingerprint(k)] = true
+	}
 	if err := v.readNotes(notes, pr.knownKeys()); err != nil {
 		return nil, err
 	}

@@ -159,6 +159,9 @@ type Inbox interface {
 	// Times returns the arrival times of the newest deliveries from the network, newest first, without manual and
 	// quarantined ones.
 	Times(ctx context.Context, limit int) ([]time.Time, error)
+	// Before returns when the deliveries that Times counts arrived last: the first time from end on, and at most limit
+	// times before it, in any order.
+	Before(ctx context.Context, end time.Time, limit int) ([]time.Time, error)
 	// AddAttempt stores an attempt, Attempts returns those of a key, newest first.
 	AddAttempt(ctx context.Context, a Attempt) error
 	Attempts(ctx context.Context, key string) ([]Attempt, error)

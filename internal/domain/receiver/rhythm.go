@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,37 @@ const (
 	rhythmLong  = 6                // in usual intervals: always reported
 	hourSpread  = 90 * time.Minute // counts as the same time of day
 	hourDays    = 3                // days needed for the time of day to count
+
+	rhythmNewest = 1000 // times that are read
+	rhythmBack   = 7    // days that are read of a feed with more than that within them
+	rhythmEach   = 100  // times that are read of each
 )
+
+// RhythmIn is RhythmOf for what an inbox has. A busy feed's newest times do not cover several days: of those, it reads
+// what came at this time of day.
+func RhythmIn(ctx context.Context, in Inbox, now time.Time) (Rhythm, error) {
+	times, err := in.Times(ctx, rhythmNewest)
+	r := RhythmOf(times, now)
+	if err != nil || r.Quiet <= rhythmFloor || len(times) < rhythmNewest {
+		return r, err
+	}
+	var same []time.Duration
+	days := 0
+	for day := 1; day <= rhythmBack; day++ {
+		run, err := in.Before(ctx, r.Last.Add(hourSpread-time.Duration(day)*24*time.Hour), rhythmEach)
+		if err != nil {
+			return r, err
+		}
+		slices.SortFunc(run, time.Time.Compare)
+		if pauses, _ := pausesNear(run, r.Last); len(pauses) > 0 {
+			same, days = append(same, pauses...), days+1
+		}
+	}
+	if len(same) >= rhythmMin && days >= hourDays {
+		r.judge(same)
+	}
+	return r, nil
+}
 
 // RhythmOf derives the rhythm from times, in any order, and judges the silence until now. If the past covers several
 // days, it uses intervals that began at about this time of day, so that a quiet night is no alarm and a quiet morning
@@ -42,12 +73,17 @@ func RhythmOf(times []time.Time, now time.Time) Rhythm {
 	if len(pauses) < rhythmMin {
 		return r
 	}
+	r.judge(pauses)
+	return r
+}
+
+// judge compares the silence with the intervals.
+func (r *Rhythm) judge(pauses []time.Duration) {
 	r.Known = true
 	var longest time.Duration
 	r.Usual, longest = usual(pauses)
 	r.Limit = max(rhythmFloor, rhythmShort*r.Usual, min(rhythmLong*r.Usual, longest*3/2))
 	r.Stalled = r.Quiet > r.Limit
-	return r
 }
 
 // usual returns the longest interval, and the one below which intervals make up half of the time. Events arrive in
@@ -68,20 +104,26 @@ func usual(pauses []time.Duration) (half, longest time.Duration) {
 
 // pausesLike returns the intervals that began at the time of day of last, if on hourDays days or more; else all.
 func pausesLike(times []time.Time, last time.Time) []time.Duration {
-	var all, same []time.Duration
-	days := map[int64]bool{}
-	for i := 1; i < len(times); i++ {
-		pause := times[i].Sub(times[i-1])
-		all = append(all, pause)
-		if near(times[i-1], last) {
-			same = append(same, pause)
-			days[times[i-1].Unix()/86400] = true
-		}
-	}
-	if len(same) >= rhythmMin && len(days) >= hourDays {
+	if same, days := pausesNear(times, last); len(same) >= rhythmMin && days >= hourDays {
 		return same
 	}
+	var all []time.Duration
+	for i := 1; i < len(times); i++ {
+		all = append(all, times[i].Sub(times[i-1]))
+	}
 	return all
+}
+
+// pausesNear returns the intervals between sorted times that began at the time of day of last, and on how many days.
+func pausesNear(times []time.Time, last time.Time) (same []time.Duration, days int) {
+	on := map[int64]bool{}
+	for i := 1; i < len(times); i++ {
+		if near(times[i-1], last) {
+			same = append(same, times[i].Sub(times[i-1]))
+			on[times[i-1].Unix()/86400] = true
+		}
+	}
+	return same, len(on)
 }
 
 func near(a, b time.Time) bool {

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -99,5 +100,37 @@ func TestRhythmOfARandomStream(t *testing.T) {
 	}
 	if alarms > 2 || limit > 90*time.Minute {
 		t.Errorf("%d false alarms in 3,800 pauses, slowest alarm after %s", alarms, limit)
+	}
+}
+
+// past is an Inbox that has nothing but times.
+type past struct {
+	Inbox
+	times []time.Time // sorted
+}
+
+func (p past) Times(_ context.Context, limit int) ([]time.Time, error) {
+	return p.times[max(0, len(p.times)-limit):], nil
+}
+
+func (p past) Before(_ context.Context, end time.Time, limit int) ([]time.Time, error) {
+	i, _ := slices.BinarySearchFunc(p.times, end, time.Time.Compare)
+	return slices.Clone(p.times[max(0, i-limit):min(i+1, len(p.times))]), nil
+}
+
+// TestRhythmOfABusyFeed: its nights are as quiet as those of a slow one, however many events a day has.
+func TestRhythmOfABusyFeed(t *testing.T) {
+	evening := noon.Add(7*time.Hour + 56*time.Minute)
+	for _, step := range []time.Duration{4 * time.Minute, time.Minute, 7 * time.Second} {
+		busy := past{times: days(8, step, evening)}
+		for after, stalled := range map[time.Duration]bool{11 * time.Hour: false, 25 * time.Hour: true} {
+			if r, err := RhythmIn(t.Context(), busy, evening.Add(after)); err != nil || r.Stalled != stalled {
+				t.Errorf("every %s, %s later: %+v %v", step, after, r, err)
+			}
+		}
+		dead := past{times: days(8, step, noon)}
+		if r, err := RhythmIn(t.Context(), dead, noon.Add(time.Hour)); err != nil || !r.Stalled {
+			t.Errorf("every %s, silent at noon: %+v %v", step, r, err)
+		}
 	}
 }

@@ -165,7 +165,7 @@ type Clock struct {
 // Config is the result of its check.
 type Config struct {
 	Mistakes []string // each with file, line and cure
-	Ignored  []string // settings of the environment that have no effect, with the setting to use instead
+	Ignored  []string // proxies of the environment that have no effect: "HTTPS_PROXY"
 }
 
 // Port is a listener of opdeck serve.

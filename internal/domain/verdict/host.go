@@ -31,15 +31,6 @@ func hostCauses() []cause {
 		{id: "port", part: PartFeed, severity: Critical, who: Operator, explains: []Part{PartFeed},
 			next:  Next{Do: "Stop the other program, or set another address.", Command: "opdeck config check"},
 			found: portFaults},
-		{id: "ignored", part: PartConfig, severity: Warning, who: Operator,
-			next: Next{Do: "Set [service] proxy if calls have to use a proxy.", Command: "opdeck doctor"},
-			found: of(func(f Facts) Fact[Config] { return f.Config }, func(_ Facts, c Config) (string, string, time.Time) {
-				if len(c.Ignored) == 0 {
-					return "", "", time.Time{}
-				}
-				return "opdeck ignores " + strings.Join(c.Ignored, ", ") + " of the environment.", strings.Join(c.Ignored, ", "),
-					time.Time{}
-			})},
 	}
 }
 

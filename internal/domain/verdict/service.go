@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,13 @@ type outage struct {
 	since time.Time
 	at    time.Time
 	next  time.Time // of a login or refresh
-	class string    // "" : all calls
+	class string    // "billing calls fail"; "": all calls
 	login bool      // seen at a login or refresh
 	shows []Evidence
 }
 
 // outages returns the outages that the facts show. A class fails alone if another class was answered since its first
-// failure; otherwise the newest failure concerns all calls.
+// failure, and a route if another one of its class was; otherwise the newest failure concerns all calls.
 func outages(f Facts) []outage {
 	var failing []Fact[Call]
 	var good time.Time // the newest good answer
@@ -29,7 +30,7 @@ func outages(f Facts) []outage {
 		switch {
 		case !known:
 			continue
-		case c.failing() && c.Fault.Class != reach.Throttled:
+		case c.failing() && c.Fault.Class != reach.Throttled && !passed(f, c):
 			failing = append(failing, one)
 		}
 		if c.Good.After(good) {
@@ -42,7 +43,9 @@ func outages(f Facts) []outage {
 		c := one.Value
 		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
 		if good.After(o.since) && !good.Equal(c.Good) {
-			o.class = c.Class
+			if o.class = c.Class + " calls fail"; answered(f, c.Class).After(o.since) {
+				o.class = c.Route + " fails"
+			}
 			out = append(out, o)
 			continue
 		}
@@ -50,8 +53,8 @@ func outages(f Facts) []outage {
 	}
 	for _, one := range f.Attempts {
 		a, known := one.at(f.Now)
-		passed := good.After(a.At) && !a.Fault.Answered() // calls with good tokens say nothing about a refused login
-		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || passed || rotated(f, a.At) ||
+		over := good.After(a.At) && !a.Fault.Answered() // calls with good tokens say nothing about a refused login
+		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || over || rotated(f, a.At) ||
 			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
@@ -63,6 +66,20 @@ func outages(f Facts) []outage {
 	}
 	return out
 }
+
+// answered is the newest answer to a call of a class; zero: none.
+func answered(f Facts, class string) (good time.Time) {
+	for _, one := range f.Calls {
+		if c, known := one.at(f.Now); known && c.Class == class && c.Good.After(good) {
+			good = c.Good
+		}
+	}
+	return good
+}
+
+// passed reports whether a failing call was kept from the service by what no longer does: a later call of its class got
+// an answer. What the service itself answers to one route, an answer to another does not end.
+func passed(f Facts, c Call) bool { return !c.Fault.Answered() && answered(f, c.Class).After(c.Failed) }
 
 // with joins two outages of all calls: the newest fault counts, the oldest time is its beginning.
 func (o *outage) with(other outage) *outage {
@@ -101,8 +118,7 @@ func rotated(f Facts, after time.Time) bool {
 }
 
 // reached reports whether the newest answer of the service still holds and no failure of all calls followed it. A
-// lapsed
-// failure counts as well: it must not turn an older answer into a good one.
+// lapsed failure counts as well: it must not turn an older answer into a good one.
 func reached(f Facts) bool {
 	var good time.Time
 	var class string
@@ -116,7 +132,8 @@ func reached(f Facts) bool {
 		return false
 	}
 	for _, one := range f.Calls {
-		if c := one.Value; c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled {
+		c := one.Value
+		if c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled && !passed(f, c) {
 			return false
 		}
 	}
@@ -200,7 +217,7 @@ func reachCauses() []cause {
 				var out []hit
 				for _, o := range outages(f) {
 					if o.fault.Class == r.class && (o.class == "") == whole {
-						out = append(out, hit{says: o.sentence(f, r.says), since: o.since, evidence: o.shows})
+						out = append(out, r.unproxied(f, hit{says: o.sentence(f, r.says), since: o.since, evidence: o.shows}))
 					}
 				}
 				return out
@@ -209,6 +226,24 @@ func reachCauses() []cause {
 		}
 	}
 	return append(out, certificateCauses()...)
+}
+
+// unproxied adds to an outage that a missing proxy can cause which proxies of the environment have no effect.
+func (r reachRow) unproxied(f Facts, h hit) hit {
+	c, known := f.Config.at(f.Now)
+	switch r.class {
+	case reach.NoName, reach.NoPort, reach.NoConnect, reach.Slow, reach.Cut, reach.NotAnswered, reach.Page, reach.Moved:
+	default:
+		known = false
+	}
+	if !known || len(c.Ignored) == 0 {
+		return h
+	}
+	names := strings.Join(c.Ignored, ", ")
+	h.evidence = append(slices.Clone(h.evidence), f.Config.evidence(names+" of the environment is set and has no effect"))
+	h.next = Next{Do: "If calls must leave through the proxy of " + names + ", set [service] proxy. Otherwise: " + r.do,
+		Command: "opdeck doctor"}
+	return h
 }
 
 func (o outage) sentence(f Facts, says string) string {
@@ -229,7 +264,7 @@ func (o outage) sentence(f Facts, says string) string {
 	text := strings.NewReplacer("{s}", f.Service, "{until}", until, "{names}", names, "{target}", o.fault.Target,
 		"{has}", has, "{status}", fmt.Sprint(o.fault.Status), "{said}", said).Replace(says) + o.asks(f.Now)
 	if o.class != "" {
-		text = "Only " + o.class + " calls fail: " + text
+		text = "Only " + o.class + ": " + text
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package verdict_test
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,5 +123,50 @@ func TestItEnds(t *testing.T) {
 	f.Calls[1].Value.Good = verdicttest.Noon
 	if v := verdict.Conclude(f); len(v.Findings) > 0 || v.State() != verdict.Good {
 		t.Errorf("%s: %+v", v.State(), v.Findings)
+	}
+}
+
+// TestAProxyThatIsNotUsed: it is no finding while calls succeed or nobody calls; if a missing proxy can be why calls
+// fail, it is evidence, and the next step names it.
+func TestAProxyThatIsNotUsed(t *testing.T) {
+	unused := func(f verdict.Facts) verdict.Verdict {
+		f.Config = verdicttest.Now(verdict.Config{Ignored: []string{"HTTPS_PROXY", "ALL_PROXY"}})
+		return verdict.Conclude(f)
+	}
+	for _, f := range []verdict.Facts{verdicttest.Base(), verdicttest.Live()} {
+		if v := unused(f); len(v.Findings) > 0 || v.Of(verdict.PartConfig) != verdict.Good {
+			t.Errorf("%+v", v.Findings)
+		}
+	}
+	for class, evidence := range map[reach.Class]bool{reach.NoConnect: true, reach.NoName: true, reach.Page: true,
+		reach.Failed: false, reach.TLSExpired: false, reach.ProxyAsks: false} {
+		v := unused(verdicttest.Login(reach.Fault{Class: class, Status: 500}))
+		first, _ := v.First()
+		shown := slices.ContainsFunc(first.Evidence, func(e verdict.Evidence) bool {
+			return strings.HasPrefix(e.Text, "HTTPS_PROXY, ALL_PROXY ")
+		})
+		if len(v.Findings) != 1 || first.Cause != verdict.Cause(class) || shown != evidence ||
+			strings.Contains(first.Next.Do, "HTTPS_PROXY") != evidence {
+			t.Errorf("%s: %+v", class, v.Findings)
+		}
+	}
+}
+
+// TestOneRoute: a call that did not get through is over when another one of its class does; what the service answers to
+// one route stays true of that route, and is said of no other.
+func TestOneRoute(t *testing.T) {
+	at := func(ago time.Duration) time.Time { return verdicttest.Noon.Add(-ago) }
+	for class, want := range map[reach.Class]string{reach.Slow: "", reach.NoConnect: "", reach.Cut: "", reach.Gateway: "",
+		reach.Failed: "Only GET /v2/operations fails: stage.example.com fails (500)."} {
+		f := verdicttest.Call(reach.Fault{Class: class, Status: 500})
+		f.Calls = append(f.Calls, verdicttest.Now(verdict.Call{Class: "billing", Route: "GET /v2/reports", Good: at(0)}))
+		v := verdict.Conclude(f)
+		if first, _ := v.First(); first.Sentence != want || (want == "") != (v.Of(verdict.PartService) == verdict.Good) {
+			t.Errorf("%s: %q, service %s", class, first.Sentence, v.Of(verdict.PartService))
+		}
+		f.Calls[2].Value.Good = at(10 * time.Second) // before the newest failure
+		if _, wrong := verdict.Conclude(f).First(); !wrong {
+			t.Errorf("%s: a failure after the answer is not found", class)
+		}
 	}
 }

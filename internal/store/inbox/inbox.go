@@ -208,6 +208,27 @@ func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
 		append(of, 10*page(limit), string(receiver.Manual), string(receiver.Quarantined), page(limit))...)
 }
 
+// Before implements receiver.Inbox.
+func (b *Inbox) Before(ctx context.Context, end time.Time, limit int) ([]time.Time, error) {
+	where, of := b.account.in("0 + h") // the index on last_us serves, not one that begins with the scope
+	where += " AND source <> ? AND status <> ?"
+	of = append(of, string(receiver.Manual), string(receiver.Quarantined), micros(end))
+	var out []time.Time
+	for query, n := range map[string]int{" AND last_us >= ? ORDER BY last_us LIMIT ?": 1,
+		" AND last_us < ? ORDER BY last_us DESC LIMIT ?": page(limit)} {
+		list, err := store.List(ctx, b.db, func(scan store.Scan) (time.Time, error) {
+			var us int64
+			err := scan(&us)
+			return fromMicros(us), err
+		}, "SELECT last_us FROM hook h WHERE "+where+query, append(of, n)...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
 // AddAttempt implements receiver.Inbox.
 func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {

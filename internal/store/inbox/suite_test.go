@@ -40,7 +40,7 @@ func suite(t *testing.T, open func(t *testing.T) account) {
 	for name, test := range map[string]func(*testing.T, *inbox.Inbox){
 		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch,
 		"some known": someKnown, "raised": raised, "lists": lists, "after": after, "parallel": parallel,
-		"attempts": attempts, "codes": codes, "times": times, "ledger": ledger, "rejects": rejects,
+		"attempts": attempts, "codes": codes, "times": times, "before": before, "ledger": ledger, "rejects": rejects,
 		"late tokens": lateTokens,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
@@ -389,5 +389,24 @@ func times(t *testing.T, in *inbox.Inbox) {
 	if err != nil || !slices.EqualFunc(got, []time.Time{receivertest.Start.Add(5 * time.Minute),
 		receivertest.Start.Add(4 * time.Minute)}, time.Time.Equal) {
 		t.Error(got, err)
+	}
+}
+
+// before has the first arrival from a time on and the newest ones before it; a delivery counts when it came last.
+func before(t *testing.T, in *inbox.Inbox) {
+	at := func(n int) time.Time { return receivertest.Start.Add(time.Duration(n) * time.Minute) }
+	hand, bad := receivertest.Record(4, "op"), receivertest.Record(6, "op")
+	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
+	insert(t, in, receivertest.Record(1, "op"), receivertest.Record(2, "op"), receivertest.Record(3, "op"), hand,
+		receivertest.Record(5, "op"), bad, receivertest.Record(7, "op"), receivertest.Record(8, "op"))
+	again := receivertest.Record(5, "op")
+	again.ReceivedAt = at(9)
+	insert(t, in, again)
+	for end, want := range map[int][]int{0: {1}, 2: {1, 2}, 6: {2, 3, 7}, 8: {3, 7, 8}, 9: {7, 8, 9}, 20: {8, 9}} {
+		got, err := in.Before(context.Background(), at(end), 2)
+		slices.SortFunc(got, time.Time.Compare)
+		if err != nil || !slices.EqualFunc(got, want, func(t time.Time, n int) bool { return t.Equal(at(n)) }) {
+			t.Errorf("before %d: %v, want %v, %v", end, got, want, err)
+		}
 	}
 }

@@ -24,7 +24,6 @@ const (
 
 // withoutRule are the causes that no alert is about, with the reason.
 var withoutRule = map[verdict.Cause]string{
-	"ignored":           "it changes nothing by itself; if calls fail because of it, that has its own cause",
 	"webhooks_rejected": "OpdeckHooksRejected uses the time of the rejection, so it ends ten minutes after the last one",
 	"index_old":         "OpdeckIndexOld uses the age itself",
 }

@@ -94,11 +94,9 @@ func Incidents() map[string]Incident {
 			"A web page comes instead of an answer of stage.example.com: a login page of this network, or another server."},
 		"11 proxy wrong": {Login(reach.Fault{Class: reach.ProxyFault, Target: "proxy:3128"}),
 			"The proxy proxy:3128 cannot be reached."},
-		"11 proxy ignored": {With(Live(), func(f *verdict.Facts) {
-			f.Config = Now(
-				verdict.Config{Ignored: []string{"HTTPS_PROXY"}})
-		}),
-			"opdeck ignores HTTPS_PROXY of the environment."},
+		"11 proxy ignored": {With(Login(said(reach.NoConnect, 0, "")), func(f *verdict.Facts) {
+			f.Config = Now(verdict.Config{Ignored: []string{"HTTPS_PROXY"}})
+		}), "No connection to stage.example.com: nothing answers."},
 		"12 proxy 407": {Login(said(reach.ProxyAsks, 407, "")), "The proxy demands a login (407)."},
 		"13 503 Retry-After": {Login(reach.Fault{Class: reach.Maintenance, Status: 503, After: 2 * time.Minute}),
 			"stage.example.com is under maintenance or overloaded (503). It asks to wait until 12:01:20 UTC."},
