@@ -2,7 +2,7 @@ package main
 
 // Keys that open a customer in the list of all, and the customer's files.
 var (
-	toFiles   = then(toCustomer, step{"F", "› Files"})
+	toFiles   = then(toCustomer, step{"F", "42 files"})
 	toReplace = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"},
 		step{enter + enter + enter, "[ No ]"})
 )
@@ -51,7 +51,7 @@ var lookedOperations = []scene{
 	{name: "second", title: "A question whose answer waits for a second person", more: secondPerson, where: "› Documents",
 		word: "[ No ]", steps: then(toDocuments, step{"x", "Reason"}, step{"sent by the wrong customer" + enter, "[ No ]"})},
 	{name: "difference", title: "What changed from one state to the next", where: "› History", word: "fields differ",
-		steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"}, step{enter, "before"})},
+		steps: then(removed, step{"2", "› Operation"}, step{"h", "2 states"}, step{enter, "before"})},
 	{name: "customer-verify", title: "A customer whom the service still looks at", where: "Tallinn", word: "VERIFY",
 		steps: customerOf("Tallinn", "Next: ")},
 	{name: "customer-rejected", title: "A customer whom the service rejected", where: "שירה", word: "REJECT",
@@ -78,5 +78,5 @@ var lookedOperations = []scene{
 	{name: "approval", title: "A write that waits for a second person", more: secondPerson, before: request,
 		where: "Approv", word: "document.remove", steps: []step{list, {"8", "› Audit"}, {"A", "document.remove"}}},
 	{name: "approve", title: "The second person's question", more: secondPerson, before: request, where: "Approv",
-		word: "[ No ]", steps: []step{list, {"8", "› Audit"}, {"A", "› Approvals"}, {"P", "[ No ]"}}},
+		word: "[ No ]", steps: []step{list, {"8", "› Audit"}, {"A", "1 approval waits"}, {"P", "[ No ]"}}},
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPicturesAreNotOld plays every scene and holds its words against those in
@@ -136,7 +137,7 @@ func TestWrongPicturesAreNotMade(t *testing.T) {
 		"another screen":   {[]step{list, {"6", "generation"}}, "this is not"},
 		"nothing pressed":  {[]step{list}, "this is not"},
 		"proves nothing":   {[]step{list, {"5", "billing"}}, "proves nothing"},
-		"without its word": {[]step{list, {"5", "› Limits"}}, "is not on the screen"},
+		"without its word": {[]step{list, {"5", "› Limits"}}, "did not come"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if raced && name != "another screen" {
@@ -146,7 +147,7 @@ func TestWrongPicturesAreNotMade(t *testing.T) {
 			sc := limits
 			sc.steps = c.steps
 			if name == "without its word" {
-				sc.word = "a word that is nowhere"
+				sc.word, sc.patience = "a word that is nowhere", 3*time.Second
 			}
 			if _, err := play(t.Context(), sc, "dark"); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.300v", err)

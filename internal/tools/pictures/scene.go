@@ -25,13 +25,15 @@ type scene struct {
 	env         string // a variable of the terminal to set to 1
 	plain       bool   // in plain mode
 	again       bool   // in another size: its content was checked already
+	// patience is the longest wait for a text, which only a picture that cannot be made takes; zero: a minute.
+	patience time.Duration
 	// the person; zero: ana, with all permissions
 	as     api.Actor
 	before func(ctx context.Context, a *app.App, ids []string) error // runs before the picture; ids are operations
 }
 
-// step is a key, or a text typed quickly, and the text that must then appear and must not be there before. {dir} is a
-// folder with a file note.txt.
+// step is a key, or a text typed quickly, and the text that must then appear and must not be there before: content that
+// the next key needs, as a title appears before its content. {dir} is a folder with a file note.txt.
 type step struct{ key, then string }
 
 // list waits for all operations.
@@ -72,7 +74,7 @@ var large = []scene{
 	{name: "operation", title: "One operation", where: "Operations › ", word: "reference",
 		steps: []step{list, {enter, "next link"}}},
 	{name: "history", title: "What happened to an operation", where: "› History", word: "2 states",
-		steps: then(removed, step{"2", "› Operation"}, step{"h", "› History"})},
+		steps: then(removed, step{"2", "› Operation"}, step{"h", "2 states"})},
 	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
 	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]",
 		steps: then(toDocuments, step{"x", "[ No ]"})},
