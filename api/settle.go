@@ -56,7 +56,7 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 			Rests: []evidence.Evidence{s.Evidence}}
 		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // read by this call, after the write
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
-			out.Why.Says = w.Rule.Past
+			out.Why.Says, out.Why.Lost = w.Rule.Past, true
 			out.Detail = "no answer; confirmed by reading the object"
 			s.Answer.Settled = true
 			return s.Answer, out, nil

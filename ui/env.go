@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api/evidence"
 	"opdeck/internal/domain/verdict"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -96,6 +97,14 @@ func (e *Env) SwitchPreview() Action {
 		}
 		return tea.Batch(cmds...)
 	})
+}
+
+// Proven is the notice of a write on an object that is done; it says so if only a read showed that.
+func (e *Env) Proven(object, done string) Notify {
+	if evidence.Of(e.Root).LostAnswer(object) {
+		done = "The answer was lost; a read confirms: " + done
+	}
+	return Notify{Level: Success, Text: done}
 }
 
 // Zone returns the time zone of shown times: local or UTC.

@@ -1,6 +1,10 @@
 package ui
 
-import "opdeck/ui/draw"
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/draw"
+)
 
 // Guide guides a person through tasks on the screens. The shell calls its methods only
 // in the update loop.
@@ -8,8 +12,9 @@ type Guide interface {
 	// Says returns the current task: its heading, and a sentence on how to do it. Both are
 	// safe; empty when no tour is running.
 	Says() (heading, how string)
-	// See is called after each message with the screen on top and the news, if any.
-	See(Sight)
+	// See is called after each message with the screen on top and the news, if any. It returns a notice for the
+	// person; nil for none.
+	See(Sight) *Notify
 }
 
 // Sight is the argument of Guide.See.
@@ -36,10 +41,15 @@ func (s *window) guideLines() int {
 }
 
 // look calls the guide's See with the screen on top.
-func (s *screenStack) look(news BroadcastMsg) {
-	if top := s.top(); s.opt.Guide != nil && top != nil {
-		s.opt.Guide.See(Sight{Screen: top.screen, News: news})
+func (s *router) look(news BroadcastMsg) tea.Cmd {
+	top := s.top()
+	if s.opt.Guide == nil || top == nil {
+		return nil
 	}
+	if said := s.opt.Guide.See(Sight{Screen: top.screen, News: news}); said != nil {
+		return s.notify(said.Level, said.Text)
+	}
+	return nil
 }
 
 // fitGuide reserves or releases the lines of the guide.

@@ -20,10 +20,11 @@ func (l *leader) Says() (string, string) {
 	return l.heading, "Press x to remove the document under the cursor; the question starts on No."
 }
 
-func (l *leader) See(s ui.Sight) {
+func (l *leader) See(s ui.Sight) *ui.Notify {
 	if l.sights++; s.News != nil {
 		l.news = append(l.news, s.News)
 	}
+	return nil
 }
 
 // TestGuideCoversNothing: the words of a guide are above the screen, which gets that

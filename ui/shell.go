@@ -175,7 +175,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := tea.Batch(s.take(msg), s.pressPending())
 	s.noteTrail()
 	s.noteLoading()
-	s.look(nil)
+	cmd = tea.Batch(cmd, s.look(nil))
 	s.fitGuide()
 	s.reportPlace()
 	for _, o := range s.overlays {

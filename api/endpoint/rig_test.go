@@ -94,6 +94,7 @@ func (c *counter) of(method string) int { c.mu.Lock(); defer c.mu.Unlock(); retu
 // document, which faults break on purpose.
 func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	t.Helper()
+	opt.Odd = true
 	svc, err := sandbox.Open(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)

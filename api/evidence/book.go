@@ -54,6 +54,16 @@ func (b *Book) About(object string) (out []Conclusion) {
 	return append(out, all...)
 }
 
+// LostAnswer reports whether the newest write on an object is proven by a read, because its own answer proved nothing.
+func (b *Book) LostAnswer(object string) bool {
+	for _, c := range b.About(object) {
+		if c.Kind == Act && strings.EqualFold(c.Object, object) {
+			return c.Lost
+		}
+	}
+	return false
+}
+
 type bookKey struct{}
 
 // In makes Note with the returned context add conclusions to b.

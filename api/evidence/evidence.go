@@ -148,6 +148,7 @@ type Conclusion struct {
 	Object string     `json:"object,omitempty"` // id; "": no single object, but the list or the session
 	Rests  []Evidence `json:"rests"`            // empty: no read supports it
 	Open   string     `json:"open,omitempty"`   // what is missing, for people; "": nothing
+	Lost   bool       `json:"-"`                // of an act: its own answer proved nothing, a later read did
 }
 
 // Line is the conclusion for people: "removed: the operation read at 11:02:14 no longer lists it".

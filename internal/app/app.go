@@ -53,6 +53,7 @@ type Options struct {
 	Version    string
 	Now        func() time.Time // nil: time.Now
 	Living     bool             // the built-in service changes on its own; see sandbox.Options
+	Odd        bool             // the built-in service's new data have odd values too; see sandbox.Options
 	Upgrading  func()           // see store.Options
 	// NewAuditKey makes an audit key where the one of a trail that has begun is missing.
 	NewAuditKey bool
@@ -227,7 +228,7 @@ func (a *App) openService(ctx context.Context, opt Options) error {
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
-	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living})
+	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Odd: opt.Odd})
 	if err != nil {
 		return &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
 	}

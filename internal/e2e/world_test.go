@@ -31,6 +31,7 @@ func newWorld(t *testing.T, opt sandbox.Options, settings string) *world {
 	if opt.Operations == 0 {
 		opt.Operations = 60
 	}
+	opt.Odd = true
 	s, err := sandbox.Open(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func adminSetSettings(c *call, in json.RawMessage) (any, error) {
 		if err := json.Unmarshal(in, st); err != nil {
 			return refuse(http.StatusBadRequest, err.Error())
 		}
-		st.SigningKey, st.Seed, st.Operations = kept.SigningKey, kept.Seed, kept.Operations
+		st.SigningKey, st.Seed, st.Ordinary, st.Operations = kept.SigningKey, kept.Seed, kept.Ordinary, kept.Operations
 		return nil
 	})
 }

@@ -18,11 +18,17 @@
 //
 // 500 operations (or as many as asked for), 20 customers of both kinds, their
 // accounts, counterparties and documents, all drawn from the seed: the same
-// seed gives the same ids and values. The newest operation is from 2 November
-// 2026. Counted from it (0 is the newest) these are fixed:
+// seed gives the same ids and values, as a back office has them. Of operations
+// older than six days one of thirty is still open. The newest operation is from
+// 2 November 2026. Counted from it (0 is the newest) these are fixed:
 //
 //	 0  a pending withdrawal over SWIFT with three documents, the third locked
 //	 1  the same, ended (SUCCESS)
+//	22, 47, 72 …  exchanges with two children each, the next two in the list
+//
+// With the fault "odd" (Options.Odd in tests) amounts and states are drawn more
+// widely, one customer has a currency that does not exist, and these are added:
+//
 //	10  units of twenty digits
 //	11  a negative amount: units -1234, nanos -560000000
 //	12  units 0, nanos 1
@@ -36,17 +42,17 @@
 //	20  a comment of four thousand characters
 //	21  unknown fields, unknown status, type and payment type
 //	35  fields that are null
-//	22, 47, 72 …  exchanges with two children each, the next two in the list
 //
 // Numeric codes of operations in webhooks (assumption): status 0 NOTSET,
 // 1 PENDING, 2 PROCESSING, 3 SUCCESS, 4 FAILED, 5 CANCELED, 6 COMPLETED; type
-// and payment type by their place in the documented lists, EXCHANGE 4.
+// and payment type by their place in the documented lists, EXCHANGE 4. A word
+// outside these lists has a code above 99, the same each time.
 //
 // With Options.Living the newest operation is a minute old instead, the others
 // spread over the sixty days before, and customers in VERIFY began to wait today.
 // When such a file is opened later, operations are added for the time between.
 // Live moves one of the newest open operations on every six seconds, and adds one
-// every fourth time; Receive takes the webhooks of it without a port.
+// every third time; Receive takes the webhooks of it without a port.
 //
 // # Removal of a document
 //

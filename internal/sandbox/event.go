@@ -3,6 +3,7 @@ package sandbox
 import (
 	"database/sql"
 	"encoding/json"
+	"hash/fnv"
 	"math/big"
 
 	"github.com/google/uuid"
@@ -30,8 +31,7 @@ func (m money) hook() object {
 
 // inDollars converts m with fixed sample rates, for the "default" amounts.
 func (m money) inDollars() money {
-	perMille := map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740, "INR": 12,
-		"BTC": 60_000_000}[m.currency]
+	perMille := dollarsPerMille[m.currency]
 	units, fine := new(big.Int).SetString(m.units, 10)
 	if !fine {
 		return money{currency: "USD", units: "0"}
@@ -65,33 +65,42 @@ func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 	return err
 }
 
-// patch applies a merge patch to the two sums, so that an event has the same amounts as a read.
-func (a *operationAmounts) patch(p []byte) {
-	over := struct {
-		Source      amountJSON `json:"sourceAmount"`
-		Destination amountJSON `json:"destinationAmount"`
-	}{*a.source.rest(), *a.destination.rest()}
-	if json.Unmarshal(p, &over) == nil {
-		a.source, a.destination = over.Source.Sum.money(), over.Destination.Sum.money()
+// codeShown is the code of the word that a read shows: a word outside the documented list always has the same code
+// above them.
+func codeShown(names []string, word string) int {
+	if code := codeOf(names, word); code >= 0 {
+		return code
 	}
+	h := fnv.New32a()
+	h.Write([]byte(word))
+	return 100 + int(h.Sum32()%900)
 }
 
+func (a *amountJSON) hook() object {
+	if a == nil {
+		return nil
+	}
+	return a.Sum.money().amount()
+}
+
+// raiseOperation sends what a read of o shows.
 func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
-	a := o.amounts(c.st.Seed)
-	if o.extra.Valid {
-		a.patch([]byte(o.extra.String))
+	var shown operationJSON
+	if err := decode(o.render(c.st.dataset(), nil), &shown); err != nil {
+		return err
 	}
 	source := object{"account,omitempty", o.account.id}
 	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
 	if o.typ == typeDeposit {
 		source, destination = destination, source
 	}
-	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
-		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay, "is_visible,omitempty",
-		o.flags&flagVisible != 0,
+	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", shown.Opid,
+		"type,omitempty", codeShown(operationTypes, shown.Type),
+		"status,omitempty", codeShown(operationStatuses, shown.Status),
+		"payment_type,omitempty", codeShown(paymentTypes, shown.PaymentType), "is_visible,omitempty", shown.IsVisible,
 		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
-		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
-		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
+		"source_amount,omitempty", shown.SourceSum.hook(), "destination_amount,omitempty", shown.DestSum.hook(),
+		"commission_amount,omitempty", shown.Commission.hook(), "current_balance_amount,omitempty", shown.Balance.hook()})
 }
 
 func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {

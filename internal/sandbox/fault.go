@@ -29,6 +29,7 @@ type Faults struct {
 	skew     time.Duration
 	order    string          // of lists of operations; "": newest
 	variants map[string]bool // see variantWords
+	odd      bool            // see Options.Odd
 }
 
 // String returns the text the faults were read from.
@@ -70,6 +71,10 @@ func ParseFaults(spec string) (Faults, error) {
 	for item := range strings.SplitSeq(f.text, ",") {
 		item = strings.TrimSpace(item)
 		if item == "" {
+			continue
+		}
+		if item == "odd" {
+			f.odd = true
 			continue
 		}
 		kind, value, found := strings.Cut(item, "=")
@@ -125,7 +130,7 @@ func parseRule(item, kind, value string) (r fault, err error) {
 	r = fault{text: item, kind: kind, every: 1}
 	argument, known := faultKinds[kind]
 	if !known {
-		return r, fmt.Errorf("unknown kind; use one of %s, lag, skew, probability, order, variant",
+		return r, fmt.Errorf("unknown kind; use one of %s, lag, skew, probability, order, variant, odd",
 			strings.Join(slices.Sorted(maps.Keys(faultKinds)), ", "))
 	}
 	if value, err = r.suffixes(value); err != nil {

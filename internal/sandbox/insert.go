@@ -34,7 +34,7 @@ func (s *store) Insert(ctx context.Context, in Insert) (opids []string, err erro
 			}
 			at = max(c.at.UnixNano(), newest+int64(time.Millisecond))
 		}
-		w := newWorld(c.st.Seed)
+		w := newWorld(c.st.dataset())
 		for i := range in.Count {
 			opid, err := insertOne(c, tx, w, newcomer{created: at + int64(i)*int64(time.Millisecond), quiet: in.Quiet})
 			if err != nil {
@@ -72,7 +72,7 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := sampleFile(c.st.Seed, fileNumber(n, 0), o.customer, false, created)
+	file := w.sampleFile(fileNumber(n, 0), o.customer, false, created)
 	if err := execute(c.ctx, tx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
 		return "", err
 	}
@@ -136,7 +136,7 @@ func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
 		if err != nil || len(ops) == 0 {
 			return list, err
 		}
-		shown, err := renderAll(ctx, s.ro, st.Seed, ops)
+		shown, err := renderAll(ctx, s.ro, st.dataset(), ops)
 		if err != nil {
 			return nil, err
 		}

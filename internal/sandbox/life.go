@@ -33,7 +33,7 @@ func (s *Service) Receive(h http.Handler) {
 	s.notifyDeliverer()
 }
 
-// Live makes a change every six seconds until ctx ends: usually to one of the newest open operations, every fourth
+// Live makes a change every six seconds until ctx ends: usually to one of the newest open operations, every third
 // time a new one. Several processes may do so.
 func (s *Service) Live(ctx context.Context) {
 	repeat(ctx, firstBeat, heartbeat, func() { _ = s.beat(ctx) }) // a busy file only skips this change
@@ -55,7 +55,7 @@ func (s *store) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if k%4 == 0 && born < mostBorn {
+		if k%3 == 0 && born < mostBorn {
 			return addNow(c, tx)
 		}
 		return moveOne(c, tx, "created DESC", inPlay)
@@ -67,7 +67,7 @@ func addNow(c *call, tx *sql.Tx) error {
 	if err := breakOrder(c.ctx, tx); err != nil {
 		return err
 	}
-	_, err := insertOne(c, tx, newWorld(c.st.Seed), newcomer{created: c.at.UnixNano()})
+	_, err := insertOne(c, tx, newWorld(c.st.dataset()), newcomer{created: c.at.UnixNano()})
 	return err
 }
 
@@ -89,7 +89,7 @@ func (s *store) catchUp(ctx context.Context) error {
 		}
 		gap := c.at.UnixNano() - newest
 		n := min(gap/usual, caughtUp)
-		w := newWorld(c.st.Seed)
+		w := newWorld(c.st.dataset())
 		for i := range n {
 			if _, err := insertOne(c, tx, w, newcomer{created: newest + (i+1)*(gap/n), quiet: true, settled: true}); err != nil {
 				return err

@@ -131,7 +131,7 @@ var comments = []string{"", "Payment for services", "Invoice settlement", "Salar
 	"ご請求分", "Refund of deposit", "Monthly rent"}
 
 // amounts of o in the currencies of its two sides.
-func (o *operationRow) amounts(seed uint64) operationAmounts {
+func (o *operationRow) amounts(data dataset) operationAmounts {
 	from, to := o.account.currency, o.account.currency
 	if o.account2.Valid {
 		to = o.second.currency
@@ -140,7 +140,10 @@ func (o *operationRow) amounts(seed uint64) operationAmounts {
 	if o.parent.Valid {
 		n = o.parent.Int64
 	}
-	return drawAmounts(seed, int(n), from, to)
+	if !data.odd {
+		return ordinaryAmounts(data.seed, int(n), from, to)
+	}
+	return drawAmounts(data.seed, int(n), from, to)
 }
 
 // sides are source and destination: money of a DEPOSIT comes from the
@@ -164,14 +167,14 @@ func (o *operationRow) sides() (source, destination *sideJSON) {
 }
 
 // render gives the REST shape; with documents nil it shows an empty list.
-func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMessage {
-	a := o.amounts(seed)
-	d := newDice(seed, saltAmount, int(o.n)+1<<42)
+func (o *operationRow) render(data dataset, documents []documentJSON) json.RawMessage {
+	a := o.amounts(data)
+	d := newDice(data.seed, saltAmount, int(o.n)+1<<42)
 	if documents == nil {
 		documents = []documentJSON{}
 	}
 	v := operationJSON{
-		Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0,
+		Opid: o.opid(data.seed), IsVisible: o.flags&flagVisible != 0,
 		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
 		PaymentType: nameOf(paymentTypes, o.pay),
 		CreatedAt:   stamp(o.created), UpdatedAt: stamp(o.updated),
@@ -223,14 +226,14 @@ func (d *attachedRow) columns() []any {
 }
 
 // renderAll gives the REST shapes of ops with their documents.
-func renderAll(ctx context.Context, q querier, seed uint64, ops []operationRow) ([]json.RawMessage, error) {
+func renderAll(ctx context.Context, q querier, data dataset, ops []operationRow) ([]json.RawMessage, error) {
 	docs, err := documentsOf(ctx, q, ops)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]json.RawMessage, len(ops))
 	for i := range ops {
-		list[i] = ops[i].render(seed, docs[ops[i].n])
+		list[i] = ops[i].render(data, docs[ops[i].n])
 	}
 	return list, nil
 }

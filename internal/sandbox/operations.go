@@ -15,7 +15,7 @@ func getOperation(c *call) (any, error) {
 }
 
 func showOperation(c *call, q querier, o operationRow) (any, error) {
-	list, err := renderAll(c.ctx, q, c.st.Seed, []operationRow{o})
+	list, err := renderAll(c.ctx, q, c.st.dataset(), []operationRow{o})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func operationTree(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.Seed, append([]operationRow{o}, children...))
+	list, err := renderAll(c.ctx, c.ro, c.st.dataset(), append([]operationRow{o}, children...))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func listOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := renderAll(c.ctx, c.ro, c.st.Seed, ops)
+	items, err := renderAll(c.ctx, c.ro, c.st.dataset(), ops)
 	return p.body(total, items), err
 }
 

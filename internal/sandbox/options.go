@@ -28,6 +28,8 @@ type Options struct {
 	Path       string // SQLite file; "" keeps everything in memory
 	Operations int    // sample operations of a new file, default 500; an existing file keeps its own
 	Seed       uint64 // of ids and sample data; used for a new file only
+	// Odd adds rare and hostile values to the sample data of a new file: for tests. The fault "odd" does the same.
+	Odd bool
 	// Living makes the data run up to now over sixty days, fills the time since the
 	// file was open last, and switches webhooks on, to the Receiver of a process that
 	// has the file open. Changes are made by Live.
@@ -68,6 +70,7 @@ type Options struct {
 type settings struct {
 	Seed       uint64 `json:"seed"`
 	Operations int    `json:"operations"`
+	Ordinary   bool   `json:"ordinary"`         // without the values of Options.Odd
 	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
 	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
 
@@ -113,7 +116,7 @@ func (d *span) UnmarshalText(b []byte) error {
 
 func newSettings(o Options) settings {
 	s := settings{
-		Seed: o.Seed, Operations: o.Operations,
+		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd && !o.Faults.odd,
 		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL), TTLUnit: "s",
 		Login: DefaultLogin, Password: DefaultPassword,
 		ShareTokenField: DefaultShareTokenField,

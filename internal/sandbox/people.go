@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // person is one customer of the sample data: both kinds, long names, names in
 // many scripts. All are invented.
 type person struct {
@@ -32,6 +34,16 @@ var people = []person{
 	{false, "ราตรี", "สุขสวัสดิ์", "", 0, "USD", "EUR", ""},
 	{true, "North Fjord Seafood", "", "North Fjord Seafood AS", 5, "EUR", "USD", ""},
 	{false, "O'Neill-Šťastný", "D’Août 👩‍🚀", "", 6, "GBP", "EUR", "XQZ"},
+}
+
+// people are the customers: without odd ones the last has a usual name and currencies that exist.
+func (w dataset) people() []person {
+	if w.odd {
+		return people
+	}
+	list := slices.Clone(people)
+	list[len(list)-1] = person{false, "Niamh", "O'Neill-Šťastný", "", 6, "GBP", "EUR", ""}
+	return list
 }
 
 func (p person) display() string {

@@ -27,7 +27,7 @@ func reportOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.Seed, rows)
+	list, err := renderAll(c.ctx, c.ro, c.st.dataset(), rows)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company,
 		comment, email, phone, created, updated, onboarded)`)
-	for i, p := range people {
+	for i, p := range w.people() {
 		d := newDice(w.seed, saltCustomer, i)
 		created := w.newest - int64(i+30)*31*int64(time.Hour)
 		cuid := "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12)
@@ -115,14 +115,14 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 func seedFreeFiles(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(ctx, tx, 10, fileInsert)
 	for i := range 2 * len(people) {
-		b.add(sampleFile(w.seed, -1-i, i/2, false, w.newest-int64(i)*int64(time.Hour))...)
+		b.add(w.sampleFile(-1-i, i/2, false, w.newest-int64(i)*int64(time.Hour))...)
 	}
 	return b.flush()
 }
 
 const fileInsert = `INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)`
 
-var sampleNames = []struct{ name, mime, kind, info string }{
+var sampleNames = []sampleDoc{
 	{"invoice.pdf", "application/pdf", "OPERATION_DOCUMENT", "Invoice"},
 	{"contract.pdf", "application/pdf", "CONTRACT", "Signed contract"},
 	{"receipt.png", "image/png", "OPERATION_DOCUMENT", "Receipt"},
@@ -145,12 +145,15 @@ var hostileFiles = map[int]struct{ name, info string }{
 }
 
 // sampleFile draws the row of file n; n is negative for free ones.
-func sampleFile(seed uint64, n, customer int, locked bool, created int64) []any {
-	d := newDice(seed, saltFile, n+1<<40)
+func (w dataset) sampleFile(n, customer int, locked bool, created int64) []any {
+	d := newDice(w.seed, saltFile, n+1<<40)
 	id := d.uuid()
 	s := pick(&d, sampleNames)
 	if hostile, found := hostileFiles[n]; found {
 		s.name, s.info = hostile.name, hostile.info
+	}
+	if !w.odd && (n < 0 || n >= fileNumber(2, 0)) { // those of the two fixed operations stay
+		s = w.ordinaryDoc(&d, n, customer)
 	}
 	size := 200 + d.below(200_000)
 	if strings.HasPrefix(s.mime, "image/") {
@@ -176,7 +179,7 @@ func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error 
 			if n < 2 {
 				locked = k == 2
 			}
-			files.add(sampleFile(w.seed, fileNumber(n, k), o.customer, locked, o.created)...)
+			files.add(w.sampleFile(fileNumber(n, k), o.customer, locked, o.created)...)
 			links.add(n, fileNumber(n, k), "")
 		}
 	}

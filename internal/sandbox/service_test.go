@@ -41,9 +41,10 @@ func (r reply) json(t testing.TB) map[string]any {
 }
 
 // open starts a service that ends with the test, by default with a few operations, which is several times faster
-// under the race detector.
+// under the race detector. Its data have odd values too.
 func open(t testing.TB, o sandbox.Options) *sandbox.Service {
 	t.Helper()
+	o.Odd = true
 	if o.Operations == 0 {
 		o.Operations = 40
 	}

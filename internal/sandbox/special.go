@@ -10,7 +10,7 @@ func special(o *draft, n int, w *world) {
 		return
 	}
 	patch, ok := specials[n]
-	if !ok {
+	if !ok || !w.odd {
 		return
 	}
 	d := newDice(w.seed, saltOperation, n+1<<43)

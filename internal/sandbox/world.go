@@ -11,7 +11,7 @@ var baseTime = time.Date(2026, 11, 2, 8, 30, 0, 0, time.UTC).UnixNano()
 
 // world is what sample operations refer to, drawn from the seed.
 type world struct {
-	seed     uint64
+	dataset
 	newest   int64 // creation of operation 0, Unix nanoseconds
 	gap      int64 // between two operations, nanoseconds; 0: the fixed rhythm of createdAt
 	accounts []worldAccount
@@ -42,11 +42,12 @@ type worldTarget struct {
 	payee                      int
 }
 
-func newWorld(seed uint64) *world {
-	w := &world{seed: seed, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
+func newWorld(data dataset) *world {
+	people := data.people()
+	w := &world{dataset: data, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
 	for c, p := range people {
 		for i, cur := range p.currencies() {
-			d := newDice(seed, saltAccount, len(w.accounts))
+			d := newDice(w.seed, saltAccount, len(w.accounts))
 			name := cur + " main"
 			if i == 1 {
 				name = cur + " reserve"
@@ -112,7 +113,7 @@ func exchangeRole(n int) (role int) {
 
 // upToNow is the world of settings whose data run up to a moment of their own.
 func upToNow(st settings) *world {
-	w := newWorld(st.Seed)
+	w := newWorld(st.dataset())
 	if st.Newest != 0 {
 		w.newest = st.Newest
 		w.gap = max(int64(st.Span)/int64(st.Operations), int64(time.Millisecond)*2)
@@ -168,6 +169,7 @@ func (w *world) draft(n int) draft {
 		w.exchange(&o, &d)
 	}
 	w.attachments(&o, n)
+	w.settle(&o, group)
 	o.updated = o.created
 	if o.status != statusPending {
 		o.updated += int64(d.below(86_400_000)) * int64(time.Millisecond)

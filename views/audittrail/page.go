@@ -16,6 +16,15 @@ func (s *Screen) openPage(title, id string, fill func(w int) []string) {
 	})
 }
 
+// Opened returns the record on the page over the list; false if none is open.
+func (s *Screen) Opened() (audit.Entry, bool) {
+	if s.Page == nil {
+		return audit.Entry{}, false
+	}
+	r, on := s.rows.Find(s.Page.ID)
+	return r.Entry, on
+}
+
 // show opens a record.
 func (s *Screen) show(r record) {
 	s.openPage("Audit record "+format.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })

@@ -129,7 +129,7 @@ func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
 			"Nothing was changed. Try again with a corrected token" + press(keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
-	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(res, keys)}
+	return f.env.Proven(f.id, "Applied. "+whatNext(res, keys))
 }
 
 // demoTokens says what the built-in service takes for a token.

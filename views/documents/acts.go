@@ -226,7 +226,7 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
 	}
-	return append(acts, ui.Notify{Level: ui.Success, Text: msg.done}), nil
+	return append(acts, s.env.Proven(s.ID, msg.done)), nil
 }
 
 // reread looks again when what we show cannot be right any more.

@@ -142,6 +142,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Check(err)
 	}
+	opt.Odd = true
 	s, err := sandbox.Open(context.Background(), opt)
 	ts.Check(err)
 	server := httptest.NewServer(s.Handler())

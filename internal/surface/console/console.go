@@ -18,6 +18,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
@@ -117,6 +118,9 @@ func otherContexts(a *app.App, who api.Actor) []string {
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
 	copy func(string) error) ui.Options {
 	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a, opt.opener, noOpener(who)}}
+	if evidence.Of(ctx) == nil {
+		ctx = evidence.In(ctx, &evidence.Book{})
+	}
 	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{

@@ -33,7 +33,7 @@ func open(t *testing.T) (*app.App, *clock) {
 	t.Helper()
 	c := &clock{now: time.Now()}
 	env := map[string]string{"HOME": t.TempDir(), "OPDECK_STATE": t.TempDir()}
-	a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }, Now: c.Now})
+	a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }, Now: c.Now, Odd: true})
 	if err != nil {
 		t.Fatal(err)
 	}

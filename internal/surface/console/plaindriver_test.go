@@ -38,7 +38,7 @@ func world(t *testing.T, more string, mirror bool) *app.App {
 	if err := os.WriteFile(conf, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.Open(t.Context(), app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" },
+	a, err := app.Open(t.Context(), app.Options{Odd: true, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" },
 		Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)

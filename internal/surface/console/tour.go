@@ -7,33 +7,40 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/api/session"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/sandbox"
 	"opdeck/ui"
+	"opdeck/views/audittrail"
+	"opdeck/views/compliance"
+	"opdeck/views/operation"
 	"opdeck/views/operations"
 	"opdeck/views/sessions"
 )
 
-// tour guides through eight tasks on the built-in service. Each checks its result by the console's content and news;
-// none is timed. It belongs to the update loop.
+// tour guides through eight tasks on the built-in service. A task is done when its outcome was read: what a screen
+// shows, an operation as it was read, or the proof of a write. None is timed. It belongs to the update loop.
 type tour struct {
 	service *sandbox.Service // nil against a real service
 	root    context.Context
 	off     string // why there is no tour; empty: there is one
 
-	at   int // current task, from 1; 0: not started; after the last: done
-	seen tourSights
+	at    int // current task, from 1; 0: not running
+	seen  tourSights
+	files map[string]int // documents of operations when they were last read
 }
 
 // tourSights is what the current task has seen so far.
 type tourSights struct {
-	removed bool
+	removed bool           // a document was removed
+	more    bool           // an operation was read with more documents than before
+	shared  bool           // a share token was sent
 	pressed bool           // the task's button was pressed
 	early   int64          // revoked pairs before that
 	session session.Status // last received; kept from task to task
-	lost    bool           // a write was sent and its answer lost
+	proven  bool           // a write without an answer was proven by a read
 }
 
 // task is one step of the tour.
@@ -46,7 +53,7 @@ type task struct {
 }
 
 func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
-	t := &tour{service: a.Sandbox, root: ctx}
+	t := &tour{service: a.Sandbox, root: ctx, files: map[string]int{}}
 	switch {
 	case a.Sandbox == nil:
 		t.off = "the tour changes data and ends sessions, so it runs on the built-in service only: opdeck -c sandbox"
@@ -61,30 +68,32 @@ func newTour(ctx context.Context, a *app.App, who api.Actor) *tour {
 // tasks are in order.
 var tasks = []task{
 	{name: "Open an operation", how: "up and down move the cursor, enter opens the row, esc goes back.",
-		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindOperation }},
+		done: func(_ *tourSights, s ui.Sight) bool {
+			shown, is := s.Screen.(*operation.Screen)
+			return is && shown.Op != nil
+		}},
 	{name: "Filter the list",
 		how: "1 goes to Operations. /, then type status:PENDING and enter; the rows " +
 			"follow while you type, and esc clears the filter again.",
 		done: func(_ *tourSights, s ui.Sight) bool {
 			list, is := s.Screen.(*operations.Screen)
-			return is && !list.Editing() && !list.Filter.Shown.Empty()
+			return is && !list.Editing() && !list.Filter.Applied.Empty() && list.Table.SelectedID() != ""
 		}},
 	{name: "Remove and restore a document",
 		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +
 			"question starts on No, y answers it. z restores it.",
 		done: func(seen *tourSights, s ui.Sight) bool {
-			switch written(s.News) {
-			case "remove document":
-				seen.removed = true
-			case "attach document":
-				return seen.removed
-			}
-			return false
+			seen.removed = seen.removed || written(s.News) == "remove document"
+			return seen.removed && seen.more
 		}},
 	{name: "Onboard a customer",
-		how: "4 opens the customer of this operation. S asks for a share token and names those that " +
-			"work here: type one, such as demo-corporate-ok-1, then enter and y.",
-		done: func(_ *tourSights, s ui.Sight) bool { return written(s.News) == "share" }},
+		how: "Tallinn Tools waits for verification: type : and tallinn, enter. S asks for a share token " +
+			"and names those that work here: type the first, then enter and y.",
+		done: func(seen *tourSights, s ui.Sight) bool {
+			seen.shared = seen.shared || written(s.News) == "share"
+			customer, is := s.Screen.(*compliance.Screen)
+			return seen.shared && is && customer.Shared()
+		}},
 	{name: "Who killed my session?",
 		how: ":tour has the button: it logs in as another client, which revokes our tokens. 1 and r make a call that " +
 			"fails; 6 shows who did it.",
@@ -105,24 +114,18 @@ var tasks = []task{
 		how: ":tour has the button: the next removal is done, but its answer is lost. Then d, x, y: " +
 			"opdeck sends nothing twice; it reads the operation to find out.",
 		button: "lose the answer to the next removal", press: (*tour).loseAnswer, undo: (*tour).answerAgain,
-		done: func(seen *tourSights, s ui.Sight) bool {
-			if changed, is := s.News.(ui.Changed); is && seen.lost { // a later read found the outcome
-				_, settled := changed.Object.(followup.Settled)
-				return settled
-			}
-			c, is := s.News.(ui.CallFacts)
-			switch {
-			case !is || !seen.pressed:
-			case c.Write && c.Phase == ui.CallUnknown:
-				seen.lost = true
-			case seen.lost && !c.Write && !c.Background && c.Phase == ui.CallDone: // the read that looks up the outcome
-				return true
-			}
-			return false
-		}},
+		done: func(seen *tourSights, _ ui.Sight) bool { return seen.pressed && seen.proven }},
 	{name: "Who did what",
-		how:  "8 opens the audit trail: every write with its outcome, the lost one too. enter shows one.",
-		done: func(_ *tourSights, s ui.Sight) bool { return s.Screen.Place().Kind == ui.KindAudit }},
+		how: "8 opens the audit trail: every write with its outcome, the lost one too. enter on a removal shows " +
+			"who, when and what proves it.",
+		done: func(_ *tourSights, s ui.Sight) bool {
+			trail, is := s.Screen.(*audittrail.Screen)
+			if !is {
+				return false
+			}
+			e, open := trail.Opened()
+			return open && e.Event == string(api.ActRemoveDocument)
+		}},
 }
 
 // written names the write that a piece of news reports as done; empty for others.
@@ -133,9 +136,9 @@ func written(news ui.BroadcastMsg) string {
 	return ""
 }
 
-// task is the current one; nil before the first and after the last.
+// task is the current one; nil if the tour is not running.
 func (t *tour) task() *task {
-	if t.at < 1 || t.at > len(tasks) {
+	if t.at == 0 {
 		return nil
 	}
 	return &tasks[t.at-1]
@@ -143,23 +146,43 @@ func (t *tour) task() *task {
 
 // Says implements ui.Guide.
 func (t *tour) Says() (heading, how string) {
-	switch k := t.task(); {
-	case k != nil:
+	if k := t.task(); k != nil {
 		return fmt.Sprintf("Tour %d of %d: %s", t.at, len(tasks), k.name), k.how
-	case t.at > len(tasks):
-		return fmt.Sprintf("Tour: all %d tasks are done", len(tasks)),
-			":tour closes these lines. ? lists the keys of each screen; opdeck config init connects a real service."
 	}
 	return "", ""
 }
 
 // See implements ui.Guide.
-func (t *tour) See(s ui.Sight) {
-	if n, is := s.News.(sessions.News); is {
+func (t *tour) See(s ui.Sight) *ui.Notify {
+	switch n := s.News.(type) {
+	case sessions.News:
 		t.seen.session = n.Status
+	case ui.Changed:
+		t.changed(n)
 	}
-	if k := t.task(); k != nil && k.done(&t.seen, s) {
+	k := t.task()
+	switch {
+	case k == nil || !k.done(&t.seen, s):
+		return nil
+	case t.at < len(tasks):
 		t.begin(t.at + 1)
+		return nil
+	}
+	t.begin(0)
+	return &ui.Notify{Level: ui.Success, Text: "The tour is done. ? lists the keys of a screen; " +
+		"opdeck config init connects a real service."}
+}
+
+// changed takes what was read of an operation, or what became of a write.
+func (t *tour) changed(n ui.Changed) {
+	switch o := n.Object.(type) {
+	case api.Operation:
+		before, known := t.files[string(o.OPID)]
+		t.seen.more = t.seen.more || t.seen.removed && known && len(o.Documents) > before
+		t.files[string(o.OPID)] = len(o.Documents)
+		t.seen.proven = t.seen.proven || evidence.Of(t.root).LostAnswer(string(o.OPID))
+	case followup.Settled:
+		t.seen.proven = t.seen.proven || o.Outcome.Verdict == api.Done
 	}
 }
 
@@ -175,8 +198,6 @@ func (t *tour) command() ui.Command {
 	case t.off != "":
 	case t.at == 0:
 		c.Do = t.choose("Start the tour")
-	case k == nil:
-		c.Do = t.choose("Close the tour")
 	case k.button != "" && !t.seen.pressed:
 		c.Do = t.choose("Button: "+k.button, "Skip this task", "End the tour", explained)
 	default:
@@ -205,13 +226,13 @@ const explained = "How this task is done"
 func (t *tour) pick(what string) tea.Cmd {
 	k := t.task()
 	var undo tea.Cmd
-	if k != nil && k.undo != nil && t.seen.pressed && !t.seen.lost {
+	if k != nil && k.undo != nil && t.seen.pressed && !t.seen.proven {
 		undo = k.undo(t)
 	}
 	switch {
 	case what == "Start the tour":
 		t.begin(1)
-	case what == "Skip this task" && k != nil:
+	case what == "Skip this task" && t.at < len(tasks):
 		t.begin(t.at + 1)
 	case k != nil && what == "Button: "+k.button:
 		t.seen.pressed, t.seen.early = true, t.seen.session.Counts.Premature

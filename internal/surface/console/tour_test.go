@@ -15,7 +15,8 @@ import (
 // TestTourFits: what a task says is in the two lines it has at 80 columns.
 func TestTourFits(t *testing.T) {
 	ways := &tour{}
-	for ways.begin(1); ways.at <= len(tasks)+1; ways.begin(ways.at + 1) {
+	for n := range tasks {
+		ways.begin(n + 1)
 		heading, how := ways.Says()
 		if n := len(draw.Wrap(how, 78)); n > 2 || heading == "" || draw.Width(heading) > 70 {
 			t.Errorf("%s: %d lines: %s", heading, n, how)
