@@ -239,7 +239,7 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 
 func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func() error) error {
 	if rule.Need == "" || rule.Kind != act.Kind {
-		return &Error{Op: string(act.Kind), Kind: Internal, Public: "opdeck does not know this act."}
+		return &Error{Op: string(act.Kind), Kind: Internal, Public: "opdeck does not know this write."}
 	}
 	if err := lacks(ctx, string(act.Kind), rule.Need); err != nil { // denied records it
 		return err

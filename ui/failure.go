@@ -15,7 +15,7 @@ import (
 // did not fail: Failure then says where the colleague finds it.
 func Failure(what string, err error) Explain {
 	e := api.AsError(err)
-	title := what + " did not go through"
+	title := what + " failed"
 	switch {
 	case e.Rule == api.RuleApproval:
 		title = what + " needs a second person"
@@ -34,7 +34,7 @@ func Failure(what string, err error) Explain {
 			" lists unsettled writes.")
 	}
 	if e.Kind == api.RateLimited {
-		lines = append(lines, k.Global.Limits.Help().Key+" shows when the budget has room; try again then.")
+		lines = append(lines, k.Global.Limits.Help().Key+" shows when the next call is possible; try again then.")
 	}
 	if e.Rule == api.RuleApproval {
 		lines = append(lines, "They find it in the console with "+k.Global.Audit.Help().Key+", then "+

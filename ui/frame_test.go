@@ -226,7 +226,7 @@ func TestHeaderShowsTrouble(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
 		found(w, "43 no webhooks"),
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	r.Has("session blocked", "! feed", "billing 0 of 12, next call in 4s, throttled", "No webhook came since")
+	r.Has("session blocked", "! feed", "billing 0 of 12, next call in 4s, throttled", "No webhook has arrived since")
 	r.Send(w.clock.Wait(2 * time.Second))
 	r.Has("next call in 2s")
 	r.Send(found(w, "02 refused"), w.clock.Wait(time.Minute))

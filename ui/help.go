@@ -57,7 +57,7 @@ func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 	for _, group := range []struct {
 		title string
 		keys  []keymap.Key
-	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Places", global[:places]},
+	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Screens", global[:places]},
 		{"Moving", keymap.All(s.keys.Nav)}} {
 		if len(group.keys) > 0 {
 			out = append(out, append([]string{s.th.Title.Render(group.title)}, s.helpLines(group.keys, w)...))

@@ -43,7 +43,7 @@ type Changed struct {
 // SessionFacts are the facts of the shared session in the header.
 type SessionFacts struct {
 	Broadcast
-	State       string // live, none, rotating, doubtful, dead, blocked
+	State       string // live, none, rotating, doubtful, revoked, blocked
 	AccessUntil time.Time
 }
 

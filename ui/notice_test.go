@@ -87,7 +87,7 @@ func TestOneErrorStandsOnce(t *testing.T) {
 	if n := strings.Count(r.View(), "service cannot be reached"); n != 2 {
 		t.Errorf("the title and the notice say it: %d times\n%s", n, r.View())
 	}
-	w.top().frame = "  Refresh failed: " + said
+	w.top().frame = "  Reload failed: " + said
 	r.Send(uitest.Key("j"))
 	r.Has("! see below")
 	if n := strings.Count(r.View(), "service cannot be reached"); n != 1 {

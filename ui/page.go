@@ -186,7 +186,7 @@ func (p *Page) NotReread() []string {
 		return nil
 	}
 	th := p.env.Theme
-	return []string{th.Warn.Render(th.Signs.Warn + " Refresh failed: " + p.Err.Public)}
+	return []string{th.Warn.Render(th.Signs.Warn + " Reload failed: " + p.Err.Public)}
 }
 
 // Problem returns the sentence of an error for Source, "" for none.

@@ -168,7 +168,7 @@ func (p *palette) own() {
 		}
 	}
 	p.contexts()
-	p.add(Choice{Text: "back", About: "back to the screen below", Note: "esc"},
+	p.add(Choice{Text: "back", About: "back to the previous screen", Note: "esc"},
 		func(s *Shell) tea.Cmd { return s.press(s.keys.Global.Back.Msg()) })
 	p.add(Choice{Text: "quit", About: "leave the console", Note: s.keys.Global.Leave.Help().Key,
 		Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)

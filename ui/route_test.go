@@ -364,13 +364,13 @@ func TestHelpInColumns(t *testing.T) {
 	}
 	r.HasNot("shows more")
 	for _, l := range strings.Split(r.View(), "\n") {
-		if strings.Contains(l, "This screen") && (!strings.Contains(l, "Anywhere") || !strings.Contains(l, "Places")) {
+		if strings.Contains(l, "This screen") && (!strings.Contains(l, "Anywhere") || !strings.Contains(l, "Screens")) {
 			t.Errorf("not in columns\n%s", r.View())
 		}
 	}
 	r.Send(uitest.Size(80, 24))
 	r.Has("shows more")
-	r.HasNot("Places")
+	r.HasNot("Screens")
 	r.Send(uitest.Size(40, 12)) // names take no more than they need: most of a line is the sentence
 	for _, l := range strings.Split(r.View(), "\n") {
 		if at := strings.Index(l, "remove the document"); at >= 0 && at > 18 {

@@ -144,7 +144,7 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 		return "no answer for " + ago + "…", next
 	case !s.goes(c).IsZero():
 		left, next := format.Until(s.goes(c), now)
-		return "waits for room in " + safe(c.Class) + ", " + left, next
+		return "waits for the budget of " + safe(c.Class) + ", " + left, next
 	}
 	what = "loading"
 	if ok && s.session.State == "rotating" {
@@ -174,7 +174,7 @@ func (s *topLine) CallWaits() string {
 		return "The service has not answered yet."
 	case !s.goes(c).IsZero():
 		left, _ := format.Until(s.goes(c), now)
-		return "Waiting for room in the " + safe(c.Class) + " budget; next call in " + left + "."
+		return "Waiting for the " + safe(c.Class) + " budget; next call in " + left + "."
 	}
-	return "Waiting for room in the " + safe(c.Class) + " budget, or for the session."
+	return "Waiting for the " + safe(c.Class) + " budget or for the session."
 }

@@ -17,9 +17,9 @@ func TestSlowAnswers(t *testing.T) {
 	r.Has("loading…")
 	r.Send(ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()},
 		ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(9 * time.Second), NextSlot: w.clock.Now().Add(14 * time.Second)})
-	r.Has("waits for room in billing, 9s")
+	r.Has("waits for the budget of billing, 9s")
 	r.Send(w.clock.Wait(3 * time.Second))
-	r.Has("waits for room in billing, 6s")
+	r.Has("waits for the budget of billing, 6s")
 	r.Send(uitest.Key("!"))
 	r.Has("waits 6s", "get operation")
 	r.Send(uitest.Key("q"), ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallRuns, At: w.clock.Now()})

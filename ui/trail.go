@@ -44,9 +44,9 @@ func (s *router) travel(by int) tea.Cmd {
 	to := t.at + by
 	switch {
 	case to < 0:
-		return s.hint(Info, "No earlier place.")
+		return s.hint(Info, "No previous screen.")
 	case to >= len(t.places):
-		return s.hint(Info, "Nothing to go forward to; "+s.keys.Global.Before.Help().Key+" goes back.")
+		return s.hint(Info, "No next screen; "+s.keys.Global.Before.Help().Key+" goes back.")
 	}
 	p, top := t.places[to], s.top()
 	var cmd tea.Cmd

@@ -79,13 +79,13 @@ func TestBackAndForward(t *testing.T) {
 		r.Has(want)
 	}
 	r.Send(uitest.Key("["))
-	r.Has("No earlier place.")
+	r.Has("No previous screen.")
 	r.Send(uitest.Keys("]", "]"))
 	r.Has("› Limits")
 	r.Send(uitest.Key("6")) // elsewhere: what lay ahead is forgotten
 	r.Has("› Session")
 	r.Send(uitest.Key("]"))
-	r.Has("Nothing to go forward to")
+	r.Has("No next screen")
 	r.Send(uitest.Key("["))
 	r.Has("› Limits")
 }
@@ -179,5 +179,5 @@ func TestTrailIsBounded(t *testing.T) {
 	for range 60 {
 		r.Send(uitest.Key("["))
 	}
-	r.Has("No earlier place.")
+	r.Has("No previous screen.")
 }

@@ -27,8 +27,8 @@ func (s *Shell) why(at Place) Action {
 		lines = append(lines, safe(c.Line(s.shown.zone)))
 	}
 	if len(lines) == 0 {
-		lines = []string{"No conclusions here yet. This page lists what was done, refused or found complete, " +
-			"with the read that showed it."}
+		lines = []string{"No conclusions yet. This page lists what was done, refused or found complete, " +
+			"with the read that shows it."}
 	}
 	return Explain{Title: "Evidence", Lines: lines}
 }

@@ -23,7 +23,7 @@ func TestWhy(t *testing.T) {
 	r := w.start(t, o)
 	for _, key := range []string{"e", "E"} {
 		r.Send(uitest.Key(key))
-		r.Has("No conclusions here yet.")
+		r.Has("No conclusions yet.")
 		r.Send(w.clock.Wait(time.Second), uitest.Key("esc"))
 	}
 	at := time.Date(2026, 3, 2, 11, 2, 14, 0, time.UTC)

@@ -225,7 +225,7 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
 	Proof{Past: "finalized", Shows: saysSo, Shown: isSubmitted,
-		Look: lookAtApplication("says that it was handed in", isSubmitted)}, writing[string, api.Result]{
+		Look: lookAtApplication("says that it was submitted", isSubmitted)}, writing[string, api.Result]{
 		ids: one,
 		plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {
 			var before api.Application

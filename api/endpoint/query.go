@@ -58,7 +58,7 @@ func (r *Route) Asks(ctx context.Context, v url.Values, p api.Paging) *api.Error
 		}
 		if i < 0 {
 			return &api.Error{Op: r.Op, Kind: api.Refused, Unsent: true, Field: name,
-				Public: "This call has no query parameter " + safe(name) + ". " + r.takes()}
+				Public: "This call does not take the query parameter " + safe(name) + ". " + r.takes()}
 		}
 		if role := api.ActorOf(ctx).Role; r.Query[i].Need != "" && !role.May(r.Query[i].Need) {
 			e := api.LacksPermission(r.Op, role, r.Query[i].Need)
@@ -79,7 +79,7 @@ func (r *Route) takes() string {
 		names = append(names, q.Name)
 	}
 	if len(names) == 0 {
-		return "It has none."
+		return "It takes none."
 	}
-	return "It has " + strings.Join(names, ", ") + "."
+	return "It takes " + strings.Join(names, ", ") + "."
 }

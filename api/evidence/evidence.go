@@ -78,9 +78,9 @@ const (
 	Sound        Flaw = ""
 	OtherRoute   Flaw = "another route answered"
 	OtherObject  Flaw = "the answer is about another object"
-	BeforeAct    Flaw = "it was read before our own act ended"
+	BeforeAct    Flaw = "it was read before our own write ended"
 	BeforeStep   Flaw = "it was read before the clock was set"
-	NoClock      Flaw = "it is not known whether it was read after our own act"
+	NoClock      Flaw = "it is not known whether it was read after our own write"
 	CoversLess   Flaw = "not all of it was read"
 	NothingShown Flaw = "nothing was read"
 )

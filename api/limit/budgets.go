@@ -21,7 +21,8 @@ type Exhausted struct {
 }
 
 func (e *Exhausted) Error() string {
-	return fmt.Sprintf("no room in the %s budget before the deadline; try again in %s", e.Class, seconds(e.RetryAfter))
+	return fmt.Sprintf("the %s budget has no call left before the deadline; try again in %s", e.Class,
+		seconds(e.RetryAfter))
 }
 
 func seconds(d time.Duration) string {

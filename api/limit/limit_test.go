@@ -143,8 +143,8 @@ func TestUsage(t *testing.T) {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	if sum := u.Sum(); u.Used+u.Held+u.Room+u.Waiting != u.Recommended ||
-		sum != "billing: 1 call that is older than a minute still holds its slot, 1m2s long, so that the service never "+
-			"counts more than 12." {
+		sum != "billing: 1 call that is older than a minute still counts: opdeck counts each call for 1m2s, so that "+
+			"the service never counts more than 12." {
 		t.Errorf("%d used, %d held, room for %d: %q", u.Used, u.Held, u.Room, sum)
 	}
 	if h := u.History; h[0] != 1 || h[59] != 1 || h[58] != 2 || h[56] != 1 || h[53] != 1 {

@@ -55,11 +55,12 @@ func (u Usage) Sum() string {
 	if u.Held == 0 || u.Over > 0 || u.Blocked > 0 || u.Used+u.Room+u.Waiting >= u.Recommended {
 		return ""
 	}
-	calls := "1 call that is older than a minute still holds its slot"
+	calls := "1 call that is older than a minute still counts"
 	if u.Held > 1 {
-		calls = fmt.Sprintf("%d calls that are older than a minute still hold their slots", u.Held)
+		calls = fmt.Sprintf("%d calls that are older than a minute still count", u.Held)
 	}
-	return fmt.Sprintf("%s: %s, %s long, so that the service never counts more than %d.", u.Class, calls, u.Window,
+	return fmt.Sprintf("%s: %s: opdeck counts each call for %s, so that the service never counts more than %d.", u.Class,
+		calls, u.Window,
 		u.Recommended)
 }
 

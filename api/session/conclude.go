@@ -24,7 +24,7 @@ func refusedBy(e Event, route string) evidence.Evidence {
 // another one had refused the pair: one route alone may refuse for a reason of its own.
 func dead(past []Event, e Event, row Row) (evidence.Conclusion, evidence.Need) {
 	witness := cmp.Or(e.By, e.Route)
-	c := evidence.Conclusion{Kind: evidence.Dead, Says: generation(e.Gen) + " is dead",
+	c := evidence.Conclusion{Kind: evidence.Dead, Says: generation(e.Gen) + " was revoked",
 		Rests: []evidence.Evidence{refusedBy(e, witness)}}
 	need := evidence.Need{Routes: []string{witness}, Object: generation(e.Gen), Covers: evidence.Whole,
 		Now: evidence.Moment{At: row.At, By: evidence.Store}}

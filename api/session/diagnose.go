@@ -376,7 +376,7 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 	case Throttled:
 		v.Cause, v.Sentence = TooMany, fmt.Sprintf("the service answered a %s with too many requests", e.Kind)
 	case NoSlot:
-		v.Cause, v.Sentence = TooMany, fmt.Sprintf("a %s waited for room in its budget", e.Kind)
+		v.Cause, v.Sentence = TooMany, fmt.Sprintf("a %s waited for its budget", e.Kind)
 	case TwoFactor, Refused, Unreadable:
 		if e.Kind == EventLogin || e.Outcome == TwoFactor {
 			b := e

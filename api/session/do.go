@@ -142,7 +142,7 @@ func waitError(err error) error {
 	if errors.As(err, &ex) {
 		return err
 	}
-	return timedOut(err, "waiting for room in the budget")
+	return timedOut(err, "waiting for the budget")
 }
 
 // ready makes row usable, or finds that it is.

@@ -55,7 +55,7 @@ func bare(token string) string {
 func (a *answer) readPair(v jsontree.Value, names Names) {
 	access, refresh, accessTTL, refreshTTL := names.pairIn(v)
 	if !tokenLike(access) || refresh != "" && !tokenLike(refresh) {
-		a.detail = "the answer holds no usable tokens"
+		a.detail = "the answer contains no usable tokens"
 		return
 	}
 	now := a.served

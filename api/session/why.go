@@ -2,14 +2,14 @@ package session
 
 // whys words the reasons of events.
 var whys = map[string]string{
-	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were in doubt",
+	reasonFirst: "there were no tokens", reasonDoubtful: "the tokens were possibly revoked",
 	reasonDue:    "the tokens were due for a refresh",
 	reasonLapsed: "the refresh token had expired",
 	reasonGone:   "the process that refreshed them had ended", reasonRollback: "the store returned to an older state",
 	reasonRefused:  "the service refused the tokens",
 	reasonAsked:    "on request",
 	string(Copied): "the state folder is a copy, or was moved", string(Restored): "an older state of the store",
-	OtherPair: "other tokens were in place", OnItsWay: "new tokens were on the way", Expired: "the token had expired",
+	OtherPair: "newer tokens had replaced these", OnItsWay: "new tokens were on the way", Expired: "the token had expired",
 	YoungPair:    "the tokens were new",
 	Early:        "before the token expired",
 	RouteOnly:    "not authorised for this route",

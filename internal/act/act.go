@@ -243,5 +243,5 @@ func Consequence(kind api.ActKind) string {
 	if a := Of(kind); a != nil && a.Words.Consequence != "" {
 		return a.Words.Consequence
 	}
-	return "This version does not know this act. Read the request itself."
+	return "This version of opdeck does not know this write. Read the request itself."
 }

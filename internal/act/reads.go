@@ -117,7 +117,7 @@ var (
 		Args: []Arg{{Name: "CMD", Many: true}}, Short: "Start a command that may use the session",
 		Without: onlyCommand("starts a command of this host")})
 	Limits = declare(&reads, Act{Name: "limits", Need: api.MayRead,
-		Short: "Calls used and left per endpoint class, all instances together; costs no call",
+		Short: "Calls used and left per endpoint class, all opdeck processes together; costs no call",
 		Place: "limits", Key: Key{Press: "5", Hint: "limits", Help: "Limits", Extra: true}})
 	IndexStatus = declare(&reads, Act{Name: "index.status", Need: api.MayRead,
 		Short:   "Size and age of the index, and how long a full pass takes; costs no call",
@@ -159,8 +159,8 @@ var (
 		Args:  []Arg{{Name: "FILE", File: true, Optional: true, Many: true}},
 		Place: "audit", Key: Key{Press: "V", Hint: "verify", Help: "check that the trail is complete and unchanged"}})
 	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Need: api.MayAudit, Event: "-",
-		Short:   "Sign the current end of the trail and print the signed note",
-		Without: map[Surface]string{Screen: "the note belongs on another host; use the command"}})
+		Short:   "Sign the current end of the trail and print the checkpoint",
+		Without: map[Surface]string{Screen: "a checkpoint belongs on another host; use the command"}})
 	AuditExport = declare(&reads, Act{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut,
 		Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail, or the evidence about one object",
 		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}})
@@ -182,16 +182,16 @@ var (
 	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
 		Short: "Writes with an unknown outcome", Place: "audit"})
 	AuditSettle = declare(&reads, Act{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"),
-		Short:   "Close an unsettled write after you checked its object",
+		Short:   "Close a write with an unknown outcome after you checked its object",
 		Without: map[Surface]string{Screen: "needs a note; use the command"}})
 	ApprovalList = declare(&reads, Act{Name: "approval.list", Aliases: []string{"approvals"}, Need: api.MayRead,
-		Short: "Requests, newest first",
+		Short: "Requests for approval, newest first",
 		Place: "audit", Key: Key{Press: "A", Hint: "approvals", Help: "writes waiting for a second person"}})
 	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
-		Short: "One request: what it sends, who asked, until when", Place: "approvals",
+		Short: "One request for approval: what it sends, who asked, until when", Place: "approvals",
 		Key: Key{Press: "e", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
 	NotifyList = declare(&reads, Act{Name: "notify.list", Need: api.MayRead, Roles: keepers,
-		Short:   "Who is notified of what, and what became of the notices",
+		Short:   "Who gets which notices, and whether they were delivered",
 		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
 	NotifyTest = declare(&reads, Act{Name: "notify.test", Effect: Local, Need: api.MaySession, Roles: keepers,
 		Event: "notify.tested", Args: args("NAME"), Short: "Send a test notice now",
@@ -211,32 +211,32 @@ var (
 		Short:   "One line for monitors: what is wrong, since when, and what to do (Nagios exit codes)",
 		Without: map[Surface]string{Screen: "the page for the person on call shows the same verdict"}})
 	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
-		Short:   "What a person holds and did, and how to remove it: keys, requests, sessions, writes",
+		Short:   "A person's keys, requests, sessions and writes, and how to remove them",
 		Without: onlyCommand("reads the key files of this host")})
 	Capsule = declare(&reads, Act{Name: "capsule", Effect: TakeOut, Need: api.MaySession,
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Write redacted evidence of an incident to a new file, for another person (- is standard output)",
 		Without: map[Surface]string{Screen: "the evidence is a file; use the command"}})
 	CapsuleShow = declare(&reads, Act{Name: "capsule.show", Args: []Arg{{Name: "FILE", File: true}},
-		Short: "Show a capsule of another person", Without: onlyCommand("reads a file of this host")})
+		Short: "Show a capsule that another person wrote", Without: onlyCommand("reads a file of this host")})
 	Backup = declare(&reads, Act{Name: "backup", Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",
 		Without: onlyCommand(ofHost)})
 	Restore = declare(&reads, Act{Name: "restore", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true}},
-		Short: "Put a snapshot of opdeck backup in place of the store; --check only verifies it",
-		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store by this snapshot?",
+		Short: "Replace the store with a snapshot of opdeck backup; --check only verifies it",
+		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store with this snapshot?",
 			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",
 			Declined: "Not restored."},
 		Without: onlyCommand(ofHost)})
 	Migrate = declare(&reads, Act{Name: "migrate", Effect: Local, Ask: YesNo, Need: api.MayAuditOut,
-		Short: "Update the tables of an older opdeck's store, after a snapshot",
+		Short: "Update the store of an older version of opdeck, after a snapshot",
 		Words: Question{Title: "Migrate", Verb: "Migrate", Ask: "Update the tables of the store?",
-			Risk: "An older program cannot use the store afterwards.", Done: "Updated.", Declined: "Not updated."},
+			Risk: "An older version of opdeck cannot use the store afterwards.", Done: "Updated.", Declined: "Not updated."},
 		Without: onlyCommand(ofHost)})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
-		Short: "Create a config file from questions or flags", Without: onlyCommand(ofHost)})
+		Short: "Create a config file: asks, or takes flags", Without: onlyCommand(ofHost)})
 	ConfigCheck = declare(&reads, Act{Name: "config.check", Args: []Arg{{Name: "FILE", File: true, Optional: true}},
 		Short: "Report each mistake with file, line and key", Without: onlyCommand(ofHost)})
 	ConfigShow = declare(&reads, Act{Name: "config.show", Short: "Show the config with its defaults, without secrets",

@@ -25,7 +25,7 @@ var (
 			Risk: "Removes the link only. You can restore it with z.", Done: "Removed {item}.", Declined: "Not removed.",
 			Consequence: "Removes the document from the operation. The file stays in the customer's store and can be " +
 				"attached again."}})
-	DocumentRestore = declare(&writes, Act{Name: "document.restore", Aliases: []string{"put back", "undo"}, Effect: Write,
+	DocumentRestore = declare(&writes, Act{Name: "document.restore", Aliases: []string{"restore", "undo"}, Effect: Write,
 		Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Restore a removed document",
 		Place: "documents", Key: Key{Press: "z", Hint: "restore", Help: "restore the last removed document (asks)"},
@@ -54,7 +54,7 @@ var (
 		Place: "documents",
 		Key:   Key{Press: "R", Hint: "replace", Help: "replace the document: remove, upload, attach (asks)"},
 		Words: Question{Title: "Replace document", Verb: "Replace", Ask: "Replace {item} on operation {id}?",
-			Risk: "The operation has no such document between the removal and the new attachment.", Done: "Replaced {item}.",
+			Risk: "Between the removal and the new attachment, the operation has neither document.", Done: "Replaced {item}.",
 			Declined: "Not replaced."}})
 	DocumentResume = declare(&writes, Act{Name: "document.resume", Effect: Write,
 		Sends: []api.ActKind{api.ActRemoveDocument, api.ActUploadDocument, api.ActAttachDocument}, Ask: YesNo,
@@ -145,7 +145,7 @@ var (
 		Words: Question{Title: "Deny", Verb: "Deny", Ask: "Deny this write?", Done: "Denied.", Declined: "Not denied."}})
 	EventReplay = declare(&writes, Act{Name: "event.replay", Effect: Send, Ask: YesNo, Need: api.MayHooks,
 		With: map[string]string{"to": string(api.MayExport)}, Event: "-", Args: args("HOOKID"),
-		Short: "Send a stored event again, to an address or to our own receiver",
+		Short: "Send a stored event again, to an address or to opdeck's own receiver",
 		Place: "events", Key: Key{Press: "w", Hint: "replay", Help: "send the event again to a URL (asks)"},
 		Without: map[Surface]string{Remote: "the caller would choose the address"},
 		Words: Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent.",

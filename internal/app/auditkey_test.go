@@ -69,7 +69,7 @@ func TestAuditKeyIsNotReplaced(t *testing.T) {
 	}
 	defer func() { _ = a.Close() }()
 	list := recordsOf(t, a, "audit.key")
-	if len(list) != 1 || !strings.Contains(list[0], "a new key was made by hand") {
+	if len(list) != 1 || !strings.Contains(list[0], "a new key was created on request") {
 		t.Errorf("%q", list)
 	}
 }

@@ -52,7 +52,7 @@ func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done B
 	if err := a.Audit.Note(ctx, api.ActorOf(ctx), api.Event{Name: audit.EventBackup, Object: "store",
 		ID: id}); err != nil {
 		return done, &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Err: err,
-			Public: "The audit trail cannot be written, so nothing is taken out.", Remedy: api.Remedy{Kind: api.CheckStore}}
+			Public: "The audit trail cannot be written, so no snapshot was made.", Remedy: api.Remedy{Kind: api.CheckStore}}
 	}
 	dir, remove, err := workFolder(filepath.Dir(at.core))
 	if err != nil {
@@ -99,7 +99,7 @@ func backupError(what string, err error) error {
 		return &api.Error{Kind: api.Unavailable, Public: what + ": the file " + wrong.Reason + ".", Err: err}
 	case files.NoRoom(err), store.IsKind(err, store.Full):
 		return &api.Error{Kind: api.Unavailable, Public: what + ": no space left. Nothing was written.", Err: err,
-			Hint: "A snapshot needs room for a copy of both files beside the store, and for the sealed file."}
+			Hint: "A snapshot needs disk space for a copy of both files beside the store, and for the sealed file."}
 	}
 	return &api.Error{Kind: api.Unavailable, Public: what + ": " + err.Error() + ".", Err: err}
 }
@@ -259,7 +259,7 @@ func sealInto(ctx context.Context, file, dir string, m backup.Manifest, key Back
 				rest, err = io.Copy(io.Discard, in)
 			}
 			if err == nil && (readBack && rest > 0 || !bytes.Equal(wrote.Sum(nil), read.Sum(nil))) {
-				err = errors.New("what was read back differs from what was written")
+				err = errors.New("the file does not contain what was written to it")
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 func (d *doctor) password(ctx context.Context, c config.Context) {
 	switch {
 	case c.Sandbox:
-		d.add("password", Skipped, "the built-in service knows it", "")
+		d.add("password", Skipped, "known to the built-in service", "")
 	default:
 		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
 			d.add("password", Failed, err.Error(), "See password_env, password_file and password_command of the context.")
@@ -216,7 +216,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	case err != nil:
 		e := api.AsError(err)
 		d.add(name, Skipped, "not known: "+e.Own(),
-			"Ask the service's operator whether the account has it switched on; it must be off.")
+			"Ask the service's support whether the account has it switched on; it must be off.")
 	case !found:
 		d.add(name, Skipped, "not known: the first page of the service's users does not show the account", "")
 	case !known:
@@ -224,7 +224,7 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	case on:
 		d.add(name, Failed,
 			"is switched on for the account: the next login will be refused, because a machine account cannot give a code",
-			"Have it switched off in the service's panel, or by its operator, before the session ends.")
+			"Switch it off in the service's panel, or ask the service's support to do it, before the session ends.")
 	default:
 		d.add(name, Healthy, "is off for the account, as a machine account needs it", "")
 	}
@@ -248,7 +248,7 @@ func (d *doctor) budget(ctx context.Context, a *App) {
 		}
 	}
 	if text == "" {
-		text = "room in every class; "
+		text = "every class has calls left; "
 	}
 	d.add("budget", health, text[:len(text)-2], "")
 }
@@ -270,7 +270,7 @@ func (d *doctor) audit(ctx context.Context, a *App) {
 		d.add("audit", Failed, rep.Summary(),
 			"opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
 	case len(rep.Unsettled) > 0:
-		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have no known outcome", rep.Summary(), len(rep.Unsettled)),
+		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have an unknown outcome", rep.Summary(), len(rep.Unsettled)),
 			"opdeck audit unsettled lists them.")
 	case rep.Records == 0:
 		d.add("audit", Healthy, "the trail is empty", "")

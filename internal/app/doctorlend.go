@@ -18,7 +18,7 @@ func (d *doctor) lend(ctx context.Context, a *App) {
 			calls += b.LastMinute
 		}
 	}
-	const how = "A script need not log in: opdeck session exec starts it with the session, opdeck session proxy serves it."
+	const how = "A script does not need to log in: start it with opdeck session exec, or run opdeck session proxy."
 	switch _, keyErr := a.BorrowerKeys(d.opt.Getenv); {
 	case err != nil:
 		d.add("lend", Failed, "The use of the session by scripts cannot be read: "+api.AsError(err).Public, "")

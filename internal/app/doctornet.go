@@ -131,7 +131,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 
 // tlsHints are the next steps for faults of TLS.
 var tlsHints = map[reach.Class]string{
-	reach.TLSExpired: "Ask the operator of the service for a new certificate.",
+	reach.TLSExpired: "Ask the support of the service for a new certificate.",
 	reach.TLSEarly:   "Check the clock of this host.", reach.TLSName: "Check base_url.",
 	reach.TLSIssuer: "Set ca_file of the context to its authority.",
 	reach.PlainHTTP: "Correct the port in base_url.",
@@ -173,7 +173,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	res, err := rt.RoundTrip(req)
 	if err != nil {
 		d.add("clock", Failed, "The service does not answer: "+plainNet(err),
-			"Try again; if it persists, ask the service's operator.")
+			"Try again. If it persists, ask the service's support.")
 		return
 	}
 	_ = res.Body.Close()

@@ -21,7 +21,7 @@ const (
 // the next one does.
 func HandOut(state, name string, fill func(io.Writer) error) (path string, remove func() error, err error) {
 	bad := func(err error) (string, func() error, error) {
-		return "", nil, &api.Error{Op: "hand out a file", Kind: api.Internal,
+		return "", nil, &api.Error{Op: "open copy", Kind: api.Internal,
 			Public: "The temporary file cannot be created in " + state + ".", Err: err}
 	}
 	begun, err := os.MkdirTemp(state, "opdeck-") // mode 0700

@@ -53,7 +53,7 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 		b, ok := a.Config.Lend.Borrowers[as]
 		if !ok {
 			return out, &api.Error{Kind: api.Usage, Public: fmt.Sprintf("The config has no [lend.borrowers.%s].", as),
-				Hint: "--as takes the name of a borrower; without it the command has your own role."}
+				Hint: "--as takes the name of a borrower; without it the command runs with your own role."}
 		}
 		out = lending.Borrower{Name: as, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
 			Reveal: b.Reveal}

@@ -254,7 +254,7 @@ func (r *Restoring) Apply(ctx context.Context) error {
 		if e := held(err); e != nil {
 			return e
 		}
-		return backupError("The snapshot cannot be put in place", err)
+		return backupError("The store cannot be replaced with the snapshot", err)
 	}
 	r.Aside = []string{}
 	for _, x := range list {

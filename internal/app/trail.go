@@ -51,7 +51,7 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 	}
 	if made != "" {
 		if err := a.Audit.Note(ctx, a.LocalActor("command"), api.Event{Name: audit.EventKey, Object: "audit",
-			ID: audit.Fingerprint(opt.Key.Public()), Detail: "a new key was made by hand, though " + made}); err != nil {
+			ID: audit.Fingerprint(opt.Key.Public()), Detail: "a new key was created on request, although " + made}); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func noAuditKey(file, begun string, signed bool) error {
 				"one, and the trail records it."}
 	}
 	return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Unsent: true, Err: errNewHost,
-		Public: "This host has no audit key (" + file + "), but " + begun + ": opdeck only reads here.",
+		Public: "This host has no audit key (" + file + "), but " + begun + ", so opdeck sends no writes from here.",
 		Hint:   "opdeck audit key --new makes the key of a new host. If this host had one, restore the file (mode 0600)."}
 }
 

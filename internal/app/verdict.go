@@ -290,7 +290,7 @@ func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.
 	if len(rows) > 0 {
 		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.Now()))
 	}
-	f.Writes = verdict.Known(w, "the writes in doubt", f.Now, readHolds)
+	f.Writes = verdict.Known(w, "the writes with an unknown outcome", f.Now, readHolds)
 	return nil
 }
 

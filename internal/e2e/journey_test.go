@@ -131,7 +131,7 @@ func TestCustomer(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(url), "http") {
 			t.Errorf("what was copied is %q, %v", url, err)
 		}
-		x.press("f").armed("Submit the application").press("y").matches(`Finalized|did not go through|refused`)
+		x.press("f").armed("Submit the application").press("y").matches(`Finalized|failed|refused`)
 		for _, secret := range []string{"demo-individual-ok-1", "demo-corporate-outstanding-1"} {
 			if bytes.Contains(x.output(), []byte(secret)) {
 				t.Errorf("%s was shown", secret)

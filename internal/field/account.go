@@ -17,7 +17,7 @@ var Accounts = New(
 		Example: "balance<0",
 		Column:  Column{Min: 18}, Money: func(a api.Account) api.Money { return a.Balance.Value() }},
 	Field[api.Account]{Name: "hold", JSON: "hold", Kind: Money, Sortable: true,
-		About: "what operations in progress hold of it, exact", Example: "hold>0",
+		About: "the part that operations in progress reserve, exact", Example: "hold>0",
 		Column: Column{Min: 14, HidePriority: 2}, Money: func(a api.Account) api.Money { return a.Hold.Value() }},
 	Field[api.Account]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true,
 		About: "a part of its customer's name", Example: "customer:acme",

@@ -17,7 +17,7 @@ var Tariffs = New(
 		About: "the operations that it applies to", Example: "type:WITHDRAW",
 		Column: Column{Min: 10, HidePriority: 3}, Text: func(t api.Tariff) untrusted.Text { return t.OperationType }},
 	Field[api.Tariff]{Name: "payment", JSON: "paymentType", Kind: Code, Sortable: true,
-		About: "the payment network; EMPTY means every network of the currency", Example: "payment:SWIFT",
+		About: "the payment type; EMPTY means every payment type of the currency", Example: "payment:SWIFT",
 		Column: Column{Min: 7, Max: 10, Flex: 1}, Text: func(t api.Tariff) untrusted.Text { return t.PaymentType }},
 	Field[api.Tariff]{Name: "percent", JSON: "percent", Kind: Text, About: "the share of the amount that is charged",
 		Column: Column{Min: 7, Max: 10, Flex: 1},

@@ -29,13 +29,13 @@ func RequestState(o Options, r approval.Request) (state Mark, means string) {
 	case approval.Open:
 		state.Look, means = Look{SignWait, Warn}, "waits for a second person"
 	case approval.Approved:
-		state.Look, means = Look{SignGood, Good}, "the requester can send exactly this act, once"
+		state.Look, means = Look{SignGood, Good}, "the requester can send exactly this write, once"
 	case approval.Denied:
 		state.Look, means = Look{SignBad, Bad}, "denied by the second person"
 	case approval.Lapsed:
 		means = "not used in time"
 	case approval.Spent:
-		state.Look, means = Look{SignInfo, Info}, "the approved act was sent"
+		state.Look, means = Look{SignInfo, Info}, "the approved write was sent"
 	case approval.Void:
 		means = "the content changed after the request"
 	}

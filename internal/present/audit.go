@@ -272,9 +272,10 @@ func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, fou
 		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain, 600), Tone: Dim},
 		{Label: "last hash", Value: safe(r.Head, 600), Tone: Dim, Long: true}}}
 	found = []Finding{{Title: "Problems", None: "none", Lines: problems(r)},
-		{Title: "Acts without an outcome", None: "none", Lines: openActs(o, r),
-			Note: "Acts in progress are counted too. Those that stay open are listed at the top of the trail, with what to do."},
-		{Title: "Clock steps", None: "none: the clock never went back", Lines: clockSteps(r)}}
+		{Title: "Writes without an outcome", None: "none", Lines: openActs(o, r),
+			Note: "Writes in progress are counted too. Those that stay open are listed at the top of the trail, with what to " +
+				"do."},
+		{Title: "Clock changes", None: "none: the clock never went back", Lines: clockSteps(r)}}
 	if warnings := say(r.Warnings, Look{SignWarn, Warn}); len(warnings) > 0 {
 		found = append(found, Finding{Title: "Warnings", Lines: warnings})
 	}
@@ -310,7 +311,7 @@ func problems(r audit.Report) []Sentence {
 	}
 	lines := say(out, Look{SignBad, Bad})
 	if r.More > 0 {
-		lines = append(lines, say([]string{"and " + format.Count(r.More) + " more; records after a bad one prove little"},
+		lines = append(lines, say([]string{"and " + format.Count(r.More) + " more; do not rely on records after a bad one"},
 			Look{NoSign, Bad})...)
 	}
 	return lines

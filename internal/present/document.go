@@ -20,10 +20,10 @@ func Document(o Options, d api.Document) []Fact {
 		out = append(out, Fact{Label: "description", Value: d.Info.Line(400), Copy: string(d.Info)})
 	}
 	if odd := format.Suspicious(d.FileName); odd != "" {
-		out = append(out, Fact{Label: "! odd name", Value: odd, Tone: Warn, Note: true})
+		out = append(out, Fact{Label: "! unsafe name", Value: odd, Tone: Warn, Note: true})
 	}
 	if odd := format.Suspicious(d.Info); odd != "" {
-		out = append(out, Fact{Label: "! odd description", Value: odd, Tone: Warn, Note: true})
+		out = append(out, Fact{Label: "! unsafe description", Value: odd, Tone: Warn, Note: true})
 	}
 	return out
 }

@@ -78,7 +78,7 @@ func Text(label string, u untrusted.Text, none string) []Fact {
 	}
 	out := []Fact{{Label: label, Value: u.Line(1200), Long: true, Copy: string(u)}}
 	if odd := format.Suspicious(u); odd != "" {
-		out = append(out, Fact{Label: "  ! odd text", Value: odd, Tone: Warn, Long: true, Note: true})
+		out = append(out, Fact{Label: "  ! unsafe text", Value: odd, Tone: Warn, Long: true, Note: true})
 	}
 	return out
 }

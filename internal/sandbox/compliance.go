@@ -136,7 +136,7 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Verification (sandbox)</title>
 <body><dialog open><h1>Verification</h1><p>SETS</p>
-<form method="post"><button>Hand in everything</button></form></dialog>`
+<form method="post"><button>Upload everything</button></form></dialog>`
 
 // openVerify: GET /sandbox/verify/{id}, the page of a compliance link. It opens once.
 func openVerify(c *call) (any, error) {
@@ -163,7 +163,7 @@ func openVerify(c *call) (any, error) {
 
 // submitVerify: POST /sandbox/verify/{id} submits what was outstanding.
 func submitVerify(c *call) (any, error) {
-	return action(true, "Documents handed in"), c.write(c.ctx, func(tx *sql.Tx) error {
+	return action(true, "Documents received"), c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := verifyCustomer(c, tx)
 		if err != nil {
 			return err

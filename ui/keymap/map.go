@@ -135,7 +135,7 @@ func New() *Map {
 			Bottom:   Bind("nav.bottom", "bottom", "to the last line", "end", "G").extra().unoffered("last"),
 		},
 		List: List{
-			Open: Bind("list.open", "open", "open what is under the cursor", "enter").typed("opens the row of that number."),
+			Open: Bind("list.open", "open", "open the selected row", "enter").typed("opens the row of that number."),
 			Filter: Bind("list.filter", "filter", "filter; esc clears",
 				"/").ofList().typed("shows only what matches; filter off shows everything, filter help explains the language."),
 			Sort: Bind("list.sort", "sort", "sort by the column that ← → chose, or choose one",
@@ -239,13 +239,14 @@ func globalKeys() Global {
 		Zone:     Bind("zone", "UTC", "local time / UTC", "t").extra().quiet(),
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra().quiet(),
 		Reveal:   of(act.Reveal),
-		Before:   Bind("before", "before", "previous place", "[").extra(),
+		Before:   Bind("before", "before", "previous screen", "[").extra(),
 		After:    Bind("after", "forward", "forward, after [", "]").extra(),
 		Previous: Bind("previous", "previous row", "inside a record: the previous row of its list", "<").extra(),
 		Next:     Bind("next", "next row", "inside a record: the next row of its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: what is wrong, what to do, and the state of each part on one page",
 			"B").extra(),
-		Why: Bind("why", "why", "conclusions here, with the read that showed each (E where e is another key)", "e",
+		Why: Bind("why", "why", "conclusions of this screen, each with the read that shows it (E where e is another key)",
+			"e",
 			"E").extra().yields().quiet(),
 	}
 }

@@ -78,7 +78,7 @@ func (l *List[T]) Stale() []string {
 		return nil
 	}
 	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Refresh failed: "+untrusted.Text(l.Err.Public).Line(200),
+	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Reload failed: "+untrusted.Text(l.Err.Public).Line(200),
 		l.w))}
 }
 

@@ -263,7 +263,7 @@ func TestAFailedRead(t *testing.T) {
 	r, s, _ := open(t, "")
 	s.err = fmt.Errorf("broken")
 	r.Send(uitest.Key("r"))
-	r.Has("4 fruits", "Refresh failed:")
+	r.Has("4 fruits", "Reload failed:")
 	s.rows.Set(nil)
 	s.Changed()
 	r.Send(uitest.Key("r"))

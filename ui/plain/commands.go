@@ -64,7 +64,7 @@ func (h *Host) commands() []command {
 		}
 	}
 	for _, p := range h.opt.Places {
-		c := command{name: p.Word, help: "opens that place.", do: func(ctx context.Context, arg string) error {
+		c := command{name: p.Word, help: "opens that screen.", do: func(ctx context.Context, arg string) error {
 			if arg != "" && p.IDs {
 				return h.openID(ctx, p.Kind, arg)
 			}
@@ -139,7 +139,7 @@ func (h *Host) always() []command {
 				h.talk.Say(h.sh.Standing()...)
 				return nil
 			}},
-		{name: "again", help: "prints this place again.", do: func(context.Context, string) error {
+		{name: "again", help: "prints this screen again.", do: func(context.Context, string) error {
 			if h.home {
 				h.sayHome()
 			} else {
@@ -159,7 +159,7 @@ func (h *Host) always() []command {
 
 func (h *Host) help() {
 	if h.home {
-		h.talk.Say("You are in the main menu. A number opens that place.")
+		h.talk.Say("You are in the main menu. A number opens that screen.")
 	} else {
 		h.talk.Say("You are in: " + h.sh.Top().Title() + ".")
 		if h.content().Table != nil {

@@ -166,7 +166,7 @@ func (h *Host) readNews(ctx context.Context) error {
 	err := h.settle(ctx)
 	h.news = false
 	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now != before {
-		h.talk.Say("This place has changed. again shows it.")
+		h.talk.Say("This screen has changed. again shows it.")
 		h.said = now
 	}
 	return err

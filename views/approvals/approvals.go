@@ -194,7 +194,7 @@ func (s *Screen) why(r approval.Request) string {
 	case s.Doing != "":
 		return "A decision is being sent."
 	case s.own(r):
-		return "This is your own request: ask a colleague to decide. Without a decision it lapses."
+		return "You cannot decide your own request: ask a colleague. Without a decision it lapses."
 	case bars != nil:
 		return bars.Public + " " + remedy.Screen(bars)
 	case !s.me.Role.May(api.MayApprove):

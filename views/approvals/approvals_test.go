@@ -182,9 +182,9 @@ func TestDenyWantsAReason(t *testing.T) {
 func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r, _ := open(t, fake())
 	r.Send(uitest.Key("down"), uitest.Key("P"))
-	r.Has("This is your own request")
+	r.Has("You cannot decide your own request")
 	r.Send(uitest.Key("e"))
-	r.Has("ask a colleague to decide")
+	r.Has("ask a colleague")
 	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
 	r.Has("is no longer open: it is approved")
 	r, _ = open(t, fake(), as("eve", api.Viewer))
@@ -192,7 +192,7 @@ func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r.Has("Your role (viewer) may not approve")
 	r, _ = open(t, fake(), as(" ", api.Admin))
 	r.Send(uitest.Key("P"))
-	r.Has("You are not signed in")
+	r.Has("You are not logged in as a person")
 	r, _ = open(t, fake(), func(o *ui.Options) {
 		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana2", Role: api.Operator, Key: "SHA256:bob"})
 	})
@@ -204,11 +204,11 @@ func TestRefusalIsExplained(t *testing.T) {
 	backend := fake()
 	backend.approve = func(string, string, string) (approval.Request, error) {
 		return approval.Request{}, &api.Error{Kind: api.Refused, Rule: api.RuleChanged,
-			Public: "The request is not the one that you read.", Hint: "Open it again."}
+			Public: "The request has changed since you read it.", Hint: "Open it again."}
 	}
 	r, clock := open(t, backend)
 	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
-	r.Has("The approval refused", "not the one that you read", "Open it again.")
+	r.Has("The approval refused", "changed since you read it", "Open it again.")
 }
 
 func TestNews(t *testing.T) {
@@ -273,7 +273,7 @@ func TestWords(t *testing.T) {
 	}
 	for _, w := range endpoint.Writes() {
 		k := w.Kind
-		if !w.TouchesSession() && strings.HasPrefix(act.Consequence(k), "This version does not know") {
+		if !w.TouchesSession() && act.Consequence(k) == act.Consequence("") {
 			t.Errorf("no sentence says what %s changes", k)
 		}
 	}

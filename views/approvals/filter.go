@@ -18,7 +18,7 @@ func language(now func() time.Time) *filter.Table[approval.Request] {
 			Strings: one(func(r request) string { return string(state(r, now())) })},
 		filter.Field[request]{Name: "person", Kind: filter.Text, Help: "who requested approval", Example: "person:ana",
 			Strings: one(func(r request) string { return r.Requester.Name })},
-		filter.Field[request]{Name: "act", Kind: filter.Text, Help: "the requested act", Example: "act:document.remove",
+		filter.Field[request]{Name: "act", Kind: filter.Text, Help: "the requested write", Example: "act:document.remove",
 			Strings: one(func(r request) string { return string(r.Act.Kind) })},
 		filter.Field[request]{Name: "object", Kind: filter.Code, Help: "the type of object", Example: "object:customer",
 			Strings: one(func(r request) string { return r.Act.Object })},

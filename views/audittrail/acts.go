@@ -27,7 +27,7 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	where := placeOf(e)
 	items := []ui.Choice{
 		{Text: "Open the " + present.AuditText(e.Object, 20) + " and check", Note: draw.ID(string(audit.Unquote(e.ID)), 24)},
-		{Text: "Settle: write down what you found", Note: "it stays unknown in the trail"},
+		{Text: "Settle: write down what you found", Note: "the trail keeps the outcome as unknown"},
 		{Text: "Show the record"},
 	}
 	if where.Kind == "" {
@@ -36,7 +36,7 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	if items[1].Why = s.who.Role.WhyNot(api.MayAudit); e.Damaged {
 		items[1].Why = "The record is damaged; V names the first bad one."
 	}
-	return ui.Choose{Title: "No known outcome: " + present.AuditText(e.Event, 40), Items: items,
+	return ui.Choose{Title: "The outcome is unknown: " + present.AuditText(e.Event, 40), Items: items,
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			switch i {
 			case 0:
@@ -51,9 +51,9 @@ func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 
 func (s *Screen) askSettle(e audit.Entry) ui.Action {
 	return ui.Ask{Title: "Settle " + present.AuditText(e.Event, 40), Verb: "write down",
-		Intro: []string{"It can no longer be proved which act put the object into its present state, so the outcome stays " +
-			"“unknown”. Your note says what you found.",
-			"Act of " + present.AuditText(e.Actor.Name, 60) + " at " + format.Time(e.At, s.env.Zone()) + " on " +
+		Intro: []string{"opdeck can no longer prove which write put the object into its present state, so the outcome " +
+			"stays “unknown”. Your note says what you found.",
+			"Write of " + present.AuditText(e.Actor.Name, 60) + " at " + format.Time(e.At, s.env.Zone()) + " on " +
 				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
 		Fields: []widget.Field{widget.Note("What you found", "the document is still attached",
 			"write a sentence about the object's state")},
@@ -63,7 +63,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 			return ui.Write{What: "settle " + present.AuditText(e.Event, 40),
 				Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 					err := log.Settle(ctx, who, ref, note)
-					const done = "The act is settled as unknown, with your note."
+					const done = "The write is settled as unknown, with your note."
 					return func() (ui.Action, tea.Cmd) {
 						s.Doing, s.newer = "", s.newer || err == nil
 						return ui.Ended("Settling", done, err), s.loadUnsettled()

@@ -204,8 +204,8 @@ func (s *Screen) HeadLines() []string {
 	}
 	out := []string{line}
 	if n := len(s.open); n > 0 {
-		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "act has", "acts have")+
-			" no known outcome and may have been done. enter on one shows what to do.", w-2)))
+		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "write has", "writes have")+
+			" an unknown outcome and may have been done. enter on one shows what to do.", w-2)))
 	}
 	if a := s.archived; s.next == 0 && a.Last > 0 {
 		o := s.env.Present()

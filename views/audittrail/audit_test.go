@@ -205,7 +205,7 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 func TestUnsettledSaysWhatToDo(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log)
-	r.Has("1 act has no known outcome", "? no outcome")
+	r.Has("1 write has an unknown outcome", "? no outcome")
 	r.Send(uitest.Key("enter"))
 	r.Has("Open the operation and check", "Settle: write down")
 	r.Send(uitest.Key("enter"))
@@ -221,7 +221,7 @@ func TestUnsettledSaysWhatToDo(t *testing.T) {
 		t.Errorf("settled %q", got)
 	}
 	r.Has("settled as unknown")
-	if strings.Contains(r.View(), "no known outcome") {
+	if strings.Contains(r.View(), "unknown outcome") {
 		t.Error("it is still unsettled")
 	}
 }

@@ -141,7 +141,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "has no such document"}},
 		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},
 		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"outcome unknown", "Look at the object."}},
-		{&api.Error{Kind: api.RateLimited, Public: "The budget of billing calls is used up for another 12s."}, []string{"did not go through", "used up"}},
+		{&api.Error{Kind: api.RateLimited, Public: "The budget of billing calls is used up for another 12s."}, []string{"failed", "used up"}},
 	} {
 		f := &fake{op: apitest.Operation(nil)}
 		f.remove = func(api.RemoveDocument) (api.Operation, error) { return api.Operation{}, c.err }

@@ -31,7 +31,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	}
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) +
-		" by another file: opdeck removes it, then uploads and attaches the new file.",
+		" with another file: opdeck removes it, then uploads and attaches the new file.",
 		"opdeck records each step first, so you can resume or abandon an interrupted replacement."}
 	if ended {
 		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
@@ -58,7 +58,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 			}
 			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)),
 				ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
-					Ask: fmt.Sprintf("Replace %s by %s?", d.FileName.Line(60), f.name),
+					Ask: fmt.Sprintf("Replace %s with %s?", d.FileName.Line(60), f.name),
 					Yes: func(ui.Seen) tea.Cmd { return s.runJob("replacing "+d.FileName.Line(40), run) }}), nil
 		}}
 }

@@ -120,7 +120,7 @@ func TestStreamThatBreaks(t *testing.T) {
 // TestWhatIsWrongWithTheFeed: the page prints the findings about it, a port that another program has among them.
 func TestWhatIsWrongWithTheFeed(t *testing.T) {
 	for name, want := range map[string]string{
-		"43 no webhooks":  "No webhook came since 11:00:00 UTC; usually one comes within 4m.",
+		"43 no webhooks":  "No webhook has arrived since 11:00:00 UTC; usually one arrives within 4m.",
 		"44 wrong secret": "The receiver rejected 3 deliveries, the last one at 12:00:00 UTC: signed with another secret than",
 		"45 port in use":  "opdeck does not listen for webhooks on 127.0.0.1:8788: the address is in use.",
 	} {
@@ -248,7 +248,7 @@ func TestReplay(t *testing.T) {
 	}
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{}, receiver.ErrNotFound }
 	r.Send(uitest.Keys("w", "enter"), clock.Wait(time.Second), uitest.Key("y"))
-	r.Has("The replay did not go through")
+	r.Has("The replay failed")
 }
 
 func TestSettings(t *testing.T) {

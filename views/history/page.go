@@ -121,7 +121,7 @@ func (p *difference) change(th *theme.Theme, o present.Options, c index.Change, 
 	for _, v := range []struct{ label, odd string }{{"was", format.Suspicious(present.Held(o, c, c.Before))}, {"is",
 		format.Suspicious(present.Held(o, c, c.After))}} {
 		if v.odd != "" {
-			for _, l := range draw.Wrap(th.Signs.Warn+" odd text, "+v.label+": "+v.odd, max(w-2, 1)) {
+			for _, l := range draw.Wrap(th.Signs.Warn+" unsafe text, "+v.label+": "+v.odd, max(w-2, 1)) {
 				out = append(out, "  "+th.Warn.Render(l))
 			}
 		}

@@ -1,5 +1,6 @@
 // Package oncall is the page of the person on call: what is wrong, the state of each part, and below it session,
-// budgets and the writes in doubt. It prints the verdict, embeds the content of other screens, and costs no call.
+// budgets and the writes with an unknown outcome. It prints the verdict, embeds the content of other screens, and costs
+// no call.
 package oncall
 
 import (
@@ -57,7 +58,7 @@ func (s *Screen) Reload() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// load reads the writes in doubt.
+// load reads the writes with an unknown outcome.
 func (s *Screen) load() tea.Cmd {
 	return ui.Reading(s.env, s.Loads, s.pending, func(rows []followup.Row, at time.Time, err error) {
 		if s.Err = api.AsError(err); err == nil {
@@ -186,7 +187,7 @@ const optional = 8
 
 // list names the writes without a known outcome.
 func (s *Screen) list() ui.Section {
-	return ui.Section{Title: "Writes without a known outcome", Hang: len("15:04:05  "),
+	return ui.Section{Title: "Writes with an unknown outcome", Hang: len("15:04:05  "),
 		Lines: ui.Rows(s.env, s.env.Present(), present.UnsettledShort, s.writes, ui.PlainWidth)}
 }
 

@@ -126,12 +126,12 @@ func TestNewsChangeThePage(t *testing.T) {
 	r.Send(limits.News{Usage: []limit.Usage{{Class: limit.Account, Recommended: 12, Room: 12}}, At: clock.Now()},
 		ui.VerdictFacts{Verdict: verdict.Conclude(trouble()), Read: clock.Now()})
 	r.Says("stage.example.com refuses connections. Since 11:59:40 UTC.", "Service ✗ stage.example.com refuses",
-		"Writes ! 1 write has no known outcome")
+		"Writes ! 1 write has an unknown outcome")
 	r.Send(uitest.Size(80, 60))
-	r.Says("✓ account", "Writes without a known outcome")
+	r.Says("✓ account", "Writes with an unknown outcome")
 	w.writes = nil
 	r.Send(ui.Changed{Kind: ui.KindAudit})
-	r.HasNot("Writes without a known outcome")
+	r.HasNot("Writes with an unknown outcome")
 }
 
 // TestNothingStaleIsGood: when nobody has read the facts for some seconds, nothing is drawn as good; and with the store
@@ -165,7 +165,7 @@ func TestItIsSaid(t *testing.T) {
 	}
 	said := strings.Join(s.Content().Sections[0].Lines, "\n")
 	for _, want := range []string{"Service: stage.example.com refuses connections.",
-		"Session: good: the access token is valid until 12:03:00 UTC", "Writes: 1 write has no known outcome",
+		"Session: good: the access token is valid until 12:03:00 UTC", "Writes: 1 write has an unknown outcome",
 		"Index: The lists are 6h 00m old.", "Events: not known", "Not known now: certificate, clock, config."} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)

@@ -158,7 +158,7 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
 					return ui.Ended("The "+a.what, a.done, err), s.Reload()
-				}, ui.EndedElsewhere("The "+a.what+" did not go through", a.done, err)
+				}, ui.EndedElsewhere("The "+a.what+" failed", a.done, err)
 			})
 		}})
 }

@@ -35,7 +35,7 @@ var sentences = map[api.RemedyKind]words{
 	api.RecheckID: {command: "Check the id; it may belong to another account or context."},
 	api.CopyID: {command: "Copy the id from the list or the answer that shows it.",
 		screen: "Copy the id from the screen that shows it.",
-		plain:  "Copy the id from the place that shows it."},
+		plain:  "Copy the id from where it is shown."},
 	api.Reload:      {command: "Reload the operation: its documents may have changed."},
 	api.ReloadFiles: {command: "Reload the customer's files: they may have changed."},
 	api.LookAgain:   {command: "Check it again before you decide."},
@@ -49,13 +49,13 @@ var sentences = map[api.RemedyKind]words{
 	api.CorrectToken: {command: "Nothing changed. Correct the token and try again."},
 	api.DiscardToken: {command: "Do not send this token again. Try a new one: the service answers 409 if it applied the " +
 		"first."},
-	api.MakeAnother: {command: "Create another link. The unseen one expires by itself."},
+	api.MakeAnother: {command: "Create another link. The one that you did not see expires by itself."},
 	api.MakeLink: {command: "The answer to that share listed the outstanding document sets. If you did not see it, " +
 		"create a link: it shows the customer what is missing."},
-	api.UseLink: {command: "Use the compliance link instead: the customer hands in the documents there. If " +
+	api.UseLink: {command: "Use the compliance link instead: the customer uploads the documents there. If " +
 		"this account is not on that program, try again."},
 	api.PrepareApplication: {command: "First share a token, set the application, or have the customer use the link."},
-	api.SayEach: {command: "Give a value for each of them, or ask the service's operator for the current " +
+	api.SayEach: {command: "Give a value for each of them, or ask the service's support for the current " +
 		"ones."},
 	api.ReadWhole: {command: "Read the record with --reveal, or type the values.", screen: "Type the values."},
 	api.FollowOutcome: {command: "Do not repeat it yet: opdeck keeps checking. opdeck audit unsettled shows the state, " +
@@ -68,9 +68,9 @@ var sentences = map[api.RemedyKind]words{
 		"Word up to 5 MB, text up to 1 MB."},
 
 	api.AskRole:       {command: "Roles that do: {names}."},
-	api.AskOperator:   {command: "Only the service's operator can change what the account may do."},
+	api.AskOperator:   {command: "Only the service's support can change what the account may do."},
 	api.LiftLock:      {command: "The compliance team sets locks. Ask them to remove this one."},
-	api.ReportRequest: {command: "Send the request id to the service's operator."},
+	api.ReportRequest: {command: "Send the request id to the service's support."},
 
 	api.Login: {command: session + "; opdeck session login starts a new session.",
 		screen: session + "; log in to start a new session."},
@@ -79,8 +79,9 @@ var sentences = map[api.RemedyKind]words{
 		"authentication is off for the machine account. To retry with the same ones: opdeck session reset."},
 	api.NoSecondFactor: {command: "Switch two-factor authentication off for the machine account, then run opdeck " +
 		"session reset."},
-	api.SeeLimits:    {command: "The service recommends a call rate for all consoles together; opdeck limits shows it."},
-	api.WaitTogether: {command: "All instances wait."},
+	api.SeeLimits: {command: "The service recommends a call rate, which all opdeck processes share; opdeck limits " +
+		"shows it."},
+	api.WaitTogether: {command: "All opdeck processes wait."},
 	api.LendSession: {command: "If it is a script, let it use this session instead: start it with opdeck session " +
 		"exec, or run opdeck session proxy."},
 	api.TryLater:     {command: "Try again in a moment. If it persists, report the request id."},

@@ -87,7 +87,7 @@ func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest strin
 	case r.State != Open:
 		return r, closed(r)
 	case digest != "" && digest != r.Digest:
-		return r, refuse(api.RuleChanged, "The request is not the one that you read.",
+		return r, refuse(api.RuleChanged, "The request has changed since you read it.",
 			"Open it again and read it.")
 	}
 	return r, nil
@@ -100,7 +100,7 @@ func closed(r Request) error {
 		by = " by " + r.Decider.Name
 	}
 	return refuse(api.RuleApproval, fmt.Sprintf("Request %s is no longer open: it is %s%s.", r.ID, r.State, by),
-		"The requester can try again to ask anew.")
+		"To ask again, the requester repeats the write.")
 }
 
 // Show returns one request, or an api.Error of kind NotFound. The person in ctx needs api.MayRead.

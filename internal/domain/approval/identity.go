@@ -100,16 +100,16 @@ func WhyNotSecond(who api.Actor, requester Person) *api.Error {
 	p, q := person(who), requester
 	switch {
 	case fold(p.Name) == "":
-		return refuse(api.RuleRole, "You are not signed in, so you cannot approve.",
+		return refuse(api.RuleRole, "You are not logged in as a person, so you cannot approve.",
 			"Start with a name: a person's own account, or an SSH key with name=….")
 	case p.Key != "" && p.Key == q.Key && fold(p.Name) != fold(q.Name):
 		return refuse(api.RuleRole, fmt.Sprintf("%s asked with the same key.", untrusted.Text(q.Name).Line(64)),
 			"A second person needs a key of their own.")
 	case overlap(p.names(), q.names()):
 		return refuse(api.RuleRole, "You cannot approve or deny your own request.",
-			"Ask a colleague; this also applies to admins. An unused request expires by itself.")
+			"Ask a colleague; this also applies to admins. A request without a decision lapses.")
 	case !p.proven() || !q.proven():
-		return refuse(api.RuleRole, "Nothing proves that you and the requester are two people.",
+		return refuse(api.RuleRole, "Nothing proves that you and the requester are different people.",
 			"Over SSH a key proves it, locally a user id.")
 	case p.Local() != q.Local():
 		return refuse(api.RuleRole,
@@ -133,7 +133,7 @@ func barsLocal(p, q Person) *api.Error {
 	case p.Host != q.Host:
 		return refuse(api.RuleRole, "The request comes from another host. User ids identify people on one host only.", ssh)
 	case overlap(p.uids(), q.uids()):
-		return refuse(api.RuleRole, "You cannot decide about your own request: your own user id made it.",
+		return refuse(api.RuleRole, "You cannot decide your own request: it was made with your user id.",
 			"Ask a colleague with an account of their own. "+ssh)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (s *Service) invalid(who api.Actor, r Request) *api.Error {
 // revoked is the refusal if the approval of r is no longer valid.
 func revoked(r Request) error {
 	return refuse(api.RuleApproval, "Approval "+r.ID+" no longer counts. "+r.Ended+".",
-		"Try again to ask for a new approval.")
+		"Repeat the write to ask for a new approval.")
 }
 
 // Waiting counts the open requests and the unused approvals, by state; 1000 at most.

@@ -42,7 +42,7 @@ const op = "approval"
 // reason is another request. Where ctx asks only (api.Consent), no approval is spent.
 func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string, error) {
 	if fold(who.Name) == "" {
-		return "", refuse(api.RuleApproval, "You are not signed in, so you cannot ask for approval.",
+		return "", refuse(api.RuleApproval, "You are not logged in as a person, so you cannot ask for approval.",
 			"Start with a name: a person's own account, or an SSH key with name=….")
 	}
 	if err := s.lapse(ctx); err != nil {
@@ -205,7 +205,7 @@ func waiting(r Request, other string) error {
 		r.ID),
 		fmt.Sprintf("Ask a colleague to approve request %s before %s.", r.ID, clock(r.Expires)))
 	if other != "" {
-		e.Public += fmt.Sprintf(" Request %s for the same act has another reason and is not changed.", other)
+		e.Public += fmt.Sprintf(" Request %s for the same write has another reason and is not changed.", other)
 	}
 	e.Remedy = api.Remedy{Kind: api.AwaitApproval, ID: r.ID}
 	return e
@@ -222,12 +222,13 @@ func approved(r Request) error {
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,
-			fmt.Sprintf("Approval %s was used at %s for the same act, and its outcome is not known yet.", r.ID, clock(r.Spent)),
+			fmt.Sprintf("Approval %s was used at %s for the same write, and its outcome is not known yet.", r.ID,
+				clock(r.Spent)),
 			fmt.Sprintf("Wait for the outcome, or check the object. You can ask for a new approval after %s.",
 				clock(r.Expires)))
 	}
 	return refuse(api.RuleDenied, fmt.Sprintf("%s denied this (request %s)%s.", r.Decider.Name, r.ID, colon(r.Comment)),
-		fmt.Sprintf("Talk to them. You can ask again after %s.", clock(r.Expires)))
+		fmt.Sprintf("Ask them why. You can ask for approval again after %s.", clock(r.Expires)))
 }
 
 func colon(s string) string {

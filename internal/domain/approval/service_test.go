@@ -96,7 +96,7 @@ func anotherReason(t *testing.T, f *fixture) {
 	other.Reason = "a reason that bo never read"
 	_, err := f.Check(as(ana), ana, other)
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleApproval ||
-		!strings.Contains(e.Public, "Request "+r.ID+" for the same act has another reason") {
+		!strings.Contains(e.Public, "Request "+r.ID+" for the same write has another reason") {
 		t.Fatalf("%v", err)
 	}
 	if id, rule := f.check(t, ana, act); id != r.ID || rule != "" {

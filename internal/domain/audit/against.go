@@ -49,7 +49,7 @@ func (k KeptNote) read(keys []ed25519.PublicKey) (signedNote, error) {
 	switch {
 	case err != nil:
 		return signedNote{}, &api.Error{Op: "verify the audit trail", Kind: api.Usage, Err: err,
-			Public: k.File + " does not hold exactly one note as opdeck audit checkpoint prints it."}
+			Public: k.File + " does not contain exactly one checkpoint as opdeck audit checkpoint prints it."}
 	case !s.By(keys...):
 		return signedNote{}, &api.Error{Op: "verify the audit trail", Kind: api.Usage,
 			Public: "The signature of " + k.File + " is not valid, or its key is not known here.",
@@ -106,22 +106,23 @@ func (c *noteCheck) compare(n signedNote, r Report) Comparison {
 	end, met := c.passed[n.N]
 	switch {
 	case r.Chain != "" && n.Chain != r.Chain:
-		out.Text = fmt.Sprintf("the note is of log %s, and this is log %s", n.Chain, r.Chain)
+		out.Text = fmt.Sprintf("the checkpoint is for trail %s, and this is trail %s", n.Chain, r.Chain)
 	case n.N > r.Last:
 		out.Result, out.Seq = Older, r.Last+1
-		out.Text = fmt.Sprintf("the trail ends at record %d, but the note signed %d: the trail is an older copy, or "+
+		out.Text = fmt.Sprintf("the trail ends at record %d, but the checkpoint is for %d: the trail is an older copy, or "+
 			"records were removed", r.Last, n.N)
 	case n.N < r.First:
 		out.Seq = n.N
-		out.Text = fmt.Sprintf("this copy begins with record %d and cannot be compared with a note for %d", r.First, n.N)
+		out.Text = fmt.Sprintf("this copy begins with record %d and cannot be compared with a checkpoint for %d", r.First,
+			n.N)
 	case c.firstDamaged > 0 && c.firstDamaged <= n.N:
 		out.Seq, out.Text = c.firstDamaged, c.damage
 	case !met || end.hash != n.Head || end.tree && end.root != n.Root:
 		out.Seq = n.N
-		out.Text = fmt.Sprintf("record %d is not the one that the note signed: the trail differs there or before", n.N)
+		out.Text = fmt.Sprintf("record %d is not the one that the checkpoint signed: the trail differs there or before", n.N)
 	default:
 		out.Result = Continues
-		out.Text = fmt.Sprintf("the trail begins with the %d records that the note signed", n.N)
+		out.Text = fmt.Sprintf("the trail begins with the %d records that the checkpoint signed", n.N)
 	}
 	return out
 }

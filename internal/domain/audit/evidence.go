@@ -109,7 +109,7 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 			ev.Chain = e.Chain
 		}
 		if !json.Valid(row.Bytes) {
-			return fmt.Errorf("audit: record %d is damaged; run the verification, and take the whole log as evidence", row.Seq)
+			return fmt.Errorf("audit: record %d is damaged; run the verification, and take the whole trail as evidence", row.Seq)
 		}
 		ev.Records = append(ev.Records, EvidenceRecord{Seq: row.Seq, PrevHash: e.Prev, Hash: row.Hash, Record: row.Bytes})
 		before = row.Seq
@@ -220,7 +220,7 @@ func (v *verifier) checkAmong(known map[int64][]Signed) {
 		}
 	}
 	if newest == 0 {
-		v.problem(0, OtherLog, "none of the given checkpoints is of the log of this pack")
+		v.problem(0, OtherLog, "none of the given checkpoints is for the trail of this pack")
 		return
 	}
 	for _, n := range slices.Sorted(maps.Keys(v.points)) {
@@ -267,6 +267,6 @@ func (v *verifier) checkEvidenceRecord(ev Evidence, x EvidenceRecord) {
 			return
 		}
 	}
-	v.problem(x.Seq, Unproven, "record %d is not proven to be in the log: no valid checkpoint, or the proof does not "+
+	v.problem(x.Seq, Unproven, "record %d is not proven to be in the trail: no valid checkpoint, or the proof does not "+
 		"lead to it", x.Seq)
 }

@@ -71,7 +71,7 @@ func ReadKey(file string) (*Key, error) {
 	}
 	block, _ := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, fmt.Errorf("audit: %s holds no private key in PEM form", file)
+		return nil, fmt.Errorf("audit: %s contains no private key in PEM form", file)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {

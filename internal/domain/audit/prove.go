@@ -294,7 +294,7 @@ func (p Proof) holds() error {
 		}
 		return nil
 	case json.Unmarshal(p.Record, &r) != nil || r.Chain != c.Chain || r.Seq < 1 || r.Seq > c.N:
-		return errors.New("audit: the record is not of the log that the checkpoint is for")
+		return errors.New("audit: the record is not of the trail that the checkpoint is for")
 	case tlog.CheckRecord(p.Hashes, c.N, c.Root, r.Seq-1, tlog.RecordHash(p.Record)) != nil:
 		return errors.New("audit: the proof does not lead from the record to the checkpoint")
 	}

@@ -271,7 +271,7 @@ func TestEvidenceAgainstCheckpoints(t *testing.T) {
 	good := pack(m, mine)
 	pack(&memory{}, theirs) // the same log by name, other records
 	r, err := audit.VerifyEvidence(bytes.NewReader(good), readers(contents(t, mine)), publics(key)...)
-	if err != nil || !r.Intact() || r.Proven != 3 || r.Summary() != "3 records are proven to be in the log, by a "+
+	if err != nil || !r.Intact() || r.Proven != 3 || r.Summary() != "3 records are proven to be in the trail, by a "+
 		"checkpoint for 7 records" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -11,7 +11,7 @@ const (
 	ExitIntact     = 0 // nothing is wrong
 	ExitBroken     = 1 // the log was changed, or its integrity cannot be proven
 	ExitUnreadable = 2 // it could not be verified
-	ExitOther      = 2 // it is older than a kept note, or another log
+	ExitOther      = 2 // it is older than a kept checkpoint, or another trail
 )
 
 // ProblemKind is a kind of problem.
@@ -26,7 +26,7 @@ const (
 	Repeated   ProblemKind = "repeated"  // a record occurs twice
 	Malformed  ProblemKind = "malformed" // not a record
 	Torn       ProblemKind = "torn"      // the last line is incomplete: a crash, or cut by hand
-	OtherLog   ProblemKind = "other_log" // a record or a checkpoint belongs to another log
+	OtherLog   ProblemKind = "other_log" // a record or a checkpoint belongs to another trail
 	Forged     ProblemKind = "forged"    // a checkpoint that no known key signed
 	Reordered  ProblemKind = "reordered" // checkpoints are out of order
 	Cut        ProblemKind = "cut"       // by a checkpoint there were more records
@@ -151,9 +151,9 @@ func (r Report) verdict() string {
 		return fmt.Sprintf("NOT proven: %d records are consistent, but the checkpoints of key %s cannot be checked here: "+
 			"put its line of opdeck audit key into [audit] keys", r.Records, strings.Join(r.Unknown, ", "))
 	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
-		return fmt.Sprintf("%d records are proven to be in the log, by a checkpoint for %d records", r.Records, r.Covered)
+		return fmt.Sprintf("%d records are proven to be in the trail, by a checkpoint for %d records", r.Records, r.Covered)
 	case r.Evidence:
-		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the log", r.Records,
+		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the trail", r.Records,
 			r.Proven)
 	case r.Covered == 0:
 		return fmt.Sprintf("%d records are consistent; without checkpoints the end may have been cut, or everything "+

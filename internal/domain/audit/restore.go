@@ -127,8 +127,8 @@ func (v *verifier) compareNote(n signedNote) Comparison {
 		return c
 	}
 	if v.excused(n.Signed) {
-		c.Result, c.Text = Restored, "the note is of records that were lost when a backup was restored, which the trail "+
-			"records"
+		c.Result, c.Text = Restored, "the checkpoint is for records that were lost when a backup was restored; the trail "+
+			"records that restore"
 	} else if v.accept {
 		v.suspect(n.Signed, c.Seq, Cut, "%s", c.Text)
 	}
@@ -188,7 +188,7 @@ func (v *verifier) findRestore() (Restore, error) {
 			return r, fmt.Errorf("a checkpoint for %d records differs, and a later one for %d matches: the trail was forked",
 				x.s.N, r.To)
 		case x.s.Chain != v.r.Chain:
-			return r, errors.New("a checkpoint belongs to another log")
+			return r, errors.New("a checkpoint belongs to another trail")
 		case !r.since(x.s):
 			first = min(first, x.s.N)
 		}

@@ -271,7 +271,7 @@ func (sg *Signer) compareWithCheckpoint(ctx context.Context, last Signed, head H
 	case !last.By(sg.opt.Key.Public()):
 		return &TamperedError{N: last.N, Reason: "the last checkpoint was not signed by this key"}
 	case last.Chain != head.Chain:
-		return &TamperedError{N: last.N, Reason: "the checkpoints belong to another log"}
+		return &TamperedError{N: last.N, Reason: "the checkpoints belong to another trail"}
 	case last.N > head.N:
 		return &TamperedError{N: last.N, Reason: fmt.Sprintf("it has %d records", head.N), Older: true}
 	}

@@ -210,14 +210,14 @@ func (v *verifier) checkStart(r Record) {
 		}
 	}
 	if r.Chain != v.r.Chain {
-		v.damaged(r.Seq, OtherLog, "record %d belongs to another log", r.Seq)
+		v.damaged(r.Seq, OtherLog, "record %d belongs to another trail", r.Seq)
 	}
 }
 
 // checkLead checks that a checkpoint leads to the first record of a log without its beginning.
 func (v *verifier) checkLead(r Record) {
 	if !slices.ContainsFunc(v.points[r.Seq-1], func(s Signed) bool { return s.Chain == r.Chain && s.Head == r.Prev }) {
-		v.problem(r.Seq, Unproven, "the log begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
+		v.problem(r.Seq, Unproven, "the trail begins with record %d, and no checkpoint for %d leads to it", r.Seq, r.Seq-1)
 	}
 }
 
@@ -261,9 +261,10 @@ func (v *verifier) compareWithCheckpoints(seq int64, hash string) {
 	for _, s := range v.points[seq] {
 		switch {
 		case s.Chain != v.r.Chain:
-			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another log", seq)
+			v.problem(seq, OtherLog, "the checkpoint for %d records belongs to another trail", seq)
 		case s.Head != hash:
-			v.suspect(s, seq, Rewritten, "record %d is not the one that its checkpoint signed: the log was rewritten before %d",
+			v.suspect(s, seq, Rewritten, "record %d is not the one that its checkpoint signed: the trail was rewritten before "+
+				"%d",
 				seq, seq+1)
 		case v.edge != nil && v.edge.root() != s.Root:
 			v.edge = nil
@@ -302,7 +303,7 @@ func (v *verifier) end(head *Head) Report {
 		}
 		for _, s := range v.points[n] {
 			if v.r.Chain != "" && s.Chain != v.r.Chain {
-				v.problem(0, OtherLog, "the checkpoint for %d records belongs to another log", n)
+				v.problem(0, OtherLog, "the checkpoint for %d records belongs to another trail", n)
 				continue
 			}
 			v.suspect(s, v.r.Last+1, Cut, "the end was cut%s: there are records up to %d, but a checkpoint says %d", older,
@@ -320,7 +321,7 @@ func (v *verifier) end(head *Head) Report {
 	v.r.Unsettled = append(v.r.Unsettled, v.unsettled()...)
 	if over := len(v.r.Unsettled) - maxDoubts; over > 0 {
 		v.r.Unsettled = v.r.Unsettled[:maxDoubts]
-		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("%d more acts are unsettled", over))
+		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("%d more writes have an unknown outcome", over))
 	}
 	return v.r
 }

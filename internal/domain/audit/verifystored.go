@@ -140,8 +140,9 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 	}
 	others, err := pr.signer.otherLogs(own)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s holds checkpoints of another log: the trail was replaced or removed. If you set this "+
-			"store up anew, move that file away", filepath.Base(name))
+		v.problem(0, Exchanged, "%s contains checkpoints of another trail: the trail was replaced or removed. If you "+
+			"created "+
+			"this store anew, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
@@ -184,7 +185,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 	for key, newest := range files {
 		if newest > stored[key] {
 			v.suspect(v.lastOf[key], 0, SideTable, "the store knows of checkpoints of key %s for up to %d records, and its "+
-				"file holds one "+
+				"file has one "+
 				"for %d", key, stored[key], newest)
 		}
 	}
@@ -282,7 +283,8 @@ func (r Record) differs(row Row) string {
 func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
-			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of unsettled writes does not hold it: %s of "+
+			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of writes with an unknown outcome does not "+
+				"contain it: %s of "+
 				"%s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
 	}
@@ -294,7 +296,8 @@ func (v *verifier) checkTables(s Derived) {
 	}
 	slices.Sort(extra)
 	for _, seq := range extra {
-		v.problem(seq, SideTable, "the list of unsettled writes holds record %d, which has an outcome or is not an intent",
+		v.problem(seq, SideTable, "the list of writes with an unknown outcome contains record %d, which has an outcome or "+
+			"is not an intent",
 			seq)
 	}
 	if v.treeEnd > v.r.Last {

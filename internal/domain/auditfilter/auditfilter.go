@@ -38,10 +38,10 @@ func fields() []filter.Field[audit.Entry] {
 			Strings: func(e entry) []string { return []string{e.ID, e.Item} }},
 		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation",
 			Strings: one(func(e entry) string { return e.Object })},
-		{Name: "phase", Kind: filter.Flag, Help: "what the record says", Example: "phase:outcome",
+		{Name: "phase", Kind: filter.Flag, Help: "intent, outcome or note", Example: "phase:outcome",
 			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
-		{Name: "outcome", Kind: filter.Flag, Help: "the act's outcome", Example: "outcome:denied",
+		{Name: "outcome", Kind: filter.Flag, Help: "the write's outcome", Example: "outcome:denied",
 			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen),
 			Flag:   func(e entry, v string) bool { return string(e.Outcome) == v }},
 		{Name: "is", Kind: filter.Flag, Help: "the outcome of a write, a refusal, or a sign that the trail is not " +

@@ -385,8 +385,8 @@ func (t *Tracker) Conclude(ctx context.Context, who api.Actor, ref, note string)
 		return err
 	}
 	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Ref == ref }) {
-		return &api.Error{Op: "settle", Kind: api.NotFound, Public: "There is no unsettled act with that reference.",
-			Hint: "Another person may have settled it, or its outcome arrived meanwhile."}
+		return &api.Error{Op: "settle", Kind: api.NotFound, Public: "No write with an unknown outcome has that reference.",
+			Hint: "Another person may have settled it, or its outcome has become known."}
 	}
 	e, err := t.opt.Trail.Entry(ctx, ref)
 	if err != nil {

@@ -155,7 +155,7 @@ func (p Progress) Hint(held int64) string {
 	case p.off(held) && !p.differs(held):
 		return fmt.Sprintf("The service reports a total of %d, but its pages show %d operations.", p.Total, held)
 	case p.off(held) && p.proven():
-		return fmt.Sprintf("The service has %d operations, the index holds %d. The next pass reads the rest.", p.Total, held)
+		return fmt.Sprintf("The service has %d operations, the index has %d. The next pass reads the rest.", p.Total, held)
 	case p.Order == OrderNone && p.proven():
 		return "The service's list has no order, so new operations are found only by reading all pages."
 	}

@@ -182,9 +182,9 @@ func (j Journey) conclusion(asked time.Time) (evidence.Conclusion, evidence.Need
 	case word == "":
 		c.Says = "no result yet"
 	case j.Record.acted() && result(j.Record.Status.Now) == "":
-		c.Says, c.Open = "result not known", "nothing shows that it came after the last act here"
+		c.Says, c.Open = "result not known", "nothing shows that it came after the last write here"
 	case j.Record.acted():
-		c.Rests[0].Shows += "; reads after the last act here showed " + j.Record.Status.First + " before"
+		c.Rests[0].Shows += "; reads after the last write here showed " + j.Record.Status.First + " before"
 	}
 	return c, need
 }

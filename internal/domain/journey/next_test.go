@@ -33,7 +33,7 @@ func TestNextSaysWhoActs(t *testing.T) {
 		"outstanding":        {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}}, "Create a link for the outstanding document sets.", api.ActLink, Done},
 		"link open":          {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, LinkAt: made, LinkUntil: open}, "Wait for the customer, who opens the link", "", Done},
 		"link without share": {api.Customer{Status: "NEW"}, api.Application{}, Record{LinkAt: made, LinkUntil: open}, "Wait for the customer, who opens the link", "", Todo},
-		"link is over":       {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, LinkAt: made, LinkUntil: lapsed}, "The link has expired. If the customer has handed in everything, finalize; else create another link.", api.ActFinalize, Done},
+		"link is over":       {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{}, LinkAt: made, LinkUntil: lapsed}, "The link has expired. If the customer has uploaded everything, finalize; else create another link.", api.ActFinalize, Done},
 		"BaaS":               {api.Customer{Status: "NEW"}, api.Application{}, Record{BaaS: true}, "Create a link", api.ActLink, Blocked},
 		"answer lost":        {api.Customer{Status: "NEW"}, draft, Record{Unclear: true}, "Share a new token", api.ActShare, Unclear},
 		"answer not seen":    {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true}, "Create a link: opdeck does not know what is outstanding", api.ActLink, Done},

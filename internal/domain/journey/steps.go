@@ -135,7 +135,7 @@ func submitted(app api.Application, r Record) bool {
 func next(share, link, finalize State, r Record, now time.Time) Next {
 	switch {
 	case r.FinalizeUnclear:
-		return wait("Wait, or reload: finalize was sent, and the application will show whether it was submitted.")
+		return wait("Wait, or reload: finalize was sent, and the application shows whether it was submitted.")
 	case r.Unclear:
 		return do("Share a new token%s: the service answers 409 if it applied the first. Never send the same token again.",
 			api.ActShare)
@@ -148,10 +148,10 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 	case link == Todo:
 		return do("Create a link%s for the customer.", api.ActLink)
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
-		return wait("Wait for the customer, who opens the link and hands in what is missing. Then finalize%s.",
+		return wait("Wait for the customer, who opens the link and uploads what is missing. Then finalize%s.",
 			api.ActFinalize)
 	case !r.LinkAt.IsZero():
-		return do("The link has expired. If the customer has handed in everything, finalize%s; else create another link%s.",
+		return do("The link has expired. If the customer has uploaded everything, finalize%s; else create another link%s.",
 			api.ActFinalize, api.ActLink)
 	case r.Applied || finalize == Todo && share != Todo:
 		return do("Finalize the application%s.", api.ActFinalize)

@@ -198,7 +198,7 @@ func (st *step) causes(mine func(verdict.Finding) bool) {
 		}
 		if ended && st.on(End) {
 			st.notice(End, "end:"+name, Notice{Severity: e.Severity, Cause: e.Cause, Part: e.Part, Since: e.Since,
-				Sentence: "Over after " + span(e.Gone.Sub(e.Since)) + ": " + e.Sentence, Silenced: e.Muted,
+				Sentence: "Resolved after " + span(e.Gone.Sub(e.Since)) + ": " + e.Sentence, Silenced: e.Muted,
 				Ends: idOf(st.seen.Scope, st.Name, name)})
 		}
 	}
@@ -233,14 +233,14 @@ func (st *step) requests() {
 			n.For = q.Requester
 			switch {
 			case q.Decider == "":
-				n.Sentence = "Nobody decided about request " + q.ID + " of " + q.Requester + " in time: " + what + "."
-				n.Next = "Repeat the act to ask again."
+				n.Sentence = "No one decided request " + q.ID + " of " + q.Requester + " in time: " + what + "."
+				n.Next = "Repeat the write to ask again."
 			case q.Denied:
 				n.Sentence = q.Decider + " denied request " + q.ID + " of " + q.Requester + ": " + what + "."
 				n.Next, n.Command = "Read the reason.", "opdeck approval show "+q.ID
 			default:
 				n.Sentence = q.Decider + " approved request " + q.ID + " of " + q.Requester + ": " + what + "."
-				n.Next = "Repeat the act to send it once, until " + clock(q.Expires) + "."
+				n.Next = "Repeat the write to send it once, until " + clock(q.Expires) + "."
 			}
 			st.notice(Decision, "decision:"+q.ID, n)
 		}
@@ -266,9 +266,9 @@ func (st *step) doubts() {
 			continue
 		}
 		st.notice(Doubt, key, Notice{Object: w.Object, ObjectID: w.ObjectID, Since: w.Sent,
-			Sentence: "A write has no known outcome since " + clock(w.Sent) + ": " + strings.ReplaceAll(w.Act, ".", " ") +
+			Sentence: "The outcome of a write is unknown since " + clock(w.Sent) + ": " + strings.ReplaceAll(w.Act, ".", " ") +
 				" on " + w.Object + " " + w.ObjectID + ".",
-			Next: "Check the object before anybody repeats the write.", Command: "opdeck audit unsettled --settle",
+			Next: "Check the object before anyone repeats the write.", Command: "opdeck audit unsettled --settle",
 			Who: string(verdict.Operator)})
 	}
 	for key := range st.state.Episodes {
@@ -303,7 +303,7 @@ func (st *step) view(rows Rows) {
 			" now."
 	}
 	st.notice(View, fmt.Sprintf("view:%d", e.N), Notice{View: st.View, Count: rows.Count, Sentence: says, Since: e.Since,
-		Next: "Look at them.", Command: "opdeck operation list --view " + st.View})
+		Next: "Check these operations.", Command: "opdeck operation list --view " + st.View})
 }
 
 // missing decides once a day, from the time By on, as soon as the index can tell.
@@ -325,8 +325,8 @@ func (st *step) missing(rows Rows) {
 		return
 	}
 	st.notice(View, "view:"+day, Notice{View: st.View, Since: due,
-		Sentence: "The view " + st.View + " has no match by " + due.Format("15:04 MST") + ".",
-		Next:     "Find out why nothing came.", Command: "opdeck operation list --view " + st.View})
+		Sentence: "The view " + st.View + " has no operation by " + due.Format("15:04 MST") + ".",
+		Next:     "Find out why no operation has arrived.", Command: "opdeck operation list --view " + st.View})
 }
 
 // forget drops what can no longer matter.

@@ -111,7 +111,7 @@ func TestCauses(t *testing.T) {
 	s.want(t, "")
 	first := s.state.Episodes["cause:audit_unwritable"]
 	s.during(20 * time.Second)
-	if len(s.out) != 1 || s.out[0].Since != first.Since || !strings.Contains(s.out[0].Sentence, "Over after") ||
+	if len(s.out) != 1 || s.out[0].Since != first.Since || !strings.Contains(s.out[0].Sentence, "Resolved after") ||
 		!strings.HasPrefix(s.out[0].Ends, "ntc_") || s.out[0].Ends == s.out[0].ID {
 		t.Errorf("%+v", s.out)
 	}
@@ -271,7 +271,7 @@ func TestViews(t *testing.T) {
 	see(s, 0, false, 12)
 	s.want(t, "") // not sure
 	see(s, 0, true, 12)
-	if len(s.out) != 1 || !strings.Contains(s.out[0].Sentence, "has no match by 12:01 UTC") {
+	if len(s.out) != 1 || !strings.Contains(s.out[0].Sentence, "has no operation by 12:01 UTC") {
 		t.Errorf("%+v", s.out)
 	}
 	s.want(t, "view")

@@ -97,7 +97,7 @@ func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery)
 		MaxUnpacked)
 	if err != nil {
 		return Result{}, &Rejection{Status: http.StatusUnsupportedMediaType, Reason: reasonUnreadable,
-			Detail: err.Error() + " The sender got an answer that it was not accepted."}
+			Detail: err.Error() + " opdeck answered that it was not accepted."}
 	}
 	reused := unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	if len(bodies) > 1 && whole.verdict.Token != nil && whole.verdict.Token.Late {

@@ -138,7 +138,7 @@ type Attempt struct {
 func (a Attempt) OK() bool { return a.Error == "" && a.Status >= 200 && a.Status < 300 }
 
 // ErrNotFound: the inbox has no such delivery.
-var ErrNotFound = errors.New("the inbox holds no such event")
+var ErrNotFound = errors.New("the inbox has no such event")
 
 // Inbox stores one machine account's deliveries for all processes that share a database; other accounts' are
 // separate. It never forgets an id.

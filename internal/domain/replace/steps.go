@@ -19,7 +19,7 @@ func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
 		return j, &api.Error{Op: "replace document", Kind: api.UnknownOutcome,
 			Public: "This replacement comes from the backup of " + j.Restored.UTC().Format("2006-01-02 15:04:05 UTC") +
 				". Its next step may have been taken after that.",
-			Hint: "Look at the documents of the operation and at the customer's files. Then send the next step, or abandon " +
+			Hint: "Check the documents of the operation and the customer's files. Then send the next step, or abandon " +
 				"the replacement."}
 	}
 	switch j.Step {

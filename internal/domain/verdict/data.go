@@ -20,12 +20,14 @@ func trailCauses() []cause {
 					strings.Join(a.Broken, "; "), a.Since
 			})},
 		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, explains: []Part{PartWrites},
-			next: Next{Do: "Make the key of this host, or restore the one that it had.", Command: "opdeck audit key --new"},
+			next: Next{Do: "Create the key of this host, or restore its old key from a backup.",
+				Command: "opdeck audit key --new"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
 				if !a.NoKey {
 					return "", "", time.Time{}
 				}
-				return "This host has no audit key; opdeck only reads here.", "a trail that began on another host", a.Since
+				return "This host has no audit key, so opdeck sends no writes from here.", "a trail that began on another host",
+					a.Since
 			})},
 		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
 			next: Next{Do: "Check the disk or the database of the store.", Command: "opdeck doctor"},
@@ -36,12 +38,12 @@ func trailCauses() []cause {
 				return "The audit trail cannot be written; writes are off.", "the last record was not stored", a.Since
 			})},
 		{id: "writes_in_doubt", part: PartWrites, severity: Warning, who: Operator,
-			next: Next{Do: "Check each of them.", Command: "opdeck audit unsettled"},
+			next: Next{Do: "Check the object of each write before anyone repeats it.", Command: "opdeck audit unsettled"},
 			found: of(writes, func(f Facts, w Writes) (string, string, time.Time) {
 				if w.Doubtful == 0 {
 					return "", "", time.Time{}
 				}
-				return count(w.Doubtful, "write has", "writes have") + " no known outcome, the oldest since " + moment(w.Oldest,
+				return count(w.Doubtful, "write has", "writes have") + " an unknown outcome, the oldest since " + moment(w.Oldest,
 						f.Now) +
 						".",
 					"sent at " + moment(w.Oldest, f.Now), w.Oldest
@@ -62,7 +64,8 @@ func feedCauses() []cause {
 	feed := func(f Facts) Fact[Feed] { return f.Feed }
 	return []cause{
 		{id: "webhooks_rejected", part: PartFeed, severity: Warning, who: Operator, explains: []Part{PartFeed},
-			next: Next{Do: "Correct the named setting here or at the service.", Command: "opdeck event list --rejected"},
+			next: Next{Do: "Correct the setting that the reason names, here or at the service.",
+				Command: "opdeck event list --rejected"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if d.Rejected == 0 {
 					return "", "", time.Time{}
@@ -72,12 +75,14 @@ func feedCauses() []cause {
 					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
 			})},
 		{id: "feed_stalled", part: PartFeed, severity: Warning, who: Operator,
-			next: Next{Do: "Compare address and secret with the service, then check the proxy.", Command: "opdeck hook get"},
+			next: Next{Do: "Compare the address and secret with the service's settings, then check the proxy.",
+				Command: "opdeck hook get"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if !d.Expected || !d.Stalled {
 					return "", "", time.Time{}
 				}
-				return "No webhook came since " + moment(d.Last, f.Now) + "; usually one comes within " + span(d.Usual) + ".",
+				return "No webhook has arrived since " + moment(d.Last, f.Now) + "; usually one arrives within " + span(d.Usual) +
+						".",
 					"the last event at " + moment(d.Last, f.Now), d.Last
 			})},
 		{id: "events_waiting", part: PartFeed, severity: Warning, who: Operator,
@@ -98,7 +103,7 @@ const indexLate = 3
 
 func indexCauses() []cause {
 	return []cause{{id: "index_old", part: PartIndex, severity: Warning, who: Operator,
-		next: Next{Do: "See why the sync does not go on.", Command: "opdeck index status"},
+		next: Next{Do: "Check why the sync has stopped.", Command: "opdeck index status"},
 		found: of(func(f Facts) Fact[Index] { return f.Index }, func(f Facts, i Index) (string, string, time.Time) {
 			if i.AsOf.IsZero() || i.Due <= 0 || f.Now.Sub(i.AsOf) <= indexLate*i.Due {
 				return "", "", time.Time{}

@@ -29,7 +29,7 @@ func hostCauses() []cause {
 					time.Time{}
 			})},
 		{id: "port", part: PartFeed, severity: Critical, who: Operator, explains: []Part{PartFeed},
-			next:  Next{Do: "Stop the other program, or set another address.", Command: "opdeck config check"},
+			next:  Next{Do: "Stop the other program, or configure another address.", Command: "opdeck config check"},
 			found: portFaults},
 	}
 }
@@ -70,7 +70,7 @@ func storeCauses() []cause {
 			})}
 	}
 	const kept = " No process logs in or refreshes without it."
-	older := row(StoreOlder, "The shared store at {where} is of an older opdeck and was not migrated.",
+	older := row(StoreOlder, "The shared store at {where} belongs to an older version of opdeck and was not migrated.",
 		"Stop the older program and migrate the store.", Admin)
 	older.next.Command = "opdeck migrate"
 	return []cause{
@@ -83,17 +83,18 @@ func storeCauses() []cause {
 		row(StoreReadOnly, "The shared store ({engine} at {where}) is read-only."+kept,
 			"Use the primary server, or mount the disk for writing.", Admin),
 		row(StoreDenied, "The permissions of {where} do not let this user write the shared store."+kept,
-			"Correct owner and mode of the file and its folder.", Operator),
-		row(StoreLocked, "Another process holds the shared store at {where} locked: {holder}."+kept,
-			"End or continue that process.", Operator),
-		row(StoreFull, "The disk of the shared store at {where} is full."+kept, "Make room on the disk.", Operator),
+			"Correct the owner and mode of the file and its folder.", Operator),
+		row(StoreLocked, "Another process has locked the shared store at {where}: {holder}."+kept,
+			"Resume that process, or end it.", Operator),
+		row(StoreFull, "The disk of the shared store at {where} is full."+kept, "Free some disk space.", Operator),
 		row(StoreDeleted, "The file of the shared store at {where} was deleted or replaced."+kept,
-			"Stop every opdeck process. Then restore the file, or start without it: one login.", Admin),
+			"Stop every opdeck process. Then restore the file from a backup, or start without it, which costs one login.",
+			Admin),
 		row(StoreDamaged, "The shared store at {where} is damaged."+kept,
 			"Stop every opdeck process and restore the file from a backup.", Admin),
 		row(StoreFailing, "The disk of the shared store at {where} reports errors."+kept,
 			"Check the disk and the system's log.", Operator),
-		row(StoreNewer, "A newer opdeck has changed the shared store at {where}; this one cannot use it.",
+		row(StoreNewer, "A newer version of opdeck has changed the shared store at {where}; this version cannot use it.",
 			"Install the same version on every host.", Admin),
 		older,
 	}
@@ -104,7 +105,7 @@ const clockWarns = 30 * time.Second
 
 func clockCauses() []cause {
 	return []cause{{id: "clock", part: PartClock, severity: Warning, who: Operator,
-		next: Next{Do: "Set that clock (NTP).", Command: "opdeck doctor"},
+		next: Next{Do: "Correct that clock (NTP).", Command: "opdeck doctor"},
 		found: of(func(f Facts) Fact[Clock] { return f.Clock }, func(f Facts, c Clock) (string, string, time.Time) {
 			who, off := c.Host, c.Ahead
 			if c.Database.Abs() > off.Abs() {
@@ -118,6 +119,6 @@ func clockCauses() []cause {
 				way = "behind"
 			}
 			says := fmt.Sprintf("The clock of %s is %s %s that of the service.", who, span(off.Abs()), way)
-			return says, fmt.Sprintf("difference %s, by the Date of an answer", off.Round(time.Second)), time.Time{}
+			return says, fmt.Sprintf("difference %s, from the Date of an answer", off.Round(time.Second)), time.Time{}
 		})}}
 }

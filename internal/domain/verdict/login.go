@@ -13,17 +13,19 @@ import (
 func loginRows() []reachRow {
 	const reset = " Then run opdeck session reset."
 	return []reachRow{
-		{reach.Locked, "The service has locked the account {account}.{said}", "Have the account unlocked." + reset, Provider},
+		{reach.Locked, "The service has locked the account {account}.{said}", "Ask for the account to be unlocked." + reset,
+			Provider},
 		{reach.Disabled, "The service has disabled the account {account} or its login.{said}",
-			"Have the login enabled." + reset, Provider},
+			"Ask for the login to be enabled." + reset, Provider},
 		{reach.TwoFactor, "The service demands a two-factor code, which a machine account cannot give.{said}",
 			"Switch two-factor authentication off for the account." + reset, Provider},
-		{reach.Password, "The service refuses login or password of {account}.{said}",
-			"Correct the password. The new one is tried by itself.", Operator},
+		{reach.Password, "The service refuses the login or password of {account}.{said}",
+			"Correct the password. opdeck then tries the new one by itself.", Operator},
 		{reach.Unclear, "The service refuses the login of {account}: password or two-factor code.{said}",
 			"Check the password, and that two-factor authentication is off." + reset, Operator},
 		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url.", Operator},
-		{reach.Refused, "The service refuses the login of {account} ({status}).{said}", "Ask why, with these words." + reset,
+		{reach.Refused, "The service refuses the login of {account} ({status}).{said}",
+			"Ask for the reason, and quote this message." + reset,
 			Provider},
 		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.{has}",
 			"Set the names under [service] that opdeck doctor --deep prints." + reset, Admin},
@@ -114,32 +116,35 @@ func sessionCauses() []cause {
 				}
 				if s.EndsAfter > 0 {
 					return "Access tokens end after about " + span(s.EndsAfter) + ", before their time: another client logs in that " +
-							"often, or the service ends them early.", count(int64(s.Foreign), "pair", "pairs") +
-							" ended early, the last one at " +
+							"often, or the service ends them early.", count(int64(s.Foreign), "token pair", "token pairs") +
+							" revoked early, the last one at " +
 							clock(s.ForeignAt), s.ForeignAt
 				}
 				return "Another client logs in with this account and ends opdeck's session: " +
 						count(int64(s.Foreign), "time", "times") + " within ten minutes.", "the last time at " + clock(s.ForeignAt),
 					s.ForeignAt
 			}),
-		row("unaccepted", Critical, Provider, Next{Do: "Ask for the permissions of the account.", Command: "opdeck doctor"},
+		row("unaccepted", Critical, Provider, Next{Do: "Ask whether the account has the permissions that it needs.",
+			Command: "opdeck doctor"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.Unaccepted < 2 {
 					return "", "", time.Time{}
 				}
 				return "The service refuses its own new tokens on every call.",
-					count(int64(s.Unaccepted), "new pair", "new pairs") + " that no call accepted", time.Time{}
+					count(int64(s.Unaccepted), "new token pair", "new token pairs") + " that no call accepted", time.Time{}
 			}),
-		row("short_life", Warning, Provider, Next{Do: "Ask for access tokens that live longer.",
+		row("short_life", Warning, Provider, Next{Do: "Ask for access tokens with a longer lifetime.",
 			Command: "opdeck session status"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.ShortLife <= 0 {
 					return "", "", time.Time{}
 				}
-				return fmt.Sprintf("Access tokens of the service live only %s; calls wait for new ones.", span(s.ShortLife)),
+				return fmt.Sprintf("The service's access tokens are valid for only %s; calls wait for new ones.",
+						span(s.ShortLife)),
 					"lifetime " + s.ShortLife.String(), time.Time{}
 			}),
-		row("holder_stopped", Warning, Operator, Next{Do: "Nothing: another process takes over. End or continue that one.",
+		row("holder_stopped", Warning, Operator, Next{Do: "Nothing: another process takes over. Resume the stopped " +
+			"process, or end it.",
 			Command: "opdeck session status"}, func(_ Facts, s Session) (string, string, time.Time) {
 			if s.Holder == "" {
 				return "", "", time.Time{}
@@ -149,7 +154,7 @@ func sessionCauses() []cause {
 				s.HolderSince
 		}),
 		{id: "budget", part: PartBudget, severity: Warning, who: Operator,
-			next: Next{Do: "Wait, or slow the program that uses it.", Command: "opdeck limits"}, found: budgets},
+			next: Next{Do: "Wait, or slow down the program that uses it.", Command: "opdeck limits"}, found: budgets},
 	}
 }
 

@@ -164,43 +164,44 @@ type reachRow struct {
 func reachRows() []reachRow {
 	return []reachRow{
 		{reach.NoName, "The name {s} cannot be looked up.", "Check base_url and the name servers of this host.", Operator},
-		{reach.NoPort, "{s} refuses connections.", "Check base_url and the firewall; if both are right, report it.",
+		{reach.NoPort, "{s} refuses connections.", "Check base_url and the firewall. If both are right, report it.",
 			Provider},
 		{reach.NoConnect, "No connection to {s}: nothing answers.", "Check the network and the firewall of this host.",
 			Operator},
 		{reach.TLSExpired, "The certificate of {s} expired{until}.", "Ask for a new certificate.", Provider},
 		{reach.TLSEarly, "The certificate of {s} is not valid before {until}.",
-			"Check the clock of this host; if it is right, " +
+			"Check the clock of this host. If it is right, " +
 				"report it.", Operator},
 		{reach.TLSName, "The certificate of {s} is for another name{names}.", "Check base_url.", Operator},
 		{reach.TLSIssuer, "The certificate of {s} is from an authority that is not known here.",
 			"Set ca_file of the context to its authority.", Operator},
 		{reach.TLSBad, "The certificate of {s} is not valid.", "Ask for a valid certificate.", Provider},
-		{reach.TLSVersion, "{s} offers no TLS version from 1.2 on.", "Ask for TLS 1.2 or newer.", Provider},
-		{reach.PlainHTTP, "{s} speaks plain HTTP on the port that base_url uses for https.",
+		{reach.TLSVersion, "{s} does not offer TLS 1.2 or newer.", "Ask for TLS 1.2 or newer.", Provider},
+		{reach.PlainHTTP, "{s} answers with plain HTTP on the port that base_url uses for https.",
 			"Correct the port in base_url.", Operator},
-		{reach.HTTPToTLS, "{s} speaks TLS on the port that base_url uses for plain http.", "Write https:// in base_url.",
+		{reach.HTTPToTLS, "{s} expects TLS on the port that base_url uses for plain http.", "Write https:// in base_url.",
 			Operator},
 		{reach.ProxyFault, "The proxy {target} cannot be reached.", "Correct [service] proxy, or start the proxy.", Operator},
 		{reach.ProxyAsks, "The proxy demands a login (407).", "Set user and password in [service] proxy.", Operator},
 		{reach.Maintenance, "{s} is under maintenance or overloaded (503).{said}",
 			"Wait; opdeck tries again by itself.",
 			Provider},
-		{reach.Gateway, "A gateway before {s} gets no answer from the service ({status}).{said}",
-			"Report it if it lasts; opdeck tries again by itself.", Provider},
-		{reach.Failed, "{s} fails ({status}).{said}", "Report it if it lasts; opdeck tries again by itself.", Provider},
+		{reach.Gateway, "A gateway in front of {s} gets no answer from the service ({status}).{said}",
+			"opdeck tries again by itself. Report it if it persists.", Provider},
+		{reach.Failed, "{s} fails ({status}).{said}", "opdeck tries again by itself. Report it if it persists.", Provider},
 		{reach.Gone, "{s} no longer offers this version of its interface (410).{said}",
-			"Install an opdeck for the new version, or correct base_url.", Admin},
+			"Install a version of opdeck for the new interface, or correct base_url.", Admin},
 		{reach.Moved, "{s} redirects calls to {target}, and opdeck follows no redirects.", "Check base_url; log in to the " +
 			"network if the address is a login page.", Operator},
-		{reach.Page, "A web page comes instead of an answer of {s}: a login page of this network, or another server.",
+		{reach.Page, "A web page arrives instead of an answer from {s}: a login page of this network, or another server.",
 			"Log in to the network of this host, or correct base_url.", Operator},
-		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url; if it is right, report it.", Provider},
-		{reach.TooLong, "The answers of {s} are longer than an answer to a login can be.",
-			"Correct base_url; if it is right, report it.", Operator},
-		{reach.Slow, "{s} accepts connections and does not answer in time.", "Report it if it lasts.", Provider},
-		{reach.Cut, "{s} closes connections before its answer is complete.", "Report it if it lasts.", Provider},
-		{reach.NotAnswered, "Calls to {s} fail for a reason that is not known.", "Check each step.", Operator},
+		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url. If it is right, report it.", Provider},
+		{reach.TooLong, "The answers of {s} are longer than any answer to a login.",
+			"Check base_url. If it is right, report it.", Operator},
+		{reach.Slow, "{s} accepts connections but does not answer in time.", "Report it if it persists.", Provider},
+		{reach.Cut, "{s} closes connections before its answer is complete.", "Report it if it persists.", Provider},
+		{reach.NotAnswered, "Calls to {s} fail, and the reason is not known.", "Check each step of the connection.",
+			Operator},
 	}
 }
 
@@ -286,7 +287,7 @@ const certificateWarns = 14 * 24 * time.Hour
 
 func certificateCauses() []cause {
 	return []cause{{id: "certificate_ends", part: PartCertificate, severity: Warning, who: Provider,
-		next: Next{Do: "Ask for a new certificate in time.", Command: "opdeck doctor"},
+		next: Next{Do: "Ask for a new certificate before that day.", Command: "opdeck doctor"},
 		found: of(func(f Facts) Fact[Certificate] { return f.Certificate },
 			func(f Facts, c Certificate) (string, string, time.Time) {
 				if c.Until.Sub(f.Now) > certificateWarns || !c.Until.After(f.Now) {

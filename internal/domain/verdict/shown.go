@@ -54,7 +54,7 @@ func showCertificate(f Facts) (bool, string) {
 
 func showService(f Facts) (bool, string) {
 	if !reached(f) {
-		return false, "no good answer that is recent enough"
+		return false, "no recent good answer"
 	}
 	var newest Call
 	for _, one := range f.Calls {
@@ -103,7 +103,7 @@ func showBudget(f Facts) (bool, string) {
 	if !room || used {
 		return false, ""
 	}
-	return true, "calls are left in every class"
+	return true, "every class has calls left"
 }
 
 func showAudit(f Facts) (bool, string) {
@@ -140,7 +140,7 @@ func showIndex(f Facts) (bool, string) {
 	case !known:
 		return false, ""
 	case !i.Whole:
-		return false, "a first pass over all rows has not ended"
+		return false, "the first full pass has not ended"
 	}
 	return true, fmt.Sprintf("the oldest row was read %s ago", span(f.Now.Sub(i.AsOf).Truncate(time.Second)))
 }

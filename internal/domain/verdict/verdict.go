@@ -47,9 +47,9 @@ type Who string
 
 // The people.
 const (
-	Operator Who = "the operator of this host"
+	Operator Who = "the administrator of this host"
 	Admin    Who = "the administrator of opdeck"
-	Provider Who = "the operator of the service"
+	Provider Who = "the support of the service"
 )
 
 // Next is the next step.

@@ -36,7 +36,7 @@ func accountListCommand(r *root) *cobra.Command {
 	cmd.Flags().StringVar(&q.Balance, "balance", "", "accounts whose balance is positive, negative or zero")
 	cmd.Flags().StringVar(&q.Associate, "associate", "",
 		"what the service uses them for: not_associate, pool or commission")
-	pageFlags(cmd, &q.Page, &q.Size, "accounts a page")
+	pageFlags(cmd, &q.Page, &q.Size, "accounts per page")
 	return cmd
 }
 

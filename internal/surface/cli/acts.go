@@ -42,7 +42,7 @@ var groups = map[string]struct {
 	"tariff":       {nil, "Payment limits and commissions", tariffCommands},
 	"compliance":   {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
 	"session":      {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
-	"index":        {nil, "The local mirror of operations: status, sync, verify, rebuild", indexCommands},
+	"index":        {nil, "The local index of operations: status, sync, verify, rebuild", indexCommands},
 	"event":        {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
 	"hook":         {nil, "The service's webhook settings", hookCommands},
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
@@ -152,7 +152,7 @@ func (r *root) askable() error {
 	args := r.args
 	for i, a := range r.row.Args {
 		if a.File && i < len(args) && args[i] == "-" {
-			return usage("standard input holds the content, so opdeck cannot ask: use --yes to confirm, or --dry-run")
+			return usage("standard input is the content, so opdeck cannot ask: use --yes to confirm, or --dry-run")
 		}
 	}
 	if r.env.InTTY {

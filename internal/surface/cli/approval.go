@@ -111,7 +111,7 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
-		Long: "You cannot decide about your own request. Over SSH a person is a key, a login name and a\n" +
+		Long: "You cannot decide your own request. Over SSH a person is a key, a login name and a\n" +
 			"certificate id; locally, the user id on this host. You must share none of these with the\n" +
 			"requester, and both of you must use SSH, or both the same host. This does not stop root or\n" +
 			"people who know the password of the account or of the store. Use --digest (from approval show) to name exactly " +

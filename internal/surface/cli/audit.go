@@ -83,7 +83,7 @@ func auditListCommand(r *root) *cobra.Command {
 	f.StringVar(&q.ID, "id", "", "an object, or an item of it")
 	f.StringVar(&q.Event, "event", "", "name of the event; a * at the end matches any rest")
 	f.StringVar(&phase, "phase", "", "intent, outcome or note")
-	f.StringVar(&from, "from", "", "at or after")
+	f.StringVar(&from, "from", "", "records written at this time or later")
 	f.StringVar(&until, "until", "", "before")
 	f.Int64Var(&q.Before, "before", 0, "records with a smaller number: the next page")
 	f.IntVar(&q.Limit, "limit", 100, "records, 1 to 1000")
@@ -180,7 +180,7 @@ type keyJSON struct {
 func auditKeyCommand(r *root) *cobra.Command {
 	cmd := prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and in the form for signed-note tools " +
 		"(one line that names\n" +
-		"this log; [audit] keys of other hosts take that line). --pub takes either.\n\n" +
+		"this trail; [audit] keys of other hosts take that line). --pub takes either.\n\n" +
 		"--new creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
 		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
@@ -212,7 +212,7 @@ func auditKeyCommand(r *root) *cobra.Command {
 				r.say("Checkpoints: %s", k.Checkpoints)
 			}
 			if k.VerifierKey == "" {
-				r.say("The trail is empty. The line for signed notes needs the first record of the log.")
+				r.say("The trail is empty. The line for signed notes needs the first record of the trail.")
 			} else {
 				k.VerifierKey += "\n"
 			}
@@ -232,7 +232,7 @@ type checkpointJSON struct {
 }
 
 func auditCheckpointCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the signed note " +
+	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the checkpoint, a signed note " +
 		"(c2sp.org/tlog-checkpoint): how many records\n" +
 		"there are, when, and hashes. Keep it where the owner of the store cannot write: opdeck audit\n" +
 		"verify --against FILE then detects a trail that was rolled back or replaced."},
@@ -279,7 +279,7 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 		case audit.Restored:
 			sign = present.SignWarn
 		}
-		text += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a note for %d records of %s: %s", c.File, c.Records,
+		text += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a checkpoint for %d records of %s: %s", c.File, c.Records,
 			moment(c.At), c.Text)) + "\n"
 	}
 	for _, f := range found {

@@ -19,8 +19,8 @@ func auditRestoredCommand(r *root) *cobra.Command {
 		"signed since, and opdeck signs nothing until this command records the restore: from where to\n" +
 		"where, who, when and why. A second person approves it where the context asks for one. Then the\n" +
 		"verification is intact again and names the restore. A trail that was changed or forked is refused.\n" +
-		"--against names notes of opdeck audit checkpoint that the trail is older than: needed where the\n" +
-		"checkpoint files were restored too."}
+		"--against names checkpoints of opdeck audit checkpoint that are newer than the trail: needed where\n" +
+		"the checkpoint files were restored too."}
 	writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[audit.Restore]) (asked, error) {
 		if strings.TrimSpace(r.reason) == "" {
 			return asked{}, usage("--reason is required: write why a backup was restored")
@@ -50,6 +50,6 @@ func auditRestoredCommand(r *root) *cobra.Command {
 	cmd.Flags().StringVar(&r.reason, "reason", "", "why a backup was restored: a second person reads it, the trail "+
 		"keeps it")
 	cmd.Flags().StringArrayVar(&against, "against", nil,
-		"a kept note that the trail is older than; may be given several times")
+		"a kept checkpoint that is newer than the trail; may be given several times")
 	return cmd
 }

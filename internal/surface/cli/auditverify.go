@@ -27,14 +27,14 @@ type auditFiles struct {
 func auditVerifyCommand(r *root) *cobra.Command {
 	var in auditFiles
 	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with " +
-		"a note of\n" +
-		"opdeck audit checkpoint that was kept elsewhere; more notes may follow as FILE, and - is standard\n" +
+		"a checkpoint of\n" +
+		"opdeck audit checkpoint that was kept elsewhere; more may follow as FILE, and - is standard\n" +
 		"input.\n\n" +
 		"With --file (an export, or several one after the other), --evidence (a pack) or --proof (of opdeck\n" +
 		"audit prove) it checks a copy anywhere: no config, no store, no network. --pub is the public key\n" +
 		"that opdeck audit key prints, kept apart from the copy; --checkpoints is a checkpoint file or a\n" +
 		"folder of them.\n\n" +
-		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a note of --against, or another\n" +
+		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another\n" +
 		"trail; or it could not be read."}
 	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
-	f.StringArrayVar(&in.against, "against", nil, "a note that was kept, to compare with; may be given several times")
+	f.StringArrayVar(&in.against, "against", nil, "a kept checkpoint to compare with; may be given several times")
 	f.StringArrayVar(&in.checkpoints, "checkpoints", nil,
 		"a checkpoint file or a folder of them; may be given several times")
 	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
@@ -165,7 +165,7 @@ func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
 func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 	var notes []audit.KeptNote
 	for _, name := range names {
-		b, err := r.read(name, maxNote, "Too large for a note of opdeck audit checkpoint: "+name+".")
+		b, err := r.read(name, maxNote, "Too large for a checkpoint of opdeck audit checkpoint: "+name+".")
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +249,7 @@ func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJ
 		}
 		return exitError(audit.ExitBroken)
 	}
-	line := fmt.Sprintf("Record %d is in log %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
+	line := fmt.Sprintf("Record %d is in trail %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
 		oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
 	if shown.From > 0 {
 		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.",

@@ -120,7 +120,7 @@ func opening(r *root, ctx context.Context, conf config.Backup, keys backupKeys) 
 		}
 		key.Identities, err = age.ParseIdentities(f)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return key, usage("%s holds no identity as age-keygen writes it", keys.identity)
+			return key, usage("%s contains no identity as age-keygen writes it", keys.identity)
 		}
 		return key, nil
 	}
@@ -155,7 +155,8 @@ func passphrase(r *root, ctx context.Context, conf config.Backup, keys backupKey
 		pass, typed = secret.New(strings.TrimRight(text, "\r\n")), true
 	}
 	if pass.Empty() {
-		return pass, typed, &api.Error{Kind: api.Usage, Public: "A snapshot holds the keys, so it is sealed, and there is " +
+		return pass, typed, &api.Error{Kind: api.Usage, Public: "A snapshot contains the keys, so it must be sealed, and " +
+			"there is " +
 			"no " +
 			"passphrase.", Hint: "Use --passphrase-file, set [backup] passphrase_file, or put it in $OPDECK_BACKUP_PASSPHRASE."}
 	}

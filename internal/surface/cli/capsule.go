@@ -26,10 +26,11 @@ var capsuleCommands = commands{act.CapsuleShow: capsuleShowCommand}
 func capsuleCommand(r *root) *cobra.Command {
 	var since time.Duration
 	var log string
-	cmd := &cobra.Command{Long: "Writes what another person needs to look at an incident to one new file,\n" +
+	cmd := &cobra.Command{Long: "Writes what another person needs to examine an incident to one new file,\n" +
 		"mode 0600: the verdict with its evidence, versions, settings, the history of the session, budgets, answers of\n" +
-		"calls, rejected deliveries, the sync, the head of the audit trail, writes in doubt, and lines of\n" +
-		"the log file. It sends no call. Texts of the service, names, paths, accounts, amounts and secrets\n" +
+		"calls, rejected deliveries, the sync, the end of the audit trail, writes with an unknown\n" +
+		"outcome, and lines of the log file. It sends no call. Texts of the service, names, paths, accounts, amounts and " +
+		"secrets\n" +
 		"stay out; ids, hosts, processes and people are digests under a key that is kept nowhere.\n" +
 		"opdeck capsule show prints it.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
@@ -119,7 +120,7 @@ const (
 
 func capsuleShowCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{Long: "Prints the summary of a capsule; -o json also prints its records. The file\n" +
-		"may come from anybody: it is read within bounds, no name in it is used as a path, and its text is cleaned."},
+		"may come from anyone: opdeck limits how much it reads, uses no name in it as a path, and cleans its text."},
 		func(_ context.Context, args []string, out one[capsuleJSON]) error {
 			c, err := readCapsule(args[0])
 			if err != nil {

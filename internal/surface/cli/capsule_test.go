@@ -83,7 +83,7 @@ func TestMarkedCapsule(t *testing.T) {
 			t.Errorf("no record of %s:\n%s", kind, c.Summary)
 		}
 	}
-	if !strings.Contains(c.Summary, "No fault known") && !strings.Contains(c.Summary, "no known outcome") {
+	if !strings.Contains(c.Summary, "No fault known") && !strings.Contains(c.Summary, "unknown outcome") {
 		t.Errorf("the summary has no verdict:\n%s", c.Summary)
 	}
 }

@@ -17,7 +17,7 @@ func checkCommand(r *root) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Long: "Prints one line as a Nagios plugin does: exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. " +
 		"It\n" +
-		"says what is wrong, since when, what to do and who can do it. It judges whether the session\n" +
+		"says what is wrong, since when, what to do and who can do it. It checks whether the session\n" +
 		"can be renewed, not how old the token is. A fact without recent evidence is unknown, never OK.\n\n" +
 		"PART is one or more of " + strings.Join(partNames(), ", ") + ".\n" +
 		"Without any it checks service, session and store; --all checks every part. If nothing is known\n" +

@@ -45,7 +45,7 @@ func complianceShareCommand(r *root) *cobra.Command {
 			return printShare(r, args[0], res, out)
 		}), nil
 	})
-	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token")
+	cmd.Flags().StringVar(&file, "token-file", "", "file that contains the token")
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 			"customer "+
 			"what is missing.", cuid)
 	case len(names) > 0:
-		r.say("Outstanding: %s. Run opdeck compliance link %s: the customer hands them in there.",
+		r.say("Outstanding: %s. Run opdeck compliance link %s: the customer uploads them there.",
 			strings.Join(names, ", "), cuid)
 	}
 	r.say("Next: opdeck compliance finalize %s", cuid)

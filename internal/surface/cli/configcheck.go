@@ -32,7 +32,7 @@ type checkedJSON struct {
 func configCheckCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and\n" +
 		"passwords, lines of authorized_keys, contexts that are one account, and addresses, which it opens\n" +
-		"for a moment. An address that a running opdeck has is in order. Nothing is sent."},
+		"for a moment. An address that a running opdeck uses is not a mistake. Nothing is sent."},
 		func(_ context.Context, args []string, out one[checkedJSON]) error {
 			path, named := config.Path(r.config, r.env.Getenv)
 			if len(args) == 1 {

@@ -41,8 +41,8 @@ func configInitCommand(r *root) *cobra.Command {
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
 	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
 	f.StringVar(&d.login, "login", "", "login of the machine account")
-	f.StringVar(&d.passEnv, "password-env", "", "environment variable that holds the password")
-	f.StringVar(&d.passFile, "password-file", "", "file (mode 0400 or 0600) that holds the password")
+	f.StringVar(&d.passEnv, "password-env", "", "environment variable that contains the password")
+	f.StringVar(&d.passFile, "password-file", "", "file (mode 0400 or 0600) that contains the password")
 	f.StringVar(&d.passCommand, "password-command", "", "command that prints the password")
 	f.StringVar(&d.kind, "kind", "", "test or production")
 	f.StringVar(&d.caFile, "ca-file", "", "a certificate authority in addition to the system's")
@@ -260,7 +260,7 @@ func (d *draft) toml() string {
 	fmt.Fprintf(&b, "kind = %q # \"test\" or \"production\"; production is marked and asks for typed confirmation\n"+
 		"read_only = %v\napproval = %q # \"none\" or \"second_person\": writes then need a colleague\n", d.kind, d.readOnly,
 		approval)
-	b.WriteString("\n# Recommended calls a minute, for all instances together.\n[limits]\npolicy = " +
+	b.WriteString("\n# Recommended calls a minute, for all opdeck processes together.\n[limits]\npolicy = " +
 		"\"wait\"\nmax_wait = \"30s\"\n")
 	return b.String()
 }

@@ -25,7 +25,7 @@ func counterpartyListCommand(r *root) *cobra.Command {
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
 	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
-	pageFlags(cmd, &q.Page, &q.Size, "counterparties a page")
+	pageFlags(cmd, &q.Page, &q.Size, "counterparties per page")
 	return cmd
 }
 

@@ -84,7 +84,7 @@ func customerListCommand(r *root) *cobra.Command {
 	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+
 		"type:corporate'")
 	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name; the service searches for it")
-	pageFlags(cmd, &q.Page, &q.Size, "customers a page")
+	pageFlags(cmd, &q.Page, &q.Size, "customers per page")
 	return cmd
 }
 
@@ -109,7 +109,7 @@ func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *fie
 
 // pageFlags adds the flags for a page and its size.
 func pageFlags(cmd *cobra.Command, page, size *int, many string) {
-	cmd.Flags().IntVar(page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(page, "page", 0, "page number; the first page is 0")
 	cmd.Flags().IntVar(size, "limit", 0, many)
 }
 
@@ -185,7 +185,7 @@ func customerFilesCommand(r *root) *cobra.Command {
 		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, fieldTable(field.Files, p.Items, "id", "name",
 			"type", "media", "size", "lock", "created", "state", "description"))
 	})
-	cmd.Flags().IntVar(&page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(&page, "page", 0, "page number; the first page is 0")
 	return cmd
 }
 

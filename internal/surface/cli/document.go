@@ -142,7 +142,7 @@ func documentUploadCommand(r *root) *cobra.Command {
 	var cuid string
 	var file uploading
 	cmd := file.flags(&cobra.Command{})
-	cmd.Flags().StringVar(&cuid, "customer", "", "cuid of the customer whose file it is")
+	cmd.Flags().StringVar(&cuid, "customer", "", "id of the customer who owns the file")
 	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked,
 		error) {
 		if cuid == "" {

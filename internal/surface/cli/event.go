@@ -156,7 +156,7 @@ func attemptOf(a receiver.Attempt) attemptJSON {
 // inboxError words a missing event.
 func inboxError(err error) error {
 	if errors.Is(err, receiver.ErrNotFound) {
-		return &api.Error{Kind: api.NotFound, Public: "The inbox holds no such event.", Hint: "opdeck event list shows them.",
+		return &api.Error{Kind: api.NotFound, Public: "The inbox has no such event.", Hint: "opdeck event list shows them.",
 			Err: err}
 	}
 	return err

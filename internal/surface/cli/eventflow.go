@@ -123,7 +123,7 @@ func eventReplayCommand(r *root) *cobra.Command {
 	var sign bool
 	cmd := &cobra.Command{
 		Long: "Sends the stored body, byte for byte, to --to (https, or http to this host). Without --to it goes\n" +
-			"through our own receiver and the index once more. --sign signs it as [webhooks] says."}
+			"through opdeck's own receiver and the index once more. --sign signs it as [webhooks] says."}
 	elsewhere := also[attemptJSON](r, cmd, "--to")
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
 		var facts []present.Fact
@@ -151,7 +151,7 @@ func eventReplayCommand(r *root) *cobra.Command {
 				return printAttempt(r, try, elsewhere)
 			}}, nil
 	})
-	cmd.Flags().StringVar(&to, "to", "", "address; empty: our own receiver")
+	cmd.Flags().StringVar(&to, "to", "", "address; empty: opdeck's own receiver")
 	cmd.Flags().BoolVar(&sign, "sign", false, "sign with the secret of [webhooks]")
 	return cmd
 }
@@ -169,7 +169,7 @@ func replayHere(r *root, ctx context.Context, a *app.App, key string, out one[ev
 		if err := a.Hooks().Merge(ctx, s); err != nil {
 			return err
 		}
-		return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through our own receiver.")
+		return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through opdeck's own receiver.")
 	})
 }
 

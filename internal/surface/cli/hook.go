@@ -101,7 +101,7 @@ func hookSetCommand(r *root) *cobra.Command {
 	for _, f := range hookFlags {
 		c.flags.BoolVar(f.of(&c.given), f.flag, false, f.help)
 	}
-	c.flags.StringVar(&c.secretFile, "secret-file", "", "file that holds a new secret")
+	c.flags.StringVar(&c.secretFile, "secret-file", "", "file that contains a new secret")
 	c.flags.BoolVar(&c.newSecret, "new-secret", false, "ask for a new secret, or take it from standard input")
 	return writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) (asked, error) {
 		return setHooks(r, ctx, a, &c, out)

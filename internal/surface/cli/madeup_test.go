@@ -67,7 +67,7 @@ func TestMadeUpAct(t *testing.T) {
 		{"schema", 0, `"name": "customer.made-up"`},
 		{"customer made-up c", 2, "takes CUID FILE"},
 		{"customer made-up c a.pdf", 2, "Use --yes to confirm"},
-		{"customer made-up c - ", 2, "standard input holds the content"},
+		{"customer made-up c - ", 2, "standard input is the content"},
 		{"customer made-up c a.pdf --dry-run", 0, ""},
 		{"customer made-up c a.pdf --yes", 0, ""},
 	} {

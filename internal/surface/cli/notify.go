@@ -65,8 +65,8 @@ func receiverOf(n app.NoticeRule) string {
 func notifyListCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Lists each [notify.NAME] of the config: what it is about, where its notices go, until " +
 		"when\n" +
-		"it is silenced and by whom, and what became of its notices within 30 days. opdeck serve sends\n" +
-		"them. -o json has the newest 20 of each."}
+		"it is silenced and by whom, and how many of its notices of the last 30 days were delivered. opdeck\n" +
+		"serve sends them. -o json has the newest 20 of each."}
 	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[ruleJSON]) error {
 		list, err := app.NoticesOf(a).List(ctx)
 		if err != nil {

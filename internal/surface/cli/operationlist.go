@@ -40,7 +40,7 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+
 		"; - before it reverses the order (default -created)")
 	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
-	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what the index holds; no call")
+	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what is in the index; no call")
 	return cmd
 }
 
@@ -80,8 +80,8 @@ func operationListCommand(r *root) *cobra.Command {
 		"because the total covers all rows. complete is false while operations are known to be missing\n" +
 		"(json; docs/index.md).\n\nThe language of --filter:\n\n" +
 		filter.Operations().Help()})
-	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations a page")
-	cmd.Flags().IntVar(&c.page, "page", 0, "page, from 0")
+	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations per page")
+	cmd.Flags().IntVar(&c.page, "page", 0, "page number; the first page is 0")
 	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
 	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
 		out many[operationsJSON, api.Operation]) error {
@@ -297,12 +297,12 @@ func sayUnreported(r *root, ctx context.Context, a *app.App, f filter.OperationE
 func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	switch {
 	case !a.Config.Index.Enabled:
-		r.say("The index is switched off ([index] enabled): it holds only what commands have read.")
+		r.say("The index is switched off ([index] enabled): it has only what commands have read.")
 	case f.Complete:
 	case f.Total < 0:
-		r.say("The index holds %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
+		r.say("The index has %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
 	case f.Rows < f.Total:
-		r.say("The index holds %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync "+
+		r.say("The index has %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync "+
 			"--wait.", f.Rows, f.Total)
 	default:
 		r.say("The index is not complete; opdeck index status says why.")

@@ -32,7 +32,7 @@ func operationReportCommand(r *root) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Flags().IntVar(&q.Page, "page", 0, "page of the operations, from 0")
-	cmd.Flags().IntVar(&q.Size, "limit", 0, "operations a page")
+	cmd.Flags().IntVar(&q.Page, "page", 0, "page number of the operations; the first page is 0")
+	cmd.Flags().IntVar(&q.Size, "limit", 0, "operations per page")
 	return cmd
 }

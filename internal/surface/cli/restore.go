@@ -19,13 +19,12 @@ import (
 func restoreCommand(r *root) *cobra.Command {
 	var keys backupKeys
 	var check bool
-	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and puts it in place of the " +
-		"store: " +
-		"all of\n" +
-		"it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
+	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it:\n" +
+		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
 		"kept beside the new ones.\n\n" +
-		"No token of the snapshot is used: the first call logs in, once. Budgets count as used, writes in\n" +
-		"doubt and unfinished jobs stay in doubt, requests for approval lapse. The audit trail records the\n" +
+		"No token of the snapshot is used: the first call logs in, once. Budgets count as used. Writes\n" +
+		"with an unknown outcome and unfinished replacements stay so, and requests for approval lapse. The audit trail " +
+		"records the\n" +
 		"restore with --reason; where the context asks for a second person, opdeck audit restored records it\n" +
 		"after the approval.\n\n" +
 		"--check opens and verifies the file and changes nothing."}
@@ -121,7 +120,8 @@ func factLines(facts []present.Fact) string {
 }
 
 func migrateCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "A newer opdeck does not change the tables of an older one's store by itself, unless " +
+	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by " +
+		"itself, unless " +
 		"[store] " +
 		"migrate\n" +
 		"is \"auto\": commands that need the store say so and end with exit 1. This command updates the\n" +
@@ -190,19 +190,20 @@ func replacedFacts(x *app.Restoring) []present.Fact {
 		format.Plural(int(is.Records), "audit record", "audit records"), moment(is.At),
 		format.Plural(int(is.Missing), "record is", "records are"))}}
 	if n := len(is.InDoubt); n > 0 {
-		out = append(out, present.Fact{Label: "in doubt", Value: format.Plural(n, "write", "writes") +
+		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(n, "write", "writes") +
 			" of the replaced store " +
-			"without a known outcome, which the snapshot does not know: " + strings.Join(is.InDoubt, ", ")})
+			"with an unknown outcome, which the snapshot does not know: " + strings.Join(is.InDoubt, ", ")})
 	}
 	return out
 }
 
-// restoredFacts say what the restored store has in doubt, and where the replaced files are.
+// restoredFacts say what the restored store does not know, and where the replaced files are.
 func restoredFacts(x *app.Restoring) []present.Fact {
 	n := x.InDoubt
 	out := []present.Fact{{Label: "session", Value: "none; the first call logs in, once"}}
 	if n.Writes > 0 {
-		out = append(out, present.Fact{Label: "in doubt", Value: format.Plural(int(n.Writes), "write", "writes") +
+		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(int(n.Writes), "outcome of a write",
+			"outcomes of writes") +
 			" of the snapshot; opdeck audit unsettled lists them"})
 	}
 	if n.Jobs > 0 {

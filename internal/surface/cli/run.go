@@ -193,7 +193,7 @@ func (r *root) command() *cobra.Command {
 		Use:   "opdeck",
 		Short: "A back-office console for payment operations, documents and verification",
 		Long: "opdeck opens the console. Without a config file it opens on its built-in service,\n" +
-			"with sample data and no network. Every act of the console is also a command.",
+			"with sample data and no network. Everything that the console does is also a command.",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -410,7 +410,7 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 
 // sayNextSteps tells a person who tried the built-in service what to do next.
 func sayNextSteps(r *root, state string) {
-	r.say("That was the built-in service; nothing left this machine. Its data stay in %s.\n"+
+	r.say("That was the built-in service; nothing left this machine. Its data stays in %s.\n"+
 		"  opdeck config init   connects a real service\n"+
 		"  opdeck --help        every act as a command\n"+
 		"  opdeck doctor        checks each step in between", state)

@@ -60,7 +60,7 @@ func whenRoom(ctx context.Context, say func(string), serve func() error) error {
 			return err
 		}
 		if !reported {
-			say(asError(err).Public + " opdeck serve waits for room and tries every " + roomEvery.String() + ".")
+			say(asError(err).Public + " opdeck serve tries again every " + roomEvery.String() + ".")
 		}
 		if limit.Sleep(ctx, roomEvery) != nil {
 			return err
@@ -81,7 +81,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 			OutTTY: c.Terminal, Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // else it would be the local user
-			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "You are not signed in."})
+			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "You are not logged in as a person."})
 			return api.Refused.Exit()
 		}
 		path, err := r.offered(env.Actor.Role)

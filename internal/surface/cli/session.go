@@ -31,7 +31,7 @@ var sessionCommands = commands{
 func sessionStatusCommand(r *root) *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := &cobra.Command{Long: "Shows the session that all instances share. It costs no call to the service.\n" +
+	cmd := &cobra.Command{Long: "Shows the session that all opdeck processes share. It costs no call to the service.\n" +
 		"cause and evidence say what went wrong; a resolved cause says when it ended.\n\n" +
 		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
 		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +

@@ -40,7 +40,7 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they apply to")
-	pageFlags(cmd, &q.Page, &q.Size, "rules a page")
+	pageFlags(cmd, &q.Page, &q.Size, "rules per page")
 	return cmd
 }
 

@@ -26,10 +26,10 @@ type whoJSON struct {
 }
 
 func whoCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Lists what a person holds, with what removes it: SSH keys and certificates,\n" +
+	return prints(r, &cobra.Command{Long: "Lists what a person has, and how to remove it: SSH keys and certificates,\n" +
 		"the key of a borrower of the same name, an account on this host, requests for approval, open sessions,\n" +
-		"processes and writes in doubt; then the last records of the trail, and what a person may hold\n" +
-		"without a trace here. Names that look alike count as one. It judges the context in use: repeat it\n" +
+		"processes and writes with an unknown outcome; then the last records of the trail, and what a person may\n" +
+		"have without a record here. Names that look alike count as one. It covers the context in use: repeat it\n" +
 		"with -c for each. Exit 4 if nothing names the person, 1 if a source could not be read."},
 		func(ctx context.Context, a *app.App, args []string, out one[whoJSON]) error {
 			p, err := app.Holdings(ctx, a, args[0])
@@ -109,7 +109,7 @@ func whoText(p holdings.Person) string {
 				present.AuditOutcome(e).Word)
 		}
 	}
-	b.WriteString("\nWithout a trace here, the person may have:\n")
+	b.WriteString("\nopdeck has no record of these, and the person may have them:\n")
 	for _, u := range p.Unseen {
 		b.WriteString("  " + present.Unseen(u) + "\n")
 	}

@@ -124,7 +124,7 @@ func TestWho(t *testing.T) {
 	}
 	_, text, _ := runOn(t, a, admin, "who", "ana")
 	for _, want := range []string{keys + ":2", "to remove: delete this line", "[lend.borrowers.ana]", "opdeck approval deny ",
-		"opdeck audit unsettled --settle", "Last records:", "Without a trace here", "borrowers ana, nightly", "host key"} {
+		"opdeck audit unsettled --settle", "Last records:", "opdeck has no record of these", "borrowers ana, nightly", "host key"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

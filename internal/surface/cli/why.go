@@ -28,6 +28,6 @@ func (r *root) printWhy(concluded *evidence.Book) {
 		fmt.Fprintln(r.env.Err, s.Line)
 	}
 	if len(said) == 0 {
-		fmt.Fprintln(r.env.Err, "No conclusion here rests on evidence.")
+		fmt.Fprintln(r.env.Err, "This command drew no conclusion, so there is no evidence to show.")
 	}
 }

@@ -81,7 +81,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, command: "session status", place: ui.Place{Kind: ui.KindSession}, typed: []string{"session"},
-			says: " is dead: GET /v2/", stays: "session status"},
+			says: " was revoked: GET /v2/", stays: "session status"},
 		{kind: evidence.Foreign, command: "session status", place: ui.Place{Kind: ui.KindSession}, typed: []string{"session"},
 			says: "another client logged in or refreshed: GET /v2/", stays: "session status"},
 		{kind: evidence.Forbidden, prepare: func(t *testing.T, a *app.App) {

@@ -81,7 +81,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 		case copies <- seq:
 			return nil
 		default:
-			return errors.New("the terminal is too slow to take another copy")
+			return errors.New("the terminal is still busy with the last copy")
 		}
 	}))
 	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies},

@@ -42,7 +42,7 @@ func rounded(u []limit.Usage) []limit.Usage {
 func sessionFacts(st session.Status) ui.SessionFacts {
 	state := st.State
 	if st.Access.Dead && state == "doubtful" {
-		state = "dead"
+		state = "revoked"
 	}
 	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second)}
 }

@@ -316,7 +316,7 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 				plural(len(waits), "it", "them") + "."})
 	}
 	if acts, err := a.Trail().Unsettled(ctx); err == nil && len(acts) > 0 {
-		what := format.Plural(len(acts), "write has", "writes have") + " no known outcome"
+		what := format.Plural(len(acts), "write has", "writes have") + " an unknown outcome"
 		left = append(left, waiting{what, what + "; " + press(keys.Global.Audit) + " lists them."})
 	}
 	return left

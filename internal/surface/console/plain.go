@@ -206,9 +206,9 @@ func (n *plainNews) company(p ui.Presence) []string {
 	case alone && n.alone:
 		return nil
 	case n.alone:
-		return []string{"You are alone at this " + object + " now."}
+		return []string{"No one else has this " + object + " open now."}
 	case len(names) == 1:
-		return []string{names[0] + " is at this " + object + " too."}
+		return []string{names[0] + " has this " + object + " open too."}
 	}
-	return []string{plain.List(names) + " are at this " + object + " too."}
+	return []string{plain.List(names) + " have this " + object + " open too."}
 }

@@ -88,7 +88,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("replace 1", "opdeck records each step first", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
 	p.say("CONTRACT", "Info")
-	p.say("", "Replace ", "between the removal and the new attachment")
+	p.say("", "Replace ", "Between the removal and the new attachment")
 	p.say("yes", "Done. Replaced", "new contract.txt")
 	p.say("replace 1 /no/such/file", "The file does not exist.", "File on this host, or back:")
 	p.say("back")
@@ -315,7 +315,7 @@ func TestASecondPerson(t *testing.T) {
 	judge.say("details 1", "Remove document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
 		op.Customer.Name.Line(40), "wrong customer")
 	judge.say("back")
-	judge.say("1", "Operation "+string(op.OPID), "News. ben is at this operation too.")
+	judge.say("1", "Operation "+string(op.OPID), "News. ben has this operation open too.")
 	judge.say("back")
 	judge.say("approve 1", "asked by: ben", "Type yes to approve")
 	judge.say("y", "No. Nothing was sent.")
@@ -332,7 +332,7 @@ func TestASecondPerson(t *testing.T) {
 	asker.say("menu")
 	asker.say("9", "1 approval waits")
 	asker.say("details 1", "Request ")
-	asker.say("approve", "ask a colleague to decide")
+	asker.say("approve", "ask a colleague")
 	if err := asker.leave(); err != nil {
 		t.Error(err)
 	}

@@ -349,7 +349,7 @@ func TestNoSession(t *testing.T) {
 	r.badLogin = true
 	for range 3 {
 		a := r.call("admin", "GET", "/v2/customer", "")
-		if a.status != 503 || a.err.Kind != api.AuthFailed || !strings.Contains(a.err.Message, "refuses login or password") || !strings.Contains(a.err.Hint, "opdeck session reset") {
+		if a.status != 503 || a.err.Kind != api.AuthFailed || !strings.Contains(a.err.Message, "refuses the login or password") || !strings.Contains(a.err.Hint, "opdeck session reset") {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}

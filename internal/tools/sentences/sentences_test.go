@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -25,10 +26,40 @@ var plainer = []struct{ pattern, instead string }{
 	{`\bhit before\b|\bfilters before\b`, "previous match, history"},
 }
 
+// maxTerms keeps the glossary short enough to be read.
+const maxTerms = 30
+
+// glossary returns the words that docs/glossary.md rules out, as more rows of plainer.
+func glossary(t *testing.T) []struct{ pattern, instead string } {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([a-z][^|]*) \| [^|]+ \| [^|]+ \|([^|]*)\|$`).FindAllStringSubmatch(string(text), -1)
+	out, terms := plainer[:len(plainer):len(plainer)], map[string]bool{}
+	for _, row := range rows {
+		if terms[row[1]] {
+			t.Errorf("the glossary explains %q twice", row[1])
+		}
+		terms[row[1]] = true
+		for _, word := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			out = append(out, struct{ pattern, instead string }{`(?i)\b` + regexp.QuoteMeta(word[1]) + `\b`, row[1]})
+		}
+	}
+	if lines := strings.Count(string(text), "\n| ") - 1; len(rows) != lines || lines > maxTerms {
+		t.Errorf("%d rows of the glossary, %d with four columns, want at most %d", lines, len(rows), maxTerms)
+	}
+	if len(out) < len(plainer)+len(rows)/2 {
+		t.Errorf("the glossary rules out only %d words", len(out)-len(plainer))
+	}
+	return out
+}
+
 // clean are the parts of the program that were read.
 var clean = []string{"main.go", "api", "internal", "ui", "views"}
 
-// TestPlainWords reads every sentence of clean.
+// TestPlainWords reads every sentence of clean for words of plainer and of the glossary.
 func TestPlainWords(t *testing.T) {
 	var dirs []string
 	for _, dir := range clean {
@@ -41,7 +72,7 @@ func TestPlainWords(t *testing.T) {
 	if len(list) < 1000 {
 		t.Fatalf("%d sentences found: the walk misses most of the program", len(list))
 	}
-	for _, p := range plainer {
+	for _, p := range glossary(t) {
 		re := regexp.MustCompile(p.pattern)
 		for _, s := range list {
 			if re.MatchString(s.text) {

@@ -85,13 +85,13 @@ func Incidents() map[string]Incident {
 			"The certificate of stage.example.com is for another name (old.example.com)."},
 		"06 TLS authority": {Login(said(reach.TLSIssuer, 0, "")),
 			"The certificate of stage.example.com is from an authority that is not known here."},
-		"07 TLS 1.0": {Login(said(reach.TLSVersion, 0, "")), "stage.example.com offers no TLS version from 1.2 on."},
+		"07 TLS 1.0": {Login(said(reach.TLSVersion, 0, "")), "stage.example.com does not offer TLS 1.2 or newer."},
 		"08 plain HTTP": {Login(said(reach.PlainHTTP, 0, "")),
-			"stage.example.com speaks plain HTTP on the port that base_url uses for https."},
+			"stage.example.com answers with plain HTTP on the port that base_url uses for https."},
 		"09 http to TLS": {Login(said(reach.HTTPToTLS, 0, "")),
-			"stage.example.com speaks TLS on the port that base_url uses for plain http."},
+			"stage.example.com expects TLS on the port that base_url uses for plain http."},
 		"10 captive page": {Login(said(reach.Page, 200, "")),
-			"A web page comes instead of an answer of stage.example.com: a login page of this network, or another server."},
+			"A web page arrives instead of an answer from stage.example.com: a login page of this network, or another server."},
 		"11 proxy wrong": {Login(reach.Fault{Class: reach.ProxyFault, Target: "proxy:3128"}),
 			"The proxy proxy:3128 cannot be reached."},
 		"11 proxy ignored": {With(Login(said(reach.NoConnect, 0, "")), func(f *verdict.Facts) {
@@ -101,7 +101,7 @@ func Incidents() map[string]Incident {
 		"13 503 Retry-After": {Login(reach.Fault{Class: reach.Maintenance, Status: 503, After: 2 * time.Minute}),
 			"stage.example.com is under maintenance or overloaded (503). It asks to wait until 12:01:20 UTC."},
 		"14 502": {Login(said(reach.Gateway, 502, "")),
-			"A gateway before stage.example.com gets no answer from the service (502)."},
+			"A gateway in front of stage.example.com gets no answer from the service (502)."},
 		"15 429 at login": {Login(reach.Fault{Class: reach.Throttled, Status: 429, After: time.Minute}),
 			"The service answers a login with too many requests (429). It asks to wait until 12:00:20 UTC."},
 		"16 429 billing": {With(Live(), func(f *verdict.Facts) {
@@ -110,7 +110,7 @@ func Incidents() map[string]Incident {
 				Until:  Noon.Add(55 * time.Second)})}
 		}), "The service answers billing calls with too many requests (429). opdeck waits until 12:00:55 UTC."},
 		"17 wrong password": {Login(said(reach.Password, 401, "Invalid credentials")),
-			`The service refuses login or password of m•••@example.com. It says: "Invalid credentials".`},
+			`The service refuses the login or password of m•••@example.com. It says: "Invalid credentials".`},
 		"18 locked 423": {Login(said(reach.Locked, 423, "")), "The service has locked the account m•••@example.com."},
 		"19 locked 403": {Login(said(reach.Locked, 403, "Account is locked.")),
 			`The service has locked the account m•••@example.com. It says: "Account is locked".`},
@@ -123,7 +123,7 @@ func Incidents() map[string]Incident {
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
 		"24 garbage": {Login(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
 		"25 slow": {Call(said(reach.Slow, 0, "")),
-			"stage.example.com accepts connections and does not answer in time."},
+			"stage.example.com accepts connections but does not answer in time."},
 		"26 cut": {Call(said(reach.Cut, 0, "")), "stage.example.com closes connections before its answer is complete."},
 		"27 billing 500": {With(Call(said(reach.Failed, 500, "")), func(f *verdict.Facts) { f.Calls[0].Value.Good = Noon }),
 			"Only billing calls fail: stage.example.com fails (500)."},
@@ -143,7 +143,7 @@ func Incidents() map[string]Incident {
 			f.Session.Value.HolderSince = Noon.Add(-8 * time.Second)
 		}), "A login by host a, process 9 does not end; calls wait for it."},
 		"answer too long": {Login(said(reach.TooLong, 200, "")),
-			"The answers of stage.example.com are longer than an answer to a login can be."},
+			"The answers of stage.example.com are longer than any answer to a login."},
 		"refused, wait": {Login(reach.Fault{Class: reach.Refused, Status: 403, After: 4 * time.Minute}),
 			"The service refuses the login of m•••@example.com (403). It asks to wait until 12:03:20 UTC."},
 		"replacement interrupted": {With(Live(), func(f *verdict.Facts) {
@@ -154,7 +154,7 @@ func Incidents() map[string]Incident {
 				Fault: said(reach.Refused, 401, "")}))
 		}), "stage.example.com is under maintenance or overloaded (503)."},
 		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
-			"Access tokens of the service live only 5s; calls wait for new ones."},
+			"The service's access tokens are valid for only 5s; calls wait for new ones."},
 		"32 no lifetime": {Login(said(reach.Unreadable, 200, "")),
 			"The login succeeds, but opdeck finds no tokens in the answer."},
 		"33 clock behind": {With(Live(), func(f *verdict.Facts) {
@@ -165,7 +165,7 @@ func Incidents() map[string]Incident {
 		"34 clock ahead": {With(Live(), func(f *verdict.Facts) { f.Clock = Now(verdict.Clock{Host: "a", Ahead: time.Hour}) }),
 			"The clock of a is 1h 00m ahead of that of the service."},
 		"35 store locked": {InStore(verdict.StoreLocked, ""),
-			"Another process holds the shared store at db:5432 locked: host a, " +
+			"Another process has locked the shared store at db:5432: host a, " +
 				"process 9. No process logs in or refreshes without it."},
 		"36 store deleted": {InStore(verdict.StoreDeleted, ""),
 			"The file of the shared store at db:5432 was deleted or replaced. " +
@@ -185,7 +185,7 @@ func Incidents() map[string]Incident {
 			"The shared store (PostgreSQL at db:5432) has no free connection. No process logs in or refreshes without it."},
 		"43 no webhooks": {With(Live(), func(f *verdict.Facts) {
 			f.Feed = Now(verdict.Feed{Expected: true, Stalled: true, Last: Noon.Add(-time.Hour), Usual: 4 * time.Minute})
-		}), "No webhook came since 11:00:00 UTC; usually one comes within 4m."},
+		}), "No webhook has arrived since 11:00:00 UTC; usually one arrives within 4m."},
 		"44 wrong secret": {With(Live(), func(f *verdict.Facts) {
 			f.Feed = Now(verdict.Feed{Expected: true, Rejected: 3, At: Noon,
 				Why: "signed with another secret than [webhooks] secret_env"})
@@ -207,7 +207,7 @@ func Incidents() map[string]Incident {
 			f.Password = Now(verdict.Password{Source: "password_command", Fault: "password_command did not end within 10 s"})
 		}), "The password of the machine account is not available: password_command did not end within 10 s."},
 		"52 audit key": {With(Live(), func(f *verdict.Facts) { f.Audit = Now(verdict.Audit{NoKey: true, Writable: true}) }),
-			"This host has no audit key; opdeck only reads here."},
+			"This host has no audit key, so opdeck sends no writes from here."},
 		"53 audit bent": {With(Live(), func(f *verdict.Facts) {
 			f.Audit = Now(verdict.Audit{Broken: []string{"record 12 was changed."}, Writable: true})
 		}), "The audit trail does not verify: record 12 was changed."},
@@ -224,7 +224,7 @@ func Incidents() map[string]Incident {
 		"70 live, then 503": {Call(said(reach.Maintenance, 503, "")),
 			"stage.example.com is under maintenance or overloaded (503)."},
 		"71 live, then a page": {Call(said(reach.Page, 200, "")),
-			"A web page comes instead of an answer of stage.example.com: a login page of this network, or another server."},
+			"A web page arrives instead of an answer from stage.example.com: a login page of this network, or another server."},
 		"72 live, then 410": {Call(said(reach.Gone, 410, "Use v3")),
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
 		"73 live, then 302": {Call(reach.Fault{Class: reach.Moved, Status: 302, Target: "https://sso.example.com/"}),
@@ -233,13 +233,13 @@ func Incidents() map[string]Incident {
 		"80 different key_file": {With(Live(), func(f *verdict.Facts) { f.Session.Value.OtherKey = true }),
 			"Another host seals the shared tokens with a different key_file: each host ends the session of the others."},
 		"older store": {InStore(verdict.StoreOlder, ""),
-			"The shared store at db:5432 is of an older opdeck and was not migrated."},
+			"The shared store at db:5432 belongs to an older version of opdeck and was not migrated."},
 		"newer store": {InStore(verdict.StoreNewer, ""),
-			"A newer opdeck has changed the shared store at db:5432; this one cannot use it."},
+			"A newer version of opdeck has changed the shared store at db:5432; this version cannot use it."},
 		"writes in doubt": {With(Live(), func(f *verdict.Facts) {
 			f.Writes = Now(verdict.Writes{Doubtful: 1,
 				Oldest: Noon.Add(-time.Hour)})
-		}), "1 write has no known outcome, the oldest since 11:00:00 UTC."},
+		}), "1 write has an unknown outcome, the oldest since 11:00:00 UTC."},
 		"certificate ends": {With(Live(), func(f *verdict.Facts) {
 			f.Certificate = Now(
 				verdict.Certificate{Until: Noon.Add(72 * time.Hour)})
