@@ -42,12 +42,12 @@ func TestAccountInEachShape(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"id":"U","balance":"12.50","hold":[1],"isDefault":"maybe","moon":{"a":1}}`), &odd); err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for _, f := range odd.Unknown() {
-		told = append(told, fmt.Sprint(f.Path, " ", f.Odd))
+		reported = append(reported, fmt.Sprint(f.Path, " ", f.Odd))
 	}
-	if got := strings.Join(told, ", "); got != "balance true, hold true, isDefault true, moon false" {
-		t.Errorf("beside the fields it tells %s", got)
+	if got := strings.Join(reported, ", "); got != "balance true, hold true, isDefault true, moon false" {
+		t.Errorf("beside the fields it shows %s", got)
 	}
 }
 

@@ -397,7 +397,7 @@ func TestNoRequestInUpdateOrView(t *testing.T) {
 
 // An attempt at a barred key is reported, once while it is held down; one that the
 // screen has switched off is no attempt.
-func TestBarredKeysAreTold(t *testing.T) {
+func TestBarredKeysAreExplained(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
 	var barred []string

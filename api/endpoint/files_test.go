@@ -21,13 +21,13 @@ import (
 
 // large answers every download with a document of that size.
 type large struct {
-	next http.RoundTripper
-	size int64
-	told bool  // by a Content-Length
-	ends int64 // where it breaks off; 0: it does not
-	read int64
-	shut bool
-	step func() // between two pieces; may be nil
+	next     http.RoundTripper
+	size     int64
+	reported bool  // by a Content-Length
+	ends     int64 // where it breaks off; 0: it does not
+	read     int64
+	shut     bool
+	step     func() // between two pieces; may be nil
 }
 
 func (l *large) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,7 +36,7 @@ func (l *large) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/pdf"}}, Body: l,
 		ContentLength: -1, Request: r}
-	if l.told {
+	if l.reported {
 		resp.ContentLength = l.size
 		resp.Header.Set("Content-Length", strconv.FormatInt(l.size, 10))
 	}
@@ -70,9 +70,9 @@ func (d *discarded) Write(b []byte) (int, error) { d.n += int64(len(b)); return 
 // TestLargeDocuments: saving passes all of it on without holding it.
 func TestLargeDocuments(t *testing.T) {
 	for name, c := range map[string]large{
-		"small":           {size: 1000, told: true},
-		"large":           {size: 200 << 20, told: true},
-		"of no told size": {size: 200 << 20},
+		"small":               {size: 1000, reported: true},
+		"large":               {size: 200 << 20, reported: true},
+		"of no reported size": {size: 200 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})
@@ -99,13 +99,13 @@ func TestLargeDocuments(t *testing.T) {
 // written is reported as that.
 func TestDocumentThatBreaksOff(t *testing.T) {
 	r := newRig(t, false, sandbox.Options{})
-	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true, ends: 1 << 19}
+	r.wire.next = &large{next: r.wire.next, size: 1 << 20, reported: true, ends: 1 << 19}
 	var b bytes.Buffer
 	if n, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
 		To: &b}); api.KindOf(err) != api.Unavailable || n >= 1<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	r.wire.next = &large{next: r.wire.next, size: 1 << 20, told: true}
+	r.wire.next = &large{next: r.wire.next, size: 1 << 20, reported: true}
 	if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
 		To: failing{}}); !strings.Contains(api.AsError(err).Public, "could not be written") {
 		t.Error(err)
@@ -140,21 +140,21 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
-// TestUploadTellsItsBytes: the progress of a large body is reported at most twice a second and at its end; that of a
+// TestUploadReportsItsBytes: the progress of a large body is reported at most twice a second and at its end; that of a
 // small one is not.
-func TestUploadTellsItsBytes(t *testing.T) {
+func TestUploadReportsItsBytes(t *testing.T) {
 	for name, size := range map[string]int{"large": 4 << 20, "small": 1 << 10} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			now := time.Now()
-			var told []api.Call
+			var reported []api.Call
 			r := newRig(t, false, sandbox.Options{})
 			r.wire.next = slowly{r.wire.next, func() { mu.Lock(); now = now.Add(100 * time.Millisecond); mu.Unlock() }}
 			r.remake(func(o *api.Options) {
 				o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 				o.OnCall = func(c api.Call) {
 					if c.Size > 0 {
-						told = append(told, c)
+						reported = append(reported, c)
 					}
 				}
 			})
@@ -165,29 +165,29 @@ func TestUploadTellsItsBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if size < 256<<10 {
-				if len(told) > 0 {
-					t.Errorf("told of a small body: %+v", told)
+				if len(reported) > 0 {
+					t.Errorf("reported of a small body: %+v", reported)
 				}
 				return
 			}
-			if n := len(told); n < 5 || n > 20 {
-				t.Fatalf("told %d times in about 6 s", n)
+			if n := len(reported); n < 5 || n > 20 {
+				t.Fatalf("reported %d times in about 6 s", n)
 			}
-			for i, c := range told {
-				if !c.Write || c.Phase != api.CallRuns || c.Ran.IsZero() || i > 0 && c.Moved <= told[i-1].Moved {
+			for i, c := range reported {
+				if !c.Write || c.Phase != api.CallRuns || c.Ran.IsZero() || i > 0 && c.Moved <= reported[i-1].Moved {
 					t.Errorf("%+v", c)
 				}
 			}
-			if last := told[len(told)-1]; last.Moved != last.Size || last.Size < int64(size) {
+			if last := reported[len(reported)-1]; last.Moved != last.Size || last.Size < int64(size) {
 				t.Errorf("at the end %d of %d", last.Moved, last.Size)
 			}
 		})
 	}
 }
 
-// TestDownloadTellsItsBytes: the progress of a large answer is reported even if its length was not; the call ends
+// TestDownloadReportsItsBytes: the progress of a large answer is reported even if its length was not; the call ends
 // with the last byte, and with an error if that is missing.
-func TestDownloadTellsItsBytes(t *testing.T) {
+func TestDownloadReportsItsBytes(t *testing.T) {
 	const size = 4 << 20
 	for name, c := range map[string]struct {
 		l     large
@@ -195,32 +195,32 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 		total int64
 		kind  api.Kind
 	}{
-		"known":      {large{size: size, told: true}, size, size, ""},
+		"known":      {large{size: size, reported: true}, size, size, ""},
 		"unknown":    {large{size: size}, size - 1, 0, ""},
-		"small":      {large{size: 1 << 10, told: true}, 0, 0, ""},
+		"small":      {large{size: 1 << 10, reported: true}, 0, 0, ""},
 		"small too":  {large{size: 200 << 10}, 0, 0, ""},
-		"broken off": {large{size: size, told: true, ends: size / 2}, size / 2, size, api.Unavailable},
+		"broken off": {large{size: size, reported: true, ends: size / 2}, size / 2, size, api.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, l := time.Now(), c.l
 			l.step = func() { now = now.Add(100 * time.Millisecond) }
-			var told []api.Call
+			var reported []api.Call
 			r := newRig(t, false, sandbox.Options{})
 			l.next, r.wire.next = r.wire.next, &l
 			r.remake(func(o *api.Options) {
 				o.Now = func() time.Time { return now }
-				o.OnCall = func(call api.Call) { told = append(told, call) }
+				o.OnCall = func(call api.Call) { reported = append(reported, call) }
 			})
 			if _, err := endpoint.Do(r.ctx, r.client, endpoint.DownloadDocument, endpoint.Download{CUID: "C1", GUID: "f-1",
 				To: io.Discard}); api.KindOf(err) != c.kind {
 				t.Fatal(err)
 			}
-			last := told[len(told)-1]
+			last := reported[len(reported)-1]
 			if last.Phase != api.CallEnded || last.Kind != c.kind || last.Took < now.Sub(last.At) {
 				t.Errorf("the end is %+v", last)
 			}
 			var moved []api.Call
-			for _, call := range told[:len(told)-1] {
+			for _, call := range reported[:len(reported)-1] {
 				if call.Phase == api.CallEnded {
 					t.Errorf("it had ended before: %+v", call)
 				}
@@ -230,12 +230,12 @@ func TestDownloadTellsItsBytes(t *testing.T) {
 			}
 			if c.most == 0 {
 				if len(moved) > 0 {
-					t.Errorf("told of a small body: %+v", moved)
+					t.Errorf("reported of a small body: %+v", moved)
 				}
 				return
 			}
 			if n, most := len(moved), int(last.Took/(500*time.Millisecond))+2; n < 4 || n > most {
-				t.Fatalf("told %d times in %s", n, last.Took)
+				t.Fatalf("reported %d times in %s", n, last.Took)
 			}
 			for i, call := range moved {
 				if call.Write || call.Phase != api.CallRuns || call.Ran.IsZero() || call.Size != c.total || call.Moved > c.most ||

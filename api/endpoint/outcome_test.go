@@ -440,20 +440,20 @@ func oneAnswer(t *testing.T, kind api.ActKind, do func(context.Context, *endpoin
 	switch want {
 	case api.Done:
 		if err != nil {
-			t.Errorf("done, and told as %v", err)
+			t.Errorf("done, and reported as %v", err)
 		}
 	case api.Unclear:
 		if api.KindOf(err) != api.UnknownOutcome || !strings.Contains(e.Public, "Sent at ") {
-			t.Errorf("unknown, and told as %v", err)
+			t.Errorf("unknown, and reported as %v", err)
 		}
-		if told := e.Public; strings.Contains(told, "othing was changed") || strings.Contains(told, "try again") &&
+		if reported := e.Public; strings.Contains(reported, "othing was changed") || strings.Contains(reported, "try again") &&
 			kind != api.ActShare {
-			t.Errorf("told as not done: %s", told)
+			t.Errorf("reported as not done: %s", reported)
 		}
 	case api.Denied, api.Failed:
 		if k := api.KindOf(err); k == "" || k == api.UnknownOutcome || k == api.Internal || want == api.Denied &&
 			k == api.Unavailable {
-			t.Errorf("%s, and told as %v (%s)", want, err, k)
+			t.Errorf("%s, and reported as %v (%s)", want, err, k)
 		}
 	}
 	if took := time.Since(began); took > settleWait+3*callTime {

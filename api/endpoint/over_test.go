@@ -103,8 +103,8 @@ func TestRouteRefusesTheSession(t *testing.T) {
 	}
 }
 
-// TestSessionTellsWhy: the error gives the session's reason rather than the refused call.
-func TestSessionTellsWhy(t *testing.T) {
+// TestSessionErrorHasTheReason: the error gives the session's reason rather than the refused call.
+func TestSessionErrorHasTheReason(t *testing.T) {
 	why := &api.Error{Kind: api.AuthFailed, Public: "The service refuses this login and password.",
 		Err: &session.Error{Kind: session.CredentialsRefused}}
 	wire := &sequence{answers: []string{`401 {"error":"Unauthorized"}`}}

@@ -71,8 +71,8 @@ func TestEveryWriteHasASample(t *testing.T) {
 	}
 }
 
-// tellsNothing are the statuses that say nothing about a write.
-func tellsNothing(status int) bool {
+// saysNothing are the statuses that say nothing about a write.
+func saysNothing(status int) bool {
 	return slices.Contains([]int{408, 425, 499, 502, 503, 504}, status) || status < 200 || status >= 300 && status < 400
 }
 
@@ -107,7 +107,7 @@ func FuzzAnswer(f *testing.F) {
 			case status == http.StatusUnauthorized:
 			case out.Verdict == api.Done && (status < 200 || status > 299):
 				t.Fatalf("%s is done at %d: %s", kind, status, body)
-			case out.Verdict == api.Denied && tellsNothing(status):
+			case out.Verdict == api.Denied && saysNothing(status):
 				t.Fatalf("%s is refused at %d: %s", kind, status, body)
 			case out.Verdict == api.Failed && status != 0:
 				t.Fatalf("what was sent counts as not sent: %s", body)

@@ -459,9 +459,9 @@ func TestAnnouncements(t *testing.T) {
 		"GET /v2/customer":                {body: `[]`, header: http.Header{"Deprecation": {"false"}}},
 		"POST /v2/customer/c/application": {body: `{"success":true}`, header: http.Header{"Deprecation": {"@1\x1b[2J"}}},
 	}, api.Service{})
-	var told []string
+	var reported []string
 	ctx := api.WithAnnouncements(api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator}),
-		func(op, said string) { told = append(told, op+": "+said) })
+		func(op, said string) { reported = append(reported, op+": "+said) })
 	for range 2 {
 		_, _ = endpoint.Do(ctx, client, endpoint.GetOperation, "a")
 		_, _ = endpoint.Do(ctx, client, endpoint.ListCustomers, api.CustomerQuery{})
@@ -469,8 +469,8 @@ func TestAnnouncements(t *testing.T) {
 			endpoint.NewApplication{CUID: "c", Body: []byte(`{"individual":{}}`)})
 	}
 	want := "read operation: Deprecation: true, Sunset: Sat, 01 Jan 2028 00:00:00 GMT|set application: Deprecation: @1·[2J"
-	if got := strings.Join(told, "|"); got != want {
-		t.Errorf("told %q", got)
+	if got := strings.Join(reported, "|"); got != want {
+		t.Errorf("reported %q", got)
 	}
 }
 

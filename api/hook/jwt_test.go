@@ -209,9 +209,9 @@ func TestJWTRules(t *testing.T) {
 	}
 	fresh := fmt.Sprintf(`{"iat":%d}`, now)
 	for _, c := range []struct {
-		rules       Rules
-		alg, claims string
-		want, told  string
+		rules          Rules
+		alg, claims    string
+		want, reported string
 	}{
 		{Rules{}, "HS512", fresh, "algorithm", "HS512 is not allowed: [webhooks] algorithms lists HS256."},
 		{Rules{Algorithms: []string{"HS512", "HS256"}}, "HS512", fresh, "", ""},
@@ -235,7 +235,7 @@ func TestJWTRules(t *testing.T) {
 		_, err = v.Verify(withAuthorization(token(c.alg, c.claims)))
 		var bad *AuthError
 		if (err == nil) != (c.want == "") || err != nil && (!errors.As(err, &bad) || bad.Reason != c.want ||
-			!strings.Contains(bad.Detail, c.told) || bad.Algorithm != c.alg) {
+			!strings.Contains(bad.Detail, c.reported) || bad.Algorithm != c.alg) {
 			t.Errorf("%+v %s %s: %v %+v", c.rules, c.alg, c.claims, err, bad)
 		}
 	}
@@ -273,7 +273,7 @@ func TestRefusalsAreSafeText(t *testing.T) {
 			}
 		}
 		if bad.Detail == "" {
-			t.Errorf("%s tells nothing", bad.Reason)
+			t.Errorf("%s shows nothing", bad.Reason)
 		}
 	}
 	d := withAuthorization("")

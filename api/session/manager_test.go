@@ -84,7 +84,7 @@ func TestWrongPassword(t *testing.T) {
 		a, b := w.manager(change), w.manager(change)
 		e := w.kindIs(w.call(a), CredentialsRefused)
 		if e.RetryAfter == 0 {
-			w.Error("the confirming attempt is not told")
+			w.Error("the confirming attempt is not reported")
 		}
 		w.kindIs(w.call(b), CredentialsRefused)
 		w.counts(1, 0)

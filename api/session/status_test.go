@@ -42,7 +42,7 @@ func TestDeadIsDead(t *testing.T) {
 	}
 }
 
-func TestStatusTellsTheCause(t *testing.T) {
+func TestStatusShowsTheCause(t *testing.T) {
 	at := time.Date(2026, 3, 1, 14, 0, 12, 0, time.UTC)
 	s := Status{State: "doubtful", AsOf: at.Add(time.Minute),
 		Access:  Lifetime{TTL: 5 * time.Minute, ExpiresAt: at, Dead: true},
@@ -60,9 +60,9 @@ func TestStatusTellsTheCause(t *testing.T) {
 	}
 }
 
-// TestStatusIsToldByOneClock: host, store and service disagree about the time. Words, lifetimes and history use one
+// TestStatusUsesOneClock: host, store and service disagree about the time. Words, lifetimes and history use one
 // clock, the store's or the configured one.
-func TestStatusIsToldByOneClock(t *testing.T) {
+func TestStatusUsesOneClock(t *testing.T) {
 	store := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return store.Add(time.Duration(s-60) * time.Second) }
 	login := Event{At: at(0), Kind: EventLogin, Outcome: OK, Gen: 1}

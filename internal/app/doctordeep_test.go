@@ -138,7 +138,7 @@ func TestDeepOnAContraryService(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, f.Health, want.health)
 		}
 		if strings.Contains(all, "SECRET") {
-			t.Errorf("%s tells a value: %s", name, all)
+			t.Errorf("%s shows a value: %s", name, all)
 		}
 	}
 	if n := s.calls[limit.Customer]; n > 7 { // one list is tried twice

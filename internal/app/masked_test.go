@@ -261,7 +261,7 @@ func TestEveryReadIsMasked(t *testing.T) {
 	if _, err := endpoint.Do(as(api.Analyst), a.Client, endpoint.GetOperation, opid); err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]bool{} // to an analyst
+	reported := map[string]bool{} // to an analyst
 	try := func(role api.Role, unmasked bool) {
 		base = t.Context()
 		if unmasked {
@@ -281,19 +281,19 @@ func TestEveryReadIsMasked(t *testing.T) {
 			} {
 				for name, found := range r {
 					if found && !whole {
-						t.Errorf("%s tells %q an account number", name, role)
+						t.Errorf("%s shows %q an account number", name, role)
 					}
-					told[name] = told[name] || found && whole
+					reported[name] = reported[name] || found && whole
 				}
 			}
 		}
 		if op, _, ok := a.Known(as(role), opid); !ok || holds(reflect.ValueOf(op)) != whole {
-			t.Errorf("Known tells %q: %v", role, op.Comment)
+			t.Errorf("Known shows %q: %v", role, op.Comment)
 		}
 		var seen []api.Operation
 		stop := a.OnOperation(as(role), func(op api.Operation) { seen = append(seen, op) })
 		if _, err := endpoint.Do(as(role), a.service, endpoint.GetOperation, opid); err != nil || len(seen) != 1 || holds(reflect.ValueOf(seen)) != whole {
-			t.Errorf("OnOperation tells %q: %d, %v", role, len(seen), err)
+			t.Errorf("OnOperation shows %q: %d, %v", role, len(seen), err)
 		}
 		stop()
 	}
@@ -303,8 +303,8 @@ func TestEveryReadIsMasked(t *testing.T) {
 	}
 	for _, name := range []string{"operation.get", "operation.list", "operation.tree", "customer.get", "customer.list", "customer.files", "account.get", "account.list",
 		"counterparty.get", "counterparty.list", "raw operation.get", "raw operation.list", "raw customer.get", "raw account.list", "Get", "Window", "Answer", "Each", "Export", "History", "Totals"} {
-		if !told[name] {
-			t.Errorf("%s tells an analyst nothing: the test cannot judge it", name)
+		if !reported[name] {
+			t.Errorf("%s shows an analyst nothing: the test cannot judge it", name)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestMigration: a newer program changes an older store only when told to, after a snapshot that restore reads.
+// TestMigration: a newer program changes an older store only when reported to, after a snapshot that restore reads.
 func TestMigration(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	conf, state := filepath.Join(dir, "config.toml"), filepath.Join(dir, "state")

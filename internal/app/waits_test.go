@@ -11,14 +11,14 @@ import (
 // TestWaits: what a call waits for is reported after a while and then rarely; the progress of a body more often.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		type told struct {
+		type reported struct {
 			at       time.Duration
 			sentence string
 			moves    bool
 		}
-		var got []told
+		var got []reported
 		began := time.Now()
-		w := newWaits(func(sentence string, moves bool) { got = append(got, told{time.Since(began), sentence, moves}) }, nil)
+		w := newWaits(func(sentence string, moves bool) { got = append(got, reported{time.Since(began), sentence, moves}) }, nil)
 		at := func(d time.Duration, c api.Call) {
 			time.Sleep(d - time.Since(began))
 			synctest.Wait()
@@ -33,7 +33,7 @@ func TestWaits(t *testing.T) {
 		at(11*time.Second, moved(8_000_000, 8_000_000))
 		at(31*time.Second, api.Call{ID: "1", Phase: api.CallEnded})
 		at(time.Minute, api.Call{ID: "1", Phase: api.CallEnded})
-		want := []told{
+		want := []reported{
 			{2 * time.Second, "Waiting for the service to answer (download document).", false},
 			{5 * time.Second, "Received 1.0 MB (download document).", true},
 			{10 * time.Second, "Received 2.0 MB of 8.0 MB (download document).", true},

@@ -237,7 +237,7 @@ func (w *otherWorld) replaces(step api.ActKind, name string, how otherAnswer) {
 	case !how.undone && (open || !hasNew || hasOld):
 		problem("everything was done, but open job %v, old document %v, new document %v", open, hasOld, hasNew)
 	case first.code == 0 && (!hasNew || hasOld):
-		problem("told as done, with old document %v, new document %v", hasOld, hasNew)
+		problem("reported as done, with old document %v, new document %v", hasOld, hasNew)
 	}
 }
 

@@ -45,7 +45,7 @@ func (o opens) copies() []string {
 // has it as saving has.
 func TestOpenDocument(t *testing.T) {
 	t.Parallel()
-	o := opening(t, `{ cat "$1" >"$HOME/copy"; stat -c %a "$1" "$(dirname "$1")"; echo "$DISPLAY,$PW,$#"; tty; } >"$HOME/told"; exit 0`)
+	o := opening(t, `{ cat "$1" >"$HOME/copy"; stat -c %a "$1" "$(dirname "$1")"; echo "$DISPLAY,$PW,$#"; tty; } >"$HOME/reported"; exit 0`)
 	o.press("d").shows("1 of 3").press("O").armed("Open a copy of invoice.pdf?", "Only you can read it")
 	o.press("n").shows("No copy was made")
 	if files := o.copies(); files != nil {
@@ -55,9 +55,9 @@ func TestOpenDocument(t *testing.T) {
 	if files := o.copies(); len(files) != 1 || filepath.Base(files[0]) != "invoice.pdf" {
 		t.Errorf("on disk: %q", files)
 	}
-	told, err := os.ReadFile(filepath.Join(o.w.home, "told"))
-	if err != nil || string(told) != "600\n700\n:7,,1\nnot a tty\n" {
-		t.Errorf("the program saw %q, %v", told, err)
+	reported, err := os.ReadFile(filepath.Join(o.w.home, "reported"))
+	if err != nil || string(reported) != "600\n700\n:7,,1\nnot a tty\n" {
+		t.Errorf("the program saw %q, %v", reported, err)
 	}
 	if b, _ := os.ReadFile(filepath.Join(o.w.home, "copy")); !bytes.HasPrefix(b, []byte("%PDF")) {
 		t.Errorf("the program got %.20q", b)

@@ -25,11 +25,11 @@ type otherWorld struct {
 	t     *testing.T
 	home  string
 	tries int
-	codes []told // in the order of the tries
+	codes []reported // in the order of the tries
 }
 
-// told is the outcome by a command's exit code.
-type told struct {
+// reported is the outcome by a command's exit code.
+type reported struct {
 	name string
 	code int
 }
@@ -229,8 +229,8 @@ var unproven = []struct {
 	{"no answer", otherAnswer{way: "drop"}, nil},
 }
 
-// notTold is what is never said of a write whose outcome is not known.
-var notTold = []string{"nothing was changed", "was not done", "Try again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
+// notReported is what is never said of a write whose outcome is not known.
+var notReported = []string{"nothing was changed", "was not done", "Try again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
 
 // TestOutcomes: done and not done are reported with proof only, and nothing is sent twice. Every write × every answer
 // is proven by api's TestEveryWriteEveryAnswer. Here, where each try is a process, the first write meets every answer
@@ -295,7 +295,7 @@ func (w *otherWorld) try(write aWrite, name string, answer otherAnswer, code []i
 	got := w.run(append(args, "-o", "json")...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.codes = append(w.codes, told{name, got.code})
+	w.codes = append(w.codes, reported{name, got.code})
 	sent, did := w.sent[string(write.kind)+" "+key], w.done[string(write.kind)+" "+key]
 	if key == "" { // one object for all tries
 		sent, did = sent-before, did-doneBefore
@@ -307,7 +307,7 @@ func (w *otherWorld) try(write aWrite, name string, answer otherAnswer, code []i
 		w.t.Errorf("%s: sent %d times, done %d times, want 1 and %d", name, sent, did, done)
 	}
 	if got.code == 7 {
-		for _, words := range notTold {
+		for _, words := range notReported {
 			if strings.Contains(got.out+got.err, words) {
 				w.t.Errorf("%s: nobody knows, and it says %q\n%s%s", name, words, got.out, got.err)
 			}
@@ -346,7 +346,7 @@ func (w *otherWorld) audited() {
 			want = []string{"denied", "refused", "rejected"}
 		}
 		if !slices.Contains(want, outcomes[i]) {
-			w.t.Errorf("%s: told by exit code %d, audited as %q", c.name, c.code, outcomes[i])
+			w.t.Errorf("%s: reported by exit code %d, audited as %q", c.name, c.code, outcomes[i])
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestViewerGuessesNothing(t *testing.T) {
 		}
 		for i := 5; i <= len(number); i++ {
 			if n := total("stage", field+number[:i]); n != "0" {
-				t.Errorf("%s%s tells a viewer %s operations", field, number[:i], n)
+				t.Errorf("%s%s shows a viewer %s operations", field, number[:i], n)
 			}
 		}
 	}

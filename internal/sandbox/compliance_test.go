@@ -217,8 +217,8 @@ func TestSetApplication(t *testing.T) {
 			if r.status != tt.status || v["success"] != (tt.status == 200) || !strings.Contains(v["message"].(string), tt.text) {
 				t.Errorf("%d %s", r.status, r.body)
 			}
-			if told := r.header.Get("Deprecation") == "true" &&
-				strings.Contains(r.header.Get("Link"), "web_sdk_link"); told != (r.status == 200) {
+			if reported := r.header.Get("Deprecation") == "true" &&
+				strings.Contains(r.header.Get("Link"), "web_sdk_link"); reported != (r.status == 200) {
 				t.Errorf("headers %v", r.header)
 			}
 		})

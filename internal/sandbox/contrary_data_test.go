@@ -97,11 +97,11 @@ func TestOrders(t *testing.T) {
 
 func TestPageSizes(t *testing.T) {
 	for _, tt := range []struct {
-		spec   string
-		asked  int
-		status int
-		rows   int
-		told   float64
+		spec     string
+		asked    int
+		status   int
+		rows     int
+		reported float64
 	}{
 		{"cap=list:5", 20, 200, 5, 20}, {"cap=list:5", 3, 200, 3, 3}, {"fixed=list:5", 20, 200, 5, 5},
 		{"fixed=list:5", 3, 200, 5, 5},
@@ -115,8 +115,8 @@ func TestPageSizes(t *testing.T) {
 		}
 		if r.status == 200 {
 			v := r.json(t)
-			if n, told := len(v["items"].([]any)), v["meta"].(map[string]any)["pageSize"]; n != tt.rows || told != tt.told {
-				t.Errorf("%s, %d: %d rows, told %v", tt.spec, tt.asked, n, told)
+			if n, reported := len(v["items"].([]any)), v["meta"].(map[string]any)["pageSize"]; n != tt.rows || reported != tt.reported {
+				t.Errorf("%s, %d: %d rows, reported %v", tt.spec, tt.asked, n, reported)
 			}
 		}
 	}

@@ -230,9 +230,9 @@ func TestLagAndSkew(t *testing.T) {
 	if r.status != 200 {
 		t.Errorf("after the lag: %d", r.status)
 	}
-	told, err := http.ParseTime(r.header.Get("Date"))
-	if err != nil || at.now().Add(-40*time.Second).Sub(told).Abs() > time.Second {
-		t.Errorf("Date %v, %v", told, err)
+	reported, err := http.ParseTime(r.header.Get("Date"))
+	if err != nil || at.now().Add(-40*time.Second).Sub(reported).Abs() > time.Second {
+		t.Errorf("Date %v, %v", reported, err)
 	}
 }
 

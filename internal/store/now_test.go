@@ -9,8 +9,8 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestBothDatabasesTellOneTime: core, bulk, a transaction and another handle.
-func TestBothDatabasesTellOneTime(t *testing.T) {
+// TestBothDatabasesHaveOneTime: core, bulk, a transaction and another handle.
+func TestBothDatabasesHaveOneTime(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
 			ctx, url := context.Background(), storetest.URL(t, e)

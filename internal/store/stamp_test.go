@@ -11,7 +11,7 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-func TestStampTellsOfWrites(t *testing.T) {
+func TestStampShowsWrites(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	open := func() *store.Store {
 		s, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: dir})
@@ -79,11 +79,11 @@ func TestStampIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now, _ := s.Version(ctx); now != last {
-		t.Error("what was taken back is told")
+		t.Error("what was taken back is reported")
 	}
 }
 
-func TestWatchTellsOfWritesOfOthers(t *testing.T) {
+func TestWatchReportsWritesOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -106,7 +106,7 @@ func TestWatchTellsOfWritesOfOthers(t *testing.T) {
 	select {
 	case <-written:
 	case <-time.After(time.Minute):
-		t.Fatal("nothing was told of a write")
+		t.Fatal("nothing was reported of a write")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestManyWatch(t *testing.T) {
 			select {
 			case <-written:
 			case <-late:
-				t.Fatalf("nothing was told to the %dth", i)
+				t.Fatalf("nothing was reported to the %dth", i)
 			}
 		}
 		leave()

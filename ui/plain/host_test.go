@@ -210,7 +210,7 @@ func TestKeysAreCommands(t *testing.T) {
 	})
 }
 
-func TestAWriteIsAskedAwaitedAndTold(t *testing.T) {
+func TestAWriteIsAskedAwaitedAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := converse(t, t.Context(), 70*time.Second, ui.About{Environment: ui.Production})
 		d.says("papers")

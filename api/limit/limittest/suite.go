@@ -46,7 +46,7 @@ var cases = []testCase{
 	{"ThrottleMovesWaiters", throttleMoves},
 	{"ClockSetBack", clockSetBack},
 	{"KeysAndClassesApart", apart},
-	{"StateTellsAges", ages},
+	{"StateHasAges", ages},
 	{"Concurrent", concurrent},
 	{"AnyHistoryIsExact", exact},
 }

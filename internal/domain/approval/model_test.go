@@ -99,7 +99,7 @@ func (m *model) open() int {
 	return -1
 }
 
-// apply does a step by the rules. The winner of both is told by whether the approval won.
+// apply does a step by the rules. The winner of both is reported by whether the approval won.
 func (m *model) apply(s step, approvalWon bool) {
 	i := m.open()
 	switch s {

@@ -23,9 +23,9 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestCoveredBeforeTold: when the outcome of an act is returned, a signed checkpoint in the checkpoint file covers
+// TestCoveredBeforeReported: when the outcome of an act is returned, a signed checkpoint in the checkpoint file covers
 // it, regardless of other processes' writes.
-func TestCoveredBeforeTold(t *testing.T) {
+func TestCoveredBeforeReported(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 1)
 		name, _ := p.file()
@@ -71,7 +71,7 @@ func TestCoveredBeforeTold(t *testing.T) {
 							t.Error(err)
 						}
 						if !covered(ref) {
-							t.Error("an outcome was told that no checkpoint covers")
+							t.Error("an outcome was reported that no checkpoint covers")
 						}
 					}
 				})
@@ -117,7 +117,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 		}
 		fmt.Println("stored")
 		_ = l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done}) // never returns
-		fmt.Println("told")
+		fmt.Println("reported")
 		return
 	}
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestKilledBeforeTheCheckpoint(t *testing.T) {
 	}
 	_ = child.Process.Kill()
 	if rest, _ := said.ReadString('\n'); rest != "" {
-		t.Errorf("the child told %q before its checkpoint was written", rest)
+		t.Errorf("the child reported %q before its checkpoint was written", rest)
 	}
 	_ = child.Wait()
 	if err := held.Close(); err != nil {

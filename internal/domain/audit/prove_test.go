@@ -132,7 +132,7 @@ func TestProofs(t *testing.T) {
 			for i, r := range m.rows { // it reveals only hashes of its neighbours
 				for _, part := range []string{r.UID, "op-1\""} {
 					if int64(i+1) != seq && strings.Contains(strings.TrimPrefix(string(p.Text()), string(record)), part) {
-						t.Errorf("the proof of %d tells of record %d", seq, i+1)
+						t.Errorf("the proof of %d shows of record %d", seq, i+1)
 					}
 				}
 			}

@@ -69,7 +69,7 @@ func TestUnsafeKeysAreRefused(t *testing.T) {
 		if err == nil || made || k != nil {
 			t.Errorf("%s was taken", filepath.Base(p))
 		} else if strings.Contains(err.Error(), string(b[30:60])) {
-			t.Errorf("%s: the error tells the key", filepath.Base(p))
+			t.Errorf("%s: the error shows the key", filepath.Base(p))
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestActLeftBehindIsShownAtOnce(t *testing.T) {
 	}
 	mem.trouble(errors.New("no room left"), nil)
 	if one.Outcome(t.Context(), ref, api.Outcome{Verdict: api.Done}) == nil || one.Close(t.Context()) == nil {
-		t.Error("an outcome that could not be stored was not told")
+		t.Error("an outcome that could not be stored was not reported")
 	}
 	mem.trouble(nil, nil)
 	clk.add(time.Second)

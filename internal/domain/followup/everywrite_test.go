@@ -116,8 +116,8 @@ func (r *rig) honest(s *service, kind api.ActKind, err error) {
 	s.mu.Lock()
 	sent, did := s.sent[kind], s.did[kind]
 	s.mu.Unlock()
-	if told := slices.Contains(r.results(kind)[r.base:], audit.ResultOK) || err == nil; told && did == 0 {
-		r.t.Errorf("told as done, and it was not: %v, the trail says %v", err, r.results(kind))
+	if reported := slices.Contains(r.results(kind)[r.base:], audit.ResultOK) || err == nil; reported && did == 0 {
+		r.t.Errorf("reported as done, and it was not: %v, the trail says %v", err, r.results(kind))
 	}
 	if sent > 1 && !endpoint.Rule(kind).Again {
 		r.t.Errorf("sent %d times", sent)
@@ -233,7 +233,7 @@ func threeAtOnce(r *rig, s *service, kind api.ActKind) {
 		r.t.Error("nobody sent it")
 	}
 	r.afterwards(r.start(s))
-	r.honest(s, kind, errors.New("not told"))
+	r.honest(s, kind, errors.New("not reported"))
 }
 
 // twin is what a colleague does at the same moment, which looks like each of our writes.
@@ -402,6 +402,6 @@ func (r *rig) endedAt(s *service, kind api.ActKind, step int, kill bool) {
 	case sent == 0 && kill && step >= stepKept && (!listed || settled):
 		r.t.Errorf("%s: what was kept as sending may have left; listed: %v, the trail says %v", what, listed, results)
 	case sent == 0 && !kill && slices.Contains(results, audit.ResultUnknown):
-		r.t.Errorf("%s: what never left is told as unknown", what)
+		r.t.Errorf("%s: what never left is reported as unknown", what)
 	}
 }

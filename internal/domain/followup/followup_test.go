@@ -58,16 +58,16 @@ func (a alive) Gone(boot string) bool          { return a[boot] }
 func (a alive) Lives(boot string) bool         { return !a[boot] }
 
 type rig struct {
-	t       *testing.T
-	st      *store.Store
-	log     *audit.Log
-	gone    alive
-	tracker *followup.Tracker
-	w       *world
-	told    []followup.Settled
-	set     time.Duration // the store's clock
-	base    int           // outcomes of earlier stories
-	gate    *api.Gate     // of the process that was started last; nil: it makes no calls
+	t        *testing.T
+	st       *store.Store
+	log      *audit.Log
+	gone     alive
+	tracker  *followup.Tracker
+	w        *world
+	reported []followup.Settled
+	set      time.Duration // the store's clock
+	base     int           // outcomes of earlier stories
+	gate     *api.Gate     // of the process that was started last; nil: it makes no calls
 }
 
 var ana = api.Actor{Name: "ana", Role: api.Operator}
@@ -81,7 +81,7 @@ func newRig(t *testing.T) *rig {
 	}
 	r := &rig{t: t, st: st, gone: alive{}, w: &world{}}
 	r.log, r.tracker = r.process()
-	r.tracker.OnSettled(func(s followup.Settled) { r.told = append(r.told, s) })
+	r.tracker.OnSettled(func(s followup.Settled) { r.reported = append(r.reported, s) })
 	return r
 }
 
@@ -204,8 +204,8 @@ func TestFoundLater(t *testing.T) {
 		if n := len(at); n < 3 || n > 5 {
 			t.Errorf("looked at %v", at)
 		}
-		if len(r.told) != 1 || r.told[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.told[0].Sentence(), "Removing a.pdf, operation op1: now proven done") {
-			t.Errorf("told %+v, followed %d", r.told, followed)
+		if len(r.reported) != 1 || r.reported[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.reported[0].Sentence(), "Removing a.pdf, operation op1: now proven done") {
+			t.Errorf("reported %+v, followed %d", r.reported, followed)
 		}
 		if left := r.pending(); len(left) != 0 {
 			t.Errorf("left %+v", left)
@@ -276,8 +276,8 @@ func TestObjectChanged(t *testing.T) {
 		r.w.shown = true
 		r.tracker.ObjectChanged(r.t.Context(), "op1")
 		r.run(r.tracker, 2*time.Second)
-		if len(r.w.looks) != n+1 || len(r.told) != 1 {
-			t.Errorf("%d looks, told %d", len(r.w.looks)-n, len(r.told))
+		if len(r.w.looks) != n+1 || len(r.reported) != 1 {
+			t.Errorf("%d looks, reported %d", len(r.w.looks)-n, len(r.reported))
 		}
 	})
 }
@@ -405,8 +405,8 @@ func TestStoreClockSetForward(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	in(t, func(r *rig) {
 		_, other := r.process()
-		var toldThere []followup.Settled
-		other.OnSettled(func(s followup.Settled) { toldThere = append(toldThere, s) })
+		var reportedThere []followup.Settled
+		other.OnSettled(func(s followup.Settled) { reportedThere = append(reportedThere, s) })
 		ref := r.send(r.log, r.tracker, removal, false)
 		time.AfterFunc(time.Minute, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
 		done := make(chan struct{})
@@ -416,8 +416,8 @@ func TestTwoProcesses(t *testing.T) {
 		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
 			t.Errorf("the trail says %v", got)
 		}
-		if len(r.told) != 1 || len(toldThere) != 1 || toldThere[0].Outcome.Verdict != api.Done {
-			t.Errorf("told here %d, there %d", len(r.told), len(toldThere))
+		if len(r.reported) != 1 || len(reportedThere) != 1 || reportedThere[0].Outcome.Verdict != api.Done {
+			t.Errorf("reported here %d, there %d", len(r.reported), len(reportedThere))
 		}
 		if n := len(r.w.looks); n > 5 {
 			t.Errorf("%d looks by two processes", n)
@@ -433,8 +433,8 @@ func TestNothingReadable(t *testing.T) {
 		if got := r.outcomes(ref); len(r.w.looks) != 0 || !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultNotSeen}) {
 			t.Errorf("%d looks, the trail says %v", len(r.w.looks), got)
 		}
-		if len(r.told) != 1 || r.told[0].Advice().Kind != api.DiscardToken {
-			t.Errorf("told %v", r.told)
+		if len(r.reported) != 1 || r.reported[0].Advice().Kind != api.DiscardToken {
+			t.Errorf("reported %v", r.reported)
 		}
 	})
 }

@@ -249,16 +249,16 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	var told []int
+	var reported []int
 	n, err := x.Export(ctx, &out, index.Sheet{Format: index.CSV, Sort: index.Sort{Desc: true}}, func(done, total int) {
 		if total != 1201 {
 			t.Errorf("total %d", total)
 		}
-		told = append(told, done)
+		reported = append(reported, done)
 	})
 	rows, cerr := csv.NewReader(&out).ReadAll()
-	if err != nil || cerr != nil || n != 1201 || len(rows) != 1202 || fmt.Sprint(told) != "[500 1000 1201]" {
-		t.Fatalf("%d rows, %d lines, told %v, %v %v", n, len(rows), told, err, cerr)
+	if err != nil || cerr != nil || n != 1201 || len(rows) != 1202 || fmt.Sprint(reported) != "[500 1000 1201]" {
+		t.Fatalf("%d rows, %d lines, reported %v, %v %v", n, len(rows), reported, err, cerr)
 	}
 	line := strings.Join(rows[1], ";")
 	for _, want := range []string{"'=cmd|' /C calc'!A0", ";-99999999999999999999.01;", "'@SUM(1+1)", "'-2+3"} {

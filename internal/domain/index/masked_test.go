@@ -89,7 +89,7 @@ func TestNobodyGuessesWhatIsMasked(t *testing.T) {
 			if _, err := x.Page(context.Background(), twins(t, place), now); err != nil {
 				t.Fatal(err)
 			}
-			told := false
+			reported := false
 			for _, field := range []string{"", "source:", "source=", "to:", "to=", "party:", "party=", "customer:", "customer=", "ref:", "ref=", "comment:", "comment=", "doc:", "doc=", "id:", "-party:"} {
 				for n, p := range probes() {
 					if n%step != 0 {
@@ -101,13 +101,13 @@ func TestNobodyGuessesWhatIsMasked(t *testing.T) {
 					}
 					for _, ctx := range []context.Context{as(api.Viewer), context.Background()} {
 						if asked(t, e, x, ctx) == 1 {
-							t.Errorf("%s tells one of the two", e)
+							t.Errorf("%s shows one of the two", e)
 						}
 					}
-					told = told || asked(t, e, x, as(api.Operator)) == 1
+					reported = reported || asked(t, e, x, as(api.Operator)) == 1
 				}
 			}
-			if !told && place != "account" {
+			if !reported && place != "account" {
 				t.Error("an operator cannot find the number either")
 			}
 		})

@@ -60,7 +60,7 @@ func numbered(most int) func(*pagedBy, index.PageRef, int) (int, int, api.After)
 }
 
 func silent(int, int) int64       { return -1 }
-func told(_, all int) int64       { return int64(all) }
+func reported(_, all int) int64   { return int64(all) }
 func ofThePage(rows, _ int) int64 { return int64(rows) }
 func tooLarge(_, all int) int64   { return int64(all) + 7 }
 func tenThousand(int, int) int64  { return 10_000 }
@@ -77,7 +77,7 @@ func TestCompleteNeedsProof(t *testing.T) {
 		complete bool
 		said     string // of a list that cannot be read to its end
 	}{
-		{"by number", 203, numbered(1000), told, true, ""},
+		{"by number", 203, numbered(1000), reported, true, ""},
 		{"by number, no total", 203, numbered(1000), silent, true, ""},
 		{"by number, no total, full last page", 200, numbered(1000), silent, true, ""},
 		{"by number, capped, no total", 203, numbered(30), silent, true, ""},
@@ -87,13 +87,13 @@ func TestCompleteNeedsProof(t *testing.T) {
 		{"by number, the total is that of the page, full pages", 100, numbered(50), ofThePage, true, ""},
 		{"by number, the total is too large", 203, numbered(50), tooLarge, false, "total of 210"},
 		{"cursors, no total", 203, chained(50), silent, true, ""},
-		{"cursors, a total", 203, chained(50), told, true, ""},
+		{"cursors, a total", 203, chained(50), reported, true, ""},
 		{"cursors, the total is that of the page", 203, chained(50), ofThePage, true, ""},
 		{"cursors, one page", 20, chained(50), silent, true, ""},
 		{"page ignored, no total", 203, ignored(50, api.After{}), silent, false, "same page"},
-		{"page ignored, a total", 203, ignored(50, api.After{}), told, false, "same page"},
+		{"page ignored, a total", 203, ignored(50, api.After{}), reported, false, "same page"},
 		{"page ignored, the total is that of the page", 203, ignored(50, more), ofThePage, false, "more pages"},
-		{"page ignored, all on it", 40, ignored(1000, api.After{}), told, true, ""},
+		{"page ignored, all on it", 40, ignored(1000, api.After{}), reported, true, ""},
 		{"page ignored, all on it, no total", 40, ignored(1000, api.After{}), silent, false, "same page"},
 		{"page ignored, it says that this is all", 40, ignored(1000, api.After{More: api.NoMore}), silent, true, ""},
 		{"more follows and nothing says how", 203, ignored(50, more), silent, false, "hasMore"},

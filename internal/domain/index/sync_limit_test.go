@@ -114,7 +114,7 @@ func TestSyncOf50000LeavesPeopleFirst(t *testing.T) {
 				break
 			}
 			if _, ok := p.ETA(time.Now()); !ok && p.Pass.Read > int64(total/2) && p.Pass.Read < int64(total) {
-				t.Errorf("no time left can be told from %+v", p)
+				t.Errorf("no time left can be reported from %+v", p)
 			}
 		}
 		stop()

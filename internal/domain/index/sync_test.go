@@ -127,7 +127,7 @@ func TestSyncResumesAndOneInstanceWorks(t *testing.T) {
 		wg.Go(func() { time.Sleep(time.Second); run("two", 10*time.Second) }) // while one holds the lease
 		time.Sleep(12 * time.Second)
 		if p := progress(t, x); p.Trouble != "The service does not answer." {
-			t.Errorf("trouble is not told: %+v", p)
+			t.Errorf("trouble is not reported: %+v", p)
 		}
 		wg.Wait()
 		half := progress(t, x)

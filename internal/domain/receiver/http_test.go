@@ -155,7 +155,7 @@ func TestUnauthorizedIsUniform(t *testing.T) {
 	bad := request(t, body)
 	bad.Body = io.NopCloser(bytes.NewReader(append([]byte(" "), body[1:]...)))
 	if w := serve(r, bad); fmt.Sprint(w.Code, w.Header(), w.Body) != first {
-		t.Error("another body is told apart")
+		t.Error("another body is reported apart")
 	}
 	if c := r.Counters(); c.Unauthorized != 6 || c.Reasons["body"] != 1 || c.Stored != 0 {
 		t.Errorf("%+v", c)

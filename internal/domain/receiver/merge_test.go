@@ -309,9 +309,9 @@ func TestMergeRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t)
 		w := newWorld(inbox.New(s.Bulk, "https://service.test", "machine"), 1)
-		m, told, lines := w.procs[0], []string{}, &countLines{}
+		m, reported, lines := w.procs[0], []string{}, &countLines{}
 		m.Now, m.Log = time.Now, slog.New(slog.NewTextHandler(lines, nil))
-		m.Passed = func(_ context.Context, s receiver.Stored) { told = append(told, s.Key) }
+		m.Passed = func(_ context.Context, s receiver.Stored) { reported = append(reported, s.Key) }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		wake := make(chan struct{}, 10)
@@ -319,8 +319,8 @@ func TestMergeRuns(t *testing.T) {
 		w.receive(t, 2)
 		wake <- struct{}{}
 		synctest.Wait()
-		if len(told) != 2 || !w.index[w.acked[1]] {
-			t.Error(told)
+		if len(reported) != 2 || !w.index[w.acked[1]] {
+			t.Error(reported)
 		}
 		w.faults.set(func(string) (bool, bool) { return true, false })
 		w.receive(t, 2)
@@ -332,8 +332,8 @@ func TestMergeRuns(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		cancel()
 		<-done
-		if !slices.Equal(told, w.acked) {
-			t.Error(told)
+		if !slices.Equal(reported, w.acked) {
+			t.Error(reported)
 		}
 	})
 }

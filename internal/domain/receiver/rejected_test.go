@@ -78,10 +78,10 @@ func TestRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := []struct {
-		make   func() *http.Request
-		code   int
-		reason string
-		told   string
+		make     func() *http.Request
+		code     int
+		reason   string
+		reported string
 	}{
 		{func() *http.Request {
 			return with(request(t, body), func(r *http.Request) {
@@ -120,7 +120,7 @@ func TestRejected(t *testing.T) {
 		}
 		list, counts := kept(t, in, int64(i+1))
 		x := list[0]
-		if len(list) != i+1 || x.Status != c.code || x.Reason != c.reason || !strings.Contains(x.Detail, c.told) ||
+		if len(list) != i+1 || x.Status != c.code || x.Reason != c.reason || !strings.Contains(x.Detail, c.reported) ||
 			x.Request == "" || !x.At.Equal(clock) {
 			t.Errorf("%s: %+v", c.reason, x)
 		}

@@ -287,7 +287,7 @@ func TestLostAnswerIsReadNotRepeated(t *testing.T) {
 	}
 }
 
-func TestRefusedJobStandsStillAndTellsWhy(t *testing.T) {
+func TestRefusedJobStopsWithAReason(t *testing.T) {
 	r := newRig(t)
 	r.w.refused = api.Refusal("x", api.RuleApproval, "A second person must approve.")
 	if err := r.run(r.plan()); api.KindOf(err) != api.Refused {

@@ -200,7 +200,7 @@ func table(t testing.TB, e experiment, alone, lent map[string]int, a, l sandbox.
 	row("refreshes", a.Refreshes, l.Refreshes)
 	row("401 at the loops", alone["401"], lent["401"])
 	row("calls answered with 200", alone["200"], lent["200"])
-	row("told to come back later (429)", alone["429"], lent["429"])
+	row("reported to come back later (429)", alone["429"], lent["429"])
 	for _, class := range slices.Sorted(maps.Keys(l.MaxPerMinute)) {
 		if c := limit.Class(class); c == limit.Billing || c == limit.Customer {
 			row(fmt.Sprintf("most %s calls in a minute (recommended: %d)", class, e.perMinute[c]), a.MaxPerMinute[class], l.MaxPerMinute[class])

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/store/liveness"
 )
 
-func TestBootsTellWhoHasEnded(t *testing.T) {
+func TestBootsShowEndedProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s, err := store.Open(t.Context(), store.Options{URL: "sqlite", Dir: dir})
 	if err != nil {

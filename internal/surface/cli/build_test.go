@@ -22,7 +22,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%+v is %q, want %q", c.build, got, c.word)
 		}
 		if got := c.build.about(c.build.word()); !strings.HasPrefix(got, c.about) {
-			t.Errorf("%+v tells %q, want %q", c.build, got, c.about)
+			t.Errorf("%+v shows %q, want %q", c.build, got, c.about)
 		}
 	}
 }

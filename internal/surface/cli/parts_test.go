@@ -71,8 +71,8 @@ func TestTableIsAligned(t *testing.T) {
 	}
 }
 
-// TestHookSettingsNotTold: a setting that the service did not report is null in JSON, not false.
-func TestHookSettingsNotTold(t *testing.T) {
+// TestHookSettingsNotReported: a setting that the service did not report is null in JSON, not false.
+func TestHookSettingsNotReported(t *testing.T) {
 	h := api.HookSettings{Enabled: true, HookURL: `https://x.example/,"hookCustomer":1}`,
 		Unreported: "jwtSecret,hookCustomer,hookCounterparty,"}
 	raw, err := json.Marshal(hooksOf(h))
@@ -89,12 +89,12 @@ func TestHookSettingsNotTold(t *testing.T) {
 
 // TestClosedAfterSuccess: a completed act stays completed if the store could not record the rest; that is reported.
 func TestClosedAfterSuccess(t *testing.T) {
-	var told bytes.Buffer
-	r := &root{env: Env{Err: &told}}
+	var reported bytes.Buffer
+	r := &root{env: Env{Err: &reported}}
 	full, failed := &store.Error{Kind: store.Full, Where: "the store"}, errors.New("refused")
-	if err := r.closed(full, nil); err != nil || !strings.Contains(told.String(), "Done, but") ||
-		!strings.Contains(told.String(), "No space") {
-		t.Errorf("%v, %q", err, told.String())
+	if err := r.closed(full, nil); err != nil || !strings.Contains(reported.String(), "Done, but") ||
+		!strings.Contains(reported.String(), "No space") {
+		t.Errorf("%v, %q", err, reported.String())
 	}
 	if err := r.closed(full, failed); !errors.Is(err, failed) || !errors.Is(err, full) {
 		t.Error(err)

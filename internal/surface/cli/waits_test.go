@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestWaitsAreTold: waits are reported on standard error, the progress of a body only at a terminal, and neither to a
+// TestWaitsAreReported: waits are reported on standard error, the progress of a body only at a terminal, and neither to a
 // program that reads JSON.
-func TestWaitsAreTold(t *testing.T) {
+func TestWaitsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		env    Env
 		output string

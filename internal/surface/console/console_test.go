@@ -122,7 +122,7 @@ func TestTheListHearsThatItWasConfirmed(t *testing.T) {
 		waitingNews(f)
 		f.read(ctx)
 		if got := waitingNews(f)["changed "+ui.KindOperations]; got != step.want {
-			t.Errorf("step %d: told %d times, want %d", i, got, step.want)
+			t.Errorf("step %d: reported %d times, want %d", i, got, step.want)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestNewsOfOneObjectReplaceEachOther(t *testing.T) {
 		t.Errorf("%d news wait", n)
 	}
 	if n := len(f.take()); n != 0 {
-		t.Errorf("%d news were told twice", n)
+		t.Errorf("%d news were reported twice", n)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 func TestTheNamesOfACustomer(t *testing.T) {
 	a, _ := open(t)
 	ctx, _ := as(api.Admin)
-	told := 0
+	reported := 0
 	for _, op := range read(t, a) {
 		j, err := a.Journeys.Read(ctx, string(op.Customer.CUID))
 		if err != nil {
@@ -201,9 +201,9 @@ func TestTheNamesOfACustomer(t *testing.T) {
 		if want := op.Customer.Name != j.Customer.FullName(); want != slices.Contains(names, op.Customer.Name) {
 			t.Errorf("%q on the operation, %q in the record: %q", op.Customer.Name, j.Customer.FullName(), names)
 		} else if want {
-			told++
+			reported++
 		}
-		if told > 0 {
+		if reported > 0 {
 			return
 		}
 	}

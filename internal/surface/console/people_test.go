@@ -17,17 +17,17 @@ import (
 func TestWhoseRequest(t *testing.T) {
 	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}}
 	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana", UID: "1001", Host: "here"}}
-	if toast, told := p.toast(open, false); told {
+	if toast, reported := p.toast(open, false); reported {
 		t.Errorf("ana is asked about her own request: %v", toast)
 	}
 	open.Requester = approval.Person{Name: "bo", UID: "1002", Host: "here"}
-	if toast, told := p.toast(open, false); !told || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
-		t.Errorf("%v %v", toast, told)
+	if toast, reported := p.toast(open, false); !reported || !strings.HasSuffix(toast.Text, "8 then A shows it.") {
+		t.Errorf("%v %v", toast, reported)
 	}
 	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"},
 		Decider: &approval.Person{Name: "bo"}}
-	if toast, told := p.toast(mine, false); !told || toast.Level != ui.Success {
-		t.Errorf("%v %v", toast, told)
+	if toast, reported := p.toast(mine, false); !reported || toast.Level != ui.Success {
+		t.Errorf("%v %v", toast, reported)
 	}
 }
 
@@ -42,12 +42,12 @@ func TestWaitingRequests(t *testing.T) {
 		news := p.waiting()
 		if want < 0 {
 			if len(news) > 0 {
-				t.Errorf("told %v, want nothing", news)
+				t.Errorf("reported %v, want nothing", news)
 			}
 			return
 		}
 		if len(news) != 1 || news[0].(ui.Approvals).Waiting != want {
-			t.Errorf("told %v, want %d", news, want)
+			t.Errorf("reported %v, want %d", news, want)
 		}
 	}
 	asked(-1)

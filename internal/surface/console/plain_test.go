@@ -119,7 +119,7 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 	p, greeting := startPlain(t, a, ana, nil)
 	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") ||
 		!strings.Contains(all, string(op.OPID)) {
-		t.Fatalf("not told:\n%s", all)
+		t.Fatalf("not reported:\n%s", all)
 	}
 	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is stuck", "nothing was sent yet")
 	p.say("replace 2", "1. Resume", "Abandon", "Leave it")

@@ -251,7 +251,7 @@ func TestWidthCharactersAndEcho(t *testing.T) {
 	}
 }
 
-func TestSessionThatDiesIsTold(t *testing.T) {
+func TestRevokedSessionIsReported(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	p, _ := startPlain(t, a, ana, nil)

@@ -103,14 +103,14 @@ func TestReadOnlyInPlainMode(t *testing.T) {
 		w.Later()
 		var m roletest.Mark
 		a.ReadOnly = true
-		told := func(said string) bool {
+		reported := func(said string) bool {
 			return strings.Contains(said, "cannot be used now") && strings.Contains(said, "read-only")
 		}
-		said := attempt(t, a, roletest.Known(api.Actor{Name: "s-admin", Role: api.Admin, Via: "console", From: "here"}), r, words, func() { m = w.Mark() }, told)
+		said := attempt(t, a, roletest.Known(api.Actor{Name: "s-admin", Role: api.Admin, Via: "console", From: "here"}), r, words, func() { m = w.Mark() }, reported)
 		a.ReadOnly = false
 		barred := act.Find(r.Name).Barred()
-		if told(said) != barred {
-			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
+		if reported(said) != barred {
+			t.Errorf("%s: a read-only context bars it: %v; reported: %q", r.Name, barred, said)
 		}
 		if calls, done, denied := w.Became(m, r, "s-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 1) {
 			t.Errorf("%s is refused, %d changes were sent, it is recorded as done: %v, %d times as refused", r.Name, calls, done, denied)

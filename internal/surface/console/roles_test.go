@@ -126,8 +126,8 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 		a.ReadOnly = false
 		leave()
 		barred := act.Find(r.Name).Barred()
-		if told := strings.Contains(said, "This context is read-only"); told != barred {
-			t.Errorf("%s: a read-only context bars it: %v; told: %q", r.Name, barred, said)
+		if reported := strings.Contains(said, "This context is read-only"); reported != barred {
+			t.Errorf("%s: a read-only context bars it: %v; reported: %q", r.Name, barred, said)
 		}
 		if calls, done, denied := w.Became(m, r, "c-admin"); barred && (calls != 0 || done && r.Event != "" || denied != 1) {
 			t.Errorf("%s is refused, %d changes were sent, it is recorded as done: %v, %d times as refused", r.Name, calls, done, denied)

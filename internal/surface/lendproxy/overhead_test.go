@@ -65,8 +65,8 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestToldAndShared: other processes see the calls, and the trail says who borrowed what.
-func TestToldAndShared(t *testing.T) {
+// TestReportedAndShared: other processes see the calls, and the trail says who borrowed what.
+func TestReportedAndShared(t *testing.T) {
 	r := newRig(t, "")
 	r.call("viewer", "GET", "/v2/customer?meta.pageSize=1", "")
 	r.call("viewer", "POST", "/v2/auth/login", "{}")

@@ -152,7 +152,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 			t.Errorf("the server's log has no %s", want)
 		}
 	}
-	for what, b := range map[string][]byte{"what people were told": []byte(said.String()),
+	for what, b := range map[string][]byte{"what people were reported": []byte(said.String()),
 		"the server's output": []byte(p.out.String() + p.errs.String()), "the screen": []byte(c.out.String())} {
 		if len(b) == 0 {
 			t.Errorf("%s is empty", what)

@@ -109,7 +109,7 @@ func TestOnePersonIsNotTwo(t *testing.T) {
 	if out, _, _ := p.run(api.Admin, "", "audit list -o json --event approval.approved"); !strings.Contains(out,
 		`"login": "bea"`) || !strings.Contains(out, `"cert": "bea-1"`) ||
 		!strings.Contains(out, gossh.FingerprintSHA256(p.people["p-admin"].PublicKey())) {
-		t.Errorf("the trail tells: %s", out)
+		t.Errorf("the trail shows: %s", out)
 	}
 }
 

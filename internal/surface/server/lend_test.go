@@ -51,7 +51,7 @@ func TestLend(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `opdeck_lend_calls_total{class="customer",outcome="answered"} 1`) {
 		t.Errorf("the metrics lack the call: %v", err)
 	}
-	apitest.Soon(t, "the borrower is told", func() bool {
+	apitest.Soon(t, "the borrower is reported", func() bool {
 		out, _, code := p.run(api.Viewer, "", "session status -o json")
 		return code == 0 && strings.Contains(out, `"calls": 1`)
 	})

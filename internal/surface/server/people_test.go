@@ -279,7 +279,7 @@ func TestTwoRemoveTheSame(t *testing.T) {
 	if codes[won] != 0 || codes[lost] != 5 && codes[lost] != 4 || len(strings.Fields(errs[lost].String())) < 4 {
 		t.Errorf("exits %v: %q and %q", codes, &errs[0], &errs[1])
 	}
-	t.Logf("who came second is told: %q", &errs[lost])
+	t.Logf("who came second is reported: %q", &errs[lost])
 	if p.attached(opid, guid) {
 		t.Error("the document is there")
 	}

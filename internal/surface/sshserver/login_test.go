@@ -104,7 +104,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 	}
 	line, last, _ := c.attempts.summary()
 	if !strings.Contains(line, "as 'ana'") || !strings.Contains(line, "as 'bo'") || last != "bo" {
-		t.Errorf("the attempts are told as %q", line)
+		t.Errorf("the attempts are reported as %q", line)
 	}
 
 	// Offering bo's key and proving ana's makes ana (S02).
@@ -211,9 +211,9 @@ func TestHostileLoginName(t *testing.T) {
 		}
 		apitest.Soon(t, "it is recorded", func() bool { return len(h.trail.find("ssh.refused", "")) == before+1 })
 		n := h.trail.find("ssh.refused", "")[before]
-		if told := n.who.Name + n.event.Detail; len(told) > 600 ||
-			strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("%.20q is recorded as %.700q", name, told)
+		if reported := n.who.Name + n.event.Detail; len(reported) > 600 ||
+			strings.ContainsFunc(reported, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%.20q is recorded as %.700q", name, reported)
 		}
 	}
 	if log := h.log.String(); strings.Contains(log, "\x1b") || strings.Count(log, "\n") != 1 { // one a minute

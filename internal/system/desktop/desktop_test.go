@@ -49,7 +49,7 @@ func TestStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a b.pdf")
 	desktop := func(string) string { return ":0" }
 	ssh := func(name string) string { return map[string]string{"DISPLAY": ":0"}[name] }
-	program(t, "xdg-open", `{ echo "$1"; echo "$GIVEN"; tty; ps -o tty= -p $$; } >"$1.told"; exit 0`)
+	program(t, "xdg-open", `{ echo "$1"; echo "$GIVEN"; tty; ps -o tty= -p $$; } >"$1.reported"; exit 0`)
 	if _, why := Find("linux", desktop); why == "" {
 		t.Error("opened inside an SSH login")
 	}
@@ -60,9 +60,9 @@ func TestStart(t *testing.T) {
 	if err := o.Start(t.Context(), file, []string{"GIVEN=this", "PATH=/bin:/usr/bin"}); err != nil {
 		t.Fatal(err)
 	}
-	told, err := os.ReadFile(file + ".told")
-	if lines := strings.Split(string(told), "\n"); err != nil || len(lines) < 4 || lines[0] != file || lines[1] != "this" || lines[2] != "not a tty" || lines[3] != "?" {
-		t.Errorf("%q, %v", told, err)
+	reported, err := os.ReadFile(file + ".reported")
+	if lines := strings.Split(string(reported), "\n"); err != nil || len(lines) < 4 || lines[0] != file || lines[1] != "this" || lines[2] != "not a tty" || lines[3] != "?" {
+		t.Errorf("%q, %v", reported, err)
 	}
 	program(t, "xdg-open", "exit 3")
 	o, _ = Find("linux", ssh)

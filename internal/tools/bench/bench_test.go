@@ -41,9 +41,9 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestAMissTellsWhere: when a program does not show what it should, the error has what
+// TestAMissSaysWhere: when a program does not show what it should, the error has what
 // it showed and wrote, and where its goroutines are.
-func TestAMissTellsWhere(t *testing.T) {
+func TestAMissSaysWhere(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("runs a program in a pseudo-terminal, on Linux")
 	}

@@ -296,7 +296,7 @@ func (w *World) Check(m Mark, r Row, way string, role api.Role, name, said strin
 	may := role.May(r.Need)
 	bad := func(format string, args ...any) {
 		w.T.Helper()
-		w.T.Errorf("%s, %s as %s: %s; told: %q", r.Name, way, role, fmt.Sprintf(format, args...), said)
+		w.T.Errorf("%s, %s as %s: %s; reported: %q", r.Name, way, role, fmt.Sprintf(format, args...), said)
 	}
 	writes := r.Kind != "" && !endpoint.Of(r.Kind).TouchesSession()
 	switch {
