@@ -76,7 +76,7 @@ type Call struct {
 	ID    string // ours, the same in all phases
 	Phase CallPhase
 	Write bool
-	// Background: nobody waits for it, so calls of people go first.
+	// Background: no one waits for it, so calls of people go first.
 	Background bool
 	Op         string
 	Class      limit.Class

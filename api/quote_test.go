@@ -64,7 +64,7 @@ func TestWaitsAndPlaces(t *testing.T) {
 }
 
 // The service's own messages are recognised as the whole body too, as plain text or as a JSON text; other texts may
-// be those of somebody on the way.
+// be those of someone on the way.
 func TestBareMessages(t *testing.T) {
 	for body, want := range map[string]Rule{
 		"Document is locked and cannot be removed":          RuleLocked,

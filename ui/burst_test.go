@@ -50,7 +50,7 @@ func TestMarkedPasteIsNoKey(t *testing.T) {
 	r.Has("Pasted text does nothing here.", "1 of 3")
 }
 
-// Nothing of the burst that opened a question answers it or goes on behind it,
+// Nothing of the burst that opened a question answers it or continues behind it,
 // not even when the time of its arming is over before it was drawn.
 func TestBurstIsNoAnswer(t *testing.T) {
 	for name, burst := range map[string]string{"at once": "xy", "behind moves": "jjkxyyyy", "with the id": "xb1c2", "no and on": "xnjjxy", "tab": "x\ty"} {

@@ -101,7 +101,7 @@ func (s *topLine) waiting(long bool) string {
 	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
-// decided says what became of the requests of this person.
+// decided says the outcome of the requests of this person.
 func (s *topLine) decided(now time.Time) (out []string) {
 	count := func(st approval.State) (n int) {
 		for _, w := range s.mine {

@@ -15,7 +15,7 @@ const (
 	helpNames  = 14  // of the keys' names
 	helpGap    = 3
 	helpAcross = 3  // columns at most
-	helpLine   = 80 // of a topic's column: longer lines go on below themselves
+	helpLine   = 80 // of a topic's column: longer lines continue below themselves
 )
 
 // newHelp returns the help of a screen from its keys, in columns if there is room.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestLateAnswerOpensNothing: what an answer opens is for the person who is still where
-// it was asked for; a person who went on gets a notice and no dialog.
+// it was asked for; a person who continued gets a notice and no dialog.
 func TestLateAnswerOpensNothing(t *testing.T) {
 	opening := map[string]ui.Action{
 		"menu":     ui.Choose{Title: "Late", Items: []ui.Choice{{Text: "one"}}},

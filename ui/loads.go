@@ -2,7 +2,7 @@ package ui
 
 import "context"
 
-// screenID numbers the screens of one shell; zero is nobody.
+// screenID numbers the screens of one shell; zero is no one.
 type screenID uint64
 
 // Ticket identifies the screen and the read of an answer. Embed it in the

@@ -20,7 +20,7 @@ func notch(b tea.MouseButton) tea.Msg {
 }
 
 // A click selects the row that is drawn there, a second one on it opens it; a key or
-// another row in between begins anew, and what is no row does nothing.
+// another row in between begins again, and what is no row does nothing.
 func TestClicks(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 24))

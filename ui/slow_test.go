@@ -9,7 +9,7 @@ import (
 )
 
 // TestSlowAnswers: what a screen waits for is said beside its title, with seconds
-// that run; a call that nobody waits for is not meant.
+// that run; a call that no one waits for is not meant.
 func TestSlowAnswers(t *testing.T) {
 	w := newWorld()
 	w.slow = time.Minute

@@ -90,7 +90,7 @@ func TestBackAndForward(t *testing.T) {
 	r.Has("› Limits")
 }
 
-// TestBackAsksAboutTypedText: the way back goes on only with a yes.
+// TestBackAsksAboutTypedText: the way back continues only with a yes.
 func TestBackAsksAboutTypedText(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Key("/"), uitest.Type("acme"), uitest.Keys("enter", "["))

@@ -220,7 +220,7 @@ func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wir
 }
 
 // Finalize submits the application for review (no body; spec, Share rule 7; one customer call). It reads the
-// application first, so that the trail and an approval are bound to its content; it goes on if that read fails.
+// application first, so that the trail and an approval are bound to its content; it continues if that read fails.
 var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},

@@ -8,7 +8,7 @@ import (
 	"opdeck/api/secret"
 )
 
-// TestEveryDoorPassesTheGuardOfHooks: an address that anybody can read and a guessable secret are refused for every
+// TestEveryDoorPassesTheGuardOfHooks: an address that anyone can read and a guessable secret are refused for every
 // caller; an unchanged setting passes.
 func TestEveryDoorPassesTheGuardOfHooks(t *testing.T) {
 	good := api.HookSettings{Enabled: true, HookURL: "https://h.example", JWTSecret: secret.New(hookSecret)}

@@ -21,7 +21,7 @@ type Decision struct {
 	Fresh bool          // At differs from the own slot, so it must be written
 }
 
-// Each slot is at least tick after the one before it. A slot at most Soon ahead counts as now: nobody sleeps for it.
+// Each slot is at least tick after the one before it. A slot at most Soon ahead counts as now: no one sleeps for it.
 const (
 	tick = time.Microsecond
 	Soon = 5 * time.Millisecond
@@ -70,7 +70,7 @@ func bounded(now, at time.Duration, req Request, own *time.Duration) Decision {
 	return granted(now, at, false, own)
 }
 
-// background takes a slot only now, when nobody waits and the reserve stays free.
+// background takes a slot only now, when no one waits and the reserve stays free.
 func background(now, earliest time.Duration, slots []time.Duration, rule Rule) Decision {
 	if earliest > now {
 		return Decision{Wait: earliest - now}

@@ -83,7 +83,7 @@ func take(t *testing.T, b *limit.Budgets, ctx context.Context, want time.Duratio
 }
 
 // TestBackgroundGivesWay: background work keeps four slots free for people, and
-// goes on by itself when there is room again.
+// continues by itself when there is room again.
 func TestBackgroundGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := budgets(t, nil)

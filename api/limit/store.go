@@ -48,7 +48,7 @@ type Request struct {
 	As string
 	// MaxWait is the longest acceptable wait. If no slot is free by then, nothing is reserved.
 	MaxWait time.Duration
-	// Background work gets a slot only at once, if nobody waits and Rule.Reserve further slots stay free; it is never
+	// Background work gets a slot only at once, if no one waits and Rule.Reserve further slots stay free; it is never
 	// queued.
 	Background bool
 	// Warn sends regardless of the ring and marks the slot as over the budget (policy "warn"). A 429's not_before

@@ -32,7 +32,7 @@ type Usage struct {
 	Users   []User        `json:"-"` // who holds the slots of the window, most calls first
 }
 
-// User is somebody who made calls.
+// User is someone who made calls.
 type User struct {
 	Who   string
 	Calls int

@@ -48,7 +48,7 @@ func (f Fault) String() string {
 	return out
 }
 
-// Permanent reports whether no retry helps: somebody has to change the config, the certificate, the proxy or the
+// Permanent reports whether no retry helps: someone has to change the config, the certificate, the proxy or the
 // version first.
 func (f Fault) Permanent() bool {
 	switch f.Class {

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Digests makes digests of secrets that people may see: in acts, approvals and records. They are keyed, so that nobody
+// Digests makes digests of secrets that people may see: in acts, approvals and records. They are keyed, so that no one
 // without the key can compare one with a guess.
 type Digests struct{ key Value }
 

@@ -101,7 +101,7 @@ func (r *ringing) Install(ctx context.Context, k Key, in Install) (Row, error) {
 	return row, err
 }
 
-// TestBellWakesWaiters: who waits for another process goes on as soon as the
+// TestBellWakesWaiters: who waits for another process continues as soon as the
 // store rings, not at its next poll.
 func TestBellWakesWaiters(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -183,7 +183,7 @@ func TestClockSetBackWithDeadHolder(t *testing.T) {
 }
 
 // TestStoreWentBack is rule A3: a restored row is noticed, the spent refresh
-// token is not presented again, and one login serves everybody.
+// token is not presented again, and one login serves everyone.
 func TestStoreWentBack(t *testing.T) {
 	inWorld(t, func(w *world) {
 		a, b := w.manager(nil), w.manager(nil)

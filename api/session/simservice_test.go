@@ -66,7 +66,7 @@ func (s *service) issue() (access, refresh string) {
 	return s.access, s.refresh
 }
 
-// foreignLogin is somebody else's client on the same account.
+// foreignLogin is someone else's client on the same account.
 func (s *service) foreignLogin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

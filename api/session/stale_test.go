@@ -9,7 +9,7 @@ import (
 )
 
 // lateStore keeps the row as it is after each mark and shows it once more
-// when asked: somebody who reads just before another gives the lease back.
+// when asked: someone who reads just before another gives the lease back.
 type lateStore struct {
 	Memory
 	marked *Row
@@ -31,7 +31,7 @@ func (s *lateStore) Load(ctx context.Context, key Key) (Row, error) {
 	return s.Memory.Load(ctx, key)
 }
 
-// freeLock is a liveness lock that everybody gets and that nobody holds.
+// freeLock is a liveness lock that everyone gets and that no one holds.
 type freeLock struct{}
 
 func (freeLock) Hold(Key) (func(), bool) { return func() {}, true }

@@ -343,7 +343,7 @@ type Store interface {
 
 	// Release frees the lease if incarnation and fence are as given and the phase
 	// is not Free, and applies the changes; else ErrFenced. Unsent deletes the slot only if the phase is that of the
-	// kind, so its holder can give it back once, and nobody else.
+	// kind, so its holder can give it back once, and no one else.
 	Release(ctx context.Context, key Key, r Release) error
 
 	// MarkRoute stores what a route has shown about the pair mark.Gen of an incarnation, by AddRoute; it drops a mark

@@ -101,7 +101,7 @@ type Act struct {
 	Args    []Arg
 	Short   string     // one line of the command's help
 	Reveals bool       // it prints values that are masked; its command has --reveal
-	Roles   []api.Role // who sees it on screens and over SSH; empty: everybody
+	Roles   []api.Role // who sees it on screens and over SSH; empty: everyone
 	Key     Key
 	Place   string // kind of the screen with the key
 	Words   Question

@@ -236,8 +236,8 @@ func raws(ctx context.Context, c endpoint.Caller, id string, found map[string]bo
 	}
 }
 
-// TestEveryReadIsMasked makes every call and calls every method of the index as somebody who may not
-// reveal account numbers, as nobody, and as somebody who may, without a reveal and with one.
+// TestEveryReadIsMasked makes every call and calls every method of the index as someone who may not
+// reveal account numbers, as no one, and as someone who may, without a reveal and with one.
 // A new one is called too: what it returns must be masked.
 func TestEveryReadIsMasked(t *testing.T) {
 	a := leaky(t)

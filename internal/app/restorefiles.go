@@ -17,7 +17,7 @@ import (
 const stagedPrefix = ".opdeck-restore-"
 
 // replacements prepares each file of the snapshot beside its place. A file that is there with the same content stays,
-// and so does a checkpoint file that goes on from that of the snapshot: it shows what is missing.
+// and so does a checkpoint file that continues from that of the snapshot: it shows what is missing.
 func (r *Restoring) replacements() (list []store.Replacement, err error) {
 	note, err := r.note()
 	if err != nil {

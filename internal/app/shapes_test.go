@@ -352,7 +352,7 @@ func (c *expected) open(t *testing.T) Options {
 	}}
 }
 
-// holds checks what is known after a sync that somebody waited for.
+// holds checks what is known after a sync that someone waited for.
 func (c *expected) holds(t *testing.T, a *App, synced error) {
 	t.Helper()
 	ctx := api.WithActor(t.Context(), api.Actor{Name: "p", Role: api.Admin})

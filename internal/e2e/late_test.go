@@ -262,7 +262,7 @@ func (w *otherWorld) jobOf(opid string) string {
 }
 
 // TestReplaceEndedAtEachStep: whatever signal ends a replacement, and at whichever of its calls,
-// the next run goes on at once, each call is sent once, and the operation gets its document.
+// the next run continues at once, each call is sent once, and the operation gets its document.
 func TestReplaceEndedAtEachStep(t *testing.T) {
 	t.Parallel()
 	w := newOtherWorld(t)

@@ -33,7 +33,7 @@ var surfaces = map[string]struct {
 	"event listen": {[]string{"event", "listen", "--addr", "127.0.0.1:0", "--verify", "none"}, "", "ctrl+c ends"},
 }
 
-// builtIn is a surface that runs on a built-in service of its own, and nobody
+// builtIn is a surface that runs on a built-in service of its own, and no one
 // touches a key.
 type builtIn struct {
 	*terminal

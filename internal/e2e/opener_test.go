@@ -41,7 +41,7 @@ func (o opens) copies() []string {
 }
 
 // TestOpenDocument: after a yes the desktop's program gets a copy that only this user may read,
-// no terminal and no secrets; the console goes on, and removes the copy when it ends. The trail
+// no terminal and no secrets; the console continues, and removes the copy when it ends. The trail
 // has it as saving has.
 func TestOpenDocument(t *testing.T) {
 	t.Parallel()

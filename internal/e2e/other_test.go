@@ -34,7 +34,7 @@ type other struct {
 	done      map[string]int              // writes that were done
 	next      map[api.ActKind]otherAnswer // by kind of write: how they are answered
 	late      sync.WaitGroup              // writes that are done after their answer
-	came      func(api.ActKind)           // learns of each write as it comes in; nil: nobody does
+	came      func(api.ActKind)           // learns of each write as it comes in; nil: no one does
 }
 
 type otherOperation struct {

@@ -113,7 +113,7 @@ func (s *served) args(name string, more ...string) []string {
 		"-o", "UserKnownHostsFile=" + s.file("known_hosts"), "-o", "StrictHostKeyChecking=yes", name + "@127.0.0.1"}, more...)
 }
 
-// console is somebody's console in a terminal of its own.
+// console is someone's console in a terminal of its own.
 func (s *served) console(name string) *terminal {
 	s.t.Helper()
 	return startProgram(s.t, "ssh", 100, 30, s.home, nil, s.args(name)...).shows("SANDBOX", name).matches(`\d+ operations`)
@@ -129,7 +129,7 @@ func (s *served) command(name string, args ...string) string {
 }
 
 // TestSecondPerson: two people at their consoles over SSH. One asks, the other sees
-// it at once, looks at it, decides; nobody decides about their own; what was
+// it at once, looks at it, decides; no one decides about their own; what was
 // approved is done once, by who asked.
 func TestSecondPerson(t *testing.T) {
 	t.Parallel()

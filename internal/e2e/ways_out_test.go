@@ -140,7 +140,7 @@ func steady(x *terminal) string {
 }
 
 // TestKilledInTheMiddle: kill -9 during a replacement; the next start offers to
-// go on, and that works.
+// continue, and that works.
 func TestKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")

@@ -155,7 +155,7 @@ func outcome(v api.Verdict) string {
 	return safe(string(v), 20)
 }
 
-// person is who somebody is, as far as it is proven.
+// person is who someone is, as far as it is proven.
 func person(who approval.Person) []Fact {
 	out := append(Text("name", untrusted.Text(who.Name), "–"), Text("role", untrusted.Text(who.Role), "–")...)
 	login := who.Login

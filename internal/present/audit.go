@@ -28,7 +28,7 @@ var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "don
 	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
 	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "not seen"}}
 
-// AuditOutcome is what became of what a record is about.
+// AuditOutcome is the outcome of what a record is about.
 func AuditOutcome(e audit.Entry) Mark {
 	mark, known := outcomes[e.Outcome]
 	switch {

@@ -17,7 +17,7 @@ var (
 	as   = Options{Now: noon, Zone: time.UTC, Sign: marks}
 )
 
-// scratch is the catalogue of operations with a field that nobody has written code for.
+// scratch is the catalogue of operations with a field that no one has written code for.
 func scratch() *field.Catalogue[api.Operation] {
 	return field.New(append(slices.Clone(field.Operations.All()), field.Field[api.Operation]{Name: "made-up", JSON: "made-up", Kind: field.Count,
 		Column: field.Column{Min: 8}, Count: func(api.Operation) int { return 7 }})...)

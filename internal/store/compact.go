@@ -74,7 +74,7 @@ func fileSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Compact releases some free pages of the files to the disk, while nobody else writes; more: there are others. In
+// Compact releases some free pages of the files to the disk, while no one else writes; more: there are others. In
 // PostgreSQL it makes the space of removed rows usable for others at once, however late autovacuum is.
 func (s *Store) Compact(ctx context.Context) (more bool, err error) {
 	if s.Core.engine == Postgres {
@@ -126,7 +126,7 @@ func vacuumTables(ctx context.Context, db *DB) error {
 	return err
 }
 
-// Shorten truncates the write-ahead log of a file that is too long, if nobody is reading or writing.
+// Shorten truncates the write-ahead log of a file that is too long, if no one is reading or writing.
 func (s *Store) Shorten(ctx context.Context) error {
 	for _, db := range []*DB{s.Core, s.Bulk} {
 		if db.path == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestFilesBecomeSmaller: what was deleted is given back to the disk, and a log that grew
-// is cut once nobody reads.
+// is cut once no one reads.
 func TestFilesBecomeSmaller(t *testing.T) {
 	s := storetest.Open(t, store.SQLite)
 	ctx := context.Background()
@@ -105,8 +105,8 @@ func TestTablesStopGrowing(t *testing.T) {
 	}
 }
 
-// TestIdle: work that can wait is not done while somebody writes or waits to, in this process or
-// another, and never holds anybody up.
+// TestIdle: work that can wait is not done while someone writes or waits to, in this process or
+// another, and never holds anyone up.
 func TestIdle(t *testing.T) {
 	url := storetest.URL(t, store.SQLite)
 	s, other := storetest.OpenURL(t, url), storetest.OpenURL(t, url)

@@ -131,7 +131,7 @@ func emptyLog(t *testing.T, file string) {
 	check(t, os.WriteFile(file+"-wal", nil, 0o600))
 }
 
-// logOfTool lets a tool open the file by name, which goes on.
+// logOfTool lets a tool open the file by name, which continues.
 func logOfTool(t *testing.T, file string) {
 	t.Helper()
 	remove(t, file+"-wal", file+"-shm")

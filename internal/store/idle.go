@@ -6,7 +6,7 @@ import (
 	"opdeck/internal/store/files"
 )
 
-// WriteIdle is WriteUnsynced for low-priority work: if anybody else writes to a SQLite file, or waits to, it does
+// WriteIdle is WriteUnsynced for low-priority work: if anyone else writes to a SQLite file, or waits to, it does
 // nothing and returns an *Error of kind Busy. A database server allows concurrent writers anyway.
 func (db *DB) WriteIdle(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.writeIn(ctx, db.unsynced, db.whenIdle, fn)

@@ -62,7 +62,7 @@ const (
 )
 
 // step takes the lock if it is free and applies the oldest missing migration; to an empty database it applies all, so
-// that nobody sees one that looks older.
+// that no one sees one that looks older.
 func (m migrator) step(ctx context.Context) (progress, error) {
 	left := stepLocked
 	err := m.db.Write(ctx, func(tx *Tx) error {

@@ -39,7 +39,7 @@ func openQueue(path string) (*writeQueue, error) {
 }
 
 // acquire waits until the caller may write; done admits the next one and may be called twice. A nil queue admits
-// everybody.
+// everyone.
 func (q *writeQueue) acquire(ctx context.Context) (done func(), err error) {
 	if q == nil {
 		return func() {}, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // TestQueueEndsWithItsWriters: close waits for the writer; waiting and later callers get an error that the queue is
-// closed. Nobody uses the lock's file afterwards, which the race detector would see.
+// closed. No one uses the lock's file afterwards, which the race detector would see.
 func TestQueueEndsWithItsWriters(t *testing.T) {
 	q, err := openQueue(filepath.Join(t.TempDir(), "db"))
 	if err != nil {

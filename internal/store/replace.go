@@ -20,7 +20,7 @@ type Replacement struct {
 	Aside string `json:"aside"` // where the file that is there goes; its -wal and -shm go with it
 }
 
-// A replacement of several files is decided when its list is stored beside the core file. Whoever finds the list
+// A replacement of several files is decided when its list is stored beside the core file. A process that finds the list
 // completes it before it opens the store, so that the store is the old one or the new one.
 func replacementList(core string) string { return core + ".restoring" }
 

@@ -33,7 +33,7 @@ func (s *Store) OwnWrites(st Version) Version {
 	return st
 }
 
-// fileVersion is an observer's version: if two are equal, nobody committed in between.
+// fileVersion is an observer's version: if two are equal, no one committed in between.
 type fileVersion struct {
 	observer int64 // the observer's number; versions of two observers are not comparable
 	version  int64 // SQLite's data_version

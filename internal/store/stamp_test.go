@@ -111,7 +111,7 @@ func TestWatchReportsWritesOfOthers(t *testing.T) {
 }
 
 // Any number of consoles watch through one look at the folder, which ends with
-// the last of them and begins anew with the next.
+// the last of them and begins again with the next.
 func TestManyWatch(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Options{URL: "sqlite", Dir: filepath.Join(t.TempDir(), "state")})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// TestTurn: of many who want the turn one gets it, nobody gets it again soon after it was done, and
+// TestTurn: of many who want the turn one gets it, no one gets it again soon after it was done, and
 // another one takes over from a process that does not prolong it.
 func TestTurn(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {

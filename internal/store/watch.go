@@ -15,7 +15,7 @@ const settle = 250 * time.Millisecond
 type watchers struct {
 	mu   sync.Mutex
 	subs map[chan struct{}]struct{} // guarded by mu
-	end  context.CancelFunc         // guarded by mu: of the look; nil while nobody watches
+	end  context.CancelFunc         // guarded by mu: of the look; nil while no one watches
 }
 
 // Watch sends a value soon after any process wrote to the databases, until ctx ends. It is a hint: a value may come

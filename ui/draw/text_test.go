@@ -146,7 +146,7 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// TestHang: what goes on is in the column that its text begins in, nothing of it is
+// TestHang: what continues is in the column that its text begins in, nothing of it is
 // lost, and no line is wider than the window.
 func TestHang(t *testing.T) {
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
 // Package keymap declares every key of the console once: what it is pressed
 // with, what the hint line and the help say, whether it writes, and why it is
 // off when it is off. Screens take their group, switch keys on and off and ask
-// k.Match(press); nobody compares names of keys with literals. Press is what was
+// k.Match(press); no one compares names of keys with literals. Press is what was
 // pressed, made from the framework's message in one place (Read).
 package keymap
 
@@ -28,7 +28,7 @@ type Key struct {
 	Typed  Typed    // how plain mode offers it
 
 	off    string // why the screen has switched it off
-	barred string // why nobody may switch it on: read-only, role
+	barred string // why no one may switch it on: read-only, role
 }
 
 // Typed is how plain mode offers a key: as a command that is typed.

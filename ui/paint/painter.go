@@ -44,13 +44,13 @@ type Painter struct {
 	mu      sync.Mutex
 	target  state
 	current state
-	arrived chan struct{} // closed when current == target; nil if nobody waits
+	arrived chan struct{} // closed when current == target; nil if no one waits
 	view    []string
 	w, h    int
 	pending bool // view has not been drawn
 	invalid bool // the next frame is drawn in full
 	reenter bool // the modes are set once more
-	entered bool // the terminal was ours before; somebody else may have used it since
+	entered bool // the terminal was ours before; someone else may have used it since
 	raw     string
 	busy    bool
 	err     error
@@ -288,7 +288,7 @@ func (p *Painter) nextJob() job {
 // job is one piece of work.
 type job struct {
 	enter, leave  bool
-	again         bool // enter: somebody else may have used the terminal before
+	again         bool // enter: someone else may have used the terminal before
 	raw           string
 	draw, invalid bool
 	view          []string

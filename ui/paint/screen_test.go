@@ -172,7 +172,7 @@ func TestNeighboursDoNotJoin(t *testing.T) {
 }
 
 // Behind a cluster whose width terminals do not agree on, the cursor is placed
-// anew, and the cell that may be left over is blank.
+// again, and the cell that may be left over is blank.
 func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 	for _, c := range []string{"❤\ufe0f", "🇩🇪", "👍🏽"} {
 		s := newScreen()

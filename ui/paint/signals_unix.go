@@ -37,7 +37,7 @@ func (s *session) watchSignals() {
 				if !s.ownStop.CompareAndSwap(true, false) {
 					s.program.Send(suspendMsg{})
 				}
-			case syscall.SIGCONT: // on a busy machine it may come when we go on already
+			case syscall.SIGCONT: // on a busy machine it may come when we continue already
 				if s.owedCont.CompareAndSwap(true, false) {
 					offer(s.continued, struct{}{})
 				} else {
@@ -76,7 +76,7 @@ func (s *session) suspend() {
 // ended by a signal.
 //
 // A shell that kills a stopped job sends the signal and then SIGCONT, and both come
-// when the process goes on: two threads may take one each, and the second signal may be
+// when the process continues: two threads may take one each, and the second signal may be
 // heard of first. So what has been continued waits a moment for its end.
 func (s *session) halt() {
 	select { // of the last time, when it came late
@@ -92,7 +92,7 @@ func (s *session) halt() {
 }
 
 // wait waits for a continuation, the end of the program, or d while running. The
-// clock goes on while a process is stopped, and the stop may come after the wait
+// clock continues while a process is stopped, and the stop may come after the wait
 // has begun: a wait that took much longer than d begins again once.
 func (s *session) wait(continued <-chan struct{}, d time.Duration) {
 	for range 2 {

@@ -20,7 +20,7 @@ type line struct {
 	long bool // it was longer than maxLine
 }
 
-// input reads lines. It reads only when somebody waits for a line, so that a
+// input reads lines. It reads only when someone waits for a line, so that a
 // hidden prompt can have the terminal for itself in between.
 type input struct {
 	r    io.Reader

@@ -20,7 +20,7 @@ const (
 // progressAt has the times at which a long wait is reported, at growing intervals.
 var progressAt = [...]time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
-// queued is what a command came to; id is the command that ended, 0: it goes on.
+// queued is what a command came to; id is the command that ended, 0: it continues.
 type queued struct {
 	msg tea.Msg
 	id  uint64
@@ -34,7 +34,7 @@ type loop struct {
 
 	more    chan struct{} // holds one token: something is queued
 	last    uint64
-	running map[uint64]bool // by command: true when nobody waits for it any more
+	running map[uint64]bool // by command: true when no one waits for it any more
 	quit    bool
 }
 
@@ -131,7 +131,7 @@ func (l *loop) take(update func(tea.Msg) tea.Cmd) {
 	}
 }
 
-// idle reports whether nothing runs that somebody waits for.
+// idle reports whether nothing runs that someone waits for.
 func (l *loop) idle() bool {
 	for _, unawaited := range l.running {
 		if !unawaited {
@@ -149,7 +149,7 @@ func (l *loop) release() {
 }
 
 // settle waits until the screens have what they asked for and says now and then
-// that it goes on. When ctx ends, what was not sent is dropped and what was sent is
+// that it continues. When ctx ends, what was not sent is dropped and what was sent is
 // awaited.
 func (h *Host) settle(ctx context.Context) error {
 	began, still, calm := time.Now(), 0, time.Time{}

@@ -52,7 +52,7 @@ type Option struct {
 	Opens bool   // it does not end the path: its own options are offered next, as of a folder
 }
 
-// Completion is what a typed text can go on with.
+// Completion is what a typed text can continue with.
 type Completion struct {
 	Common  string // the text with what all options begin with
 	Options []Option

@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Offer is one way to go on in a filter: the bytes From..To of what was typed
+// Offer is one way to continue in a filter: the bytes From..To of what was typed
 // become Text.
 type Offer struct {
 	Text     string
@@ -85,7 +85,7 @@ func (b *FilterBar) Select() { b.old = b.Value() != "" }
 // IsWrong reports whether something is wrong.
 func (b *FilterBar) IsWrong() bool { return b.column > 0 }
 
-// Offer sets how to go on at the cursor. While somebody goes through the offers
+// Offer sets how to continue at the cursor. While someone goes through the offers
 // they stay as they are.
 func (b *FilterBar) Offer(list []Offer) {
 	if b.chosen < 0 {
@@ -93,7 +93,7 @@ func (b *FilterBar) Offer(list []Offer) {
 	}
 }
 
-// Choosing reports whether somebody goes through the offers: they hold then.
+// Choosing reports whether someone goes through the offers: they hold then.
 func (b *FilterBar) Choosing() bool { return b.chosen >= 0 }
 
 // Complete puts the next offer in its place and reports whether there was one.
@@ -127,7 +127,7 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	}
 	out := []string{th.Accent.Render("/ ") + line}
 	if b.column > 0 {
-		if b.unfinished() { // somebody is about to type it
+		if b.unfinished() { // someone is about to type it
 			out = append(out, th.Dim.Render(draw.Cut(b.what, w)))
 		} else {
 			out = append(out, draw.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"))

@@ -28,7 +28,7 @@ func TestOffersAreGoneThrough(t *testing.T) {
 		if !b.Complete() || b.Value() != want || b.At() != len(want) || !b.Choosing() {
 			t.Errorf("%q, want %q", b.Value(), want)
 		}
-		b.Offer(nil) // while somebody goes through them they hold
+		b.Offer(nil) // while someone goes through them they hold
 	}
 	typeInto(b, " x")
 	if b.Choosing() {

@@ -35,7 +35,7 @@ func (c cursor) sign(on bool) string {
 }
 
 // LinesAt is drawn lines of at most w cells, each with a link or none, with the cursor on
-// the link at; line is where that is, -1: it is not here. A line that is too long goes on
+// the link at; line is where that is, -1: it is not here. A line that is too long continues
 // below itself, in the column that its text begins in, hang cells from the left.
 func LinesAt(th *theme.Theme, lines []string, links []Link, w, hang int, at string) (out []string, line int) {
 	c := cursor{th: th, at: at, linked: len(links) > 0 && !th.Linear}

@@ -227,7 +227,7 @@ func TestFootedViewer(t *testing.T) {
 	for i := range lines {
 		lines[i] = "line " + string(rune('a'+i%26))
 	}
-	draw := func() []string { // as screens do: set anew for each frame
+	draw := func() []string { // as screens do: set again for each frame
 		v.SetLines(lines)
 		v.SetSize(40, 12)
 		return v.Lines()

@@ -21,7 +21,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// settleMenu says what can be done about an act of which nobody knows what
+// settleMenu says what can be done about an act of which no one knows what
 // became of it: look at its object first, then write down what was found.
 func (s *Screen) settleMenu(e audit.Entry) ui.Action {
 	where := placeOf(e)

@@ -37,7 +37,7 @@ func (f *fake) DocumentTypes(context.Context) ([]untrusted.Text, error) {
 	return []untrusted.Text{"PHOTO", "DEED"}, nil
 }
 
-// applicant is a customer whose application has a document and members that nobody knows.
+// applicant is a customer whose application has a document and members that no one knows.
 func applicant() *fake {
 	f := individual()
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Ana","lastName":"Kovačević","risk":1.50,"odd":{"deep":[1]}},
@@ -76,7 +76,7 @@ func TestSetApplication(t *testing.T) {
 	}
 }
 
-// TestAnotherApplicationIsNotOverwritten: what somebody else wrote meanwhile stays, and
+// TestAnotherApplicationIsNotOverwritten: what someone else wrote meanwhile stays, and
 // what was typed comes back.
 func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	f := applicant()

@@ -83,7 +83,7 @@ func (s *Screen) head() []string {
 // noteAt is the column where the notes of the checklist begin.
 const noteAt = 30
 
-// checklist draws the steps; a note that is too long goes on below itself.
+// checklist draws the steps; a note that is too long continues below itself.
 func (s *Screen) checklist() []string {
 	th := s.env.Theme
 	var out []string

@@ -27,7 +27,7 @@ type fake struct {
 	op      api.Operation
 	calls   int
 	remove  func(api.RemoveDocument) (api.Operation, error)
-	consent func(api.Consent) // of each removal; nil: nobody asks
+	consent func(api.Consent) // of each removal; nil: no one asks
 	attach  func(guid, name string) (api.Operation, error)
 	upload  func(path string) (api.CustomerFile, error)
 	jobs    []replace.Job

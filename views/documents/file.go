@@ -79,7 +79,7 @@ func lookAtFile(_ context.Context, path string) (string, error) {
 	return format.Size(size) + ", " + api.MediaType(path, begins), nil
 }
 
-// complete lists the files and folders that a typed path can go on with.
+// complete lists the files and folders that a typed path can continue with.
 func complete(ctx context.Context, typed string) (widget.Completion, error) {
 	found, err := folder.Complete(ctx, typed)
 	out := widget.Completion{Common: found.Common, More: found.More}

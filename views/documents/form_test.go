@@ -49,7 +49,7 @@ func uploading(t *testing.T, f *fake) (*uitest.Run, *uitest.Clock) {
 	return r, clock
 }
 
-// TestAPathIsCompleted: tab goes on with the path, a list is chosen from, and the file
+// TestAPathIsCompleted: tab continues with the path, a list is chosen from, and the file
 // is described below its path.
 func TestAPathIsCompleted(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
@@ -62,7 +62,7 @@ func TestAPathIsCompleted(t *testing.T) {
 	if f.calls != before {
 		t.Errorf("%d calls", f.calls-before)
 	}
-	// Where nothing can be completed tab goes on.
+	// Where nothing can be completed tab continues.
 	r.Send(uitest.Key("shift+tab"), uitest.Key("tab"))
 	r.Has("› Type")
 }

@@ -127,7 +127,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 		}}
 }
 
-// jobMsg carries what became of a job; the operation is read again after it.
+// jobMsg carries the outcome of a job; the operation is read again after it.
 type jobMsg struct {
 	writeDoneMsg
 	jobs []replace.Job
@@ -147,7 +147,7 @@ func (s changes) runJob(what string, run func(context.Context, *replace.Jobs) (r
 			m.op = &op
 		}
 		m.jobs, _ = parts.Unfinished(after, id)
-		if err != nil && len(m.jobs) > 0 { // R goes on with the job or gives it up
+		if err != nil && len(m.jobs) > 0 { // R continues with the job or gives it up
 			m.err = &partlyDoneError{api.AsError(err)}
 		}
 		return m

@@ -72,7 +72,7 @@ func (s replaying) confirmReplay(it item, target string) ui.Action {
 		}})
 }
 
-// replayed says what became of a replay.
+// replayed says the outcome of a replay.
 func replayed(a receiver.Attempt, err error) ui.Notify {
 	switch {
 	case err != nil:

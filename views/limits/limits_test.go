@@ -107,7 +107,7 @@ func TestSigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, clock := open(t, &fake{usage: classes(map[limit.Class]func(*limit.Usage){limit.Refresh: c.change})}, "wait")
 			r.Says(c.sign + " refresh")
-			r.Send(clock.Wait(10 * time.Second)) // nobody has read the store since
+			r.Send(clock.Wait(10 * time.Second)) // no one has read the store since
 			r.HasNot("✓ ")
 		})
 	}
@@ -135,7 +135,7 @@ func TestNewsAndErrors(t *testing.T) {
 	}
 }
 
-// TestTheCountdownRuns by the clock, without anybody being asked.
+// TestTheCountdownRuns by the clock, without anyone being asked.
 func TestTheCountdownRuns(t *testing.T) {
 	f := &fake{usage: classes(usedUp)}
 	r, clock := open(t, f, "wait")

@@ -134,7 +134,7 @@ func TestNewsChangeThePage(t *testing.T) {
 	r.HasNot("Writes with an unknown outcome")
 }
 
-// TestNothingStaleIsGood: when nobody has read the facts for some seconds, nothing is drawn as good; and with the store
+// TestNothingStaleIsGood: when no one has read the facts for some seconds, nothing is drawn as good; and with the store
 // gone nothing of it is drawn at all.
 func TestNothingStaleIsGood(t *testing.T) {
 	r, clock := open(t, newWorld(), nil)

@@ -231,7 +231,7 @@ func TestAWrongClockHere(t *testing.T) {
 	r.Says("Refresh the tokens now?")
 }
 
-// TestNothingOfAPageIsCut: the page scrolls, so a value goes on below itself in a narrow window.
+// TestNothingOfAPageIsCut: the page scrolls, so a value continues below itself in a narrow window.
 func TestNothingOfAPageIsCut(t *testing.T) {
 	r, _ := open(t, &fake{st: live()})
 	r.Send(uitest.Size(40, 40))

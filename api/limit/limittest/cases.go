@@ -304,7 +304,7 @@ func exact(b *bench) {
 		b.Shift(step)
 		shifted += step
 		switch p := rnd.IntN(20); {
-		case p == 0 && len(queue) > 0: // somebody gives up
+		case p == 0 && len(queue) > 0: // someone gives up
 			i := rnd.IntN(len(queue))
 			if err := b.Store.GiveBack(context.Background(), key1, limit.Billing, queue[i].ticket); err != nil {
 				b.Fatal(err)

@@ -148,7 +148,7 @@ func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) 
 	return list, nil
 }
 
-// shownTo is the request as the person in ctx may see it. With a digest somebody could guess what is masked.
+// shownTo is the request as the person in ctx may see it. With a digest someone could guess what is masked.
 func shownTo(ctx context.Context, r Request) Request {
 	out := mask.For(ctx, r)
 	out.ID, out.Digest, out.Target, out.Act.Seen, out.Act.SecretDigest = r.ID, r.Digest, r.Target, r.Act.Seen,

@@ -71,7 +71,7 @@ func (f *fixture) serviceOn(st approval.Store, service, account string) *approva
 	return d
 }
 
-// standing is a RoleLookup: everybody is an operator, but for those whom a test put into
+// standing is a RoleLookup: everyone is an operator, but for those whom a test put into
 // f.today.
 func (f *fixture) standing(p approval.Person) (api.Role, error) {
 	switch role, changed := f.today[p.Name]; {
@@ -84,7 +84,7 @@ func (f *fixture) standing(p approval.Person) (api.Role, error) {
 	}
 }
 
-// overSSH is somebody with a key of their own.
+// overSSH is someone with a key of their own.
 func overSSH(name string) api.Actor {
 	return api.Actor{Name: name, Role: api.Operator, Via: "ssh", Key: "SHA256:" + name, Login: name}
 }

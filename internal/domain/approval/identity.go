@@ -93,7 +93,7 @@ func (p Person) names() []string {
 // IsRequester reports whether this person filed r; only they can use its approval.
 func IsRequester(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
-// WhyNotSecond says why who cannot approve a request of requester; nil if they can. It refuses everybody who might be
+// WhyNotSecond says why who cannot approve a request of requester; nil if they can. It refuses everyone who might be
 // the requester under another name: with the same key, login name, certificate id or user id, or with a difference
 // that proves nothing.
 func WhyNotSecond(who api.Actor, requester Person) *api.Error {

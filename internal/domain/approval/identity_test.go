@@ -46,10 +46,10 @@ func TestNobodyIsTwoPeople(t *testing.T) {
 		{"a request without a proof", api.Actor{Name: "ana", Role: api.Operator, Via: "ssh", Key: "SHA256:ana"}, overSSH("bo"), "Nothing proves"},
 
 		{"two user ids", alice, here("bob", "1002"), ""},
-		{"one user id, another name", alice, here("bob", "1001"), "own user id"},
+		{"one user id, another name", alice, here("bob", "1001"), "your user id"},
 		{"another user id, the same name", alice, here("Alice", "1002"), "own request"},
-		{"sudo", alice, changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), "own user id"},
-		{"both behind sudo of one login", changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), changed(here("www", "33"), func(a *api.Actor) { a.LoginUID = "1001" }), "own user id"},
+		{"sudo", alice, changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), "your user id"},
+		{"both behind sudo of one login", changed(here("root", "0"), func(a *api.Actor) { a.LoginUID = "1001" }), changed(here("www", "33"), func(a *api.Actor) { a.LoginUID = "1001" }), "your user id"},
 		{"another host", alice, changed(here("bob", "1002"), func(a *api.Actor) { a.Host = "boot-2" }), "another host"},
 		{"may belong to another host", alice, changed(here("bob", "1001"), func(a *api.Actor) { a.Host = "boot-2" }), "another host"},
 		{"a user id without an entry", alice, changed(here("uid 54321", "54321"), func(a *api.Actor) { a.Doubt = "has no entry in /etc/passwd" }), "has no entry in /etc/passwd"},

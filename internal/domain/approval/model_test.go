@@ -16,11 +16,11 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-// step is one thing that somebody does in a sequence.
+// step is one thing that someone does in a sequence.
 type step int
 
 const (
-	doAsk     step = iota // ana sends, which asks while nobody has approved
+	doAsk     step = iota // ana sends, which asks while no one has approved
 	doApprove             // bo does
 	doDeny                // bo does
 	doObject              // the object of the act changes

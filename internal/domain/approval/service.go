@@ -81,7 +81,7 @@ func (v *verdict) change(r Request, event string) {
 	v.changed, v.events = append(v.changed, r), append(v.events, event)
 }
 
-// attempt is an act that somebody wants to send, or to ask for only.
+// attempt is an act that someone wants to send, or to ask for only.
 type attempt struct {
 	who     api.Actor
 	act     api.Act

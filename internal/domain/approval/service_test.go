@@ -137,7 +137,7 @@ func askOnly(t *testing.T, f *fixture) {
 	}
 }
 
-// digestsAreNoOracle: with a digest of all but one value somebody who sees that value masked could guess it.
+// digestsAreNoOracle: with a digest of all but one value someone who sees that value masked could guess it.
 func digestsAreNoOracle(t *testing.T, f *fixture) {
 	secret := act
 	secret.SecretDigest = "of a secret"

@@ -29,7 +29,7 @@ func (p *placeOf) against(notes ...audit.KeptNote) (audit.Report, error) {
 	return newLog(p.t, p.opt).Prover.VerifyAgainst(as(admin), notes)
 }
 
-// empty removes the trail, as if the store had been set up anew.
+// empty removes the trail, as if the store had been set up again.
 func (p *placeOf) empty() {
 	p.t.Helper()
 	p.exec("DELETE FROM audit", "DELETE FROM audit_open", "DELETE FROM audit_head", "DELETE FROM audit_tree",
@@ -40,7 +40,7 @@ func (p *placeOf) empty() {
 }
 
 // TestAgainstKeptNotes changes the trail below, at and after a note that was kept. Each change is made by
-// somebody who owns the store, the checkpoints and the key, so that the trail alone may look intact.
+// someone who owns the store, the checkpoints and the key, so that the trail alone may look intact.
 func TestAgainstKeptNotes(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		for name, c := range map[string]struct {

@@ -352,7 +352,7 @@ func TestArchiveRefusesWhatWasChanged(t *testing.T) {
 	}
 }
 
-// TestArchiveTree: the tree of archived records is made again from the archive when somebody emptied it.
+// TestArchiveTree: the tree of archived records is made again from the archive when someone emptied it.
 func TestArchiveTree(t *testing.T) {
 	a := newArchive(t, storetest.Open(t, store.SQLite))
 	a.days(t, 10, 3)

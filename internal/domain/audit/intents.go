@@ -116,7 +116,7 @@ func (in *Intents) Outcome(ctx context.Context, ref string, out api.Outcome) err
 }
 
 // Conclude closes an open intent; note says in a sentence what who found. The trail records the outcome as unknown,
-// since nobody can prove which act caused the object's state. The caller has checked the permission of who.
+// since no one can prove which act caused the object's state. The caller has checked the permission of who.
 func (in *Intents) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
 	if e.Damaged {
 		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)

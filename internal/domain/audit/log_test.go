@@ -210,7 +210,7 @@ func TestActsOfTheDeadAreShownAtOnce(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	dead[rows[0].Boot] = true
-	unmarked := newLog(t, audit.Options{Store: mem, Now: clk.Now}) // nobody would notice its end
+	unmarked := newLog(t, audit.Options{Store: mem, Now: clk.Now}) // no one would notice its end
 	if _, err := unmarked.Intent(t.Context(), api.Actor{Name: "bo", Role: api.Operator},
 		api.Act{Kind: api.ActRemoveDocument, Object: "operation", ID: "op-2"}); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// otherVerifier checks an inclusion proof as somebody who does not have this
+// otherVerifier checks an inclusion proof as someone who does not have this
 // program would: package note for the signature, and RFC 6962, 2.1.1 by hand.
 func otherVerifier(proof []byte, vkey string) (record []byte, err error) {
 	v, err := note.NewVerifier(vkey)
@@ -254,7 +254,7 @@ func TestConsistency(t *testing.T) {
 }
 
 // TestEvidenceAgainstCheckpoints: a pack is held against the checkpoints that
-// somebody brings along.
+// someone brings along.
 func TestEvidenceAgainstCheckpoints(t *testing.T) {
 	key, _ := audit.NewKey(bytes.Repeat([]byte{5}, 32))
 	pack := func(m *memory, place string) []byte {

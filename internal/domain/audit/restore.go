@@ -265,7 +265,7 @@ func (pr *Prover) notesOf(from *FromBackup) (notes []KeptNote) {
 }
 
 // AcceptRestore records the restore that Restorable finds: as one record that is signed as it is stored, by which the
-// checkpoint file goes on. second is who approved it.
+// checkpoint file continues. second is who approved it.
 func (pr *Prover) AcceptRestore(ctx context.Context, notes []KeptNote, from *FromBackup, reason,
 	second string) (Restore, error) {
 	if !pr.signs() {

@@ -63,7 +63,7 @@ func (p *placeOf) intact(from, to int64) {
 }
 
 // TestRestoredBackup: an older trail is not intact until a person records that it was restored; then it is, names the
-// restore, and the checkpoint file goes on.
+// restore, and the checkpoint file continues.
 func TestRestoredBackup(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		for name, c := range map[string]struct {
@@ -224,7 +224,7 @@ func TestNoRestoreExplainsAChangedTrail(t *testing.T) {
 	})
 }
 
-// rehash changes record n and makes all hashes from there on fit again, as somebody does who owns the store and lacks
+// rehash changes record n and makes all hashes from there on fit again, as someone does who owns the store and lacks
 // the key.
 func (p *placeOf) rehash(n int64) {
 	p.t.Helper()

@@ -63,7 +63,7 @@ func (p *placeOf) command(id string) {
 	p.now.add(2 * time.Second)
 }
 
-// exec runs statements as somebody who owns the tables.
+// exec runs statements as someone who owns the tables.
 func (p *placeOf) exec(queries ...string) {
 	p.t.Helper()
 	ctx := context.Background()
@@ -136,7 +136,7 @@ func (p *placeOf) cut(n int) {
 	}
 }
 
-// TestChangedBesideTheRecords changes, as somebody who owns the tables, what is
+// TestChangedBesideTheRecords changes, as someone who owns the tables, what is
 // derived from the records and not hashed: each is found, and nothing is hidden
 // from readers.
 func TestChangedBesideTheRecords(t *testing.T) {
@@ -262,7 +262,7 @@ func TestTailCutAnywhere(t *testing.T) {
 				t.Errorf("cut after %d: %+v", n, r.Problems)
 			}
 			l := newLog(t, p.opt)
-			if _, err := l.Intent(as(ana), ana, act); err != nil { // the trail goes on, and nothing is signed
+			if _, err := l.Intent(as(ana), ana, act); err != nil { // the trail continues, and nothing is signed
 				t.Fatal(err)
 			}
 			var bad *audit.TamperedError
@@ -417,7 +417,7 @@ func TestOtherHosts(t *testing.T) {
 	})
 }
 
-// TestEmptiedTreeIsMadeAgain: a tree that somebody emptied is made again before the next record.
+// TestEmptiedTreeIsMadeAgain: a tree that someone emptied is made again before the next record.
 func TestEmptiedTreeIsMadeAgain(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 3)

@@ -21,7 +21,7 @@ func (w watched) Append(ctx context.Context, next func(audit.Head) ([]audit.Row,
 	return w.memory.Append(ctx, next)
 }
 
-// An act is under way until its outcome is stored: nobody may find out another one
+// An act is under way until its outcome is stored: no one may find out another one
 // meanwhile.
 func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	w := watched{memory: &memory{}, during: func() {}}

@@ -345,7 +345,7 @@ func TestKilledBehindAPooler(t *testing.T) {
 }
 
 // TestStoreClockSetBack: doubt lasts late_after once more at most, however far the store's
-// clock was set back, and the looks go on.
+// clock was set back, and the looks continue.
 func TestStoreClockSetBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Minute, 12 * time.Minute, time.Hour, 90 * 24 * time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {

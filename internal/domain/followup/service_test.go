@@ -40,7 +40,7 @@ type service struct {
 	did       map[api.ActKind]int
 	how       reaction
 	ahead     time.Duration  // of its clock
-	colleague func(*service) // acts right after a write came in; nil: nobody does
+	colleague func(*service) // acts right after a write came in; nil: no one does
 	between   func(*service) // happens after the first page of files was read, once
 }
 

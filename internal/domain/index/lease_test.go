@@ -36,7 +36,7 @@ func (m marking) Gone(name string) bool {
 }
 
 // A syncer whose process was killed is replaced within max_age and five seconds where its end is noticed, else
-// within half a minute; and nobody says that a pass runs while none does.
+// within half a minute; and no one says that a pass runs while none does.
 func TestKilledSyncerIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		name   string

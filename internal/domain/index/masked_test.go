@@ -54,7 +54,7 @@ func twins(t *testing.T, place string) []api.Operation {
 	return out
 }
 
-// probes are what somebody would try who guesses sign by sign.
+// probes are what someone would try who guesses sign by sign.
 func probes() []string {
 	var out []string
 	for i := range len(secretA) {

@@ -65,7 +65,7 @@ func ofThePage(rows, _ int) int64 { return int64(rows) }
 func tooLarge(_, all int) int64   { return int64(all) + 7 }
 func tenThousand(int, int) int64  { return 10_000 }
 
-// However a list is paged, the index is complete only when it holds all rows, a sync that somebody waits for
+// However a list is paged, the index is complete only when it holds all rows, a sync that someone waits for
 // ends, and where rows are missing a sentence says why.
 func TestCompleteNeedsProof(t *testing.T) {
 	more := api.After{More: api.MoreFollows, Key: "hasMore"}

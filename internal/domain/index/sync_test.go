@@ -250,7 +250,7 @@ func TestLeaseIsForOne(t *testing.T) {
 }
 
 // An index that is whole and fresh is left alone: the lease is not even taken, so
-// that nothing is written and nobody who watches the store wakes up.
+// that nothing is written and no one who watches the store wakes up.
 func TestNothingToDoWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

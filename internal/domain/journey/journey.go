@@ -274,7 +274,7 @@ func (j *Service) Finalize(ctx context.Context, cuid string) (api.Result, error)
 	})
 }
 
-// Settled records an outcome that was found later, or that nobody saw because the process ended.
+// Settled records an outcome that was found later, or that no one saw because the process ended.
 func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who string, out api.Outcome) error {
 	if kind != api.ActShare && kind != api.ActFinalize {
 		return nil

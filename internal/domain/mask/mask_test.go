@@ -204,7 +204,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// link goes on from the beginning of a Norwegian IBAN at the end of s, so that what
+// link continues from the beginning of a Norwegian IBAN at the end of s, so that what
 // is left of it begins the next.
 func link(t *testing.T, s string) string {
 	t.Helper()

@@ -54,7 +54,7 @@ var harmless = map[string]bool{
 	"digest": true, "sha": true, "hash": true, "fingerprint": true,
 }
 
-// directory are words of labels whose values anybody can look up: banks and their codes.
+// directory are words of labels whose values anyone can look up: banks and their codes.
 var directory = []string{"bankname", "bankcode", "bic", "swift", "routing", "sortcode", "currency", "country"}
 
 // public reports whether a label of requisites names a bank or one of its codes, and no account.

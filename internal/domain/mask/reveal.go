@@ -17,7 +17,7 @@ func Needed(ctx context.Context) bool {
 }
 
 // Barred reports whether the person in ctx may not reveal masked values at all; a context
-// that names nobody is barred too. Filters then find nothing by what the mask hides.
+// that names no one is barred too. Filters then find nothing by what the mask hides.
 func Barred(ctx context.Context) bool { return !api.ActorOf(ctx).Role.May(api.MayReveal) }
 
 // Reveal records e in the trail and then returns a context in which values are not masked,

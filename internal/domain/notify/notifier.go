@@ -123,7 +123,7 @@ func (n *Notifier) Watch(ctx context.Context) {
 	}
 }
 
-// watchStore follows the causes of the store, which nobody can claim there: each instance sends their notices, with
+// watchStore follows the causes of the store, which no one can claim there: each instance sends their notices, with
 // the same ID.
 func (n *Notifier) watchStore(ctx context.Context, r Rule, o Observation) {
 	known := n.shared[r.Name]

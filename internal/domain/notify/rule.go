@@ -66,7 +66,7 @@ type Observation struct {
 type Request struct {
 	ID, Act, Object, ObjectID string
 	Requester                 string
-	Decider                   string // "" while nobody has decided
+	Decider                   string // "" while no one has decided
 	Denied, Lapsed            bool
 	Decided, Expires          time.Time
 }

@@ -368,7 +368,7 @@ func (d *down) Update(ctx context.Context, scope, rule string,
 	return d.Store.Update(ctx, scope, rule, change)
 }
 
-// TestStoreCauses: nobody can claim a notice in a store that does not answer, so each instance sends it, with the same
+// TestStoreCauses: no one can claim a notice in a store that does not answer, so each instance sends it, with the same
 // ID; another outage has another ID.
 func TestStoreCauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ type Delivery struct {
 	Attempt int // 1: the first
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the outcome of an attempt.
 type Outcome struct {
 	Delivered bool
 	Error     string        // safe to draw; "" if delivered
@@ -88,7 +88,7 @@ type Store interface {
 		change func(s State, silenced bool) (next State, add []Notice, changed bool)) error
 	// Claim gives owner the oldest notice of a rule that is not ended, if it is due or the claim of another owner has
 	// lapsed; ok is false if there is none. The claim holds for Lease. While the rule is silenced it ends all notices
-	// that nobody is sending as Silenced instead.
+	// that no one is sending as Silenced instead.
 	Claim(ctx context.Context, scope, rule, owner string) (d Delivery, ok bool, err error)
 	// Done ends an attempt of owner. Nothing happens if the claim belongs to another owner by now.
 	Done(ctx context.Context, scope, owner, id string, o Outcome) error

@@ -57,7 +57,7 @@ func TestSilentPosts(t *testing.T) {
 }
 
 // At the bound the oldest silent connection of the source that has most is closed, and
-// nobody else's.
+// no one else's.
 func TestConnectionsOfOneSource(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: openInbox(t), Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{MaxConns: 5})

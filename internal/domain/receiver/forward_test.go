@@ -144,7 +144,7 @@ func TestForwardRun(t *testing.T) {
 	}
 }
 
-// A channel that nobody reads holds up nobody; a follower sees all rows.
+// A channel that no one reads holds up no one; a follower sees all rows.
 func TestNotify(t *testing.T) {
 	in := openInbox(t)
 	r := start(t, receiver.Options{Inbox: in})

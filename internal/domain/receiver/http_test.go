@@ -117,7 +117,7 @@ func path(t *testing.T, body []byte, target string) func() *http.Request {
 	}
 }
 
-// fresh gives a request's body the hook_id of n and signs it anew.
+// fresh gives a request's body the hook_id of n and signs it again.
 func fresh(t *testing.T, req *http.Request, n int) *http.Request {
 	t.Helper()
 	body, err := io.ReadAll(req.Body)

@@ -116,7 +116,7 @@ func newWorld(in *inbox.Inbox, procs int) *world {
 	return w
 }
 
-// start begins process i anew: whatever it had in memory is gone.
+// start begins process i again: whatever it had in memory is gone.
 func (w *world) start(i int) {
 	s := shaky{w.in, &w.faults}
 	w.procs[i] = &receiver.Merger{Inbox: s, Ledger: s, Take: w.take, Now: func() time.Time { return w.now },
@@ -258,7 +258,7 @@ func TestMergeHistories(t *testing.T) {
 	})
 }
 
-// An event that cannot be merged holds nobody up, is tried at growing pauses, and
+// An event that cannot be merged holds no one up, is tried at growing pauses, and
 // leaves the list when it can be.
 func TestMergePauses(t *testing.T) {
 	in := inbox.New(inMemory(t).Bulk, "https://service.test", "machine")

@@ -130,7 +130,7 @@ func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	}
 	bodies, err := hook.Parts(body, "", "", MaxUnpacked)
 	if err != nil {
-		bodies = [][]byte{body} // stored unchanged: nobody would send it again
+		bodies = [][]byte{body} // stored unchanged: no one would send it again
 	}
 	var first Result
 	for i, one := range bodies {

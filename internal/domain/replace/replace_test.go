@@ -376,7 +376,7 @@ func TestGuards(t *testing.T) {
 }
 
 // TestStoppedAtAnyMoment: whatever keeps a call from leaving, or ends the wait for it, the job
-// holds no step that did not leave, and the next run goes on at once.
+// holds no step that did not leave, and the next run continues at once.
 func TestStoppedAtAnyMoment(t *testing.T) {
 	for _, call := range []string{"remove", "upload", "attach"} {
 		for how, before := range map[string]func(r *rig, cancel context.CancelFunc) error{
@@ -428,7 +428,7 @@ var sending = map[string]replace.Step{"remove": replace.Removing, "upload": repl
 	"attach": replace.Attaching}
 
 // TestOutcomeTheJournalMissed: where the trail has it that the call of a step did nothing, the
-// step is taken anew at once.
+// step is taken again at once.
 func TestOutcomeTheJournalMissed(t *testing.T) {
 	for verdict, goesOn := range map[api.Verdict]bool{api.Failed: true, api.Denied: true, api.Unclear: false, "": false} {
 		for at := range 3 {

@@ -1,5 +1,5 @@
 // Package retention removes from the store what has ended and is older than configured: in one process at a time, a
-// few rows at a time, and only while nobody else writes.
+// few rows at a time, and only while no one else writes.
 package retention
 
 import (

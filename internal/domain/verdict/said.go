@@ -35,7 +35,7 @@ func (v Verdict) State() State { return v.StateOf(Parts()...) }
 // Line is a finding in one line: what, since when, what to do and who can do it.
 func (f Finding) Line() string { return f.said(f.Next.Line()) }
 
-// KeyLine is Line for somebody at the console: with keys instead of the command if there are any.
+// KeyLine is Line for someone at the console: with keys instead of the command if there are any.
 func (f Finding) KeyLine() string { return f.said(f.Next.KeyLine()) }
 
 func (f Finding) said(step string) string { return f.What() + " " + f.by(step) }

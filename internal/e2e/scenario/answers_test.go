@@ -131,7 +131,7 @@ func authVia(r *relay) func(*workerSettings) {
 	return func(s *workerSettings) { s.AuthVia = r.addr }
 }
 
-// S16: nobody listens where refreshes go, for a while.
+// S16: no one listens where refreshes go, for a while.
 func TestS16ConnectionRefused(t *testing.T) {
 	stores(t, false, func(t testing.TB, p place) {
 		access, gone := pick(9*time.Second, 120*time.Second), pick(2*time.Second, 60*time.Second)

@@ -103,7 +103,7 @@ func TestS03ShortLived(t *testing.T) {
 		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
 		began := time.Now()
 		n := 0
-		// On a busy machine processes come too seldom for as many refreshes: it goes on.
+		// On a busy machine processes come too seldom for as many refreshes: it continues.
 		for time.Since(began) < 3*access || s.stats().Refreshes < 3 && time.Since(began) < 9*access {
 			ws := startMany(t, pick(1, 8), p, s)
 			noErrors(t, joined(all(ws, order{Do: "calls"})))

@@ -141,7 +141,7 @@ func (x *proxy) removable() (path string) {
 
 // S39: kill -9 of the proxy with a write on its way, the service gone, and (with
 // PostgreSQL) the store's server gone: borrowers get errors with a kind, nothing is
-// sent twice, and all goes on by itself.
+// sent twice, and all continues by itself.
 func TestS39LendingThroughKills(t *testing.T) {
 	stores(t, false, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute, Operations: 60})

@@ -43,7 +43,7 @@ func TestColdFleetBehindSmallPools(t *testing.T) {
 }
 
 // TestDeletedStore: files of the store are deleted under processes that work. They
-// stop within a second; those who come begin anew or with an older state, and log in
+// stop within a second; those who come begin again or with an older state, and log in
 // instead of using a refresh token that was used before.
 func TestDeletedStore(t *testing.T) {
 	for name, parts := range map[string][]string{"all": {"", "-wal", "-shm"}, "the file": {""}, "the log": {"-wal", "-shm"}} {

@@ -88,7 +88,7 @@ func (n *naive) read(f *os.File) error {
 	return json.Unmarshal(text, &n.pair)
 }
 
-// renew replaces the pair unless somebody has done so.
+// renew replaces the pair unless someone has done so.
 func (n *naive) renew(old string, refused bool) error {
 	return n.locked(syscall.LOCK_EX, func(f *os.File) error {
 		if err := n.read(f); err != nil {

@@ -136,7 +136,7 @@ func TestS19StoreDiesBeforeInstall(t *testing.T) {
 				die()
 				holder.must(order{Do: "go"})
 				time.Sleep(c.gone)
-				if c.logins > 1 { // somebody else needs the session meanwhile
+				if c.logins > 1 { // someone else needs the session meanwhile
 					noErrors(t, other.do(order{Do: "calls"}).Calls)
 				}
 				heal()
@@ -153,7 +153,7 @@ func TestS19StoreDiesBeforeInstall(t *testing.T) {
 	}
 }
 
-// deadStore is a store that can die: behind a relay, or locked by somebody.
+// deadStore is a store that can die: behind a relay, or locked by someone.
 func deadStore(t testing.TB, p place) (die, heal func(), seen place) {
 	t.Helper()
 	if !p.sqlite() {

@@ -90,7 +90,7 @@ func (r *relay) accept(l net.Listener) {
 	}
 }
 
-// down refuses connections (nobody listens) and ends the open ones.
+// down refuses connections (no one listens) and ends the open ones.
 func (r *relay) down() {
 	r.mu.Lock()
 	_ = r.listener.Close()

@@ -78,7 +78,7 @@ type reply struct {
 	Status json.RawMessage
 }
 
-// callReport is what became of many calls.
+// callReport is the outcome of many calls.
 type callReport struct {
 	OK       int
 	Errors   map[string]int // by sentence

@@ -135,7 +135,7 @@ func (p *people) unlocked(uid uint32) (op, doc string) {
 	return ops[1], found[1] + found[2]
 }
 
-// Locally a person is a user id of this host. $USER makes nobody another one, and an
+// Locally a person is a user id of this host. $USER makes no one another one, and an
 // id without an entry in /etc/passwd asks, but does not approve.
 func TestLocalPeople(t *testing.T) {
 	p := newPeople(t, "operator")

@@ -204,7 +204,7 @@ func TestEnterLeavesNoLock(t *testing.T) {
 	})
 }
 
-// A sign of life is no news to the process that gave it, unless somebody else
+// A sign of life is no news to the process that gave it, unless someone else
 // wrote as well; to others it is.
 func TestEcho(t *testing.T) {
 	ctx := t.Context()

@@ -114,7 +114,7 @@ func fillUp(t *testing.T, db *store.DB) {
 }
 
 // TestLostStoreIsNamedToTheSession: a pair in memory is not used beside a store that
-// others may have begun anew.
+// others may have begun again.
 func TestLostStoreIsNamedToTheSession(t *testing.T) {
 	ctx := context.Background()
 	st := storetest.OpenURL(t, storetest.URL(t, store.SQLite))

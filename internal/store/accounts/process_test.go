@@ -65,7 +65,7 @@ func TestColdStartBehindSmallPools(t *testing.T) {
 }
 
 // TestKilledInstanceIsKnown: on one host the kernel knows at once which instances
-// have ended; with PostgreSQL nobody claims to know.
+// have ended; with PostgreSQL no one claims to know.
 func TestKilledInstanceIsKnown(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestKilledHolderIsNoticedAtOnce(t *testing.T) {
 
 var otherKey = session.Key{BaseURL: "https://none.example", Account: "nobody"}
 
-// storeReady reports whether the hints work: nobody holds the lock of a key that
-// nobody uses.
+// storeReady reports whether the hints work: no one holds the lock of a key that
+// no one uses.
 func storeReady(l session.Liveness) bool { return l.Gone(otherKey) }
 
 func waitUntil(t testing.TB, done func() bool) {

@@ -76,7 +76,7 @@ func (r *relay) carry(client net.Conn) {
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := server.Read(buf)
-			if err != nil || (n > 0 && cutting.Load()) { // the server has committed; nobody will know
+			if err != nil || (n > 0 && cutting.Load()) { // the server has committed; no one will know
 				return
 			}
 			if _, err := client.Write(buf[:n]); err != nil {

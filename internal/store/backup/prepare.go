@@ -180,7 +180,7 @@ func clockShift(ctx context.Context, from, to *store.DB) (shift int64, ok bool, 
 	return offsets[1] - offsets[0], store.SameBoot(boots[0], boots[1]), nil
 }
 
-// FillBudgets counts the budgets of all accounts as used up, for where nobody knows what was used in the last minute;
+// FillBudgets counts the budgets of all accounts as used up, for where no one knows what was used in the last minute;
 // one login stays free.
 func FillBudgets(ctx context.Context, core *store.DB, perMinute map[limit.Class]int, ticket func() string) error {
 	type account struct{ base, name string }

@@ -19,7 +19,7 @@ type UnsafePathError struct{ Path, Reason string }
 func (e *UnsafePathError) Error() string { return "store: " + e.Path + " " + e.Reason }
 
 // OwnFolder creates dir with mode 0700 if missing. An existing one must be a real folder that belongs to us and is
-// writable by nobody else: someone who can replace files in it can replace the session.
+// writable by no one else: someone who can replace files in it can replace the session.
 func OwnFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +97,7 @@ func Hold(file string) (f *os.File, ok bool) {
 	return f, true
 }
 
-// Free reports whether nobody holds the exclusive lock of an open file, and closes it; false when in doubt.
+// Free reports whether no one holds the exclusive lock of an open file, and closes it; false when in doubt.
 func Free(f *os.File) bool {
 	defer func() { _ = f.Close() }()
 	ok, err := Lock(f, false, false)

@@ -20,7 +20,7 @@ func (l *Listener) Hold(id int64) (release func(), ok bool) {
 	}, true
 }
 
-// Gone reports whether nobody holds a lock; false when in doubt. The server would grant a connection its own lock
+// Gone reports whether no one holds a lock; false when in doubt. The server would grant a connection its own lock
 // again, so this process's locks are checked here.
 func (l *Listener) Gone(id int64) bool {
 	return !l.ours(id) && l.query("SELECT CASE WHEN pg_try_advisory_lock_shared($1) THEN pg_advisory_unlock_shared($1) "+

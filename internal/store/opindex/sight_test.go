@@ -216,7 +216,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestReset drops one account's rows and nobody else's.
+// TestReset drops one account's rows and no one else's.
 func TestReset(t *testing.T) {
 	eachSight(t, func(t *testing.T, s *store.Store, x *opindex.Store, at *time.Time) {
 		ctx := context.Background()

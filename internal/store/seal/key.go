@@ -76,7 +76,7 @@ func OpenKey(file string, core *store.DB) (Key, error) {
 // Beside is the key file beside a SQLite file, for an empty [store] key_file.
 func Beside(core string) string { return core + ".key" }
 
-// ReadKey reads the key from a regular file of ours that nobody else can read, with 64 hex digits and at most one
+// ReadKey reads the key from a regular file of ours that no one else can read, with 64 hex digits and at most one
 // line end. Errors are a *KeyFileError.
 func ReadKey(file string) (Key, error) {
 	f, err := files.OpenNoFollow(file)

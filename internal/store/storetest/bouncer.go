@@ -15,7 +15,7 @@ import (
 // bouncers holds the PgBouncers of this test process by the size of their pools.
 var bouncers sync.Map // int: func() (running, error)
 
-// DefaultPool is the size of PgBouncer's pools unless somebody sets it.
+// DefaultPool is the size of PgBouncer's pools unless someone sets it.
 const DefaultPool = 20
 
 // Pooled returns the way to database, an answer of URL, through a PgBouncer in

@@ -16,7 +16,7 @@ import (
 var notifyCommands = commands{act.NotifyList: notifyListCommand, act.NotifyTest: notifyTestCommand,
 	act.NotifySilence: notifySilenceCommand}
 
-// ruleJSON is a [notify.NAME] with what became of its notices.
+// ruleJSON is a [notify.NAME] with the outcome of its notices.
 type ruleJSON struct {
 	Name          string       `json:"name"`
 	Configured    bool         `json:"configured"` // false: only the store knows it

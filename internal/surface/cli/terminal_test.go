@@ -13,7 +13,7 @@ import (
 	"opdeck/internal/surface/cli"
 )
 
-// person is somebody at a terminal.
+// person is someone at a terminal.
 type person struct {
 	t        *testing.T
 	dir      string
@@ -105,7 +105,7 @@ func TestConfigInitLooks(t *testing.T) {
 	for command, want := range map[string]string{"echo secret": "Next: opdeck opens the console",
 		"false": "Fix the error, then run opdeck doctor"} {
 		p := atTerminal(t)
-		// Nobody listens on port 1; the built-in service needs no address.
+		// No one listens on port 1; the built-in service needs no address.
 		args := []string{"config", "init", "--name", "s", "--sandbox", "--kind", "test"}
 		if command == "false" {
 			args = []string{"config", "init", "--name", "s", "--base-url", "http://127.0.0.1:1", "--login", "m",

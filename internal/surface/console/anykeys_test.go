@@ -20,7 +20,7 @@ import (
 
 // TestAnyKeys presses keys at random on the whole console, in windows of any size: each
 // frame fits its window, nothing is sent that changes something without a Yes to a question
-// that was seen, nobody is put out, and esc leads home.
+// that was seen, no one is put out, and esc leads home.
 //
 // OPDECK_KEYS is how many keys (600), OPDECK_SEED which ones (1).
 func TestAnyKeys(t *testing.T) {

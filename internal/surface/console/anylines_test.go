@@ -12,7 +12,7 @@ import (
 )
 
 // TestAnyLines answers plain mode at random: each line is answered by a prompt, what is
-// said is text, nothing is sent that changes something while nobody says yes, and quit
+// said is text, nothing is sent that changes something while no one says yes, and quit
 // leaves in the end.
 //
 // OPDECK_KEYS is how many lines (300), OPDECK_SEED which ones (1).

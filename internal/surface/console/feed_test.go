@@ -8,7 +8,7 @@ import (
 	"opdeck/internal/app"
 )
 
-// A console that rests looks at the store when somebody else wrote to it, and not
+// A console that rests looks at the store when someone else wrote to it, and not
 // because of its own sign of life.
 func TestFeedDoesNotHearItself(t *testing.T) {
 	dir := t.TempDir()

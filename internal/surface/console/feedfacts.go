@@ -24,7 +24,7 @@ func still(s session.Status) session.Status {
 	s.Seen = slices.Clone(s.Seen)
 	for i := range s.Seen {
 		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
-		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is estimated anew at each read
+		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is estimated again at each read
 	}
 	return s
 }

@@ -213,7 +213,7 @@ func moveToFront[T comparable](list []T, v T, n int) []T {
 func readRecent(path string) (recentFile, error) {
 	var file recentFile
 	err := readPersonFile(path, maxRecentFile, &file)
-	if errors.Is(err, errDamaged) { // the next visit writes it anew
+	if errors.Is(err, errDamaged) { // the next visit writes it again
 		file, err = recentFile{}, nil
 	}
 	if file.Scopes == nil {

@@ -131,7 +131,7 @@ func TestRecentsOfAStoreInMemory(t *testing.T) {
 	}
 }
 
-// TestADamagedRecentFileIsNone, and is written anew.
+// TestADamagedRecentFileIsNone, and is written again.
 func TestADamagedRecentFileIsNone(t *testing.T) {
 	a, _ := open(t)
 	d, ctx := &backend{App: a}, person("ana", "ssh")

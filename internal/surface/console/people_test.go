@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhoseRequest: a request is of the user id that made it, as at a terminal that
-// lets nobody approve their own; keys are those of the keymap.
+// lets no one approve their own; keys are those of the keymap.
 func TestWhoseRequest(t *testing.T) {
 	p := &people{who: api.Actor{Name: "ana", Role: api.Operator, UID: "1001", Host: "here"}}
 	open := approval.Request{State: approval.Open, Requester: approval.Person{Name: "ana", UID: "1001", Host: "here"}}
@@ -74,7 +74,7 @@ func TestWaitingRequests(t *testing.T) {
 }
 
 // TestPresenceIsSeenAtOnce: who comes to an operation, asks, or leaves is seen by
-// a console of another process within about a second, with nobody else writing.
+// a console of another process within about a second, with no one else writing.
 func TestPresenceIsSeenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	join := func(name string) (*feed, <-chan ui.Presence) {

@@ -169,7 +169,7 @@ func ground(a *app.App, who api.Actor) string {
 
 // plainNews reports others at the same place; the shell reports what is wrong.
 type plainNews struct {
-	alone bool // nobody else was at the place last reported
+	alone bool // no one else was at the place last reported
 }
 
 func (n *plainNews) said(msg tea.Msg) []string {

@@ -240,7 +240,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	if res, err := endpoint.Do(ctx, a.Client, endpoint.Share,
 		endpoint.ShareToken{CUID: shared, Token: secret.New("demo-" + strings.ToLower(string(page.Items[0].Type)) +
 			"-ok-x")}); err != nil || !res.Applied {
-		t.Fatal(res, err) // by somebody whose store is another one
+		t.Fatal(res, err) // by someone whose store is another one
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "token")

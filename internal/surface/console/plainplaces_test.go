@@ -255,7 +255,7 @@ func TestRevokedSessionIsReported(t *testing.T) {
 	t.Parallel()
 	a := filled(t, "")
 	p, _ := startPlain(t, a, ana, nil)
-	// Somebody else logs the account in: our pair dies before its time.
+	// Someone else logs the account in: our pair dies before its time.
 	admin(t, a, "POST", "login", "{}")
 	p.say("1")
 	p.say("live", "News. Attention. Another client logs in with this account and ends opdeck's session: 1 time", "Find the other program")

@@ -22,7 +22,7 @@ const (
 )
 
 // Shared is shared by the consoles of one server: most of them show the same rows, so those are read, decoded and
-// stored once, until the index is written to. Masked and unmasked answers are separate, so that nobody gets values
+// stored once, until the index is written to. Masked and unmasked answers are separate, so that no one gets values
 // that their role may not see.
 type Shared struct {
 	app *app.App
@@ -82,7 +82,7 @@ func (c common) Window(ctx context.Context, q index.Query) (index.Window, error)
 	return w, err
 }
 
-// Consistent uses the shared answers if nobody writes to the index meanwhile, else a snapshot of its own.
+// Consistent uses the shared answers if no one writes to the index meanwhile, else a snapshot of its own.
 func (c common) Consistent(ctx context.Context, fn func(operations.Index) error) error {
 	before, err := c.x.Version(ctx)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestSharingKeepsRolesApart(t *testing.T) {
 	}
 }
 
-// TestManyAskAtOnce: one reads, the others wait for it; a failure is nobody
+// TestManyAskAtOnce: one reads, the others wait for it; a failure is no one
 // else's, and who is sent away does not wait.
 func TestManyAskAtOnce(t *testing.T) {
 	s := &Shared{}

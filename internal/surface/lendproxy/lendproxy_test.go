@@ -238,7 +238,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestWhoCalls: keys, tokens in their place, nobody, and the socket's user.
+// TestWhoCalls: keys, tokens in their place, no one, and the socket's user.
 func TestWhoCalls(t *testing.T) {
 	r := newRig(t, "")
 	get := func(header map[string]string) answer {

@@ -15,7 +15,7 @@ import (
 const maxSocket = 90
 
 // listenSocket makes a socket that only its owner can connect to. It is made in a private folder and moved to its
-// place, so that nobody can connect before its mode is set. An unused socket at that path is replaced; anything else
+// place, so that no one can connect before its mode is set. An unused socket at that path is replaced; anything else
 // is not.
 func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocket {

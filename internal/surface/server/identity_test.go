@@ -42,7 +42,7 @@ func (p *place) certified(of, login, id string) gossh.Signer {
 	return s
 }
 
-// with runs a command as somebody who logs in with a key or certificate.
+// with runs a command as someone who logs in with a key or certificate.
 func (p *place) with(login string, key gossh.Signer, command string) (said string, code int) {
 	t := p.t
 	t.Helper()

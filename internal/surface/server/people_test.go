@@ -39,7 +39,7 @@ func inPairs(t *testing.T) *place {
 // startAt is start with a clock of the test.
 func (p *place) startAt(now func() time.Time) { p.startOn(now, func(*app.App) {}) }
 
-// startOn is startAt, and hands out the App before anybody is let in.
+// startOn is startAt, and hands out the App before anyone is let in.
 func (p *place) startOn(now func() time.Time, tell func(*app.App)) {
 	t := p.t
 	t.Helper()
@@ -170,7 +170,7 @@ func TestTwoPeople(t *testing.T) {
 	}
 }
 
-// The requester leaves, the server is started anew, two people approve at once: the
+// The requester leaves, the server is started again, two people approve at once: the
 // approval counts once, for who asked, as long as their role allows it.
 func TestApprovalOutlivesServerAndConnection(t *testing.T) {
 	t.Parallel()

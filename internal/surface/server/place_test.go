@@ -228,7 +228,7 @@ func (p *place) loginAs(name string) *gossh.Client {
 	return c
 }
 
-// run runs one command as somebody of a role.
+// run runs one command as someone of a role.
 func (p *place) run(role api.Role, in, command string) (out, errs string, code int) {
 	p.t.Helper()
 	if p.shared[role] == nil {

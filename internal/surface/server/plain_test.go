@@ -115,7 +115,7 @@ func (l *listener) say(line string, want ...string) {
 }
 
 // A document is removed and put back over ssh -T, on a dumb terminal, and by
-// asking for lines, by somebody who only reads lines and answers.
+// asking for lines, by someone who only reads lines and answers.
 func TestPlainOverSSH(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "")

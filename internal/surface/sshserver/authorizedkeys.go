@@ -194,7 +194,7 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 }
 
 // AuthorizeAgain is authorize for a person who is logged in as user from an address, with the proven key or
-// certificate in authorized_keys format. It reads the files again; an unreadable one authorizes nobody.
+// certificate in authorized_keys format. It reads the files again; an unreadable one authorizes no one.
 func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {

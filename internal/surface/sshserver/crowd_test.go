@@ -167,7 +167,7 @@ func TestWindowChanges(t *testing.T) {
 	x.shows(t, "1000x500")
 	x.key(t, "q")
 	_ = x.Wait()
-	for range 300 { // nobody is there to take them
+	for range 300 { // no one is there to take them
 		_ = x.WindowChange(20, 20)
 	}
 	y := h.console(c) // the connection is as good as before

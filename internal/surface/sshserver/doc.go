@@ -5,6 +5,6 @@
 // function for each (consoles are drawn or in lines) and provides the person, a terminal and limits.
 //
 // charm.land/ssh handles the connection and the authentication. Its session handler is not used: it keeps any number
-// of environment variables, stops reading requests if nobody reads the window changes, and accepts agent forwarding.
+// of environment variables, stops reading requests if no one reads the window changes, and accepts agent forwarding.
 // channel.go has ours.
 package sshserver

@@ -9,7 +9,7 @@ import (
 	"opdeck/api"
 )
 
-// One private key, plain and in certificates with other ids: key, login name and id are all recorded, so that nobody
+// One private key, plain and in certificates with other ids: key, login name and id are all recorded, so that no one
 // takes these for two people.
 func TestOneKeyIsOnePerson(t *testing.T) {
 	h := open(t, nil)

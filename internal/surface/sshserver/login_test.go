@@ -132,7 +132,7 @@ func TestAnotherNameOnOneConnection(t *testing.T) {
 	})
 	for _, c := range []struct {
 		first, then, by string
-		in              string // who is in; "" for nobody
+		in              string // who is in; "" for no one
 	}{
 		{"eva", "bob", "eva", ""}, // bob's name, eva's key
 		{"eva", "bob", "bob", "bob viewer"},
@@ -309,7 +309,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 	if _, err := h.dial("ana", h.signer("ana")); err == nil {
 		t.Error("ana came in with a key that was taken away")
 	}
-	if err := os.Remove(h.keys()); err != nil { // nobody may come in
+	if err := os.Remove(h.keys()); err != nil { // no one may come in
 		t.Fatal(err)
 	}
 	apitest.Soon(t, "bo is out", func() bool {

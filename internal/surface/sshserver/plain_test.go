@@ -135,7 +135,7 @@ func TestPlainIdle(t *testing.T) {
 	})
 }
 
-// Nobody stays longer than eight hours by talking on.
+// No one stays longer than eight hours by talking on.
 func TestPlainEightHours(t *testing.T) {
 	virtual(t, Limits{}, func(o *Options) { o.Plain = repeat }, func(h *fixture, w *wire) {
 		x := h.lines(h.over(w.dial()))

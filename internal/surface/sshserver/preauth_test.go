@@ -22,7 +22,7 @@ import (
 // caller is a client that keeps the server waiting from its beginning on.
 type caller struct {
 	began time.Time
-	busy  time.Duration // that it did not keep anybody waiting
+	busy  time.Duration // that it did not keep anyone waiting
 	spoke bool          // it has sent something
 	shown bool          // it has offered a key that is accepted
 	gone  atomic.Bool

@@ -177,7 +177,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// Nobody stays longer than eight hours, keys or not (S27).
+// No one stays longer than eight hours, keys or not (S27).
 func TestEightHours(t *testing.T) {
 	virtual(t, Limits{}, nil, func(h *fixture, w *wire) {
 		x := h.console(h.over(w.dial()))
@@ -298,7 +298,7 @@ func TestWaitingForNothing(t *testing.T) {
 	})
 }
 
-// At shutdown the server waits for what was sent, ignores keys, and notifies everybody (S20).
+// At shutdown the server waits for what was sent, ignores keys, and notifies everyone (S20).
 func TestEnd(t *testing.T) {
 	var settled time.Duration
 	virtual(t, Limits{}, func(o *Options) {

@@ -44,7 +44,7 @@ func TestFind(t *testing.T) {
 }
 
 // TestStart: the opener gets the path and the environment it was given, and no terminal; one that
-// fails at once is an error, one that goes on is not waited for.
+// fails at once is an error, one that continues is not waited for.
 func TestStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a b.pdf")
 	desktop := func(string) string { return ":0" }

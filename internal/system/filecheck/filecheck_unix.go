@@ -33,7 +33,7 @@ func Trusted(path string, st os.FileInfo) error {
 	return inOpenFolder(path)
 }
 
-// inOpenFolder returns an error if others may put another file in the place of path: a folder above it lets everybody
+// inOpenFolder returns an error if others may put another file in the place of path: a folder above it lets everyone
 // write, without the sticky bit that keeps each file with its owner.
 func inOpenFolder(path string) error {
 	path, err := filepath.Abs(path)

@@ -88,7 +88,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// TestTrustedFolders: what everybody may replace decides nothing, wherever the open folder is.
+// TestTrustedFolders: what everyone may replace decides nothing, wherever the open folder is.
 func TestTrustedFolders(t *testing.T) {
 	root := t.TempDir()
 	inner := filepath.Join(root, "a", "b")

@@ -7,7 +7,7 @@ import (
 )
 
 // Taken tries to listen on a TCP address and releases it at once. It reports whether another socket has the address, or
-// the error why nobody can listen there. Port 0 is always free.
+// the error why no one can listen there. Port 0 is always free.
 func Taken(addr string) (taken bool, err error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {

@@ -19,7 +19,7 @@ const procRoot = 1
 // errNotProc: something else is mounted at /proc.
 var errNotProc = errors.New("localuser: /proc is not a proc file system")
 
-// readProc reads a small file of /proc. In a user namespace of their own, anybody can mount files over those of
+// readProc reads a small file of /proc. In a user namespace of their own, anyone can mount files over those of
 // /proc, so it follows no mount.
 func readProc(name string) (string, error) {
 	root, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

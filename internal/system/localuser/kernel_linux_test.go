@@ -50,7 +50,7 @@ func ask(t *testing.T, path string, attr *syscall.SysProcAttr, env ...string) (u
 	return u, true
 }
 
-// In both builds the environment says nothing about who somebody is.
+// In both builds the environment says nothing about who someone is.
 func TestTheEnvironmentIsNotAsked(t *testing.T) {
 	me := look()
 	for build, path := range builds(t) {

@@ -78,7 +78,7 @@ func Open(t testing.TB, clock *uitest.Clock, make ui.Factory, start ui.Place, op
 }
 
 // HoldAnswers keeps back what the service answers from now on, until r.Release: the person
-// goes on meanwhile.
+// continues meanwhile.
 func HoldAnswers(r *uitest.Run) {
 	r.Hold(func(m tea.Msg) bool { _, answer := m.(ui.Answer); return answer })
 }

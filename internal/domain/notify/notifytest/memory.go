@@ -56,7 +56,7 @@ func (m *Memory) Shared(_ context.Context, scope string) (map[string]notify.Shar
 	out := map[string]notify.Shared{}
 	for key, r := range m.rules {
 		if key[0] == scope {
-			out[key[1]] = r // nobody changes a State in place
+			out[key[1]] = r // no one changes a State in place
 		}
 	}
 	return out, m.Now(), nil

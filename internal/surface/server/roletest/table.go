@@ -51,7 +51,7 @@ func (w Words) Fill(s string) string {
 //	{free}        a document of that customer's store that is attached nowhere
 //	{file}        a file of this host; {new} one that is not there yet
 //	{event}       a stored webhook event
-//	{request}     somebody else's write that waits for a second person
+//	{request}     someone else's write that waits for a second person
 var Table = filled([]Row{
 	{Name: "document.remove", Event: string(api.ActRemoveDocument),
 		Command: "document remove {op} {doc} --yes", Place: "documents", ID: "{op}", Keys: []string{"x", "~", "y"}},
