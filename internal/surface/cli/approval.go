@@ -53,13 +53,13 @@ func requestsOf(list []approval.Request) []requestJSON {
 }
 
 func approvalListCommand(r *root) *cobra.Command {
-	var state []string
+	var status []string
 	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
 		out listOf[requestJSON]) error {
 		var states []approval.State
-		for _, s := range state {
+		for _, s := range status {
 			if !slices.Contains(approvalStates, approval.State(s)) {
-				return usage("--state must be open, approved, denied, lapsed, spent or void, not %q", s)
+				return usage("--status must be open, approved, denied, lapsed, spent or void, not %q", s)
 			}
 			states = append(states, approval.State(s))
 		}
@@ -71,7 +71,7 @@ func approvalListCommand(r *root) *cobra.Command {
 		return out.print(items, items, listed(present.Options{Now: a.Now()}, present.RequestListed, list).
 			none("No requests. A write creates one where the context has approval = \"second_person\"."))
 	})
-	cmd.Flags().StringSliceVar(&state, "state", nil, "only these: open, approved, denied, lapsed, spent, void")
+	cmd.Flags().StringSliceVar(&status, "status", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
 }
 

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"opdeck/internal/act"
 	"opdeck/internal/domain/audit"
 	"opdeck/ui/keymap"
@@ -150,3 +153,22 @@ func TestCommandsTable(t *testing.T) {
 }
 
 func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
+
+// TestNoFlagHidesAnother: a flag of one command has another name than those of every command.
+func TestNoFlagHidesAnother(t *testing.T) {
+	top := (&root{env: Env{Getenv: func(string) string { return "" }}}).command()
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if top.PersistentFlags().Lookup(f.Name) != nil {
+				t.Errorf("%s has a --%s of its own", cmd.CommandPath(), f.Name)
+			}
+		})
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	for _, cmd := range top.Commands() {
+		visit(cmd)
+	}
+}

@@ -105,7 +105,7 @@ var remoteGlobals = []string{"output", "no-color", "help", "why"}
 
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
 	"filter", "sort", "view", "by",
-	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "state", "object", "id",
+	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "object", "id",
 	"event", "phase",
 	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret",
 	"operations",
