@@ -94,6 +94,18 @@ func (p *Page) move(k keymap.Press) bool {
 	return true
 }
 
+// reveal scrolls to the first link if that is below the top of the page, for a key that would open it or leave it
+// unseen.
+func (p *Page) reveal(k keymap.Press) bool {
+	keys := p.env.Keys
+	if len(p.links) == 0 || p.at > 0 || !p.view.AtTop() || p.view.Sees(p.line) ||
+		!keys.List.Open.Match(k) && !keys.Nav.Down.Match(k) && !keys.Global.Pane.Match(k) {
+		return false
+	}
+	p.point(0)
+	return true
+}
+
 // nextOpen goes to the next link that opens something (1), or to the one before (-1),
 // around the end.
 func (p *Page) nextOpen(by int) bool {

@@ -82,9 +82,10 @@ func (p *Page) take(msg tea.Msg) (Action, tea.Cmd) {
 	return p.screen.Answer(msg)
 }
 
-// SetSize lays the page out for a size in cells. A visible cursor stays visible.
+// SetSize lays the page out for a size in cells. A visible cursor stays visible, but a page that nobody has moved in
+// shows its top.
 func (p *Page) SetSize(w, h int) {
-	saw := p.view.Sees(p.line)
+	saw := p.view.Sees(p.line) && (p.at > 0 || !p.view.AtTop())
 	p.W, p.H = w, h
 	if p.Layout(); saw {
 		p.view.Show(p.line)
@@ -133,6 +134,9 @@ func (p *Page) Editing() bool { return p.view.Searching() }
 func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 	if g := &p.env.Keys.Global; !p.view.Searching() {
 		if (g.Back.Match(k) || g.Quit.Match(k)) && p.view.Clear() {
+			return Handled{}, nil
+		}
+		if p.reveal(k) {
 			return Handled{}, nil
 		}
 		if a, cmd, ok := p.screen.OwnKey(k); ok {

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/internal/store"
 )
@@ -100,11 +101,14 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 	d.store(ctx, a)
 	live := d.session(ctx, a, depth != Shallow && reached)
 	d.twoFactor(ctx, a, reached && live, depth != Shallow)
-	d.budget(ctx, a)
+	trail, err := d.verified(ctx, a) // its result is a fact of the verdict
+	v := Verdict(ctx, a)
+	d.budget(v)
 	d.lend(ctx, a)
-	d.audit(ctx, a)
-	d.feed(ctx, a)
-	d.others(Verdict(ctx, a))
+	d.audit(v, trail, err)
+	d.feed(ctx, a, v)
+	d.conclude(v, verdict.PartWrites)
+	d.others(v)
 	if depth == Deep {
 		d.deep(ctx, a, reached && live)
 	}
@@ -230,81 +234,6 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	}
 }
 
-func (d *doctor) budget(ctx context.Context, a *App) {
-	use, err := a.Limits.Usage(ctx)
-	if err != nil {
-		d.add("budget", Failed, "The budgets cannot be read: "+err.Error(), "")
-		return
-	}
-	health, text := Healthy, ""
-	for _, u := range use {
-		if u.Throttled > 0 {
-			health = Warned
-			text += fmt.Sprintf("%s: %s with 429 in the last hour; ", u.Class,
-				plural(int64(u.Throttled), "call was answered", "calls were answered"))
-		}
-		if u.Room == 0 {
-			text += fmt.Sprintf("%s: next call in %.0f s; ", u.Class, u.NextSlot)
-		}
-	}
-	if text == "" {
-		text = "every class has calls left; "
-	}
-	d.add("budget", health, text[:len(text)-2], "")
-}
-
-func (d *doctor) audit(ctx context.Context, a *App) {
-	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
-		d.add("audit", Skipped, "your role may not read the trail", "")
-		return
-	}
-	rep, err := VerifyAudit(ctx, a)
-	missing := a.Audit.Unrecorded()
-	switch {
-	case err != nil:
-		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")
-	case missing != nil && len(rep.Problems) == 0:
-		e := api.AsError(missing)
-		d.add("audit", Warned, rep.Summary()+". "+e.Public, e.Hint)
-	case !rep.Intact():
-		d.add("audit", Failed, rep.Summary(),
-			"opdeck audit verify shows every problem; keep the store and the checkpoints as they are.")
-	case len(rep.Unsettled) > 0:
-		d.add("audit", Warned, fmt.Sprintf("%s; %d writes have an unknown outcome", rep.Summary(), len(rep.Unsettled)),
-			"opdeck audit unsettled lists them.")
-	case rep.Records == 0:
-		d.add("audit", Healthy, "the trail is empty", "")
-	default:
-		d.add("audit", Healthy, rep.Summary(), "")
-	}
-}
-
-func (d *doctor) feed(ctx context.Context, a *App) {
-	t, err := a.Hooks().Trouble(ctx)
-	if err != nil {
-		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
-		return
-	}
-	if a.Living && a.Config.Webhooks.Listen == "" {
-		d.add("feed", Skipped,
-			"the built-in service hands its webhooks to an open console or server directly, without an address", "")
-	} else if a.Config.Webhooks.Listen == "" {
-		d.add("feed", Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
-	} else if times, err := a.Hooks().Inbox().Times(ctx, 1000); err != nil {
-		d.add("feed", Failed, "The inbox cannot be read: "+err.Error(), "")
-	} else if rhythm := receiver.RhythmOf(times, d.opt.Now()); rhythm.Stalled {
-		d.add("feed", Warned, rhythm.String(), "Check the webhook settings (opdeck hook get) and the receiver's counters.")
-	} else if n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); n > 0 {
-		d.add("feed", Warned, fmt.Sprintf("%s; %s of the last 24 hours cannot be used, the last one because: %s",
-			rhythm.String(), plural(n, "delivery", "deliveries"), reason),
-			"opdeck event list --filter status:quarantined shows them.")
-	} else {
-		d.add("feed", Healthy, rhythm.String(), "")
-	}
-	d.rejected(t)
-	d.unmerged(t.Backlog)
-}
-
 // setAside returns how many deliveries since then were accepted but unusable, counted up to 100, and why the last one
 // is.
 func setAside(ctx context.Context, in receiver.Inbox, since time.Time) (n int64, why string) {
@@ -317,30 +246,6 @@ func setAside(ctx context.Context, in receiver.Inbox, since time.Time) (n int64,
 
 // rejectedLately is how long a rejected delivery is a warning.
 const rejectedLately = 24 * time.Hour
-
-func (d *doctor) rejected(t receiver.Trouble) {
-	n, last := t.Refusals()
-	if n == 0 {
-		return
-	}
-	line := fmt.Sprintf("%s rejected so far, the last one at %s from %s: %s", plural(n, "delivery", "deliveries"),
-		last.Last.UTC().Format(time.RFC3339),
-		untrusted.Text(last.Source).Line(64), untrusted.Text(last.Detail).Line(300))
-	if d.opt.Now().Sub(last.Last) > rejectedLately {
-		d.add("hooks", Healthy, line, "")
-		return
-	}
-	d.add("hooks", Warned, line, "opdeck event list --rejected shows the last ones.")
-}
-
-func (d *doctor) unmerged(b receiver.Backlog) {
-	if b.Waiting == 0 {
-		return
-	}
-	d.add("merge", Warned, fmt.Sprintf("%s are not merged into the index yet, the oldest since %s: %s",
-		plural(b.Waiting, "event", "events"), b.Oldest.UTC().Format(time.RFC3339), untrusted.Text(b.Reason).Line(300)),
-		"opdeck event list --waiting shows them; opdeck serve and the console try again.")
-}
 
 func plural(n int64, one, many string) string {
 	if n == 1 {

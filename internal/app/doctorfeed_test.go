@@ -6,12 +6,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/api/limit"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/sandbox"
 )
 
@@ -43,7 +47,7 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 		})
 		return found
 	}
-	if f := feed(); f.Health != Healthy {
+	if f := feed(); f.Health != Skipped || f.Text != "no event yet" {
 		t.Errorf("without a delivery: %+v", f)
 	}
 	a, err := Open(t.Context(), opt)
@@ -63,5 +67,39 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 	if f := feed(); f.Health != Warned || !strings.Contains(f.Text, "1 delivery of the last 24 hours cannot be used") ||
 		!strings.Contains(f.Text, "the body is a list") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorSaysTheVerdict: each finding about budget, trail, writes and feed is in the report, in the same words, and no
+// line of these parts is good beside one.
+func TestDoctorSaysTheVerdict(t *testing.T) {
+	a := watched(t, nil, "")
+	err := a.Hooks().Inbox().Reject(t.Context(), []receiver.RejectCount{{Reason: "signature", N: 1, Last: time.Now(),
+		Detail: "The token was signed with another secret."}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		if _, err := a.Limits.Take(t.Context(), limit.Billing); err != nil {
+			break
+		}
+	}
+	lines := map[string][]Finding{}
+	Doctor(api.WithActor(t.Context(), a.LocalActor("command")), Options{}, a, Shallow, func(f Finding) {
+		lines[f.Name] = append(lines[f.Name], f)
+	})
+	v := Verdict(t.Context(), a)
+	for _, part := range []verdict.Part{verdict.PartBudget, verdict.PartAudit, verdict.PartWrites, verdict.PartFeed} {
+		for _, want := range v.In(part) {
+			if !slices.ContainsFunc(lines[string(part)], func(f Finding) bool { return f.Text == want.What() }) {
+				t.Errorf("%s is not in %+v", want.What(), lines[string(part)])
+			}
+		}
+		if len(v.In(part)) > 0 && slices.ContainsFunc(lines[string(part)], func(f Finding) bool { return f.Health == Healthy }) {
+			t.Errorf("%s is good: %+v", part, lines[string(part)])
+		}
+	}
+	if len(v.In(verdict.PartFeed)) == 0 || len(v.In(verdict.PartBudget)) == 0 {
+		t.Errorf("%+v", v.Findings)
 	}
 }

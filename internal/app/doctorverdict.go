@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/verdict"
 )
 
@@ -70,5 +72,63 @@ func (d *doctor) others(v verdict.Verdict) {
 		if v.Of(part) == verdict.Bad && !slices.Contains(d.failed, string(part)) {
 			d.conclude(v, part)
 		}
+	}
+}
+
+// part adds the findings about a part, or that it is good or not known, with what shows that.
+func (d *doctor) part(v verdict.Verdict, part verdict.Part) {
+	if d.conclude(v, part) {
+		return
+	}
+	health := Skipped
+	if v.Of(part) == verdict.Good {
+		health = Healthy
+	}
+	d.add(string(part), health, cmp.Or(v.Shows(part), v.Of(part).String()), "")
+}
+
+func (d *doctor) budget(v verdict.Verdict) { d.part(v, verdict.PartBudget) }
+
+// verified checks the trail; nil without an error: the role may not read it.
+func (d *doctor) verified(ctx context.Context, a *App) (*audit.Report, error) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		return nil, nil
+	}
+	rep, err := VerifyAudit(ctx, a)
+	return &rep, err
+}
+
+func (d *doctor) audit(v verdict.Verdict, rep *audit.Report, err error) {
+	const name = string(verdict.PartAudit)
+	switch {
+	case err != nil:
+		d.add(name, Failed, "The trail cannot be checked: "+err.Error(), "")
+	case rep == nil:
+		d.add(name, Skipped, "your role may not read the trail", "")
+	case d.conclude(v, verdict.PartAudit):
+	case !rep.Intact(): // what this host cannot prove is no finding for the others
+		d.add(name, Warned, rep.Summary(), "opdeck audit verify shows every problem.")
+	case rep.Records == 0:
+		d.add(name, Healthy, "the trail is empty", "")
+	default:
+		d.add(name, Healthy, rep.Summary(), "")
+	}
+}
+
+func (d *doctor) feed(ctx context.Context, a *App, v verdict.Verdict) {
+	const name = string(verdict.PartFeed)
+	found := d.conclude(v, verdict.PartFeed)
+	switch n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); {
+	case n > 0:
+		d.add(name, Warned, fmt.Sprintf("%s of the last 24 hours cannot be used, the last one because: %s",
+			plural(n, "delivery", "deliveries"), reason), "opdeck event list --filter status:quarantined shows them.")
+	case found:
+	case a.Living && a.Config.Webhooks.Listen == "":
+		d.add(name, Skipped,
+			"the built-in service hands its webhooks to an open console or server directly, without an address", "")
+	case a.Config.Webhooks.Listen == "":
+		d.add(name, Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
+	default:
+		d.part(v, verdict.PartFeed)
 	}
 }

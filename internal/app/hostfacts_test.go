@@ -154,7 +154,7 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.Holder, st.Phase, st.HeldFor = &session.Owner{Host: "alpha", PID: 7}, session.SentLogin, 9*time.Second
+			st.Holder, st.Phase, st.HeldFor = &session.Owner{Host: "alpha", PID: 7}, session.SentLogin, 12*time.Second
 			v := verdict.Conclude(verdict.Facts{Now: st.AsOf, Session: verdict.Known(sessionFact(st), "x", st.AsOf,
 				time.Minute)})
 			if f, _ := v.First(); !strings.HasPrefix(f.Sentence, "A login by alpha, process 7 does not end") {

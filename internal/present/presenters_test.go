@@ -11,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/holdings"
 	"opdeck/internal/domain/journey"
@@ -48,9 +49,8 @@ var presenters = map[string]any{
 		return out
 	}, "JourneySteps": JourneySteps, "Judged": Judged,
 	"Life.Line": func(o Options, s session.Status) string { return SessionLives(o, s)[0].Line() },
-	"LockWord":  LockWord, "Mark.Cell": func(o Options, s session.Status) Cell {
-		mark,
-			_ := SessionState(s)
+	"LockWord":  LockWord, "Mark.Cell": func(o Options, q approval.Request) Cell {
+		mark, _ := RequestState(o, q)
 		return mark.Cell(o)
 	}, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
 	"Members": func(o Options, t api.Tariff) []Member { return Members(o, []api.Tariff{t}) }, "Moment.By": Moment.By,
@@ -67,7 +67,7 @@ var presenters = map[string]any{
 	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
 	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
-	"SessionPair": SessionPair, "SessionState": SessionState, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
+	"SessionPair": SessionPair, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trust":     Trust,

@@ -15,26 +15,6 @@ import (
 // The times of a session are the store's, and so is Options.Now wherever one is presented; those of its borrowers are
 // their host's.
 
-// SessionState is the state of a session in a word, and what it means for the next call.
-func SessionState(s session.Status) (state Mark, means string) {
-	state = Mark{Look{SignUnknown, Warn}, safe(s.State, 20)}
-	switch {
-	case s.State == string(session.Live):
-		state.Look, means = Look{SignGood, Good}, "Session OK. Tokens are valid."
-	case s.State == string(session.None):
-		state.Look, means = Look{SignOff, Dim}, "no tokens yet; the first call logs in"
-	case s.State == "rotating":
-		state.Look, means = Look{SignInfo, Info}, "refreshing; calls wait for the new tokens"
-	case s.State == "blocked":
-		state.Look, means = Look{SignBad, Bad}, "logins are refused; see below"
-	case s.State == string(session.Doubtful) && s.Access.Dead:
-		state.Look, means = Look{SignBad, Bad}, "the tokens are revoked or expired; the next call logs in"
-	case s.State == string(session.Doubtful):
-		means = "the tokens may be revoked; the next call logs in"
-	}
-	return state, means
-}
-
 // Life is what is left of a token.
 type Life struct {
 	Token string // "access" or "refresh"
@@ -122,8 +102,8 @@ func SessionCountsLine(c session.Counts) Fact {
 
 // Session is all of a session but its history, with the name of its context, after what the verdict finds.
 func Session(o Options, s session.Status, v verdict.Verdict) []Section {
-	state, means := SessionState(s)
 	found := Findings(o, v, verdict.SessionParts()...)
+	state, means := Mark{StateLook(v.Of(verdict.PartSession)), safe(s.State, 20)}, safe(v.Shows(verdict.PartSession), 300)
 	if len(found) > 0 { // they say what the next call meets
 		means = ""
 	}

@@ -21,18 +21,12 @@ func TestStates(t *testing.T) {
 	line := func(of string, m Mark, means string) {
 		fmt.Fprintf(&b, "%s: %s%s  %s\n", of, m.Cell(as).Text, toned(m.Tone), means)
 	}
-	for _, s := range []string{"live", "none", "rotating", "blocked", "doubtful", "unknown"} {
-		m, means := SessionState(session.Status{State: s})
-		line("session", m, means)
-	}
-	m, means := SessionState(session.Status{State: "doubtful", Access: session.Lifetime{Dead: true}})
-	line("session, dead", m, means)
 	for _, s := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed, approval.Spent,
 		approval.Void} {
 		m, means := RequestState(Options{}, approval.Request{State: s, Expires: noon})
 		line("request", m, means)
 	}
-	m, means = RequestState(as, approval.Request{State: approval.Open, Expires: noon})
+	m, means := RequestState(as, approval.Request{State: approval.Open, Expires: noon})
 	line("request, too late", m, means)
 	for _, key := range []string{"share", "outstanding"} {
 		for _, s := range []journey.State{journey.Done, journey.Todo, journey.Optional, journey.Blocked, journey.Unclear} {

@@ -214,6 +214,9 @@ func (v *Viewer) Show(line int) {
 	v.settle()
 }
 
+// AtTop reports whether the first line is visible.
+func (v *Viewer) AtTop() bool { return v.top == 0 }
+
 // Sees reports whether a line is on screen.
 func (v *Viewer) Sees(line int) bool {
 	return line >= 0 && line < len(v.first) && v.first[line] >= v.top && v.first[line] < v.top+v.page()

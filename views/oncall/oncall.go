@@ -140,7 +140,7 @@ const titles = 13
 
 // Content implements ui.Contenter: what is wrong, the parts, and then what they rest on.
 func (s *Screen) Content() ui.Content {
-	c := ui.Content{Lines: s.env.VerdictLines(s.W), Sections: []ui.Section{s.parts()}}
+	c := ui.Content{Lines: s.found(), Sections: []ui.Section{s.parts()}}
 	var more []ui.Section // of the embedded screens, where there is room
 	for i, p := range s.embedded {
 		details := p.Details()
@@ -154,6 +154,21 @@ func (s *Screen) Content() ui.Content {
 	}
 	c.Sections = append(c.Sections, more...)
 	return c
+}
+
+// found is the first line of the verdict; in plain mode, which has no room for the parts, it is every finding.
+func (s *Screen) found() []string {
+	out := s.env.VerdictLines(s.W)
+	if !s.env.Theme.Linear {
+		return out
+	}
+	v := s.env.Verdict()
+	for i, f := range v.Findings {
+		if _, wrong := v.First(); i > 0 || !wrong {
+			out = append(out, s.env.Sentence(present.FindingLine(s.env.Present(), f), s.W)...)
+		}
+	}
+	return out
 }
 
 // parts are a line for each part, and one for those of which nothing is known and nothing has to be.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,24 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestItOpensAtItsTop: a small window shows the first sentence first; the first key that needs the cursor scrolls to it
+// and opens nothing.
+func TestItOpensAtItsTop(t *testing.T) {
+	for _, key := range []string{"j", "tab", "enter"} {
+		var places []ui.Place
+		r, _ := open(t, newWorld(), &places, shelltest.Found(trouble()))
+		r.Send(uitest.Size(40, 12))
+		r.Has("stage.example.com refuses")
+		r.Send(uitest.Key(key))
+		if r.Has("▌ Service"); len(places) > 0 {
+			t.Errorf("%s opened %v", key, places)
+		}
+		if r.Send(uitest.Key("enter")); len(places) != 1 {
+			t.Errorf("enter after %s opened %v", key, places)
+		}
+	}
+}
+
 // TestALineOpensItsScreen: enter on a line opens what it is about.
 func TestALineOpensItsScreen(t *testing.T) {
 	for i, want := range []string{ui.KindSession, ui.KindSession, ui.KindSession, ui.KindLimits, ui.KindEvents, ui.KindOperations,
@@ -151,7 +170,8 @@ func TestNothingStaleIsGood(t *testing.T) {
 	r.Says("The file of the shared store at db:5432 was deleted or replaced.", "Index ? not known")
 }
 
-// TestItIsSaid: plain mode says the same as sentences, with commands instead of keys.
+// TestItIsSaid: plain mode begins with every finding, the first one first, with commands instead of keys, and says the
+// same as the lines.
 func TestItIsSaid(t *testing.T) {
 	var s *Screen
 	words := func(o *ui.Options) { o.Theme = theme.Words() }
@@ -160,8 +180,12 @@ func TestItIsSaid(t *testing.T) {
 		s = factory(w, nil)(env, p).(*Screen)
 		return s
 	}, ui.Place{Kind: ui.KindOnCall}, words, shelltest.Found(trouble()))
-	if want := verdict.Conclude(trouble()).Findings[0].Line(); len(s.Content().Lines) != 1 || s.Content().Lines[0] != want {
-		t.Errorf("it begins with %q, not %q", s.Content().Lines, want)
+	var want []string
+	for _, f := range verdict.Conclude(trouble()).Findings {
+		want = append(want, f.Line())
+	}
+	if got := s.Content().Lines; !slices.Equal(got, want) || len(want) < 3 {
+		t.Errorf("it begins with %q, not %q", got, want)
 	}
 	said := strings.Join(s.Content().Sections[0].Lines, "\n")
 	for _, want := range []string{"Service: stage.example.com refuses connections.",
