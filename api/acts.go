@@ -25,5 +25,8 @@ const (
 	ActSessionReset   ActKind = "session.reset"
 )
 
+// ActAddNote writes down a note for colleagues, which opdeck keeps and never sends.
+const ActAddNote ActKind = "note.add"
+
 // ActAuditRestored says that a restored backup is why the audit trail is older than its checkpoints.
 const ActAuditRestored ActKind = "audit.restored"

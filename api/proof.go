@@ -93,6 +93,10 @@ func (r WriteRule) Claim(act Act) string {
 	return HashHex([]byte(strings.Join(on, "\x00")))
 }
 
+// isNote reports whether the act only writes down a note in opdeck's own store: nobody approves it, and a read-only
+// context, which protects the service's records, allows it.
+func (r WriteRule) isNote() bool { return r.Kind == ActAddNote }
+
 // touchesSession reports whether the act only concerns our own session and so needs no approval.
 func (r WriteRule) touchesSession() bool { return r.Need == MaySession }
 

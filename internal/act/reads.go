@@ -48,6 +48,14 @@ var (
 		Need: api.MayExport, Event: "export", Costs: cost(limit.Billing, 1), Args: []Arg{{Name: "FILE", File: true}},
 		Short:   "Save the service's own report of operations (.xlsx) to a new file (- is standard output)",
 		Without: map[Surface]string{Screen: "the report ignores the filter; use the command to save it"}})
+	NoteAdd = declare(&reads, Act{Name: "note.add", Aliases: []string{"note"}, Effect: Local, Need: api.MayRead,
+		Args:  []Arg{{Name: "OPID|CUID"}, {Name: "TEXT", Many: true}},
+		Short: "Write down a note for colleagues about an operation or a customer; it is never sent",
+		Place: "operation", Key: Key{Press: "N", Hint: "note", Help: "write a note for colleagues; it is never sent",
+			Extra: true}})
+	NoteList = declare(&reads, Act{Name: "note.list", Aliases: []string{"notes"}, Reveals: true, Need: api.MayRead,
+		Args:  []Arg{{Name: "OPID|CUID", Optional: true}},
+		Short: "Notes about an operation or a customer, or the newest of all", Place: "operation"})
 	DocumentList = declare(&reads, Act{Name: "document.list", Reveals: true, Need: api.MayRead,
 		Costs: cost(limit.Billing, 1),
 		Args:  args("OPID"), Short: "The documents of an operation",

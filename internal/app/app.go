@@ -28,6 +28,7 @@ import (
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/domain/verdict"
@@ -93,6 +94,7 @@ type App struct {
 	Index     *index.Index
 	Jobs      *replace.Jobs
 	Journeys  *journey.Service
+	Notes     *note.Notes
 	Follow    *followup.Tracker
 	Sandbox   *sandbox.Service // nil against a real service
 	Living    bool             // the Sandbox changes on its own while Hooks.Apply runs
@@ -268,6 +270,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	a.Jobs = &replace.Jobs{Store: journal.NewJobs(a.Store.Core, scope), Client: jobClient{a.service, a.Follow},
 		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict, Doubt: a.Follow.Doubt}
+	a.Notes = &note.Notes{Store: journal.NewNotes(a.Store.Core), Scope: scope, Gate: a.Gate}
 	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil

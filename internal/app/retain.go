@@ -58,6 +58,7 @@ func ended(st *store.Store, keep config.Retention) []retention.Rows {
 		{Name: "deliveries that were not accepted", Keep: keep.Inbox.D(), Drop: from(st.Bulk, inbox.PruneRejected)},
 		{Name: "states of operations", Keep: keep.History.D(), Drop: from(st.Bulk, opindex.PruneHistory)},
 		{Name: "operations that are gone", Keep: keep.Gone.D(), Drop: from(st.Bulk, opindex.PruneGone)},
+		{Name: "notes", Keep: keep.History.D(), Drop: from(st.Core, journal.PruneNotes)},
 		{Name: "replacements", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneJobs)},
 		{Name: "requests for approval", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneApprovals)},
 	}

@@ -46,7 +46,7 @@ func markdown() string {
 	}{
 		{"Anywhere", m.Global}, {"Moving", m.Nav}, {"Lists", m.List}, {"The thing under the cursor", m.Item},
 		{"Operations", m.Operations}, {"Totals of operations", m.Totals}, {"Choosing columns", m.Columns},
-		{"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Documents", m.Documents},
+		{"Operation", m.Operation}, {"What is known of an operation", m.Related}, {"Notes for colleagues", m.Notes}, {"Documents", m.Documents},
 		{"A customer's files", m.Files}, {"Compliance", m.Compliance},
 		{"Limits", m.Tariffs}, {"Session", m.Session}, {"Events", m.Events}, {"Webhook settings", m.Hooks},
 		{"Audit", m.Audit}, {"Approvals", m.Approvals},

@@ -54,6 +54,9 @@ type Operation struct{ Documents, Tree, Account, Counterparty Key }
 // Related lead from an operation, on the screen or under the cursor, to what is known of it.
 type Related struct{ History, Customer Key }
 
+// Notes belongs to what colleagues wrote about an operation or a customer.
+type Notes struct{ Add Key }
+
 // Documents belongs to the documents of an operation.
 type Documents struct{ Remove, Restore, Replace, Attach, Upload, Open, Save Key }
 
@@ -105,6 +108,7 @@ type Map struct {
 	Columns    Columns
 	Operation  Operation
 	Related    Related
+	Notes      Notes
 	Documents  Documents
 	Files      Files
 	Compliance Compliance
@@ -177,6 +181,7 @@ func New() *Map {
 			Documents: Bind("operation.documents", "documents", "documents of this operation", "d"), Tree: of(act.OperationTree),
 			Account: of(act.AccountGet), Counterparty: of(act.CounterpartyGet),
 		},
+		Notes: Notes{Add: of(act.NoteAdd)},
 		Related: Related{History: of(act.OperationHistory), Customer: Bind("operation.customer", "customer",
 			"the customer's verification", "C")},
 		Documents: documentKeys(), Files: Files{Delete: of(act.CustomerDeleteFile)},

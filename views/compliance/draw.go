@@ -57,6 +57,9 @@ func (s *Screen) Content() ui.Content {
 			c.Sections = append(c.Sections, part)
 		}
 	}
+	if written := s.notes.Section(s.W); written.Title != "" {
+		c.Sections = append(c.Sections, written)
+	}
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -20,6 +21,7 @@ import (
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 	"opdeck/views/customerfiles"
+	"opdeck/views/notes"
 	"opdeck/views/storedfile"
 )
 
@@ -27,6 +29,7 @@ import (
 type Parts struct {
 	Journeys *journey.Service // what came of each act is kept
 	Types    storedfile.TypesSeen
+	Notes    notes.Book
 	// Names returns the customer's other names in operations; nil: not known.
 	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
 }
@@ -39,6 +42,8 @@ type Screen struct {
 	parts  Parts
 	id     string
 	keys   keymap.Compliance
+	notes  *notes.Panel
+	noted  keymap.Notes
 
 	j     *journey.Journey
 	named []untrusted.Text // Parts.Names
@@ -53,7 +58,8 @@ type Screen struct {
 
 // New returns the screen of one customer.
 func New(env *ui.Env, caller endpoint.Caller, parts Parts, cuid string) *Screen {
-	s := &Screen{env: env, caller: caller, parts: parts, id: cuid, keys: env.Keys.Compliance}
+	s := &Screen{env: env, caller: caller, parts: parts, id: cuid, keys: env.Keys.Compliance,
+		notes: notes.New(env, parts.Notes, note.Customer, cuid), noted: env.Keys.Notes}
 	s.Page = ui.NewPage(env, s, "service", "customer")
 	s.Refresh()
 	return s
@@ -68,8 +74,9 @@ func (s *Screen) Reload() tea.Cmd {
 		if err == nil && parts.Names != nil {
 			named = parts.Names(ctx, j.Customer, id)
 		}
-		at := now()
+		at, written := now(), s.notes.Read(ctx)
 		return func() (ui.Action, tea.Cmd) {
+			_, _ = written()
 			s.stale = s.stale && err != nil
 			if s.Err = api.AsError(err); err != nil {
 				return nil, nil
@@ -139,6 +146,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.askToken(), nil, true
 	case s.keys.Link.Match(p):
 		return s.askLink(), nil, true
+	case s.noted.Add.Match(p):
+		return s.notes.Ask(), nil, true
 	case s.keys.Finalize.Match(p):
 		return s.askFinalize(), nil, true
 	case s.keys.SetApplication.Match(p):
@@ -299,7 +308,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 func (s *Screen) Keys() []keymap.Key {
 	secrets := s.j != nil && slices.ContainsFunc(s.j.Customer.Details(),
 		func(d api.Detail) bool { return mask.Detail(d, true) != d.Value })
-	return s.PageKeys(secrets, keymap.Join(s.keys, s.env.Keys.Item)...)
+	return s.PageKeys(secrets, append(keymap.Join(s.keys, s.noted), keymap.Join(s.env.Keys.Item)...)...)
 }
 
 // Title implements ui.Screen.

@@ -31,7 +31,8 @@ func (s *Screen) Content() ui.Content {
 		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
 	c := ui.Content{Lines: lines, Problem: len(s.NotReread())}
-	for _, part := range append(s.facts(), s.documents(), s.above(), s.children(), s.past(), s.unknown()) {
+	for _, part := range append(s.facts(), s.documents(), s.notes.Section(s.beside()), s.above(),
+		s.children(), s.past(), s.unknown()) {
 		if part.Title != "" {
 			c.Sections = append(c.Sections, part)
 		}

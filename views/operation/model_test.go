@@ -21,7 +21,7 @@ func TestAlone(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
 		func(env *ui.Env) ui.Model {
-			return NewScreen(env, f.caller(), f.local(), f.history, string(f.op.OPID))
+			return NewScreen(env, f.caller(), f.local(), f.history, nil, string(f.op.OPID))
 		})
 	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("open documents")
 	p.Type("/").Type("Harbour").See("3/3")

@@ -13,10 +13,12 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/views/notes"
 )
 
 // History returns the local states of an operation, oldest first; it
@@ -27,34 +29,39 @@ type History func(ctx context.Context, opid string) ([]index.State, error)
 type Screen struct {
 	ui.Page
 	*ui.Latest
-	env     *ui.Env
-	caller  endpoint.Caller
-	phase   func(api.Operation) api.Phase
-	trees   *ui.Requests
-	keys    keymap.Operation
-	related keymap.Related
+	env      *ui.Env
+	caller   endpoint.Caller
+	phase    func(api.Operation) api.Phase
+	trees    *ui.Requests
+	keys     keymap.Operation
+	related  keymap.Related
+	noteKeys keymap.Notes
 
 	other   []api.Detail // of Op, that opdeck does not know; at most maxOther
 	others  int          // how many there are
 	tree    *api.OperationTree
 	treeErr *api.Error
+	notes   *notes.Panel
 	states  []index.State // oldest first
 	pastErr error         // of reading them
 }
 
 // NewScreen returns the screen of one operation.
-func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, opid string) *Screen {
+func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, book notes.Book,
+	opid string) *Screen {
 	s := &Screen{env: env, caller: caller, phase: known.Phase, Latest: ui.NewLatest(env, caller, known, opid),
-		trees: env.Requests(), keys: env.Keys.Operation, related: env.Keys.Related}
+		trees: env.Requests(), notes: notes.New(env, book, note.Operation, opid), keys: env.Keys.Operation,
+		noteKeys: env.Keys.Notes, related: env.Keys.Related}
 	s.OnShow = s.onShow
 	s.Beside = func(ctx context.Context, _ bool) ui.Then {
 		states, err := history(ctx, opid)
 		if errors.Is(err, index.ErrNone) {
 			err = nil
 		}
+		read := s.notes.Read(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			s.states, s.pastErr = states, err
-			return nil, nil
+			return read()
 		}
 	}
 	s.Page = ui.NewPage(env, s, "", "")
@@ -75,6 +82,7 @@ func (s *Screen) Refresh() {
 	}
 	s.keys.Documents.Set(open)
 	s.related.History.Set(open)
+	s.noteKeys.Add.Set(open)
 	s.keys.Tree.Set(read)
 	s.related.Customer.Set(read)
 	s.keys.Account.Set(read)
@@ -140,6 +148,8 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case s.keys.Documents.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.ID}}, nil, true
+	case s.noteKeys.Add.Match(p):
+		return s.notes.Ask(), nil, true
 	case s.env.Keys.List.Open.Match(p) && s.Link().ID != "":
 		a, cmd := s.open()
 		return a, cmd, true
@@ -219,7 +229,7 @@ func (s *Screen) Keys() []keymap.Key {
 		keys = append(keys, s.keys.Tree)
 	}
 	keys = s.PageKeys(true, append(keys, k.CopyID)...)
-	return append(keys, s.keys.Account, s.keys.Counterparty, s.keys.Tree, k.CopyJSON, k.Raw)
+	return append(keys, s.noteKeys.Add, s.keys.Account, s.keys.Counterparty, s.keys.Tree, k.CopyJSON, k.Raw)
 }
 
 // Title implements ui.Screen.

@@ -16,6 +16,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
+	"opdeck/views/notes"
 )
 
 type fake struct {
@@ -26,6 +27,7 @@ type fake struct {
 	err   error
 	calls int
 	reads int // from the service
+	notes notes.Book
 }
 
 func (f *fake) caller() endpoint.Caller {
@@ -53,7 +55,7 @@ func (f *fake) local() ui.Known {
 func (f *fake) history(context.Context, string) ([]index.State, error) { return f.past, nil }
 
 func (f *fake) screen(env *ui.Env, opid string) *Screen {
-	return NewScreen(env, f.caller(), f.local(), f.history, opid)
+	return NewScreen(env, f.caller(), f.local(), f.history, f.notes, opid)
 }
 
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {

@@ -165,7 +165,7 @@ type Index struct {
 // Retention says how long the store keeps ended things.
 type Retention struct {
 	Inbox   Age `toml:"inbox"`   // deliveries of webhooks, rejected ones too
-	History Age `toml:"history"` // earlier states of operations
+	History Age `toml:"history"` // earlier states of operations, and notes
 	Gone    Age `toml:"gone"`    // operations that the service no longer has
 	Ended   Age `toml:"ended"`   // replacements and requests for approval
 	Audit   Age `toml:"audit"`   // records, before they move to the archive

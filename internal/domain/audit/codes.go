@@ -51,7 +51,7 @@ var numbers = map[string]string{
 	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
-	EventNotifyTested: "621", EventNotifySilenced: "622",
+	EventNotifyTested: "621", EventNotifySilenced: "622", string(api.ActAddNote): "631",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
 	EventCapsule: "706",
 }

@@ -49,6 +49,7 @@ var groups = map[string]struct {
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
 	"capsule":      {nil, "Redacted evidence of an incident: write, show", capsuleCommands},
 	"notify":       {nil, "Notices: list, test, silence", notifyCommands},
+	"note":         {nil, "Notes for colleagues: write, list", noteCommands},
 	"config":       {nil, "The config file: create, check, show, find", configCommands},
 }
 

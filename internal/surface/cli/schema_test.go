@@ -74,6 +74,7 @@ var tried = []roletest.Row{
 	{Name: "audit.unsettled", Command: "audit unsettled"},
 	{Name: "approval.list", Command: "approval list"},
 	{Name: "notify.list", Command: "notify list"},
+	{Name: "note.list", Command: "note list"},
 	{Name: "approval.show", Need: api.MayApprove, Command: "approval show {request}"},
 	{Name: "doctor", Command: "doctor"},
 	{Name: "config.check", Command: "config check"},

@@ -35,7 +35,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOperations:
 		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d.Client, d.listConfig(env), p.Arg)
 	case ui.KindOperation:
-		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, p.ID)
+		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, d.Notes, p.ID)
 	case ui.KindDocuments:
 		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: d.Jobs,
 			Unfinished: d.UnfinishedJobs, Types: d.Index, Open: d.Follow.Of}, p.ID)
@@ -43,7 +43,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
 		}
-		return compliance.New(env, d.Client, compliance.Parts{Journeys: d.Journeys, Types: d.Index,
+		return compliance.New(env, d.Client, compliance.Parts{Journeys: d.Journeys, Types: d.Index, Notes: d.Notes,
 			Names: (&finder{backend: d}).otherNames}, p.ID)
 	case ui.KindLimits:
 		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
