@@ -21,7 +21,7 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 		return
 	}
 	if w, ok := requestFor(s.mine, st, c, approval.Approved, s.now()); ok {
-		c.consent.Reason, c.Verb = w.Reason, "Send (approved by "+w.By+")"
+		c.consent.Reason, c.Verb = w.Reason, "Send now (approved by "+w.By+")"
 		s.push(newQuestion(s, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
 		return
 	}

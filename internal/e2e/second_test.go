@@ -185,7 +185,7 @@ func TestSecondPerson(t *testing.T) {
 	if !held(1) {
 		t.Error("the document went before who asked sent it")
 	}
-	ana.press("x").armed("Send (approved by bo)").press("y").shows("Removed")
+	ana.press("x").armed("Send now (approved by bo)").press("y").shows("Removed")
 	if held(1) {
 		t.Error("the document is still there")
 	}

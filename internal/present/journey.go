@@ -109,6 +109,15 @@ func AskedCustomer(id string, c api.Customer) []Fact {
 		{Label: "status", Value: known(c.Status)}}
 }
 
+// ShareRisk is what a share token may undo; "" for a customer whose verification has no result.
+func ShareRisk(c api.Customer) string {
+	if api.StandingOf(c.Status) != api.StandingAccepted {
+		return ""
+	}
+	return "This customer is " + c.Status.Line(20) + " already. A token that is applied begins the verification again: " +
+		"the customer may lose that status until the application is finalized and accepted."
+}
+
 // AskedFinalize lists the facts in a question about finalizing.
 func AskedFinalize(id string, j journey.Journey) []Fact {
 	out, app := AskedCustomer(id, j.Customer), "none seen"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
 
 	"opdeck/api"
@@ -370,6 +371,21 @@ func TestTheHeadGivesTheNameItsRoom(t *testing.T) {
 		head := strings.TrimRight(strings.Split(r.View(), "\n")[2], " ")
 		if !strings.Contains(head, string(f.customer.Name)) && draw.Width(head) != w {
 			t.Errorf("at %d cells the name is cut in %d: %s", w, draw.Width(head), head)
+		}
+	}
+}
+
+// TestShareWarnsOfAnAcceptedCustomer: the form and the question say what a token does to a customer who is accepted,
+// and nothing of the kind for another one.
+func TestShareWarnsOfAnAcceptedCustomer(t *testing.T) {
+	for status, warns := range map[string]bool{"ACCEPT": true, "accepted": true, "NEW": false, "VERIFY": false, "": false} {
+		f := with(func(f *fake) { f.customer.Status = untrusted.Text(status) })
+		r, _ := open(t, f)
+		for _, keys := range [][]tea.Msg{{uitest.Key("S")}, {uitest.Type("demo-individual-ok-1"), uitest.Key("enter")}} {
+			r.Send(keys...)
+			if got := strings.Contains(r.View(), " already. A token"); got != warns {
+				t.Errorf("%q: warned %v, want %v:\n%s", status, got, warns, r.View())
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package compliance
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -67,6 +68,9 @@ func (f *ShareForm) intro() []string {
 		"A token works once and is valid for about 20 minutes: one issued now expires at " +
 			format.Clock(f.lapses(), f.env.Zone()) + ".",
 		"What you paste is not shown, stored or logged."}
+	if risk := present.ShareRisk(f.customer); risk != "" {
+		out = append(out, risk)
+	}
 	if f.env.About.Environment == ui.Sandbox {
 		out = append(out, demoTokens(f.customer.Type == api.Corporate))
 	}
@@ -91,9 +95,10 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 	if why := f.off(); why != "" { // it changed while the token was typed
 		return ui.Explain{Title: "Share token", Lines: []string{why, "No token was sent."}}, nil
 	}
-	risk := ""
+	risk := present.ShareRisk(f.customer)
 	if f.unclear {
-		risk = "An earlier token was sent and its outcome is not known. Use a new token, never the same one."
+		risk = strings.TrimSpace(risk + " An earlier token was sent and its outcome is not known. Use a new token, never " +
+			"the same one.")
 	}
 	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer),
 		ui.Confirm{ID: f.id, Facts: asked(f.env, f.id, f.customer),

@@ -204,7 +204,7 @@ func TestASecondPersonIsAskedFor(t *testing.T) {
 	yes()
 	mine.State = approval.Approved
 	r.Send(ui.Approvals{Mine: []ui.AskedWrite{mine}}, uitest.Key("x"))
-	r.Has("[ No ]    Send (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
+	r.Has("[ No ]    Send now (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
 	yes()
 	r.Send(uitest.Key("j"), uitest.Key("x"), uitest.Key("enter"))
 	r.Has("[ No ]    Ask for approval", "none given") // another document
