@@ -37,7 +37,7 @@ func TestGuideCoversNothing(t *testing.T) {
 	full := w.screens[0].h
 	g.heading = "Task 1 of 2"
 	r.Send(ui.SessionFacts{State: "live"})
-	r.Has("Task 1 of 2", "Press x to remove", "cccc0000e5f6")
+	r.Has("Task 1 of 2", "Press x to remove", "c0000e5f6")
 	if h := w.screens[0].h; h != full-3 {
 		t.Errorf("the screen has %d of %d lines", h, full)
 	}

@@ -61,7 +61,7 @@ func (s *router) pointed(y int) (p Pointer, line int) {
 // wheel scrolls the text or menu on top, the pane under the pointer, or the screen.
 func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd {
 	s.clicked = clicked{}
-	if p, y := s.pointed(e.Y); p != nil && p.Wheel(e.X, y, by) {
+	if p, y := s.pointed(e.Y); p != nil && p.Wheel(e.X-s.margin(), y, by) {
 		return nil
 	}
 	var cmds []tea.Cmd
@@ -88,7 +88,7 @@ func (s *Shell) click(e tea.MouseEvent) tea.Cmd {
 		return nil
 	}
 	top, before := s.top(), s.clicked
-	row, a, cmd, ok := p.Click(e.X, y)
+	row, a, cmd, ok := p.Click(e.X-s.margin(), y)
 	if !ok {
 		return nil
 	}

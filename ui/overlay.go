@@ -44,6 +44,13 @@ func (d dialog) layout(*Shell)                      {}
 // dialogWidth is the default width of a dialog.
 const dialogWidth = 76
 
+// A dialog covers whole rows in a window of less than besideWindow cells, and if fewer than leastBeside cells of
+// the screen are on each side of it.
+const (
+	besideWindow = 100
+	leastBeside  = 8
+)
+
 // hangsAt is the line of the upper edge of a dialog that hangs.
 const hangsAt = 1
 
@@ -185,6 +192,10 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 		plain := draw.Unstyled(below[i])
 		if i < y || i >= y+len(box) {
 			out[i] = s.th.Dim.Render(plain)
+			continue
+		}
+		if x < leastBeside || s.w < besideWindow { // the ends of words beside the dialog would say nothing
+			out[i] = draw.Space(x) + box[i-y]
 			continue
 		}
 		left := draw.Pad(ansi.Truncate(plain, x, ""), x)

@@ -8,7 +8,7 @@ import (
 )
 
 // besideFrom is the width from which sections are beside each other.
-const besideFrom = 140
+const besideFrom = 140 - Margins
 
 // Widths returns the cells of the left and the right part of the page; right is 0 in a
 // window that is too narrow for both.

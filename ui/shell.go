@@ -94,11 +94,12 @@ type Shell struct {
 	*idleGuard
 	*exit
 
-	barred  barred
-	clicked clicked
-	laid    draw.Laid
-	ticks   []tick // scheduled
-	tickSeq uint64
+	barred   barred
+	clicked  clicked
+	laid     draw.Laid
+	indented indented
+	ticks    []tick // scheduled
+	tickSeq  uint64
 
 	concluded *evidence.Book // the conclusions of the console's calls
 }
@@ -328,9 +329,9 @@ func (s *Shell) draw() []string {
 }
 
 func (s *Shell) drawBody(now time.Time) []string {
-	w, h := s.body()
+	_, h := s.body()
 	if len(s.overlays) > 0 {
-		w, h = s.area()
+		_, h = s.area()
 	}
 	var lines []string
 	if top := s.top(); top != nil {
@@ -340,8 +341,9 @@ func (s *Shell) drawBody(now time.Time) []string {
 			lines = strings.Split(top.screen.View(), "\n")
 		}
 	}
-	if len(lines) != h || len(s.overlays) > 0 { // else they are laid with the others
-		lines = draw.Lay(lines, w, h)
+	lines = s.indented.lines(lines, s.margin(), h)
+	if len(s.overlays) > 0 {
+		lines = draw.Lay(lines, s.w, h)
 	}
 	for _, o := range s.overlays {
 		lines = s.cover(o, lines, now)

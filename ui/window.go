@@ -31,9 +31,20 @@ type window struct {
 // fits reports whether the window has room for dialogs and screens.
 func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
 
+// Margins is the number of cells beside a screen, half of them on each side, in all but narrow windows.
+const Margins = 2
+
+// margin returns the cells to the left of the screen, and as many are to its right.
+func (s *window) margin() int {
+	if s.compact() || s.th.Linear {
+		return 0
+	}
+	return Margins / 2
+}
+
 // body returns the size of screens.
 func (s *window) body() (w, h int) {
-	return s.w, max(s.h-s.chrome(), 0)
+	return s.w - 2*s.margin(), max(s.h-s.chrome(), 0)
 }
 
 // chrome returns the number of lines of the shell: header, rule, hints and, if there
@@ -47,9 +58,9 @@ func (s *window) chrome() int {
 
 // area returns the room for dialogs: the body, and in a low window also the lines below it.
 func (s *window) area() (w, h int) {
-	w, h = s.body()
+	_, h = s.body()
 	if s.h < 12 {
 		h = s.h - 2
 	}
-	return w, h
+	return s.w, h
 }

@@ -84,6 +84,8 @@ type Column struct {
 	HidePriority int    // narrow windows hide the highest first; 0: never hidden
 	Least        int    // the least width that a person may set
 	CutMiddle    bool   // cut in the middle, both ends kept
+	ID           bool   // an identifier: whole or in its short form; the field of Kind ID always is
+	Signed       bool   // a sign begins each cell; the field of a status always is
 	Dim          bool   // secondary; a Count, Flag or ID always is
 	Age          bool   // for a Time: as an age
 	NoZero       bool   // for a Count: 0 is shown empty

@@ -11,3 +11,16 @@ func File(u untrusted.Text, max int) string {
 	tail := (max - 1) / 2
 	return string(all[:max-1-tail]) + "…" + string(all[len(all)-tail:])
 }
+
+// shortID is the number of runes at each end of a shortened id.
+const shortID = 6
+
+// ShortID is the one short form of an identifier: its first and its last six characters, "62387c…50c0b8". Ids of up
+// to 13 characters stay whole.
+func ShortID(u untrusted.Text) string {
+	all := []rune(u.Line(256))
+	if len(all) <= 2*shortID+1 {
+		return string(all)
+	}
+	return string(all[:shortID]) + "…" + string(all[len(all)-shortID:])
+}

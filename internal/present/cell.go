@@ -119,6 +119,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 	if out.Title == "" {
 		out.Title = f.Name
 	}
+	out.ID, out.Signed = out.ID || f.Kind == field.ID, out.Signed || f.Status
 	switch {
 	case f.Kind == field.Money:
 		out.Align = Decimal

@@ -24,17 +24,37 @@ func parts(s string) number {
 	return n
 }
 
-// Align pads numbers, each may have a unit behind a space, so that decimal
-// points are in one column and units in another; all results have the same
-// width.
+// pointCells is what a decimal point and four decimals take: numbers with more do not move those of a column.
+const pointCells = 5
+
+// Align pads numbers, each may have a unit behind a space, so that decimal points are in one column and units in
+// another; all results have the same width. The unit of a number with more than four decimals is behind its last one.
 func Align(col []string) []string {
 	at := PointsOf(col, math.MaxInt32)
-	at.width = at.w + at.p + at.u
-	out := make([]string, len(col))
+	out, widest := make([]string, len(col)), 0
 	for i, s := range col {
-		out[i] = at.Put(s)
+		n := parts(s)
+		out[i] = Space(at.w-n.w) + n.whole + n.part + Space(at.p-n.p) + n.unit
+		widest = max(widest, Width(out[i]))
+	}
+	for i := range out {
+		out[i] = Pad(out[i], widest)
 	}
 	return out
+}
+
+// Shortened returns a number with more than four decimals with three of them and "…", which is never rounded; and
+// others as they are.
+func Shortened(s string) string {
+	i := strings.IndexByte(s, '.')
+	if i < 0 || len(s)-i <= pointCells {
+		return s
+	}
+	n := parts(s)
+	if n.p <= pointCells {
+		return s
+	}
+	return n.whole + n.part[:pointCells-1] + ellipsis + n.unit
 }
 
 // Points is where a column of numbers has its decimal points and units, at the
@@ -54,7 +74,7 @@ func PointsOf(col []string, width int) Points {
 		if fits(s, width) {
 			n := parts(s)
 			list = append(list, n)
-			at.limit = max(at.limit, n.p)
+			at.limit = min(max(at.limit, n.p), pointCells)
 		}
 	}
 	for ; ; at.limit-- {
@@ -62,6 +82,8 @@ func PointsOf(col []string, width int) Points {
 		for i := range list {
 			if n := &list[i]; n.p <= at.limit {
 				at.w, at.p, at.u = max(at.w, n.w), max(at.p, n.p), max(at.u, n.u)
+			} else if width == math.MaxInt32 {
+				at.w = max(at.w, n.w)
 			}
 		}
 		if at.inLine() || at.limit <= 0 {

@@ -1,9 +1,18 @@
 package draw
 
-import "opdeck/api/untrusted"
+import (
+	"opdeck/api/untrusted"
+	"opdeck/internal/format"
+)
 
-// ID draws an identifier in at most w cells, both ends kept.
-func ID(id string, w int) string { return Middle(untrusted.Text(id).Line(256), w) }
+// ID draws an identifier in at most w cells: the whole of it, its short form, or as much of both ends as fits.
+func ID(id string, w int) string {
+	whole := untrusted.Text(id).Line(256)
+	if Width(whole) <= w {
+		return whole
+	}
+	return Middle(format.ShortID(untrusted.Text(id)), w)
+}
 
 // Fitting returns the first of the sentences that fits into w cells; the sentences begin with the longest. If none
 // fits, it cuts the last one.

@@ -9,12 +9,12 @@ import (
 // ColumnOf is a column of records in the table.
 func ColumnOf[T any](c present.Column[T]) widget.Column {
 	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority,
-		CutMiddle: c.CutMiddle}
+		CutMiddle: c.CutMiddle, ID: c.ID, Signed: c.Signed}
 	switch c.Align {
 	case present.Right:
 		out.Align = widget.Right
 	case present.Decimal:
-		out.Align = widget.Decimal
+		out.Align, out.Shorten = widget.Decimal, true
 	}
 	return out
 }

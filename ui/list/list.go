@@ -78,7 +78,6 @@ type Spec[T any] struct {
 	Signs    []Sign              // of the rows, for the help
 	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
 	Marks    bool                // rows can be marked
-	NoGap    bool                // no space between the row's sign and its first cell
 	OwnStale bool                // HeadLines has List.Stale among its lines
 
 	Language *filter.Table[T]
@@ -126,9 +125,6 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	}
 	if spec.Columns != nil {
 		l.Table.SetColumns(spec.Columns(0)...)
-	}
-	if !spec.NoGap {
-		l.Table.AddSignGap()
 	}
 	l.Sort = Sorting[T]{by: spec.Sort, held: l.held, table: l.Table, sorted: func() {
 		l.Changed()

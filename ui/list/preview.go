@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	previewFrom = 140 // cells of the window from which the preview fits
-	previewLess = 56  // its minimum width: an id with its label
+	previewFrom = 140 - ui.Margins // cells of the screen from which the preview fits
+	previewLess = 56               // its minimum width: an id with its label
 	previewMost = 72
 )
 
@@ -89,8 +89,8 @@ func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
 	if on && w < previewFrom {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + format.Count(previewFrom) +
-			" columns; this window has " + format.Count(w) + "."}}
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + format.Count(previewFrom+ui.Margins) +
+			" columns; this window has " + format.Count(w+ui.Margins) + "."}}
 	}
 	return act
 }

@@ -47,7 +47,10 @@ type Column struct {
 	Flex           int // share of the room that is left; 0: stays at Min
 	HidePriority   int // narrow windows leave out the column with the highest first; 0: never
 	Align          Align
-	CutMiddle      bool // cut in the middle, both ends kept (ids, file names)
+	CutMiddle      bool // cut in the middle, both ends kept (file names)
+	Shorten        bool // amounts with many decimals are shortened, with a sign
+	ID             bool // an identifier: whole, or its short form; it gets what the other columns leave
+	Signed         bool // a sign begins each cell; a narrow window shows only that
 	MaxNumberWidth int  // numbers: a wider one is cut, with a sign; 0: numberWidth
 }
 
@@ -78,8 +81,8 @@ type tableColumns struct {
 	w, h     int
 	shown    []shownColumn
 	wide     []int // by column: what the widest number seen takes
+	want     []int // by column: what the widest text seen takes
 	column   int   // the column under the cursor, into columns; -1: none
-	apart    bool  // a space is between the row's sign and the first cell
 	sortBy   int
 	sortDown bool
 	measured bool // keep.seen are the rows on screen
@@ -103,7 +106,8 @@ type shownColumn struct{ index, width int }
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
-	columnsOf := tableColumns{columns: columns, sortBy: -1, column: -1, wide: make([]int, len(columns))}
+	columnsOf := tableColumns{columns: columns, sortBy: -1, column: -1, wide: make([]int, len(columns)),
+		want: make([]int, len(columns))}
 	return &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
 		tableCursor: tableCursor{tableColumns: columnsOf, source: none{}}}
 }
@@ -179,6 +183,7 @@ func (t *Table) SetSize(w, h int) {
 	}
 	if w != t.w {
 		clear(t.wide)
+		clear(t.want)
 	}
 	t.w, t.h = w, h
 	t.shown = t.layout()
@@ -195,14 +200,11 @@ func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.columns, t.wide, t.keep, t.measured = c, make([]int, len(c)), keep{}, false
+	t.columns, t.keep, t.measured = c, keep{}, false
+	t.wide, t.want = make([]int, len(c)), make([]int, len(c))
 	t.column = min(t.column, len(c)-1)
 	t.shown = t.layout()
 }
-
-// AddSignGap puts a space between the row's sign and the first cell, for tables whose
-// first cell could be read together with it ("!2026-01-31").
-func (t *tableColumns) AddSignGap() { t.apart = true }
 
 // Width is how many cells column i takes; 0 when the window has no room for it.
 func (t *tableColumns) Width(i int) int {
@@ -214,8 +216,8 @@ func (t *tableColumns) Width(i int) int {
 	return 0
 }
 
-// TooWide lists the columns in which the row under the cursor has a number that
-// is cut, because its column is narrower. A screen shows it elsewhere.
+// TooWide lists the columns in which the row under the cursor has a number that is cut, because its column is
+// narrower or because it has many decimals. A screen shows it elsewhere.
 func (t *tableCursor) TooWide() []int {
 	r, ok := t.Selected()
 	if !ok {
@@ -223,7 +225,10 @@ func (t *tableCursor) TooWide() []int {
 	}
 	var out []int
 	for _, c := range t.shown {
-		if t.columns[c.index].Align != Left && draw.Width(cellOf(r, c.index)) > c.width {
+		if t.columns[c.index].Align == Left {
+			continue
+		}
+		if s := t.number(r, c.index); draw.Width(s) > c.width || s != cellOf(r, c.index) {
 			out = append(out, c.index)
 		}
 	}
@@ -253,6 +258,7 @@ func (t *tableCursor) SelectedID() string { return t.id }
 func (t *Table) Restart() {
 	t.at, t.top, t.id, t.above = 0, 0, "", 0
 	clear(t.wide)
+	clear(t.want)
 }
 
 // Cursor is the index of the row under the cursor.

@@ -253,9 +253,9 @@ func TestOneHugeNumberNarrowsNothing(t *testing.T) {
 		{50, usual, "2026-01-31 10:00 9,999,999.99 EUR abcdefghij"},
 		{32, usual, usual},
 		{28, huge, "98,765,… EUR"},
-		{12, usual, "9,999… EUR"},
-		{8, usual, "9,999…"},
-		{6, usual, "####"},
+		{13, usual, "9,999… EUR"},
+		{9, usual, "9,999…"},
+		{7, usual, "####"},
 	} {
 		tb.Restart()
 		tb.SetSource(cells{{"2026-01-31 10:00", c.amount, "abcdefghij"}})
@@ -273,10 +273,9 @@ func TestOneHugeNumberNarrowsNothing(t *testing.T) {
 	}
 }
 
-// TestSignsStandApart from the first cell where the table asks for it.
-func TestSignsStandApart(t *testing.T) {
+// TestSignsAreApart: a row's sign is not read together with its first cell.
+func TestSignsAreApart(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a"}, 60, 8)
-	tb.AddSignGap()
 	tb.SetSource(signed{})
 	for _, w := range []int{60, 30} {
 		tb.SetSize(w, 8)

@@ -97,14 +97,17 @@ func (t *tableColumns) layout() []shownColumn {
 		out = append(out, shownColumn{i, t.least(i)})
 		need += t.least(i) + gap
 	}
-	need = t.squeeze(out, need, room)
 	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+
 		moreSign > out[last].width {
 		room -= moreSign // the sign that more columns follow
 	}
+	need = t.squeeze(out, need, room)
 	t.grow(out, room-need)
 	return out
 }
+
+// important is the highest HidePriority of columns that are left out only after texts of any length are narrowed.
+const important = 3
 
 // fitting leaves out columns by their HidePriority until the others have room.
 func (t *tableColumns) fitting(room int) []bool {
@@ -114,10 +117,16 @@ func (t *tableColumns) fitting(room int) []bool {
 		in[i] = true
 		need += t.least(i) + gap
 	}
+	names := 0 // what texts of any length give up before an important column is left out
+	for i, c := range t.columns {
+		if c.HidePriority == 0 && c.Flex > 0 && c.Align == Left {
+			names += max(t.least(i)-leastName, 0)
+		}
+	}
 	for need > room {
 		worst := -1
 		for i, c := range t.columns {
-			if in[i] && c.HidePriority > 0 && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
+			if in[i] && c.HidePriority > 0 && (need-names > room || c.HidePriority > important) && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
 				worst = i
 			}
 		}
@@ -130,24 +139,38 @@ func (t *tableColumns) fitting(room int) []bool {
 	return in
 }
 
-// squeeze narrows columns of which not even those fit that are never dropped: texts of
-// any length first, then words such as a status, which say that they are cut, and last
-// numbers, which show as "###" then.
+// The least widths of texts that narrow windows cut.
+const (
+	leastName = 12 // of a text of any length, while words and signs can be narrowed
+	leastText = 6
+	leastWord = 9 // of a word with a sign: "◌ PENDING"
+	signOnly  = 3 // a Signed column of at most this width shows its sign alone
+)
+
+// squeeze narrows columns of which not even those fit that are never dropped: texts of any length first, then words,
+// which say that they are cut, and words with a sign, of which the sign stays; and last numbers, which show as "###".
 func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
-	const texts, words, numbers = 0, 1, 2
-	for pass := texts; pass <= numbers; pass++ {
+	narrow := func(least int, is func(Column) bool) {
 		for i := len(cols) - 1; i >= 0 && need > room; i-- {
-			least, c := 6, t.columns[cols[i].index]
-			if pass == numbers {
-				least = 1
-			} else if c.Align != Left || pass == texts && c.Flex == 0 {
-				continue
+			if is(t.columns[cols[i].index]) {
+				less := max(min(cols[i].width-least, need-room), 0)
+				cols[i].width -= less
+				need -= less
 			}
-			less := max(min(cols[i].width-least, need-room), 0)
-			cols[i].width -= less
-			need -= less
 		}
 	}
+	text := func(c Column) bool { return c.Align == Left && c.Flex > 0 }
+	narrow(leastName, text)
+	narrow(leastWord, func(c Column) bool { return c.Signed })
+	for i := range cols { // a word that is cut says less than its sign
+		if d := t.columns[cols[i].index]; need > room && d.Signed && cols[i].width > 1 {
+			need -= cols[i].width - 1
+			cols[i].width = 1
+		}
+	}
+	narrow(leastText, text)
+	narrow(leastText, func(c Column) bool { return c.Align == Left })
+	narrow(1, func(Column) bool { return true })
 	return need
 }
 
@@ -155,36 +178,63 @@ func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
 // what the widest one seen takes.
 func (t *tableColumns) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
 
-// grow shares spare cells out by Flex, up to Max.
+// grow gives spare cells to texts that are cut: first to words and codes, then to texts of any length by their Flex,
+// both up to what the widest cell seen takes, and to an id if it can be whole. What is left over goes to Flex again.
 func (t *tableColumns) grow(cols []shownColumn, spare int) {
+	spare = max(spare, 0)
+	for i := range cols {
+		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == Left && !d.ID && !(d.Signed && cols[i].width <= signOnly) {
+			more := min(max(min(t.want[cols[i].index], d.Max)-cols[i].width, 0), spare)
+			cols[i].width += more
+			spare -= more
+		}
+	}
+	spare = t.share(cols, spare, true)
+	for i := range cols {
+		d := t.columns[cols[i].index]
+		if more := d.Max - cols[i].width; d.ID && more > 0 && more <= spare && t.want[cols[i].index] > cols[i].width {
+			cols[i].width += more
+			spare -= more
+		}
+	}
+	t.share(cols, spare, false)
+}
+
+// share shares spare cells out by Flex, up to Max, and if cut only among columns whose cells are cut. It returns
+// what is left.
+func (t *tableColumns) share(cols []shownColumn, spare int, cut bool) int {
+	limit := func(c shownColumn) int {
+		d := t.columns[c.index]
+		most := d.Max
+		if most == 0 {
+			most = t.w
+		}
+		if cut {
+			most = min(most, t.want[c.index])
+		}
+		return most - c.width
+	}
 	for spare > 0 {
 		shares := 0
 		for _, c := range cols {
-			if d := t.columns[c.index]; d.Flex > 0 && (d.Max == 0 || c.width < d.Max) {
-				shares += d.Flex
+			if limit(c) > 0 {
+				shares += t.columns[c.index].Flex
 			}
 		}
 		if shares == 0 {
-			return
+			break
 		}
-		before := spare
-		unit := max(spare/shares, 1)
+		before, unit := spare, max(spare/shares, 1)
 		for i := range cols {
-			d := t.columns[cols[i].index]
-			if d.Flex == 0 || spare == 0 {
-				continue
-			}
-			more := min(unit*d.Flex, spare)
-			if d.Max > 0 {
-				more = min(more, d.Max-cols[i].width)
-			}
-			if more > 0 {
+			if d := t.columns[cols[i].index]; d.Flex > 0 {
+				more := max(min(unit*d.Flex, spare, limit(cols[i])), 0)
 				cols[i].width += more
 				spare -= more
 			}
 		}
 		if spare == before {
-			return
+			break
 		}
 	}
+	return spare
 }

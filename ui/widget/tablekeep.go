@@ -2,6 +2,7 @@ package widget
 
 import (
 	"slices"
+	"strings"
 
 	"opdeck/ui/draw"
 )
@@ -62,7 +63,7 @@ func (t *Table) fit(rows []Row) {
 		}
 		same := was.width == c.width && len(was.in) == len(rows)
 		for i := 0; same && i < len(rows); i++ {
-			same = was.in[i] == cellOf(rows[i], c.index)
+			same = was.in[i] == t.number(rows[i], c.index)
 		}
 		if same {
 			continue
@@ -70,7 +71,7 @@ func (t *Table) fit(rows []Row) {
 		was.width = c.width
 		was.in = was.in[:0]
 		for _, r := range rows {
-			was.in = append(was.in, cellOf(r, c.index))
+			was.in = append(was.in, t.number(r, c.index))
 		}
 		was.numbers(d.Align == Decimal)
 	}
@@ -89,6 +90,11 @@ func (t *Table) cell(r Row, i, k int) string {
 	switch d := t.columns[c.index]; {
 	case d.Align != Left:
 		return t.keep.cols[c.index].out[k]
+	case d.ID:
+		return draw.Pad(draw.ID(cellOf(r, c.index), c.width), c.width)
+	case d.Signed && c.width <= signOnly:
+		sign, _, _ := strings.Cut(cellOf(r, c.index), " ")
+		return draw.Fit(sign, c.width)
 	case d.CutMiddle:
 		return draw.Pad(draw.Middle(cellOf(r, c.index), c.width), c.width)
 	}

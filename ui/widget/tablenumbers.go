@@ -23,6 +23,7 @@ func (t *tableColumns) widen(rows []Row) {
 	changed := false
 	for i, c := range t.columns {
 		if c.Align == Left {
+			changed = t.wanted(i, rows) || changed
 			continue
 		}
 		limit := max(cmp.Or(c.MaxNumberWidth, numberWidth), c.Min)
@@ -34,7 +35,7 @@ func (t *tableColumns) widen(rows []Row) {
 		}
 		want := max(c.Min, min(t.wide[i], limit)) // scrolling on narrows nothing: columns would come and go
 		for _, r := range rows {
-			if n := draw.Width(cellOf(r, i)); n <= limit {
+			if n := draw.Width(t.number(r, i)); n <= limit {
 				want = max(want, n)
 			}
 		}
@@ -49,6 +50,27 @@ func (t *tableColumns) widen(rows []Row) {
 	if changed {
 		t.shown = t.layout()
 	}
+}
+
+// number is the number of a row in column i as it is drawn: an amount with many decimals is shortened.
+func (t *tableColumns) number(r Row, i int) string {
+	if t.columns[i].Shorten {
+		return draw.Shortened(cellOf(r, i))
+	}
+	return cellOf(r, i)
+}
+
+// wanted notes the widest text seen in column i and reports whether it is a new one.
+func (t *tableColumns) wanted(i int, rows []Row) bool {
+	want := max(t.want[i], draw.Width(t.columns[i].Title)+moreSign)
+	for _, r := range rows {
+		if s := cellOf(r, i); len(s) > want {
+			want = max(want, draw.Width(s))
+		}
+	}
+	was := t.want[i]
+	t.want[i] = want
+	return want != was
 }
 
 // numbers fits the column's numbers to its width. Points are in one line when

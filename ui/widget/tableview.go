@@ -19,7 +19,10 @@ func (t *tableColumns) page() int {
 	}
 	return max(t.h-t.head()-t.foot(), 1)
 }
-func (t *tableColumns) gutter() int { return 2 + btoi(t.w >= 40) + btoi(t.apart) }
+
+// gutter is what cursor, sign and mark take before a row. The mark is between sign and cell, so that they are not
+// read together ("!2026-01-31").
+func (t *tableColumns) gutter() int { return 3 }
 
 func btoi(b bool) int {
 	if b {
@@ -131,9 +134,12 @@ func (t *Table) drawHead() string {
 			style = t.th.Selected(theme.Accent)
 			title = t.th.Signs.Cursor + draw.Cut(title, room-1)
 		}
-		if d.Align == Left {
+		switch {
+		case d.Signed && room <= signOnly:
+			title = draw.Space(room)
+		case d.Align == Left:
 			title = draw.Fit(title, room)
-		} else {
+		default:
 			title = draw.FitRight(title, room)
 		}
 		p.write(style, title)
@@ -174,15 +180,8 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		p.write(theme.Style{}, " ")
 	}
 	marked := t.marks.has[r.ID]
-	if t.w < 40 {
-		t.drawMark(&p, r, marked, style, marked)
-	} else {
-		t.drawMark(&p, r, marked, style, true)
-		t.drawMark(&p, r, false, style, false)
-	}
-	if t.apart {
-		p.write(style(theme.Plain), " ")
-	}
+	t.drawMark(&p, r, false, style, false)
+	t.drawMark(&p, r, marked, style, true)
 	for i, c := range t.shown {
 		if i > 0 {
 			p.write(style(theme.Plain), draw.Space(gap))
@@ -214,15 +213,15 @@ func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) them
 
 // drawNotice draws what is in the place of rows, in at most h lines.
 func (t *Table) drawNotice(h int) []string {
-	lines := []string{}
+	lines, indent := []string{}, t.gutter()
 	if h >= 4 {
 		lines = append(lines, "")
 	}
-	for _, l := range draw.Wrap(t.notice.Text, t.w-4) {
-		lines = append(lines, "  "+t.th.Tone(t.notice.Tone).Render(l))
+	for _, l := range draw.Wrap(t.notice.Text, t.w-2*indent) {
+		lines = append(lines, draw.Space(indent)+t.th.Tone(t.notice.Tone).Render(l))
 	}
-	for _, l := range draw.Wrap(t.notice.Hint, t.w-4) {
-		lines = append(lines, "  "+t.th.Dim.Render(l))
+	for _, l := range draw.Wrap(t.notice.Hint, t.w-2*indent) {
+		lines = append(lines, draw.Space(indent)+t.th.Dim.Render(l))
 	}
 	return draw.Lay(lines, t.w, min(len(lines), h))
 }
@@ -236,9 +235,9 @@ func (t *Table) drawFoot(n int) string {
 		s += " " + t.th.Signs.Sep + " " + format.Count(len(t.marks.order)) + " marked"
 	}
 	if t.note != "" {
-		return draw.Lay([]string{draw.Spread("  "+t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
+		return draw.Lay([]string{draw.Spread(t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
 	}
-	return draw.Lay([]string{"  " + at + t.th.Dim.Render(s)}, t.w, 1)[0]
+	return draw.Lay([]string{at + t.th.Dim.Render(s)}, t.w, 1)[0]
 }
 
 // pen joins neighbours of the same style into one sequence.

@@ -164,12 +164,12 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r.Send(uitest.Type(" outcome:"))
 	r.Has("tab ok  denied  failed  unknown")
 	r.Send(uitest.Type("x"))
-	r.Has("/ person:bob outcome:x", "\n                     ^", "x is not known. Known are ok, denied")
+	r.Has("/ person:bob outcome:x", "\n                      ^", "x is not known. Known are ok, denied")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("event:document.r"))
 	r.Has("tab document.remove")
 	for _, field := range []string{"object:", "phase:", "at<", "id:"} {
 		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
-		r.Has("\ntab ")
+		r.Has("\n tab ")
 	}
 	if log.calls != before {
 		t.Errorf("%d questions while it is typed", log.calls-before)
@@ -355,7 +355,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 func TestExportOverSSHIsACommand(t *testing.T) {
 	r, clock := open(t, fake(), func(o *ui.Options) { o.About.Remote = "ssh -p 2222 ana@192.0.2.7" })
 	r.Send(uitest.Key("e"))
-	r.Has("Evidence pack of operation 7f3a2b10", "The whole trail")
+	r.Has("Evidence pack of operation 7f3a2b…000001", "The whole trail")
 	r.Send(uitest.Key("enter"))
 	r.Has("Files here are on the server.", "ssh -p 2222 ana@192.0.2.7 audit export --operation 7f3a2b10-0000-4000-", "000000000001 > FILE", "y copy the command")
 	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"), uitest.Key("down"), uitest.Key("enter"))

@@ -68,7 +68,7 @@ func TestTheCustomerIsShownBesideTheList(t *testing.T) {
 	r.Send(uitest.Size(160, 45), uitest.Keys("down", "down"))
 	row := strings.Split(r.View(), "\n")
 	r.Says("│ name", "│ status")
-	if at := slices.IndexFunc(row, func(l string) bool { return strings.HasPrefix(l, "▌") }); at < 0 || !strings.Contains(r.View(), "│ name    "+strings.Fields(row[at])[1]) {
+	if at := slices.IndexFunc(row, func(l string) bool { return strings.HasPrefix(l, " ▌") }); at < 0 || !strings.Contains(r.View(), "│ name    "+strings.Fields(row[at])[1]) {
 		t.Errorf("the customer under the cursor is not beside the list:\n%s", r.View())
 	}
 	if fmt.Sprint(p.asked) != "[0]" {

@@ -76,7 +76,7 @@ func TestAttachPicks(t *testing.T) {
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
 	r.Has("Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	r.Has("Attached passport.png.", "▌   passport.png")
+	r.Has("Attached passport.png.", "▌  passport.png")
 	r.Send(uitest.Key("a"), uitest.Paste("0c5e9d2a-1f00-4000-8000-00000000abcd"), uitest.Key("enter"))
 	r.Has("Attach document 0c5e9d")
 	if len(got) != 1 || got[0] != "free-1" {

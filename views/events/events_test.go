@@ -163,10 +163,10 @@ func TestTheFilterOffersWhatIsOnScreen(t *testing.T) {
 	r.Send(uitest.Key("tab"))
 	r.Has("/ type:client")
 	r.Send(uitest.Type(" status:x"))
-	r.Has("/ type:client status:x", "\n                     ^", "status:x is not known. Known are verified")
+	r.Has("/ type:client status:x", "\n                      ^", "status:x is not known. Known are verified")
 	for field, want := range map[string]string{"status:": "verified  unverified  quarantined  conflict", "received<": "today", "id:": "0f0e6c5", "hook:": "00000"} {
 		r.Send(uitest.Key("ctrl+u"), uitest.Type(field))
-		r.Has("\ntab " + want)
+		r.Has("\n tab " + want)
 	}
 	if f.calls != before {
 		t.Errorf("%d questions while it is typed", f.calls-before)

@@ -67,7 +67,7 @@ func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind,
 		ID: opid}, Origin: "index",
 		Reading: "Reading the history …", None: "No state matches the filter.",
-		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Marks: true, NoGap: true, Beside: s.beside,
+		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Marks: true, Beside: s.beside,
 		Signs:    append([]list.Sign{list.Warning("new since your last visit")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s

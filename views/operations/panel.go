@@ -72,7 +72,6 @@ func (s totalsPanel) nextPanel() tea.Cmd {
 	p.ready, p.grid = false, nil
 	if p.table == nil {
 		p.table = widget.NewTable(s.env.Theme, s.env.Keys, false)
-		p.table.AddSignGap()
 	}
 	p.table.Restart()
 	if p.within == pages[p.page-1] {
