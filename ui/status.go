@@ -106,8 +106,8 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	case !s.covers(body-more, body):
 		copy(frame[body-more:], lines[:more])
 		return lines[more]
-	case body-2 > 2*len(lines) && !s.covers(2, 2+len(lines)):
-		copy(frame[2:], lines)
+	case body-s.headed() > 2*len(lines) && !s.covers(s.headed(), s.headed()+len(lines)):
+		copy(frame[s.headed():], lines)
 		return s.status("")
 	}
 	return s.status(s.noticeLine(s.w - 4))
@@ -115,6 +115,6 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 
 // covers reports whether a cursor is on lines from..to of the frame.
 func (s *statusLine) covers(from, to int) bool {
-	body := 2 + s.guided
+	body := s.headed() + s.guided
 	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }

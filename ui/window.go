@@ -53,8 +53,11 @@ func (s *window) chrome() int {
 	if s.h < 8 {
 		return 3
 	}
-	return 4 + s.guided
+	return 4 + s.mapped() + s.guided
 }
+
+// headed returns the number of lines above the guide and the screen: header, rule and map.
+func (s *window) headed() int { return 2 + s.mapped() }
 
 // area returns the room for dialogs: the body, and in a low window also the lines below it.
 func (s *window) area() (w, h int) {

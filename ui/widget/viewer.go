@@ -276,7 +276,7 @@ func (v *Viewer) Lines() []string {
 		}
 		out = append(out, draw.Spread(v.th.Accent.Render("/")+q, v.th.Dim.Render(found), v.w))
 	case v.footed():
-		out = append(draw.Lay(out, v.w, page), v.th.Dim.Render(draw.Cut("  "+v.Further(), v.w)))
+		out = append(draw.Lay(out, v.w, page), v.th.Dim.Render(draw.Cut(v.Further(), v.w)))
 	}
 	return draw.Lay(out, v.w, v.h)
 }

@@ -1,0 +1,60 @@
+package ui
+
+import (
+	"strings"
+
+	"opdeck/ui/draw"
+)
+
+// A window of at least these cells has the line that names the screens.
+const (
+	mapWidth  = 80
+	mapHeight = 20
+)
+
+// mapNames are the screens of the number keys, in their order: the name, and the one that fits into mapWidth.
+var mapNames = [...][2]string{{"Operations", "Ops"}, {"Operation", "Op"}, {"Documents", "Docs"}, {"Compliance", "Compl."},
+	{"Limits", "Limits"}, {"Session", "Session"}, {"Events", "Events"}, {"Audit", "Audit"}}
+
+// mapped returns the number of lines of the map: 1 or 0.
+func (s *window) mapped() int {
+	if s.w < mapWidth || s.h-s.guided < mapHeight || s.th.Linear {
+		return 0
+	}
+	return 1
+}
+
+// here returns the index of the numbered screen that the person is on, or came from to the one on top; -1: none.
+func (s *screenStack) here() int {
+	for i := len(s.stack) - 1; i >= 0; i-- {
+		for n, kind := range placeKinds {
+			if s.stack[i].screen.Place().Kind == kind {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+// drawMap returns the line that names the screens with their keys; the present one is marked by sign and style.
+func (s *topLine) drawMap() []string {
+	if s.mapped() == 0 {
+		return nil
+	}
+	keys, here := s.keys.Global.Places(), s.here()
+	line := func(form int, gap string) string {
+		var b strings.Builder
+		for i, k := range keys {
+			sign, style := " ", s.th.Dim
+			if i == here {
+				sign, style = s.th.Signs.Cursor, s.th.Title
+			}
+			if i > 0 {
+				b.WriteString(gap)
+			}
+			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(k.Help().Key) + " " + style.Render(mapNames[i][form]))
+		}
+		return b.String()
+	}
+	return []string{draw.Fitting(s.w-1, line(0, "  "), line(0, " "), line(1, "  "), line(1, " "))}
+}
