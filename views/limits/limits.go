@@ -93,10 +93,13 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 }
 
 // Content implements ui.Contenter.
-func (s *Screen) Content() ui.Content { return s.Details() }
+func (s *Screen) Content() ui.Content { return s.content(s.H) }
 
-// Details is the content; the on-call page shows it, too.
-func (s *Screen) Details() ui.Content {
+// Details is the content without plots, for the on-call page.
+func (s *Screen) Details() ui.Content { return s.content(0) }
+
+// content is the content for h lines.
+func (s *Screen) content(h int) ui.Content {
 	switch th := s.env.Theme; {
 	case s.Err != nil:
 		return s.Failed(s.Err)
@@ -107,7 +110,7 @@ func (s *Screen) Details() ui.Content {
 	case th.Linear:
 		return ui.Content{Lines: s.spoken()}
 	}
-	return ui.Content{Lines: s.table()}
+	return ui.Content{Lines: s.table(h)}
 }
 
 const reading = "Reading the budgets …"
@@ -126,15 +129,18 @@ func (s *Screen) spoken() []string {
 	return append(out, s.sentences()...)
 }
 
-// columns are the widths of the columns.
+// columns are the widths of the columns; 0: it is not drawn.
 type columns struct{ gauge, spark, waiting int }
 
-func (s *Screen) columns() columns {
+func (s *Screen) columns(plotted bool) columns {
 	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, room, next, waiting, 429
 	if s.W < fixed {
 		return columns{}
 	}
 	left := s.W - fixed - 4
+	if plotted { // the history is below
+		return columns{gauge: min(left, 60), waiting: 9}
+	}
 	c := columns{gauge: min(max(left/2, 0), 24), waiting: 9}
 	c.spark = min(max(left-c.gauge-2, 0), len(limit.History{}))
 	if left < 16 {
@@ -143,8 +149,15 @@ func (s *Screen) columns() columns {
 	return c
 }
 
-func (s *Screen) table() []string {
-	th, c := s.env.Theme, s.columns()
+func (s *Screen) table(h int) []string {
+	said := []string{""}
+	for _, sentence := range s.sentences() {
+		for _, l := range draw.Wrap(sentence, max(s.W, 1)) {
+			said = append(said, s.env.Theme.Dim.Render(l))
+		}
+	}
+	plots := s.plots(h - 2 - len(s.usage) - len(said))
+	th, c := s.env.Theme, s.columns(len(plots) > 0)
 	title := map[string]string{}
 	for _, c := range present.BudgetColumns {
 		title[c.Name] = c.Title
@@ -163,11 +176,8 @@ func (s *Screen) table() []string {
 	for _, b := range s.budgetsNow() {
 		lines = append(lines, s.row(b, c))
 	}
-	lines = append(lines, "")
-	for _, sentence := range s.sentences() {
-		for _, l := range draw.Wrap(sentence, max(s.W, 1)) {
-			lines = append(lines, th.Dim.Render(l))
-		}
+	if lines = append(lines, said...); len(plots) > 0 {
+		lines = append(append(lines, ""), plots...)
 	}
 	return lines
 }

@@ -106,7 +106,7 @@ func (s *Screen) lives() []string {
 			out = append(out, name+th.Dim.Render(l.Says))
 			continue
 		}
-		line := name + widget.Gauge(th, int(l.Left.Seconds()), int(l.TTL.Seconds()), min(max(s.W-46, 8), 40), l.Tone) +
+		line := name + widget.Gauge(th, int(l.Left.Seconds()), int(l.TTL.Seconds()), min(max(s.W-46, 8), 80), l.Tone) +
 			"  " + draw.PadLeft(l.Says, 14)
 		if until := "  " + l.Until; draw.Width(line)+draw.Width(until) <= s.W {
 			line += th.Dim.Render(until)
