@@ -65,6 +65,7 @@ func (s *Shell) press(p keymap.Press) tea.Cmd {
 	if p.IsText() {
 		return s.hint(Denied, "Pasted text does nothing here.")
 	}
+	p = p.Placed()
 	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
 	}

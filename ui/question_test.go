@@ -50,6 +50,7 @@ func TestNoFakedYes(t *testing.T) {
 		"in one that was too small": func(c *uitest.Clock) []tea.Msg {
 			return []tea.Msg{c.Wait(armed), uitest.Size(1, 1), c.Wait(time.Second), uitest.Size(80, 24), uitest.Key("y")}
 		},
+		"another layout's y": func(c *uitest.Clock) []tea.Msg { return []tea.Msg{c.Wait(armed), uitest.Keys("н", "υ", "ט")} },
 		"held key": func(c *uitest.Clock) []tea.Msg {
 			var out []tea.Msg
 			for range 200 { // 30 a second, from before the question opened
