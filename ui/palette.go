@@ -162,7 +162,7 @@ func (p *palette) own() {
 		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
 	if s.opt.Themes != nil {
 		for _, name := range theme.Names() {
-			p.add(Choice{Text: "theme " + name, About: "change the colours until you quit",
+			p.add(Choice{Text: "theme " + name, About: "change the colours; your choice is kept",
 				Words: []string{"colours " + name, "colors " + name}},
 				func(s *Shell) tea.Cmd { return s.setTheme(name) })
 		}

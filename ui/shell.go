@@ -52,6 +52,8 @@ type Options struct {
 	Commands func() []Command
 	// Themes returns the theme of a name of theme.Names for this output; nil: the theme is fixed.
 	Themes func(name string) *theme.Theme
+	// KeepTheme saves the person's theme; it is called in a command. nil: the theme ends with the console.
+	KeepTheme func(ctx context.Context, name string) error
 	// Contexts are the other contexts that the person can switch to.
 	Contexts []string
 	// Guide guides the person through tasks. May be nil.
@@ -230,6 +232,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.onForm(msg)
 	case moreMsg:
 		return s.onMoreItems(msg)
+	case themeKept:
+		return s.onThemeKept(msg)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

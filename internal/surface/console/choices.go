@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/field"
 	"opdeck/internal/store/files"
+	"opdeck/ui/theme"
 	"opdeck/views/operations"
 )
 
@@ -39,6 +40,7 @@ type kept struct {
 	Views      []keptView          `json:"views,omitempty"`
 	Filters    map[string][]string `json:"filters,omitempty"` // by kind of list, most recent first
 	NoPreview  bool                `json:"no_preview,omitempty"`
+	Theme      string              `json:"theme,omitempty"` // empty: that of the config
 }
 
 type keptView struct {
@@ -62,7 +64,7 @@ func (d *backend) recall(ctx context.Context) (kept, error) {
 		}
 	}
 	k := c.kept
-	return kept{maps.Clone(k.Operations), slices.Clone(k.Views), maps.Clone(k.Filters), k.NoPreview}, err
+	return kept{maps.Clone(k.Operations), slices.Clone(k.Views), maps.Clone(k.Filters), k.NoPreview, k.Theme}, err
 }
 
 // keepChoice changes the choices of the person in ctx, in memory and in the file, which it reads first: another
@@ -246,4 +248,17 @@ func (d *backend) previewOff(ctx context.Context) bool {
 // console.
 func (d *backend) keepPreview(ctx context.Context, on bool) {
 	_ = d.keepChoice(ctx, func(k *kept) { k.NoPreview = !on })
+}
+
+// chosenTheme is the theme that the person in ctx has chosen, else the one of the config.
+func (d *backend) chosenTheme(ctx context.Context) string {
+	if k, _ := d.recall(ctx); slices.Contains(theme.Names(), k.Theme) { // an unreadable choice counts as none
+		return k.Theme
+	}
+	return d.Config.UI.Theme
+}
+
+// keepTheme stores the theme of the person in ctx.
+func (d *backend) keepTheme(ctx context.Context, name string) error {
+	return d.keepChoice(ctx, func(k *kept) { k.Theme = name })
 }
