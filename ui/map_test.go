@@ -39,3 +39,18 @@ func TestTheMapNamesTheScreens(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfOtherLayouts: a command key does what its place does; a text keeps its letters, and a question takes no
+// such key for its answer (TestNoFakedYes).
+func TestKeysOfOtherLayouts(t *testing.T) {
+	for _, x := range []string{"ч", "χ", "ס"} {
+		w := newWorld()
+		r := w.start(t, w.options(ui.Test))
+		r.Send(uitest.Key(x))
+		r.Has("Remove document")
+	}
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	r.Send(uitest.Key(":"), uitest.Type("ч"))
+	r.Has("ч")
+}

@@ -100,11 +100,11 @@ func TestLongNoticeOverTheCursor(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Production)
 	r := w.start(t, o)
-	rows := strings.Repeat("row\n", 18) + "▌ the row under the cursor\n  18 of 18"
+	rows := strings.Repeat("row\n", 17) + "▌ the row under the cursor\n  17 of 17"
 	w.top().extra = func(tea.Msg) (ui.Action, tea.Cmd, bool) { return nil, nil, false }
 	w.top().frame = rows
 	r.Send(ui.Toast{Level: ui.Warning, Text: reason})
-	r.Has("▌ the row under the cursor", "18 of 18", "shows who is there.")
+	r.Has("▌ the row under the cursor", "17 of 17", "shows who is there.")
 	golden.RequireEqual(t, r.View())
 }
 

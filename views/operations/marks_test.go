@@ -92,18 +92,18 @@ func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 func TestColumnsScrollSideways(t *testing.T) {
 	d := open(t, &fake{n: 30})
 	d.Has(" ›")
-	heads := strings.Fields(strings.Split(d.View(), "\n")[3])
+	heads := strings.Fields(strings.Split(d.View(), "\n")[4])
 	for range 20 {
 		d.keys("right")
 	}
-	line := strings.Split(d.View(), "\n")[3]
+	line := strings.Split(d.View(), "\n")[4]
 	if !strings.Contains(line, "‹") || !strings.Contains(line, heads[0]) || !strings.Contains(line, "▌") || strings.Contains(line, "›") {
 		t.Errorf("at the right end: %q", line)
 	}
 	for range 20 {
 		d.keys("left")
 	}
-	if now := strings.Fields(strings.Split(d.View(), "\n")[3]); strings.Join(now, " ") != strings.Join(heads, " ") {
+	if now := strings.Fields(strings.Split(d.View(), "\n")[4]); strings.Join(now, " ") != strings.Join(heads, " ") {
 		t.Errorf("back again: %v, were %v", now, heads)
 	}
 }
