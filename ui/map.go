@@ -13,7 +13,8 @@ const (
 )
 
 // mapNames are the screens of the number keys, in their order: the name, and the one that fits into mapWidth.
-var mapNames = [...][2]string{{"Operations", "Ops"}, {"Operation", "Op"}, {"Documents", "Docs"}, {"Compliance", "Compl."},
+var mapNames = [...][2]string{{"Operations", "Ops"}, {"Operation", "Op"}, {"Documents", "Docs"},
+	{"Compliance", "Compl."},
 	{"Limits", "Limits"}, {"Session", "Session"}, {"Events", "Events"}, {"Audit", "Audit"}}
 
 // mapped returns the number of lines of the map: 1 or 0.

@@ -89,7 +89,8 @@ func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
 	if on && w < previewFrom {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " + format.Count(previewFrom+ui.Margins) +
+		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " +
+			format.Count(previewFrom+ui.Margins) +
 			" columns; this window has " + format.Count(w+ui.Margins) + "."}}
 	}
 	return act

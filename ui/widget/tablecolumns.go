@@ -126,7 +126,8 @@ func (t *tableColumns) fitting(room int) []bool {
 	for need > room {
 		worst := -1
 		for i, c := range t.columns {
-			if in[i] && c.HidePriority > 0 && (need-names > room || c.HidePriority > important) && (worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
+			if in[i] && c.HidePriority > 0 && (need-names > room || c.HidePriority > important) &&
+				(worst < 0 || c.HidePriority >= t.columns[worst].HidePriority) {
 				worst = i
 			}
 		}
@@ -183,7 +184,8 @@ func (t *tableColumns) least(i int) int { return max(t.columns[i].Min, t.wide[i]
 func (t *tableColumns) grow(cols []shownColumn, spare int) {
 	spare = max(spare, 0)
 	for i := range cols {
-		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == Left && !d.ID && !(d.Signed && cols[i].width <= signOnly) {
+		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == Left && !d.ID &&
+			!(d.Signed && cols[i].width <= signOnly) {
 			more := min(max(min(t.want[cols[i].index], d.Max)-cols[i].width, 0), spare)
 			cols[i].width += more
 			spare -= more
